@@ -1,0 +1,41 @@
+"""Threads for compiled kernels: tasks that write to disjoint memory, so that their number of workers cannot matter."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeAlias
+
+from joblib import effective_n_jobs
+
+__all__ = ["Parallel", "for_chunks", "threads"]
+
+Parallel: TypeAlias = Callable[[Callable[[int], None], int], None]
+"""``parallel(task, n_tasks)`` runs task(0), ..., task(n_tasks - 1) and waits for them."""
+
+
+@contextlib.contextmanager
+def threads(n_workers: int) -> Iterator[Parallel]:
+    """A `Parallel` on ``n_workers`` threads; one worker runs in the caller's thread."""
+
+    def serial(task: Callable[[int], None], n_tasks: int) -> None:
+        for i in range(n_tasks):
+            task(i)
+
+    if n_workers == 1:
+        yield serial
+        return
+    with ThreadPoolExecutor(n_workers) as pool:
+
+        def threaded(task: Callable[[int], None], n_tasks: int) -> None:
+            for _ in pool.map(task, range(n_tasks)):
+                pass
+
+        yield threaded
+
+
+def for_chunks(task: Callable[[int, int], None], n: int, size: int, n_jobs: int | None) -> None:
+    """Run ``task(start, stop)`` over the pieces of ``size`` of range(n) on ``n_jobs`` threads."""
+    with threads(effective_n_jobs(n_jobs)) as parallel:
+        parallel(lambda i: task(i * size, min(n, (i + 1) * size)), -(-n // size))

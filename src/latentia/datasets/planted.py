@@ -1,0 +1,191 @@
+"""Planted data: generators that return the data together with the truth that made it.
+
+Topic corpora follow the admixture model. Topics are rows a_k of a K x V matrix A of probabilities; a document draws
+proportions w from a distribution T on the simplex and then each of its words from w^T A. The second moment of T,
+R = E[w w^T] (K x K), and A give the exact co-occurrence matrix Q = A^T R A of two words of one document.
+
+The base measure of the words is Zipf-like, b_v proportional to 1 / (v + 30), and a topic is
+.98 Dirichlet(.04 V b) + .02 b, so that no word belongs to one topic alone unless ``anchors=True`` adds such words
+(Ge, thesis 2013, section 4.3.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from ..exceptions import LatentiaError
+from ..moments.multinomial import WordSampler
+
+__all__ = ["PlantedTopics", "TopicModelTruth", "topic_corpus", "topic_model"]
+
+_BLOCK_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class TopicModelTruth:
+    """The parameters of a planted topic model, and a sampler of documents from it.
+
+    Attributes
+    ----------
+    topics : ndarray of shape (n_topics, n_words)
+        Word probabilities of each topic; rows sum to one.
+    prevalence : ndarray of shape (n_topics,)
+        Expected share of each topic, E[w].
+    dirichlet : ndarray of shape (n_topics,) or None
+        Parameters of the Dirichlet distribution of the proportions; None for a logistic-normal one.
+    log_covariance : ndarray of shape (n_topics, n_topics) or None
+        Covariance of the log-proportions where these are logistic-normal.
+    anchors : ndarray of shape (n_topics,) or None
+        Index of the word that was added for each topic alone; None without artificial anchors.
+    """
+
+    topics: np.ndarray
+    prevalence: np.ndarray
+    dirichlet: np.ndarray | None = None
+    log_covariance: np.ndarray | None = None
+    anchors: np.ndarray | None = None
+
+    def proportions(self, n_documents: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw topic proportions, shape (n_documents, n_topics), from the model's distribution T."""
+        if self.dirichlet is not None:
+            return rng.dirichlet(self.dirichlet, size=n_documents)
+        root = np.linalg.cholesky(self.log_covariance)
+        logits = rng.standard_normal((n_documents, len(self.topics))) @ root.T + np.log(self.prevalence)
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return weights / weights.sum(axis=1, keepdims=True)
+
+    def second_moment(self, n_samples: int = 200_000) -> np.ndarray:
+        """R = E[w w^T], shape (n_topics, n_topics): exact for a Dirichlet, from ``n_samples`` draws otherwise."""
+        if self.dirichlet is not None:
+            total = self.dirichlet.sum()
+            outer = np.outer(self.dirichlet, self.dirichlet) + np.diag(self.dirichlet)
+            return outer / (total * (total + 1))
+        rng, moment = np.random.default_rng(0), np.zeros((len(self.topics),) * 2)
+        for _ in range(0, n_samples, _BLOCK_ROWS):
+            weights = self.proportions(_BLOCK_ROWS, rng)
+            moment += weights.T @ weights
+        return moment / moment.sum()
+
+    def cooccurrence(self) -> np.ndarray:
+        """The exact Q = A^T R A, shape (n_words, n_words). For small vocabularies: this is a dense square array."""
+        return self.topics.T @ self.second_moment() @ self.topics
+
+    def sample_blocks(
+        self, n_documents: int, length: int = 300, random_state: int = 0, block_rows: int = _BLOCK_ROWS
+    ) -> Iterator[tuple[sparse.csr_array, np.ndarray]]:
+        """Yield (counts, proportions) block by block, so that a corpus of any size can be written to disk.
+
+        The same ``random_state`` yields the same documents; block b has its own stream of random numbers.
+        """
+        sample = WordSampler(self.topics)
+        streams = np.random.SeedSequence(random_state).spawn(-(-n_documents // block_rows))
+        for b, stream in enumerate(streams):
+            rng = np.random.default_rng(stream)
+            rows = min(block_rows, n_documents - b * block_rows)
+            weights = self.proportions(rows, rng)
+            yield sample(rng.multinomial(length, weights), rng), weights
+
+    def sample(self, n_documents: int, length: int = 300, random_state: int = 0) -> PlantedTopics:
+        """Draw a corpus of ``n_documents`` documents of ``length`` words each."""
+        blocks = list(self.sample_blocks(n_documents, length, random_state))
+        counts = sparse.vstack([counts for counts, _ in blocks], format="csr")
+        return PlantedTopics(counts, np.vstack([weights for _, weights in blocks]), self)
+
+
+@dataclass(frozen=True)
+class PlantedTopics:
+    """A corpus and the model that made it.
+
+    Attributes
+    ----------
+    counts : csr_array of shape (n_documents, n_words), int32
+    proportions : ndarray of shape (n_documents, n_topics)
+    truth : TopicModelTruth
+    """
+
+    counts: sparse.csr_array
+    proportions: np.ndarray
+    truth: TopicModelTruth = field(repr=False)
+
+    @property
+    def topics(self) -> np.ndarray:
+        """Word probabilities of the planted topics, shape (n_topics, n_words)."""
+        return self.truth.topics
+
+
+def topic_model(
+    n_topics: int = 20,
+    n_words: int = 2000,
+    *,
+    concentration: float = 0.03,
+    spread: float = 1.0,
+    proportions: Literal["dirichlet", "logistic-normal"] = "dirichlet",
+    correlation: float = 0.0,
+    n_groups: int = 10,
+    log_variance: float = 9.0,
+    anchors: bool = False,
+    random_state: int = 0,
+) -> TopicModelTruth:
+    """Plant a topic model.
+
+    Parameters
+    ----------
+    n_topics, n_words : int
+        K and V. Artificial anchors are added to the V words.
+    concentration : float
+        Mean Dirichlet parameter of a topic.
+    spread : float
+        Ratio of the largest to the smallest prevalence; topics lie between them geometrically, in random order.
+    proportions : {"dirichlet", "logistic-normal"}
+        Distribution of the topic proportions.
+    correlation : float
+        For "logistic-normal": correlation of the log-proportions of two topics of one group (thesis, section 4.3.5).
+    n_groups : int
+        For "logistic-normal": number of groups into which the topics are split.
+    log_variance : float
+        For "logistic-normal": variance of a log-proportion; 9 makes documents about as mixed as the default
+        Dirichlet does.
+    anchors : bool
+        Add to every topic a word of its own, as probable as the topic's most probable word, and renormalise.
+    random_state : int
+    """
+    if n_topics < 1 or n_words < n_topics:
+        raise LatentiaError(f"n_topics={n_topics} and n_words={n_words}: need 1 <= n_topics <= n_words.")
+    rng = np.random.default_rng(random_state)
+    base = 1.0 / (np.arange(n_words) + 30.0)
+    base /= base.sum()
+    topics = np.vstack([0.98 * _dirichlet(0.04 * n_words * base, rng) + 0.02 * base for _ in range(n_topics)])
+    if anchors:
+        topics = np.hstack([topics, np.diag(topics.max(axis=1))])
+        topics /= topics.sum(axis=1, keepdims=True)
+    prevalence = np.geomspace(1.0, spread, n_topics) if spread != 1 else np.ones(n_topics)
+    prevalence = rng.permutation(prevalence / prevalence.sum())
+    words = np.arange(n_words, n_words + n_topics) if anchors else None
+    if proportions == "dirichlet":
+        return TopicModelTruth(topics, prevalence, dirichlet=concentration * n_topics * prevalence, anchors=words)
+    if proportions != "logistic-normal":
+        raise LatentiaError(f"proportions={proportions!r}: use 'dirichlet' or 'logistic-normal'.")
+    group = np.arange(n_topics) % n_groups
+    covariance = log_variance * np.where(group[:, None] == group[None, :], correlation, 0.0)
+    np.fill_diagonal(covariance, log_variance)
+    return TopicModelTruth(topics, prevalence, log_covariance=covariance, anchors=words)
+
+
+def topic_corpus(
+    n_documents: int = 2000, *, length: int = 300, random_state: int = 0, **model: object
+) -> PlantedTopics:
+    """Plant a topic model (parameters of `topic_model`) and draw ``n_documents`` documents from it."""
+    truth = topic_model(random_state=random_state, **model)  # type: ignore[arg-type]
+    return truth.sample(n_documents, length, random_state=random_state + 1)
+
+
+def _dirichlet(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A Dirichlet draw through logarithms: parameters far below one would underflow otherwise."""
+    log_gamma = np.log(rng.standard_gamma(alpha + 1)) + np.log(rng.random(len(alpha))) / alpha
+    weights = np.exp(log_gamma - log_gamma.max())
+    return weights / weights.sum()

@@ -1,0 +1,6 @@
+"""Spectral algebra through operators that are never densified."""
+
+from .krylov import block_krylov_eigh, block_krylov_svd, subspace_iteration
+from .orthonormal import cholesky_qr
+
+__all__ = ["block_krylov_eigh", "block_krylov_svd", "cholesky_qr", "subspace_iteration"]

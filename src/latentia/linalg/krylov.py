@@ -1,0 +1,99 @@
+"""Leading eigenpairs and singular triplets from few applications of an operator to blocks of columns.
+
+A block Krylov method keeps every block that it has applied the operator to, and solves the small problem on their
+joint span (Rayleigh-Ritz; Musco and Musco 2015). `subspace_iteration` keeps the last block only: less accurate for the
+same number of passes, and all that is held is one block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .orthonormal import cholesky_qr
+
+__all__ = ["block_krylov_eigh", "block_krylov_svd", "subspace_iteration"]
+
+Apply = Callable[[np.ndarray], np.ndarray]
+
+
+def subspace_iteration(apply: Apply, start: np.ndarray, n_passes: int) -> np.ndarray:
+    """Orthonormal basis after ``n_passes`` applications of ``apply`` to the block ``start``, shape (n, k)."""
+    basis = cholesky_qr(start)
+    for _ in range(n_passes):
+        basis = cholesky_qr(apply(basis))
+    return basis
+
+
+def block_krylov_eigh(
+    apply: Apply,
+    size: int,
+    n_components: int,
+    *,
+    n_passes: int = 3,
+    oversample: int = 28,
+    random_state: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues of a symmetric operator and their eigenvectors.
+
+    Parameters
+    ----------
+    apply : callable
+        Maps an array of shape (size, k) to the operator's product with it. Called ``n_passes`` times.
+    size : int
+        Rows of the operator.
+    n_components : int
+        Number of eigenpairs.
+    n_passes : int
+        Applications of the operator, each to ``n_components + oversample`` columns (fewer where ``size`` is small).
+    oversample : int
+        Extra columns.
+    random_state : int
+        Seed of the first block.
+
+    Returns
+    -------
+    values : ndarray of shape (n_components,), descending
+    vectors : ndarray of shape (size, n_components), orthonormal columns
+    """
+    width = min(n_components + oversample, size)
+    block = cholesky_qr(np.random.default_rng(random_state).standard_normal((size, width)))
+    basis, image = block, apply(block)
+    for _ in range(n_passes - 1):
+        width = min(width, size - basis.shape[1])
+        if width <= 0:
+            break
+        block = _new_directions(image[:, -block.shape[1] :], basis)[:, :width]
+        basis, image = np.hstack([basis, block]), np.hstack([image, apply(block)])
+    small = basis.T @ image
+    values, vectors = np.linalg.eigh((small + small.T) / 2)
+    top = np.argsort(-values)[:n_components]
+    return values[top], basis @ vectors[:, top]
+
+
+def block_krylov_svd(
+    operator: Any, n_components: int, *, n_passes: int = 3, oversample: int = 28, random_state: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Largest singular triplets of anything with ``shape``, ``@`` and ``.T``: a sparse matrix, a LinearOperator.
+
+    Each of the ``n_passes`` passes applies the operator and its transpose once; one more product gives U.
+
+    Returns
+    -------
+    u : ndarray of shape (n_rows, n_components)
+    values : ndarray of shape (n_components,), descending
+    vt : ndarray of shape (n_components, n_columns)
+    """
+    options: dict[str, Any] = {"n_passes": n_passes, "oversample": oversample, "random_state": random_state}
+    _, v = block_krylov_eigh(lambda block: operator.T @ (operator @ block), operator.shape[1], n_components, **options)
+    u, values, rotation = np.linalg.svd(operator @ v, full_matrices=False)
+    return u, values, rotation @ v.T
+
+
+def _new_directions(block: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Orthonormal columns for what ``block`` adds to the orthonormal ``basis``; projected twice against rounding."""
+    for _ in range(2):
+        block = cholesky_qr(block - basis @ (basis.T @ block))
+    return block - basis @ (basis.T @ block)

@@ -1,0 +1,19 @@
+"""Measures of recovery, of topics and of held-out fit."""
+
+from .coherence import npmi_coherence, top_words, umass_coherence, unique_words
+from .held_out import completion_log_likelihood, completion_perplexity, split_tokens
+from .matching import l1_distances, match_components, nearest_distances, recovery_errors
+
+__all__ = [
+    "completion_log_likelihood",
+    "completion_perplexity",
+    "l1_distances",
+    "match_components",
+    "nearest_distances",
+    "npmi_coherence",
+    "recovery_errors",
+    "split_tokens",
+    "top_words",
+    "umass_coherence",
+    "unique_words",
+]

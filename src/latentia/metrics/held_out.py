@@ -1,0 +1,66 @@
+"""Document completion: proportions from one half of a held-out document's words, likelihood of the other half."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..exceptions import LatentiaError
+from ..moments.admixture import fold_in, token_probabilities
+
+__all__ = ["completion_log_likelihood", "completion_perplexity", "split_tokens"]
+
+
+def split_tokens(table: Any, random_state: int = 0) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Split every document's tokens at random into two halves, each token with probability one half."""
+    csr = sparse.csr_array(table)
+    counts = np.rint(csr.data).astype(np.int64)
+    half = np.random.default_rng(random_state).binomial(counts, 0.5)
+    first = sparse.csr_array((half.astype(np.float64), csr.indices, csr.indptr), shape=csr.shape)
+    second = sparse.csr_array(((counts - half).astype(np.float64), csr.indices, csr.indptr), shape=csr.shape)
+    return first, second
+
+
+def completion_log_likelihood(
+    components: np.ndarray,
+    alpha: np.ndarray,
+    table: Any,
+    *,
+    random_state: int = 0,
+    max_iter: int = 100,
+    tol: float = 1e-4,
+    n_jobs: int | None = None,
+) -> float:
+    """Mean log-probability of a token of the second halves given the first halves, in nats.
+
+    Parameters
+    ----------
+    components : ndarray of shape (K, V)
+        Word probabilities of the topics; positive wherever held-out documents have words, or the answer is -inf.
+    alpha : ndarray of shape (K,)
+        Dirichlet parameters of the proportions.
+    table : array or sparse matrix of shape (n_documents, V)
+        Held-out counts.
+    random_state : int
+        Of the split into halves.
+    max_iter, tol
+        Of the proportions, as in `moments.fold_in`.
+    """
+    observed, hidden = split_tokens(table, random_state)
+    total = hidden.sum()
+    if total == 0:
+        raise LatentiaError("The held-out documents have no words to predict: give documents of two words or more.")
+    weights = fold_in(observed, components, alpha, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
+    probability = token_probabilities(hidden, components, weights)
+    seen = hidden.data > 0
+    with np.errstate(divide="ignore"):
+        return float(hidden.data[seen] @ np.log(probability[seen])) / float(total)
+
+
+def completion_perplexity(
+    components: np.ndarray, alpha: np.ndarray, table: Any, *, random_state: int = 0, n_jobs: int | None = None
+) -> float:
+    """exp of minus the mean log-probability of a hidden token: 1 is certainty, V is a uniform guess; lower is better."""
+    return float(np.exp(-completion_log_likelihood(components, alpha, table, random_state=random_state, n_jobs=n_jobs)))

@@ -1,0 +1,58 @@
+"""Components of two models are known up to their order: match them, then measure how far apart they are."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+__all__ = ["l1_distances", "match_components", "nearest_distances", "recovery_errors"]
+
+
+def l1_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """l1 distance of every row of ``first``, (m, d), to every row of ``second``, (k, d): shape (m, k).
+
+    Between two probability distributions it lies in [0, 2].
+    """
+    return cdist(first, second, "cityblock")
+
+
+def match_components(found: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Match rows one to one with the least total l1 distance.
+
+    Returns
+    -------
+    of_found, of_true : ndarray of int, shape (min(m, k),)
+        Row ``of_found[i]`` of ``found`` stands for row ``of_true[i]`` of ``true``, sorted by ``of_true``.
+    """
+    of_found, of_true = linear_sum_assignment(l1_distances(found, true))
+    order = np.argsort(of_true)
+    return of_found[order], of_true[order]
+
+
+def nearest_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """l1 distance of every row of ``first`` to the nearest row of ``second``, shape (m,)."""
+    return l1_distances(first, second).min(axis=1)
+
+
+def recovery_errors(found: np.ndarray, true: np.ndarray, norm: Literal["l1", "l2"] = "l1") -> np.ndarray:
+    """Distance of every true component to the found one it is matched with.
+
+    Parameters
+    ----------
+    found : ndarray of shape (m, d)
+    true : ndarray of shape (k, d)
+    norm : {"l1", "l2"}
+        Norm of the distance. The matching always minimises the total l1 distance.
+
+    Returns
+    -------
+    ndarray of shape (k,); NaN for a true component that is left without a match because m < k
+    """
+    of_found, of_true = match_components(found, true)
+    errors = np.full(len(true), np.nan)
+    difference = found[of_found] - true[of_true]
+    errors[of_true] = np.linalg.norm(difference, ord=1 if norm == "l1" else 2, axis=1)
+    return errors

@@ -1,0 +1,251 @@
+"""Word co-occurrence, never formed.
+
+For documents with counts c_d of n_d words the estimate
+
+    Q = mean_d (c_d c_d^T - diag(c_d)) / (n_d (n_d - 1))
+
+of the joint probability of two different words of a document is unbiased, V x V, and used only through products
+
+    Q B = X^T (s * (X B)) - h * B,      s_d = 1 / (n_d (n_d - 1)),  h = X^T s,
+
+each of which is one pass over the documents. Every thread owns a chunk of the columns of B and streams the rows of a
+block once for both products, so that nothing of size documents x columns is held. Work for k columns: 4 nnz k flops;
+bytes: 16 nnz k gathered and scattered, in rows of one chunk (512 bytes), mostly from cache.
+
+Documents are dealt into groups (`passes.row_groups`) with a sum each: halves of the data for the evidence cost no pass
+of their own. Words may be merged: ``codes`` maps a word to its column, and Q is that of the merged counts.
+
+Source: Ge, thesis 2013, section 3.3 (Q from two halves of a document) and section 4.1; all ordered pairs of different
+words are used here instead of one random split.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from .._threads import Parallel
+from ..passes import Block, Blocks, accumulate, row_groups
+from .counts import as_counts, check_counts
+
+__all__ = ["Cooccurrence", "WordCounts", "WordSums"]
+
+_COLUMNS = 64
+
+
+@dataclass
+class WordSums:
+    """Sums over documents, one row a group where the first axis is G.
+
+    Attributes
+    ----------
+    scaled : ndarray of shape (G, V)
+        Sum of s_d c_d: the diagonal term h, times the number of documents.
+    paired : ndarray of shape (G, V)
+        Sum of s_d (n_d - 1) c_d = row sums of the group's Q, times the number of documents.
+    used, empty, short : ndarray of int, shape (G,)
+        Documents with two words or more, with none, with fewer than two.
+    document_frequency : ndarray of shape (V,)
+        Documents with the word at least once.
+    occurrences : ndarray of shape (V,)
+        Occurrences of the word.
+    fractional : bool
+        Whether some count was not a whole number.
+    """
+
+    scaled: np.ndarray
+    paired: np.ndarray
+    used: np.ndarray
+    empty: np.ndarray
+    short: np.ndarray
+    document_frequency: np.ndarray
+    occurrences: np.ndarray
+    fractional: bool = False
+
+
+class WordCounts:
+    """Statistic: `WordSums` of a corpus, checking every count on the way."""
+
+    def __init__(self, n_words: int, n_groups: int = 1, random_state: int = 0, names: Any = None) -> None:
+        self.n_words, self.n_groups, self.random_state, self.names = n_words, n_groups, random_state, names
+
+    def zero(self) -> WordSums:
+        wide, narrow = (self.n_groups, self.n_words), self.n_groups
+        sums = [np.zeros(wide), np.zeros(wide), *(np.zeros(narrow, np.int64) for _ in range(3))]
+        return WordSums(*sums, np.zeros(self.n_words), np.zeros(self.n_words))
+
+    def add(self, state: WordSums, block: Block) -> WordSums:
+        counts = as_counts(block[0])
+        check_counts(counts, block.rows, self.names)
+        state.fractional |= bool((counts.data % 1 != 0).any())
+        groups = row_groups(block.rows, self.n_groups, self.random_state)
+        _add_words(
+            *counts, groups, state.scaled, state.paired, state.used, state.empty, state.short,
+            state.document_frequency, state.occurrences,
+        )  # fmt: skip
+        return state
+
+    def merge(self, first: WordSums, second: WordSums) -> WordSums:
+        for name in ("scaled", "paired", "used", "empty", "short", "document_frequency", "occurrences"):
+            getattr(first, name).__iadd__(getattr(second, name))
+        first.fractional |= second.fractional
+        return first
+
+
+class _Products:
+    """In-place statistic: sum over documents of c_d s_d (c_d^T B), for each group."""
+
+    def __init__(self, columns: np.ndarray, codes: np.ndarray, n_groups: int, random_state: int) -> None:
+        n, k = columns.shape
+        self.chunks = [np.ascontiguousarray(columns[:, a : a + _COLUMNS]) for a in range(0, k, _COLUMNS)]
+        self.codes, self.n_groups, self.random_state, self.n = codes, n_groups, random_state, n
+
+    def zero(self) -> list[np.ndarray]:
+        return [np.zeros((self.n_groups, self.n, chunk.shape[1])) for chunk in self.chunks]
+
+    def add_tasks(self, state: list[np.ndarray], block: Block, parallel: Parallel) -> list[np.ndarray]:
+        counts = as_counts(block[0])
+        indices = self.codes[counts.indices]
+        groups = row_groups(block.rows, self.n_groups, self.random_state)
+        order = np.argsort(groups, kind="stable")  # one group after another: one sum at a time in the cache
+
+        def task(i: int) -> None:
+            _add_products(counts.indptr, indices, counts.data, order, groups, self.chunks[i], state[i])
+
+        parallel(task, len(self.chunks))
+        return state
+
+
+class Cooccurrence:
+    """The matrix Q of a corpus, as sums over words and products that each take one pass.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Documents by words; the first part is used.
+    n_groups : int
+        Groups into which the documents are dealt.
+    random_state : int
+        Of the deal.
+    n_jobs, progress
+        As in `accumulate`.
+
+    Attributes
+    ----------
+    sums : WordSums
+        From the first pass, made by the constructor.
+    size : int
+        Rows of Q: words, or merged words.
+    n_passes : int
+        Passes made so far.
+    """
+
+    def __init__(
+        self,
+        blocks: Blocks,
+        *,
+        n_groups: int = 1,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.blocks, self.n_groups, self.random_state = blocks, n_groups, random_state
+        self.n_jobs, self.progress = n_jobs, progress
+        n_words = blocks.shapes[0][1]
+        statistic = WordCounts(n_words, n_groups, random_state, blocks.names)
+        self.sums: WordSums = accumulate(blocks, statistic, n_jobs, progress=progress and "counting words")
+        self.n_passes = 1
+        self.merge_words(np.arange(n_words, dtype=np.int32))
+
+    def merge_words(self, codes: np.ndarray) -> None:
+        """Let word w count as column codes[w] of Q from now on."""
+        self.codes = codes.astype(np.int32)
+        self.size = int(codes.max()) + 1
+        self._scaled = np.array([np.bincount(codes, row, self.size) for row in self.sums.scaled])
+        self._paired = np.array([np.bincount(codes, row, self.size) for row in self.sums.paired])
+
+    def marginal(self, groups: Any = slice(None)) -> np.ndarray:
+        """Row sums p = Q 1 over some groups of documents, shape (size,); they sum to one."""
+        return self._paired[groups].sum(axis=0) / max(self.sums.used[groups].sum(), 1)
+
+    def grouped_products(self, columns: np.ndarray) -> np.ndarray:
+        """Q_g B for every group g: one pass. Shape (G, size, k) for B of shape (size, k)."""
+        statistic = _Products(columns, self.codes, self.n_groups, self.random_state)
+        label = self.progress and f"pass {self.n_passes + 1}"
+        sums = accumulate(self.blocks, statistic, self.n_jobs, progress=label)
+        self.n_passes += 1
+        products = np.concatenate(sums, axis=2)
+        for g in range(self.n_groups):  # group by group: no temporary as large as the products
+            products[g] -= self._scaled[g][:, None] * columns
+            products[g] /= max(self.sums.used[g], 1)
+        return products
+
+    def product(self, columns: np.ndarray) -> np.ndarray:
+        """Q B over all documents, shape (size, k): one pass, and one sum for all groups."""
+        statistic = _Products(columns, self.codes, 1, self.random_state)
+        label = self.progress and f"pass {self.n_passes + 1}"
+        products = np.concatenate(accumulate(self.blocks, statistic, self.n_jobs, progress=label), axis=2)[0]
+        self.n_passes += 1
+        products -= self._scaled.sum(axis=0)[:, None] * columns
+        products /= max(self.sums.used.sum(), 1)
+        return products
+
+    def combine(self, products: np.ndarray, groups: Any) -> np.ndarray:
+        """The product with the Q of some groups together, from `grouped_products`."""
+        share = self.sums.used[list(groups)] / max(self.sums.used[list(groups)].sum(), 1)
+        total = share[0] * products[groups[0]]
+        for weight, g in zip(share[1:], groups[1:], strict=True):
+            total += weight * products[g]
+        return total
+
+
+@njit(nogil=True, cache=True)
+def _add_words(
+    indptr, indices, data, groups, scaled, paired, used, empty, short, frequency, occurrences
+):  # pragma: no cover - compiled
+    for d in range(len(indptr) - 1):
+        n = 0.0
+        for e in range(indptr[d], indptr[d + 1]):
+            n += data[e]
+            occurrences[indices[e]] += data[e]
+            frequency[indices[e]] += data[e] > 0.0
+        g = groups[d]
+        if n < 2.0:
+            empty[g] += n == 0.0
+            short[g] += 1
+            continue
+        used[g] += 1
+        s = 1.0 / (n * (n - 1.0))
+        for e in range(indptr[d], indptr[d + 1]):
+            scaled[g, indices[e]] += s * data[e]
+            paired[g, indices[e]] += s * (n - 1.0) * data[e]
+
+
+@njit(nogil=True, cache=True)
+def _add_products(indptr, indices, data, order, groups, columns, total):  # pragma: no cover - compiled
+    k = columns.shape[1]
+    one_group = total.shape[0] == 1
+    t = np.empty(k)
+    for d in order:
+        n = 0.0
+        t[:] = 0.0
+        for e in range(indptr[d], indptr[d + 1]):
+            c = data[e]
+            n += c
+            row = columns[indices[e]]
+            for j in range(k):
+                t[j] += c * row[j]
+        if n < 2.0:
+            continue
+        s = 1.0 / (n * (n - 1.0))
+        for j in range(k):
+            t[j] *= s
+        out = total[0 if one_group else groups[d]]
+        for e in range(indptr[d], indptr[d + 1]):
+            c = data[e]
+            row = out[indices[e]]
+            for j in range(k):
+                row[j] += c * t[j]

@@ -1,0 +1,19 @@
+"""Rows in blocks, and one pass over them."""
+
+from .accumulate import InPlaceStatistic, Statistic, accumulate
+from .blocks import Block, Blocks, row_groups
+from .cache import read_cache, write_cache
+from .checkpoint import Checkpoint, PassState
+
+__all__ = [
+    "Block",
+    "Blocks",
+    "Checkpoint",
+    "InPlaceStatistic",
+    "PassState",
+    "Statistic",
+    "accumulate",
+    "read_cache",
+    "row_groups",
+    "write_cache",
+]

@@ -1,0 +1,159 @@
+"""One pass: fold additive statistics over blocks, with the same bits for any number of workers.
+
+A small statistic is folded block by block and its partial sums are merged in a fixed binary tree over block numbers.
+A large one (features x columns) has one sum, in place, in block order; its work on a block is cut into tasks that
+write to disjoint memory. Either way the order of every floating-point sum depends on the data alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from joblib import effective_n_jobs
+
+from .._threads import Parallel, threads
+from .blocks import Block, Blocks
+from .checkpoint import Checkpoint, PassState
+
+__all__ = ["InPlaceStatistic", "Statistic", "accumulate"]
+
+@runtime_checkable
+class Statistic(Protocol):
+    """A small additive statistic. `add` must release the interpreter lock (numpy, numba) to profit from threads."""
+
+    def zero(self) -> Any:
+        """The sum over no rows."""
+
+    def add(self, state: Any, block: Block) -> Any:
+        """Add a block's rows to ``state``, which may be changed, and return it."""
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """The sum of two partial sums; ``first`` may be changed."""
+
+
+@runtime_checkable
+class InPlaceStatistic(Protocol):
+    """A large additive statistic: one sum, updated in block order by tasks that write to disjoint memory."""
+
+    def zero(self) -> Any:
+        """The sum over no rows."""
+
+    def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
+        """Add a block's rows to ``state`` through ``parallel``; the tasks' number must not depend on the workers."""
+
+
+def accumulate(
+    blocks: Blocks,
+    statistics: Any,
+    n_jobs: int | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: bool | str = False,
+) -> Any:
+    """Fold one or several statistics over the blocks in a single pass.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    statistics : Statistic, InPlaceStatistic, or a sequence of them
+    n_jobs : int, optional
+        Threads; None means one (or what a joblib context says), -1 all cores. The result does not depend on it.
+    checkpoint : Checkpoint, optional
+        Where to keep the state of the pass, and to resume it from.
+    progress : bool or str
+        Show a bar with the time that remains on standard error; a string is its label.
+
+    Returns
+    -------
+    The sum, or a list of sums in the order of ``statistics``.
+    """
+    single = not isinstance(statistics, Sequence)
+    folds = [_Fold(s) if isinstance(s, Statistic) else _InPlace(s) for s in ([statistics] if single else statistics)]
+    n_workers = effective_n_jobs(n_jobs)
+    state = (checkpoint.load() if checkpoint else None) or PassState(0, [fold.start() for fold in folds])
+    with threads(n_workers) as parallel, _bar(progress, len(blocks) - state.next_block) as advance:
+        for first in range(state.next_block, len(blocks), n_workers):
+            window = _load(blocks, range(first, min(first + n_workers, len(blocks))), parallel)
+            state.sums = [fold.add(s, window, parallel) for fold, s in zip(folds, state.sums, strict=True)]
+            state.next_block = first + len(window)
+            if checkpoint:
+                checkpoint.save(state)
+            advance(len(window))
+    sums = [fold.finish(s) for fold, s in zip(folds, state.sums, strict=True)]
+    return sums[0] if single else sums
+
+
+class _Fold:
+    """Partial sums of a small statistic on a binary counter: equal levels merge, so the tree is fixed."""
+
+    def __init__(self, statistic: Statistic) -> None:
+        self.statistic = statistic
+
+    def start(self) -> list[tuple[int, Any]]:
+        return []
+
+    def add(self, stack: list[tuple[int, Any]], window: list[Block], parallel: Parallel) -> list[tuple[int, Any]]:
+        partials: list[Any] = [None] * len(window)
+
+        def task(i: int) -> None:
+            partials[i] = self.statistic.add(self.statistic.zero(), window[i])
+
+        parallel(task, len(window))
+        for partial in partials:
+            stack.append((0, partial))
+            while len(stack) > 1 and stack[-1][0] == stack[-2][0]:
+                (level, first), (_, second) = stack[-2:]
+                stack[-2:] = [(level + 1, self.statistic.merge(first, second))]
+        return stack
+
+    def finish(self, stack: list[tuple[int, Any]]) -> Any:
+        if not stack:
+            return self.statistic.zero()
+        total = stack[-1][1]
+        for _, partial in reversed(stack[:-1]):
+            total = self.statistic.merge(partial, total)
+        return total
+
+
+class _InPlace:
+    """The one sum of a large statistic."""
+
+    def __init__(self, statistic: InPlaceStatistic) -> None:
+        self.statistic = statistic
+
+    def start(self) -> Any:
+        return self.statistic.zero()
+
+    def add(self, total: Any, window: list[Block], parallel: Parallel) -> Any:
+        for block in window:
+            total = self.statistic.add_tasks(total, block, parallel)
+        return total
+
+    def finish(self, total: Any) -> Any:
+        return total
+
+
+@contextlib.contextmanager
+def _bar(progress: bool | str, n_blocks: int) -> Iterator[Callable[[int], None]]:
+    if not progress or n_blocks < 1:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total} blocks"))
+    console = Console(stderr=True)
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(progress if isinstance(progress, str) else "pass", total=n_blocks)
+        yield lambda n: bar.advance(task, n)
+
+
+def _load(blocks: Blocks, numbers: range, parallel: Parallel) -> list[Block]:
+    window: list[Any] = [None] * len(numbers)
+
+    def task(i: int) -> None:
+        window[i] = blocks[numbers[i]]
+
+    parallel(task, len(numbers))
+    return window

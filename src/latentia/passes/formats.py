@@ -1,0 +1,356 @@
+"""Text formats, read in pieces and converted to the binary cache.
+
+UCI bag of words: three header lines (documents, words, entries), then ``document word count`` from 1.
+MatrixMarket: coordinate integer, real or pattern, general; other kinds through SciPy.
+svmlight multi-label: ``l1,l2 f:v f:v``, with or without the ``rows features labels`` line of the Extreme
+Classification Repository, which counts from 0.
+Parquet: numeric columns, through the ``data`` extra.
+
+Each error names the file and the line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn
+
+import numpy as np
+from scipy import io, sparse
+
+from ..exceptions import LatentiaError, MissingExtraError
+from . import _parse
+from .cache import CacheWriter, read_cache, read_header
+
+__all__ = ["detect_format", "open_tables", "open_text"]
+
+_CHUNK = 1 << 25
+_FORMATS = ("uci", "matrixmarket", "svmlight", "parquet", "cache")
+
+
+def open_tables(
+    path: Path, format: str | None, cache: str | os.PathLike[str] | None, progress: bool, options: dict[str, Any]
+) -> tuple[list[Any], list[str] | None]:
+    """Tables and column names of a file, through its cache, which is written if absent or stale."""
+    if not path.exists():
+        raise LatentiaError(f"{path}: no such file.")
+    format = format or detect_format(path)
+    if format == "cache":
+        return read_cache(path)
+    if format not in _FORMATS:
+        raise LatentiaError(f"format={format!r}: use one of {', '.join(_FORMATS)}.")
+    name = f"{path.name}.latentia-cache"
+    folder = path.with_name(name) if cache is None else Path(cache) / name
+    stat = path.stat()
+    options = dict(options)
+    source = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "format": format, "options": _jsonable(options)}
+    header = read_header(folder)
+    if header is None or header["source"] != source:
+        with _readable(path):
+            _CONVERTERS[format](path, folder, source, progress, options)
+    return read_cache(folder)
+
+
+def detect_format(path: Path) -> str:
+    """Tell the format from the file's name and first lines."""
+    if path.is_dir():
+        if (path / "header.json").exists():
+            return "cache"
+        raise LatentiaError(f"{path}: a folder without a cache in it.")
+    if path.suffix == ".parquet":
+        return "parquet"
+    with _readable(path), open_text(path) as file:
+        lines = [file.readline(1 << 16).strip() for _ in range(4)]
+    if lines[0].startswith(b"%%MatrixMarket"):
+        return "matrixmarket"
+    if all(line.isdigit() for line in lines[:3]):
+        return "uci"
+    if any(b":" in line for line in lines):
+        return "svmlight"
+    raise LatentiaError(
+        f"{path}: not recognised as UCI bag of words, MatrixMarket, svmlight or Parquet. "
+        f"It begins with {lines[0][:60]!r}; name the format with format=."
+    )
+
+
+def open_text(path: Path) -> BinaryIO:
+    """Open a file for reading bytes, unpacking gzip."""
+    file = open(path, "rb")  # noqa: SIM115
+    if file.read(2) == b"\x1f\x8b":
+        file.seek(0)
+        return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
+    file.seek(0)
+    return file
+
+
+@contextlib.contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn errors of the file system and of gzip into messages that name the file."""
+    try:
+        yield
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise LatentiaError(f"{path}: the compressed file is damaged or truncated ({error}).") from error
+    except OSError as error:
+        raise LatentiaError(f"{path}: cannot be read or converted ({error.strerror or error}).") from error
+
+
+def _chunks(path: Path, file: BinaryIO, progress: bool) -> Iterator[tuple[np.ndarray, int]]:
+    """Yield (bytes of whole lines, number of the first line); ``file`` may have been read some lines into."""
+    line, rest = 1, b""
+    with _byte_bar(path, progress) as advance:
+        while chunk := file.read(_CHUNK):
+            advance(file)
+            chunk = rest + chunk
+            cut = chunk.rfind(b"\n") + 1
+            rest = chunk[cut:]
+            if cut:
+                piece = np.frombuffer(chunk, np.uint8, cut)
+                yield piece, line
+                line += int(np.count_nonzero(piece == 10))
+        if rest:
+            yield np.frombuffer(rest + b"\n", np.uint8), line
+
+
+@contextlib.contextmanager
+def _byte_bar(path: Path, progress: bool) -> Iterator[Callable[[Any], None]]:
+    if not progress:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("converting {task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(path.name, total=path.stat().st_size)
+        yield lambda file: bar.update(task, completed=getattr(file, "fileobj", file).tell())
+
+
+def _fail(path: Path, line: int, buffer: np.ndarray, number: int, expected: str) -> NoReturn:
+    """Raise for line ``number`` (from 0) of a chunk whose first line is ``line``."""
+    text = bytes(buffer).split(b"\n")[number][:80].decode("utf-8", "replace")
+    raise LatentiaError(f"{path}, line {line + number}: expected {expected}, found {text!r}.")
+
+
+# --- UCI and MatrixMarket: triples ------------------------------------------------------------------------------
+
+
+class _Triples:
+    """The (row, column, value) lines of a file, checked against its header and yielded in chunks."""
+
+    def __init__(self, path: Path, skip: int, shape: tuple[int, int], nnz: int, width: int, whole: bool) -> None:
+        self.path, self.skip, self.shape, self.nnz, self.width, self.whole = path, skip, shape, nnz, width, whole
+        names = ("document word count" if whole else "row column value").split()[:width]
+        self.expected = f"'{' '.join(names)}' with row 1 to {shape[0]} and column 1 to {shape[1]}"
+
+    def chunks(self, progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        found = 0
+        with open_text(self.path) as file:
+            for _ in range(self.skip):
+                file.readline()
+            for buffer, line in _chunks(self.path, file, progress):
+                first = line + self.skip
+                rows, columns, values, bad = _parse.triples(buffer, self.width, *self.shape)
+                if bad >= 0:
+                    _fail(self.path, first, buffer, bad, self.expected)
+                if self.whole and ((values < 0) | (values % 1 != 0)).any():
+                    wrong = int(np.argmax((values < 0) | (values % 1 != 0)))
+                    _fail(self.path, first, buffer, wrong, "a whole count that is not negative")
+                found += len(rows)
+                if found > self.nnz:
+                    raise LatentiaError(f"{self.path}: the header promises {self.nnz} entries, and there are more.")
+                yield rows, columns, values.astype(np.int32) if self.whole else values
+        if found != self.nnz:
+            raise LatentiaError(
+                f"{self.path}: the header promises {self.nnz} entries and {found} were found: truncated?"
+            )
+
+
+def _convert_uci(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
+    with open_text(path) as file:
+        header = [file.readline().strip() for _ in range(3)]
+    for number, text in enumerate(header, 1):
+        if not text.isdigit():
+            raise LatentiaError(
+                f"{path}, line {number}: expected the number of {('documents', 'words', 'entries')[number - 1]}, "
+                f"found {text[:80].decode('utf-8', 'replace')!r}."
+            )
+    n_rows, n_columns, nnz = map(int, header)
+    _convert_triples(_Triples(path, 3, (n_rows, n_columns), nnz, 3, True), folder, source, progress)
+
+
+def _convert_matrixmarket(
+    path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]
+) -> None:
+    with open_text(path) as file:
+        kind = file.readline().lower().split()
+        skip, line = 2, file.readline()
+        while line.startswith(b"%") or not line.strip():
+            if not line:
+                raise LatentiaError(f"{path}: ends before the line with its size.")
+            skip, line = skip + 1, file.readline()
+    streamed = kind[2:3] == [b"coordinate"] and kind[3] in (b"integer", b"real", b"pattern") and kind[4] == b"general"
+    if not streamed:
+        try:
+            table = io.mmread(path)
+        except Exception as error:
+            raise LatentiaError(f"{path}: not a readable MatrixMarket file ({error}).") from error
+        with CacheWriter(folder, [table.shape[1]], source=source) as writer:
+            writer.append(sparse.csr_array(table) if sparse.issparse(table) else table)
+        return
+    size = line.split()
+    if len(size) != 3 or not all(part.isdigit() for part in size):
+        raise LatentiaError(
+            f"{path}, line {skip}: expected 'rows columns entries', found {line[:80].decode('utf-8', 'replace')!r}."
+        )
+    n_rows, n_columns, nnz = map(int, size)
+    width = 2 if kind[3] == b"pattern" else 3
+    _convert_triples(_Triples(path, skip, (n_rows, n_columns), nnz, width, False), folder, source, progress)
+
+
+def _convert_triples(triples: _Triples, folder: Path, source: dict[str, Any], progress: bool) -> None:
+    """Write triples as CSR: streamed if they come row by row, else counted first and then put in place."""
+    names = _vocabulary_beside(triples.path, triples.shape[1])
+    with CacheWriter(folder, [triples.shape[1]], names, source) as writer:
+        for csr in _sorted_rows(triples, progress):
+            if csr is None:
+                break
+            writer.append(csr)
+        else:
+            return
+        writer.restart()
+        writer.append(_scattered(triples, progress))
+
+
+def _sorted_rows(triples: _Triples, progress: bool) -> Iterator[sparse.csr_array | None]:
+    """CSR pieces of whole rows with summed duplicates; ends with None at the first row out of order."""
+    n_rows, n_columns = triples.shape
+    done = 0
+    held: list[np.ndarray] = [np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)]
+    for chunk in triples.chunks(progress):
+        rows, columns, values = (np.concatenate(pair) for pair in zip(held, chunk, strict=True))
+        if (np.diff(rows) < 0).any() or (len(rows) and rows[0] < done):
+            yield None
+            return
+        last = rows[-1] if len(rows) else done
+        cut = int(np.searchsorted(rows, last))
+        yield _csr(rows[:cut] - done, columns[:cut], values[:cut], (last - done, n_columns))
+        held, done = [rows[cut:], columns[cut:], values[cut:]], int(last)
+    yield _csr(held[0] - done, held[1], held[2], (n_rows - done, n_columns))
+
+
+def _csr(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
+    csr = sparse.csr_array((values, (rows, columns)), shape=shape)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    return csr
+
+
+def _scattered(triples: _Triples, progress: bool) -> sparse.csr_array:
+    """CSR of triples in any order: one pass counts the rows' entries, the next puts them in place."""
+    counts = np.zeros(triples.shape[0], np.int64)
+    for rows, _, _ in triples.chunks(progress):
+        counts += np.bincount(rows, minlength=len(counts))
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    indices, data = np.empty(triples.nnz, np.int32), np.empty(triples.nnz, np.int32 if triples.whole else np.float64)
+    place = indptr[:-1].copy()
+    for rows, columns, values in triples.chunks(progress):
+        _parse.scatter(rows, columns, values, place, indices, data)
+    csr = sparse.csr_array((data, indices, indptr), shape=triples.shape)
+    csr.sum_duplicates()
+    csr.eliminate_zeros()
+    return csr
+
+
+def _vocabulary_beside(path: Path, n_words: int) -> list[str] | None:
+    """Words of a UCI corpus: ``vocab.NAME.txt`` or ``vocab.txt`` beside ``docword.NAME.txt``, if as many as columns."""
+    stem = path.name.removesuffix(".gz").removesuffix(".txt").removesuffix(".mtx")
+    corpus = stem.removeprefix("docword").lstrip(".-_")
+    for name in (f"vocab.{corpus}.txt", f"vocab-{corpus}.txt", "vocab.txt"):
+        candidate = path.with_name(name)
+        if candidate.exists():
+            words = candidate.read_text(encoding="utf-8", errors="replace").split("\n")
+            words = words[:-1] if words and not words[-1] else words
+            if len(words) == n_words:
+                return [word.rstrip("\r") for word in words]
+    return None
+
+
+# --- svmlight multi-label ---------------------------------------------------------------------------------------
+
+
+def _convert_svmlight(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
+    """Two tables, X and Y. Without the repository's first line, ``zero_based`` and the shapes must be said."""
+    with open_text(path) as file:
+        first = file.readline().split()
+    headed = len(first) == 3 and all(part.isdigit() for part in first)
+    if headed:
+        n_rows, n_features, n_labels = map(int, first)
+        base = 0
+    else:
+        missing = [name for name in ("zero_based", "n_features", "n_labels") if name not in options]
+        if missing:
+            raise LatentiaError(
+                f"{path}: has no first line 'rows features labels', so give {', '.join(m + '=' for m in missing)}."
+            )
+        n_rows, n_features, n_labels = -1, int(options["n_features"]), int(options["n_labels"])
+        base = 0 if options["zero_based"] else 1
+    expected = f"'label,label feature:value ...' with features below {n_features + base}, labels below {n_labels + base}"
+    found = 0
+    with CacheWriter(folder, [n_features, n_labels], source=source) as writer, open_text(path) as file:
+        if headed:
+            file.readline()
+        for buffer, line in _chunks(path, file, progress):
+            *arrays, bad = _parse.svmlight(buffer, base, n_features, n_labels)
+            if bad >= 0:
+                _fail(path, line + headed, buffer, bad, expected)
+            x_indptr, x_indices, x_data, y_indptr, y_indices = arrays
+            rows = len(x_indptr) - 1
+            x = sparse.csr_array((x_data, x_indices, x_indptr), shape=(rows, n_features))
+            y = sparse.csr_array((np.ones(len(y_indices), np.int8), y_indices, y_indptr), shape=(rows, n_labels))
+            writer.append(x, y)
+            found += rows
+        if headed and found != n_rows:
+            raise LatentiaError(f"{path}: the first line promises {n_rows} rows and {found} were found: truncated?")
+
+
+# --- Parquet ----------------------------------------------------------------------------------------------------
+
+
+def _convert_parquet(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingExtraError("pyarrow", "data", "Reading Parquet") from None
+    try:
+        file = pq.ParquetFile(path)
+    except pyarrow.ArrowInvalid as error:
+        raise LatentiaError(f"{path}: not a readable Parquet file ({error}).") from error
+    columns = [str(c) for c in options.get("columns") or file.schema_arrow.names]
+    unknown = sorted(set(columns) - set(file.schema_arrow.names))
+    if unknown:
+        raise LatentiaError(f"{path}: no column {unknown[0]!r}. It has {', '.join(file.schema_arrow.names[:20])}.")
+    for name in columns:
+        kind = file.schema_arrow.field(name).type
+        if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind)):
+            raise LatentiaError(f"{path}: column {name!r} holds {kind}, and numbers are needed. Choose with columns=.")
+    with CacheWriter(folder, [len(columns)], columns, source) as writer:
+        for batch in file.iter_batches(columns=columns):
+            table = [batch.column(i).cast("float64").to_numpy(zero_copy_only=False) for i in range(len(columns))]
+            writer.append(np.column_stack(table))
+
+
+def _jsonable(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: list(value) if isinstance(value, (list, tuple)) else value for key, value in options.items()}
+
+
+_CONVERTERS: dict[str, Callable[[Path, Path, dict[str, Any], bool, dict[str, Any]], None]] = {
+    "uci": _convert_uci,
+    "matrixmarket": _convert_matrixmarket,
+    "svmlight": _convert_svmlight,
+    "parquet": _convert_parquet,
+}

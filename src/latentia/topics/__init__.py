@@ -1,0 +1,5 @@
+"""Topic models."""
+
+from .anchor_topics import AnchorTopics
+
+__all__ = ["AnchorTopics"]

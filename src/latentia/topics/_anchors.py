@@ -1,0 +1,139 @@
+"""Anchors: which words, or combinations of words, stand for the topics.
+
+An anchor given by the user is a word, several words (a tandem anchor: their occurrences count as one word's), or a
+mapping from words to strengths in (0, 1]. Strength s says that a share s of the word's occurrences belongs to the
+topic and the rest follows the corpus at large, so that its row is s v + (1 - s) c with c the mean row and v the vertex.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import AnchorWarning, LatentiaError
+from ..simplex import farthest_vertices, robust_loners
+from ._embedding import Embedding
+
+__all__ = ["Anchor", "choose_anchors", "parse_anchors", "vertex_rows"]
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """Words of one topic: columns and strengths, the most frequent word first."""
+
+    words: tuple[int, ...]
+    strengths: tuple[float, ...]
+
+
+def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np.ndarray) -> list[Anchor]:
+    """Read the user's anchors; words that are missing or were merged into the runoff word are reported and skipped.
+
+    Parameters
+    ----------
+    anchors : sequence of words, sequences of words, or mappings from words to strengths
+        A word is a column name or a column number.
+    names : sequence of str or None
+        Column names.
+    codes : ndarray of shape (V,)
+        Column of the embedding for every word, -1 for a word that is too rare to have its own.
+    """
+    columns = {str(name): i for i, name in enumerate(names)} if names is not None else {}
+    parsed, missing, rare = [], [], []
+    for anchor in anchors:
+        if isinstance(anchor, Mapping):
+            given = list(anchor.items())
+        else:
+            words = [anchor] if isinstance(anchor, (str, int, np.integer)) else list(anchor)
+            given = [(word, 1.0) for word in words]
+        kept = []
+        for word, strength in given:
+            if not 0 < float(strength) <= 1:
+                raise LatentiaError(f"Anchor {word!r}: strength {strength} must be above 0 and at most 1.")
+            column = _column(word, columns, names, len(codes))
+            if column is None:
+                missing.append(word)
+            elif codes[column] < 0:
+                rare.append(word)
+            else:
+                kept.append((column, float(strength)))
+        if kept:
+            parsed.append(Anchor(tuple(c for c, _ in kept), tuple(s for _, s in kept)))
+    if missing or rare:
+        reasons = [f"{len(missing)} not in the vocabulary: {_listed(missing)}"] if missing else []
+        reasons += [f"{len(rare)} in too few documents: {_listed(rare)}"] if rare else []
+        warnings.warn(f"Anchor words skipped, {'; '.join(reasons)}.", AnchorWarning, stacklevel=3)
+    if not parsed:
+        raise LatentiaError(
+            f"None of the anchor words can be used ({_listed(missing + rare)}). Check their spelling against the "
+            "vocabulary, lower min_df, or use anchors='greedy'."
+        )
+    return parsed
+
+
+def choose_anchors(
+    embedding: Embedding,
+    n_components: int,
+    given: list[Anchor],
+    candidates: np.ndarray,
+    codes: np.ndarray,
+    method: str,
+) -> tuple[list[Anchor], np.ndarray]:
+    """Anchors for all topics: those given, then the ones found; and the distances at which these were found.
+
+    ``candidates`` are words (columns of the data); ``codes`` leads from them to rows of the embedding.
+    """
+    if len(given) > n_components:
+        raise LatentiaError(f"{len(given)} anchors are given for n_components={n_components}: raise n_components.")
+    wanted = n_components - len(given)
+    taken = {word for anchor in given for word in anchor.words}
+    candidates = np.array([w for w in candidates if w not in taken], dtype=np.int64)
+    if len(candidates) < wanted:
+        raise LatentiaError(
+            f"{len(candidates)} words are frequent enough to be anchors and {wanted} are needed. "
+            "Lower min_df or n_components, or give more documents."
+        )
+    rows = embedding.shrunk_rows()[codes[candidates]]
+    if method == "lp":
+        found, distances = robust_loners(rows, wanted), np.empty(0)
+    else:
+        start = vertex_rows(embedding, given, codes) if given else None
+        found, distances = farthest_vertices(rows, wanted, start=start)
+    if len(found) < wanted:
+        supported = len(given) + len(found)
+        raise LatentiaError(
+            f"The data supports {supported} topics and n_components={n_components} were asked for: beyond them every "
+            f"word lies in the span of the anchors found. Set n_components={max(supported, 1)} or less."
+        )
+    return given + [Anchor((int(candidates[i]),), (1.0,)) for i in found], distances
+
+
+def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) -> np.ndarray:
+    """The row that each anchor puts at its topic's vertex, shape (K, d)."""
+    centre = embedding.sketch.sum(axis=0)
+    vertices = []
+    for anchor in anchors:
+        words, strengths = codes[list(anchor.words)], np.array(anchor.strengths)
+        weight = embedding.marginal[words]
+        own = embedding.sketch[words].sum(axis=0) - ((1 - strengths) @ weight) * centre
+        vertices.append(own / max(strengths @ weight, np.finfo(float).tiny))
+    return np.array(vertices)
+
+
+def _column(word: Any, columns: dict[str, int], names: Sequence[str] | None, n_words: int) -> int | None:
+    if isinstance(word, (int, np.integer)):
+        return int(word) if 0 <= word < n_words else None
+    if names is None:
+        raise LatentiaError(
+            f"Anchor {word!r} is a word and the data has no column names. Fit on a DataFrame, pass vocabulary=, or "
+            "give column numbers."
+        )
+    return columns.get(str(word))
+
+
+def _listed(words: list[Any], most: int = 10) -> str:
+    shown = ", ".join(map(str, words[:most]))
+    return shown + (f" and {len(words) - most} more" if len(words) > most else "")

@@ -1,0 +1,187 @@
+"""Rows of the co-occurrence matrix in few dimensions.
+
+All that anchors and recovery need of Q is one sketch Y = Q S with a test matrix S of few columns: rows of D^-1 Y, with
+D = diag(Q 1), are the conditional distributions of the thesis seen through S, and R = A^+ Q A^+T is A^+ Y (A^T S)^+.
+
+subspace
+    S = D^-1/2 U, with U the leading eigenvectors of D^-1/2 Q D^-1/2, the scaling under which the sampling noise of Q
+    has about the same size everywhere. U comes from subspace iteration; Y falls out of its last pass.
+projection
+    S random, as the thesis has it (Alg. 4.3).
+
+With documents in groups the last pass gives the sketch of every group, hence of halves of the data, and their
+difference is the noise of every row. A half is given the leading directions of its own Q inside the common basis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..linalg import subspace_iteration
+from ..moments import Cooccurrence
+
+__all__ = ["Embedding", "exact", "projection", "subspace"]
+
+_OVERSAMPLE = 28
+_PASSES = 3
+_PROJECTED = 1000
+_SPLITS = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
+
+
+@dataclass
+class Embedding:
+    """The sketch of a co-occurrence matrix.
+
+    Attributes
+    ----------
+    sketch : ndarray of shape (V, d)
+        Y = Q S.
+    test : ndarray of shape (V, d)
+        S.
+    marginal : ndarray of shape (V,)
+        p = Q 1.
+    noise : float
+        Expected squared error of row w of D^-1 Y, times p_w, for most words; 0 where it is not known.
+    excess : ndarray of shape (V,)
+        How many times larger the error of a row is: above 1 for words that come in bursts.
+    spectrum : ndarray
+        Leading eigenvalues of D^-1/2 Q D^-1/2, descending; empty for a projection.
+    halves : list of (tuple of int, Embedding)
+        For every half of every split: its groups of documents and its sketch.
+    """
+
+    sketch: np.ndarray
+    test: np.ndarray
+    marginal: np.ndarray
+    noise: float = 0.0
+    excess: np.ndarray | float = 1.0
+    spectrum: np.ndarray = field(default_factory=lambda: np.empty(0))
+    halves: list[tuple[tuple[int, ...], Embedding]] = field(default_factory=list)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """D^-1 Y, shape (V, d); zero for words that never occur."""
+        return self.sketch * _inverse(self.marginal)[:, None]
+
+    @property
+    def row_noise(self) -> np.ndarray:
+        """Expected squared error of every row, shape (V,)."""
+        return self.noise * self.excess * _inverse(self.marginal)
+
+    def shrunk_rows(self) -> np.ndarray:
+        """Rows drawn towards their mean by signal / (signal + noise): the best guess of where each row truly is.
+
+        The farthest among rows as they are would be the noisiest, a rare word; among these it is an extreme one.
+        """
+        rows, noise = self.rows, self.row_noise
+        centre = self.marginal @ rows
+        signal = self.marginal @ ((rows - centre) ** 2).sum(axis=1) - self.marginal @ noise
+        if self.noise <= 0 or signal <= 0:
+            return rows
+        return centre + (signal / (signal + noise))[:, None] * (rows - centre)
+
+    def noise_edge(self) -> float:
+        """Largest eigenvalue that noise alone would give D^-1/2 Q D^-1/2.
+
+        Its entries have variance noise / K in K dimensions, so its spectrum fills a semicircle of radius
+        2 sqrt(V noise / K).
+        """
+        return 2.0 * float(np.sqrt(np.count_nonzero(self.marginal) * self.noise / self.sketch.shape[1]))
+
+    def topic_moment(self, topics: np.ndarray) -> np.ndarray:
+        """R = A^+ Q A^+T, symmetric, shape (K, K), for topics in rows, shape (K, V)."""
+        right = np.linalg.pinv(topics @ self.test)
+        moment = np.linalg.lstsq(topics.T, self.sketch, rcond=None)[0] @ right
+        return (moment + moment.T) / 2
+
+
+def subspace(q: Cooccurrence, n_components: int, n_splits: int, random_state: int) -> Embedding:
+    """Leading eigenspace of D^-1/2 Q D^-1/2 in three passes over the documents."""
+    scale = np.sqrt(_inverse(q.marginal()))[:, None]
+    width = min(n_components + _OVERSAMPLE, int(np.count_nonzero(scale)))
+    start = np.random.default_rng(random_state).standard_normal((q.size, width)) * (scale > 0)
+    basis = subspace_iteration(lambda block: scale * q.product(scale * block), start, _PASSES - 1)
+    grouped = q.grouped_products(scale * basis)
+
+    everyone = tuple(range(q.n_groups))
+    full = _rotated(q, grouped, everyone, basis, scale, n_components)
+    full.noise, full.excess = _noise(q, grouped, full, _ritz(basis, scale, q.combine(grouped, everyone))[1][:, :n_components])
+    for split in _splits(q.n_groups)[:n_splits]:
+        for half in split:
+            sketch = _rotated(q, grouped, half, basis, scale, n_components)
+            sketch.noise, sketch.excess = 2 * full.noise, full.excess
+            full.halves.append((half, sketch))
+    return full
+
+
+def projection(q: Cooccurrence, n_splits: int, random_state: int) -> Embedding:
+    """A Gaussian projection of the rows to 1000 dimensions (or V, if fewer), in one pass over the documents."""
+    width = min(_PROJECTED, q.size)
+    test = np.random.default_rng(random_state).standard_normal((q.size, width)) / np.sqrt(width)
+    grouped = q.grouped_products(test)
+    full = Embedding(q.combine(grouped, tuple(range(q.n_groups))), test, q.marginal())
+    for split in _splits(q.n_groups)[:n_splits]:
+        full.halves += [(half, Embedding(q.combine(grouped, half), test, q.marginal(list(half)))) for half in split]
+    return full
+
+
+def exact(q: np.ndarray, n_components: int, embedding: str, random_state: int) -> Embedding:
+    """The sketch of a co-occurrence matrix that is given, shape (V, V), scaled to sum one."""
+    marginal = q.sum(axis=1)
+    if embedding == "projection":
+        width = min(_PROJECTED, len(q))
+        test = np.random.default_rng(random_state).standard_normal((len(q), width)) / np.sqrt(width)
+        return Embedding(q @ test, test, marginal)
+    scale = np.sqrt(_inverse(marginal))[:, None]
+    values, vectors = np.linalg.eigh(scale * q * scale.T)
+    test = scale * vectors[:, ::-1][:, :n_components]
+    return Embedding(q @ test, test, marginal, spectrum=values[::-1][: n_components + _OVERSAMPLE])
+
+
+def _rotated(
+    q: Cooccurrence, grouped: np.ndarray, groups: tuple[int, ...], basis: np.ndarray, scale: np.ndarray, k: int
+) -> Embedding:
+    """The sketch by the leading eigenvectors that the Q of some groups has within the basis."""
+    product = q.combine(grouped, groups)
+    values, vectors = _ritz(basis, scale, product)
+    leading = vectors[:, :k]
+    return Embedding(product @ leading, scale * (basis @ leading), q.marginal(list(groups)), spectrum=values)
+
+
+def _ritz(basis: np.ndarray, scale: np.ndarray, product: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues, descending, and eigenvectors of basis^T D^-1/2 Q D^-1/2 basis."""
+    small = basis.T @ (scale * product)
+    values, vectors = np.linalg.eigh((small + small.T) / 2)
+    return values[::-1], vectors[:, ::-1]
+
+
+def _noise(q: Cooccurrence, grouped: np.ndarray, full: Embedding, vectors: np.ndarray) -> tuple[float, np.ndarray]:
+    """Noise of the rows from |row of one half - row of the other|^2 / 4, averaged over splits.
+
+    Its median over words, times p_w, and how far each word's own exceeds that.
+    """
+    splits = _splits(q.n_groups)
+    scaled = np.zeros(q.size)
+    for split in splits:
+        marginals = [q.marginal(list(half)) for half in split]
+        first, second = (
+            (q.combine(grouped, half) @ vectors) * _inverse(p)[:, None] for half, p in zip(split, marginals, strict=True)
+        )
+        squared = ((first - second) ** 2).sum(axis=1) / (4 * len(splits))
+        # A word that one half lacks has half of the squared difference missing, and nothing that vouches for it.
+        scaled += squared * full.marginal * np.where(np.minimum(*marginals) > 0, 1.0, 4.0)
+    seen = scaled > 0
+    if not seen.any():
+        return 0.0, np.ones(q.size)
+    typical = float(np.median(scaled[seen]))
+    return typical, np.maximum(scaled / typical, 1.0)
+
+
+def _splits(n_groups: int) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+    return _SPLITS if n_groups == 4 else (((0,), (1,)),) if n_groups == 2 else ()
+
+
+def _inverse(values: np.ndarray) -> np.ndarray:
+    return np.where(values > 0, 1.0 / np.where(values > 0, values, 1.0), 0.0)

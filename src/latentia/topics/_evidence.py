@@ -1,0 +1,191 @@
+"""What the theorems on anchor words assume, measured on a fitted model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..evidence import Check, bounds
+from ._embedding import Embedding
+
+__all__ = ["Measured", "topic_checks"]
+
+_TRUSTED = 0.4  # mean l1 error, of a possible 2, below which topics are worth reading one by one
+_ANCHOR_DOCUMENTS = 20
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a fit knows about itself.
+
+    Attributes
+    ----------
+    embedding : Embedding
+    vertices : ndarray of shape (K, d)
+    weights : ndarray of shape (V', K)
+        Nearest mixture of the anchors' rows for every row of the embedding.
+    moment : ndarray of shape (K, K)
+    prevalence : ndarray of shape (K,)
+    anchor_documents, anchor_probability : ndarray of shape (K,)
+        Document frequency of each anchor, and its probability in its topic.
+    component_errors : ndarray of shape (K,) or None
+    documents : dict
+        Numbers of documents used, empty, and too short.
+    words : dict
+        Numbers of words, of unseen ones, and of those merged into the runoff word.
+    length : float
+        Mean number of words of a document.
+    dirichlet_total : float
+        Sum of the Dirichlet parameters.
+    """
+
+    embedding: Embedding
+    vertices: np.ndarray
+    weights: np.ndarray
+    moment: np.ndarray
+    prevalence: np.ndarray
+    anchor_documents: np.ndarray
+    anchor_probability: np.ndarray
+    component_errors: np.ndarray | None
+    documents: dict[str, int]
+    words: dict[str, int]
+    length: float
+    dirichlet_total: float
+
+
+def topic_checks(m: Measured) -> list[Check]:
+    """The lines of the evidence table."""
+    return [*_stability(m), *_simplex(m), *_topic_mixture(m), *_dropped(m), *_theorems(m)]
+
+
+def _stability(m: Measured) -> list[Check]:
+    if m.component_errors is None:
+        return [
+            Check(
+                "expected error", "mean |A_k - A'_k|_1", "not measured", f"<= {_TRUSTED}", None,
+                "Needs halves of the data: call evidence_.stability(X).", "split halves", decides=False,
+            )
+        ]  # fmt: skip
+    errors = m.component_errors
+    mean, worst = float(errors.mean()), int(errors.argmax())
+    shaky = int((errors > 2 * _TRUSTED).sum())
+    return [
+        Check(
+            "expected error", "mean |A_k - A'_k|_1", mean, f"<= {_TRUSTED}", mean <= _TRUSTED,
+            "Mean l1 distance of a topic from the truth, of a possible 2, as halves of the data predict it.",
+            "split halves", decides=True,
+        ),
+        Check(
+            "least stable topic", "max |A_k - A'_k|_1", float(errors[worst]), f"<= {2 * _TRUSTED}",
+            bool(errors[worst] <= 2 * _TRUSTED), f"Topic {worst}. {shaky} topics are above the limit: do not read them.",
+            "split halves",
+        ),
+    ]  # fmt: skip
+
+
+def _simplex(m: Measured) -> list[Check]:
+    k = len(m.vertices)
+    smallest = float(np.linalg.svd(m.vertices, compute_uv=False)[-1])
+    active = m.embedding.marginal > 0
+    rows, p = m.embedding.rows[active], m.embedding.marginal[active]
+    outside = p @ ((rows - m.weights[active] @ m.vertices) ** 2).sum(axis=1)
+    total = p @ ((rows - p @ rows) ** 2).sum(axis=1)
+    noise = p @ m.embedding.row_noise[active]
+    beyond = max(float(outside - noise), 0.0) / max(float(total - noise), np.finfo(float).tiny)
+    anchor_noise = float(np.sqrt(np.mean(m.embedding.noise / np.maximum(_frequency(m), np.finfo(float).tiny))))
+    known = m.embedding.noise > 0
+    rarest = int(m.anchor_documents.argmin())
+    lines = [
+        Check(
+            "anchor simplex", "sigma_min", smallest, f"> {anchor_noise:.2g} (noise of a row)" if known else "",
+            bool(smallest > anchor_noise) if known else None,
+            "Smallest singular value of the anchors' rows: how far the topics are from being confused.",
+            "Def. 4.1, Thm. 4.3",
+        ),
+        Check(
+            "outside the simplex", "|x - CS|^2", beyond, "<= 0.1", bool(beyond <= 0.1),
+            "Share of the words' variation that no mixture of anchors explains, beyond noise.", "Def. 3.1",
+        ),
+        Check(
+            "rarest anchor", "documents", int(m.anchor_documents[rarest]), f">= {_ANCHOR_DOCUMENTS}",
+            bool(m.anchor_documents[rarest] >= _ANCHOR_DOCUMENTS),
+            f"Documents with the anchor of topic {rarest}; the median over topics is "
+            f"{int(np.median(m.anchor_documents))}.", "Def. 3.1",
+        ),
+    ]  # fmt: skip
+    if len(m.embedding.spectrum) and known:
+        edge = m.embedding.noise_edge()
+        rank = int((m.embedding.spectrum > edge).sum())
+        more = " or more" if rank == len(m.embedding.spectrum) else ""
+        lines.append(
+            Check(
+                "rank supported", f"lambda_i > {edge:.2g}", float(rank), f">= {k}", rank >= k,
+                f"Eigenvalues of the co-occurrence matrix above noise: about {rank}{more} topics can be told apart.",
+                "sec. 3.3",
+            )
+        )  # fmt: skip
+    return lines
+
+
+def _frequency(m: Measured) -> np.ndarray:
+    """Probability of each anchor in the corpus, shape (K,)."""
+    return m.anchor_probability * m.prevalence
+
+
+def _topic_mixture(m: Measured) -> list[Check]:
+    imbalance = float(m.prevalence.max() / max(m.prevalence.min(), np.finfo(float).tiny))
+    gamma = bounds.l1_condition_number(m.moment)
+    return [
+        Check("topic imbalance", "a", imbalance, "", None, "Most frequent topic over least frequent.", "Def. 3.2"),
+        Check(
+            "conditioning of R", "gamma", gamma, "> 0", bool(gamma > 0),
+            f"l1 condition number of E[w w^T]; as a matrix its condition number is {np.linalg.cond(m.moment):.3g}.",
+            "Def. 3.3, 3.5",
+        ),
+    ]  # fmt: skip
+
+
+def _dropped(m: Measured) -> list[Check]:
+    d, w = m.documents, m.words
+    dropped = d["empty"] + d["short"]
+    return [
+        Check(
+            "documents dropped", "", float(dropped), "", None,
+            f"{d['empty']} empty and {d['short']} of a single word; {d['used']} were used.", "sec. 4.1",
+        ),
+        Check(
+            "words dropped", "", float(w["unseen"]), "", None,
+            f"Never seen. {w['merged']} more are too rare to learn and share one runoff word; {w['kept']} were kept.",
+            "Lemma 3.16",
+        ),
+    ]  # fmt: skip
+
+
+def _theorems(m: Measured) -> list[Check]:
+    k, n_words = m.moment.shape[0], m.words["kept"] + 1
+    imbalance = float(m.prevalence.max() / max(m.prevalence.min(), 1e-12))
+    p, gamma = float(max(m.anchor_probability.min(), 1e-12)), max(bounds.l1_condition_number(m.moment), 1e-12)
+    size = {"n_topics": k, "n_words": n_words, "length": m.length, "separability": p, "imbalance": imbalance}
+    eps = 0.1
+    main = bounds.topic_documents(eps, condition=gamma, **size)
+    lda = bounds.dirichlet_topic_documents(eps, alpha0=m.dirichlet_total, **size)
+    smallest = float(np.linalg.svd(m.vertices, compute_uv=False)[-1])
+    limit = bounds.anchor_noise_limit(smallest, k)
+    noise = float(np.sqrt(np.max(m.embedding.noise / np.maximum(_frequency(m), np.finfo(float).tiny))))
+    used = m.documents["used"]
+    return [
+        Check(
+            "documents, Theorem 3.4", "m", float(used), f"{main:.1e} (constant 1)", None,
+            "Documents that the worst-case theorem asks for an entry-wise error of 0.1; practice needs far fewer.",
+            "Thm. 3.4",
+        ),
+        Check(
+            "documents, Theorem 3.17", "m", float(used), f"{lda:.1e} (constant 1)", None,
+            "The same under LDA, for the Dirichlet parameters too.", "Thm. 3.17",
+        ),
+        Check(
+            "noise, Theorem 4.3", "eps", noise, f"{limit:.1e}", None,
+            "l2 noise of the noisiest anchor's row, and the level up to which greedy anchors are proven.", "Thm. 4.3",
+        ),
+    ]  # fmt: skip

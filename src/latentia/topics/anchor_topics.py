@@ -1,0 +1,588 @@
+"""Topics by anchor words.
+
+Model. Topics are rows a_k of A (K x V), distributions over words. A document draws proportions w from any distribution
+with second moment R = E[w w^T], and each of its words from w^T A. Two different words of a document then have the joint
+distribution Q = A^T R A. An anchor word of topic k occurs in topic k alone, so its conditional row of Q is that of the
+topic, and the row of every other word is a convex combination of the anchors' rows, with weights P(topic | word).
+
+Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, chapters 3 and 4 and
+section 3.5.
+"""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..evidence import Evidence
+from ..evidence.stability import mean_nearest_distance
+from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning
+from ..metrics import completion_log_likelihood
+from ..moments import AdmixtureUpdate, Cooccurrence, WordSampler, fold_in
+from ..passes import Blocks, accumulate
+from ..simplex import simplex_least_squares
+from . import _embedding
+from ._anchors import Anchor, choose_anchors, parse_anchors, vertex_rows
+from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment, sample_rows
+from ._embedding import Embedding
+from ._evidence import Measured, topic_checks
+from ._recover import bayes_topics, inverse_topics, kl_weights
+
+__all__ = ["AnchorTopics"]
+
+_MERGED_COLUMNS = 512
+_SMOOTHING = 0.05
+_PROPORTION_PRIOR, _WORD_PRIOR = 0.05, 0.01  # pseudo-counts of EM: of a topic in a document, of a word in a topic
+
+
+class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Topic model by anchor words: deterministic, four passes over the documents, error bars for every topic.
+
+    When to choose it: a corpus of hundreds of documents or more, where topics should be the same on every run and
+    carry a statement of how far they can be trusted. It needs, for each topic, some word that is rare in the others.
+    Below some hundreds of documents no method recovers many topics, and the evidence says so.
+
+    Parameters
+    ----------
+    n_components : int, default=20
+        Number of topics K.
+    embedding : {"subspace", "projection"}, default="subspace"
+        Columns in which the rows of Q are compared: the leading eigenspace of D^-1/2 Q D^-1/2, with D = diag(Q 1), or
+        the thesis's random projection.
+    anchors : {"greedy", "lp"} or list, default="greedy"
+        How anchors are found: farthest from the span of those found (Alg. 4.3), or by the linear programs of section
+        3.5 (at most 400 candidate words). Or the anchors themselves, one entry a topic: a word, a list of words whose
+        occurrences count together (a tandem anchor), or a dict from words to strengths, the share of a word's
+        occurrences that belong to the topic. Words are column names or numbers. Topics without an entry get greedy
+        anchors.
+    recover : {"l2", "kl", "inverse"}, default="l2"
+        RecoverL2, RecoverKL (Alg. 4.2; one more pass) or Recover (Alg. 3.2 and 3.3; one more pass).
+    refine : int, default=0
+        EM passes over the documents, started from the recovered topics. The largest gain in accuracy that the data
+        still holds, and outside the theorems. 3 are enough where the model is true, 10 to 15 on real text.
+    min_df : int, optional
+        Documents that an anchor word must occur in; by default one in 200, but at least 3 and at most 50.
+    runoff_df : int, default=2
+        Words in fewer documents than this are merged into one runoff word (Lemma 3.16), and share its topics.
+    dirichlet : {"likelihood", "moments"}, default="likelihood"
+        Scale of the Dirichlet parameters: from a grid, by the likelihood of document completion, or by Algorithm 3.4.
+    n_splits : int, default=3
+        Random splits into halves, at most 3, whose fits give the error bars. They cost no pass over the documents, but
+        with ``refine`` each costs as much as refining itself, and one is made then. 0 gives up the error bars.
+    tol : float, default=1e-4
+        Relative duality gap at which a word's weights are accepted.
+    vocabulary : sequence of str, optional
+        Words of the columns, where the data has no column names.
+    random_state : int, default=0
+        Seed of the first block of columns and of the splits.
+    n_jobs : int, optional
+        Threads; the result has the same bits for any number.
+    verbose : bool, default=False
+        Show progress and the time that remains.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (K, V)
+        Word probabilities of the topics; rows sum to one.
+    anchors_ : ndarray of int, shape (K,)
+        Column of each topic's anchor word; of a tandem anchor its first word.
+    anchor_words_ : list of list
+        Every topic's anchor words, by name where the columns have names.
+    prevalence_ : ndarray of shape (K,)
+        Share of each topic in the corpus.
+    topic_covariance_ : ndarray of shape (K, K)
+        R = E[w w^T], positive semidefinite, sums to one.
+    dirichlet_ : ndarray of shape (K,)
+        Dirichlet parameters of the proportions.
+    word_probabilities_ : ndarray of shape (V,)
+        Frequencies of the words, documents weighing equally.
+    evidence_ : Evidence
+        Checks of the assumptions, and expected l1 errors of the topics (``component_errors``).
+    n_passes_ : int
+        Passes over the documents.
+
+    Notes
+    -----
+    Differences from the thesis:
+
+    1. Q uses all ordered pairs of different words of a document, not one random split into halves, and is never
+       formed: products Q B stream the documents.
+    2. The default embedding is an eigenspace after scaling, not a random projection; recovery, too, happens in it.
+    3. Greedy anchors are chosen among rows that are drawn towards the mean by signal / (signal + noise), with the
+       noise measured between halves of the data; raw rows make rare words anchors.
+    4. The simplex-constrained problems are solved by pairwise coordinate descent to a duality gap, not by
+       exponentiated gradient.
+    5. R is projected to the positive semidefinite matrices and scaled to sum one.
+    6. The runoff word's topics are shared out over its words in proportion to their frequency, where the thesis gives
+       these words probability zero; the error stays within the lemma's.
+    7. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
+    8. ``refine`` is not in the thesis: EM with pseudo-counts of .05 for a topic in a document and .01, on average,
+       for a word in a topic.
+
+    References
+    ----------
+    R. Ge, thesis, Princeton 2013, chapters 3 and 4. S. Arora, R. Ge, Y. Halpern, D. Mimno, A. Moitra, D. Sontag,
+    Y. Wu, M. Zhu, A practical algorithm for topic modeling with provable guarantees, ICML 2013.
+
+    Examples
+    --------
+    >>> from latentia.datasets import planted
+    >>> from latentia.topics import AnchorTopics
+    >>> corpus = planted.topic_corpus(2000, n_topics=10, n_words=1000)
+    >>> model = AnchorTopics(10).fit(corpus.counts)
+    >>> model.components_.shape
+    (10, 1000)
+    >>> model.evidence_.holds
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 20,
+        *,
+        embedding: Literal["subspace", "projection"] = "subspace",
+        anchors: Any = "greedy",
+        recover: Literal["l2", "kl", "inverse"] = "l2",
+        refine: int = 0,
+        min_df: int | None = None,
+        runoff_df: int = 2,
+        dirichlet: Literal["likelihood", "moments"] = "likelihood",
+        n_splits: int = 3,
+        tol: float = 1e-4,
+        vocabulary: Any = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.embedding = embedding
+        self.anchors = anchors
+        self.recover = recover
+        self.refine = refine
+        self.min_df = min_df
+        self.runoff_df = runoff_df
+        self.dirichlet = dirichlet
+        self.n_splits = n_splits
+        self.tol = tol
+        self.vocabulary = vocabulary
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None) -> AnchorTopics:
+        """Learn topics from counts.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V)
+            Nonnegative counts of words in documents.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        blocks = self._blocks(X, reset=True)
+        q = self._count_words(blocks)  # pass 1: frequencies; documents are dealt into groups
+        self._merge_rare_words(q)
+        self._embedding = self._embed(q)  # passes 2 to 4: the sketch of Q
+        anchors = self._choose_anchors(self._embedding)
+        topics = self._recover_topics(self._embedding, anchors, q)
+        topics = self._refine(topics, blocks)
+        halves = self._half_fits(q, blocks)
+        return self._finish(topics, anchors, halves, sample_rows(blocks), q.n_passes + self.refine)
+
+    def fit_moments(self, Q: Any, *, tol: float | None = None) -> AnchorTopics:
+        """Learn topics from a given co-occurrence matrix, for instance an exact one.
+
+        Parameters
+        ----------
+        Q : array of shape (V, V)
+            Joint probabilities of two words; symmetric, nonnegative; scaled to sum one here.
+        tol : float, optional
+            Relative duality gap, in place of the parameter ``tol``.
+
+        Returns
+        -------
+        self
+            Without documents there are no error bars, and `refine` is not used.
+        """
+        self._check_parameters()
+        q = np.asarray(Q, dtype=np.float64)
+        if q.ndim != 2 or q.shape[0] != q.shape[1] or not np.isfinite(q).all() or q.min() < 0:
+            raise LatentiaError(f"Q has shape {q.shape}: a square matrix of finite, nonnegative numbers is needed.")
+        if not np.allclose(q, q.T, rtol=1e-6, atol=1e-12 * q.max()):
+            raise LatentiaError("Q is not symmetric. Give (Q + Q.T) / 2 if it is an estimate.")
+        q = (q + q.T) / (2 * q.sum())
+        if self.n_components > len(q):
+            raise LatentiaError(f"n_components={self.n_components} and Q has {len(q)} words: lower n_components.")
+        self.n_features_in_ = self._n_words = len(q)
+        self._codes = np.arange(len(q))
+        self._document_frequency = np.full(len(q), np.inf)
+        self._documents, self._words, self._length = _no_documents(len(q))
+        self.word_probabilities_ = q.sum(axis=1)
+        self._embedding = _embedding.exact(q, self.n_components, self.embedding, self.random_state)
+        anchors = self._choose_anchors(self._embedding)
+        topics = self._recover_topics(self._embedding, anchors, q, tol)
+        return self._finish(topics, anchors, [], sparse.csr_array((0, len(q))), 0)
+
+    def reanchor(self, anchors: Any = None, *, replace: dict[int, Any] | None = None) -> AnchorTopics:
+        """A copy of the fitted model with other anchors, without touching the data again.
+
+        Parameters
+        ----------
+        anchors : list, optional
+            Anchors of all topics, as in the constructor; fewer than K are filled up greedily, more raise K.
+        replace : dict from topic number to anchor, optional
+            Anchors of some topics to change, keeping the others; None as an anchor removes the topic.
+
+        Returns
+        -------
+        AnchorTopics
+            A new model; this one is unchanged. Its error bars need the data (``evidence_.stability(X)``), and its
+            topics are not refined, since refinement needs the documents.
+        """
+        check_is_fitted(self)
+        if (anchors is None) == (replace is None):
+            raise LatentiaError("reanchor: give either anchors= for all topics or replace= for some.")
+        model = copy.copy(self)
+        if replace is not None:
+            unknown = [k for k in replace if not 0 <= k < len(self._anchors)]
+            if unknown:
+                raise LatentiaError(f"reanchor: there is no topic {unknown[0]}; topics are 0 to {len(self._anchors) - 1}.")
+            anchors = [
+                replace.get(k, dict(zip(anchor.words, anchor.strengths, strict=True)))
+                for k, anchor in enumerate(self._anchors)
+            ]
+            anchors = [anchor for anchor in anchors if anchor is not None]
+            model.n_components = len(anchors)
+        model.anchors, model.refine, model.recover = anchors, 0, "l2"
+        model.n_components = max(model.n_components, len(anchors))
+        model._check_parameters()
+        chosen = model._choose_anchors(self._embedding)
+        topics = model._recover_topics(self._embedding, chosen, None)
+        return model._finish(topics, chosen, [], self._sample, 0)
+
+    # --- stages of fit ------------------------------------------------------------------------------------------
+
+    def _count_words(self, blocks: Blocks) -> Cooccurrence:
+        groups = 4 if self.embedding == "subspace" else 2 if self.n_splits else 1
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
+        q = Cooccurrence(blocks, n_groups=groups, random_state=self.random_state, **options)
+        sums = q.sums
+        used, empty, short = int(sums.used.sum()), int(sums.empty.sum()), int(sums.short.sum())
+        if used == 0:
+            raise LatentiaError(
+                f"None of the {blocks.n_rows} documents has two words or more ({empty} are empty): there is nothing to learn "
+                "from. If they are texts, check the stop words and the vocabulary."
+            )
+        if sums.fractional:
+            warnings.warn(
+                "The counts are not whole numbers. They are used as they are; tf-idf weights do not follow the model.",
+                NonIntegerCountWarning,
+                stacklevel=3,
+            )
+        if short:
+            warnings.warn(
+                f"{short} of {blocks.n_rows} documents have fewer than two words ({empty} have none) and were left out.",
+                DroppedDataWarning,
+                stacklevel=3,
+            )
+        self._document_frequency = sums.document_frequency
+        self._documents = {"used": used, "empty": empty, "short": short - empty}
+        self._length = float(sums.occurrences.sum() / max(used, 1))
+        self.word_probabilities_ = q.marginal()
+        return q
+
+    def _merge_rare_words(self, q: Cooccurrence) -> None:
+        """Give words in fewer than ``runoff_df`` documents one common column, the last (Lemma 3.16)."""
+        frequency = self._document_frequency
+        rare = frequency < self.runoff_df
+        self._codes = np.arange(len(frequency))
+        if rare.sum() > 1 and not rare.all():
+            self._codes = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
+            q.merge_words(self._codes)
+        unseen = int((frequency == 0).sum())
+        merged = int(rare.sum()) - unseen if rare.sum() > 1 else 0
+        self._words = {"unseen": unseen, "merged": merged, "kept": len(frequency) - unseen - merged}
+        if self.n_components > min(q.size, self._documents["used"]):
+            raise LatentiaError(
+                f"n_components={self.n_components} topics cannot be told apart in {self._documents['used']} documents with "
+                f"{q.size} words: lower n_components."
+            )
+
+    def _embed(self, q: Cooccurrence) -> Embedding:
+        if self.embedding == "projection":
+            return _embedding.projection(q, self.n_splits, self.random_state)
+        return _embedding.subspace(q, self.n_components, self.n_splits, self.random_state)
+
+    def _choose_anchors(self, embedding: Embedding) -> list[Anchor]:
+        least = np.clip(self._documents["used"] // 200, 3, 50) if self.min_df is None else self.min_df
+        frequent = self._document_frequency >= max(least, self.runoff_df)
+        given: list[Anchor] = []
+        if not isinstance(self.anchors, str):
+            alone = (np.bincount(self._codes)[self._codes] == 1) & (self._document_frequency > 0)
+            given = parse_anchors(self.anchors, self._names(), np.where(alone, self._codes, -1))
+        method = self.anchors if isinstance(self.anchors, str) else "greedy"
+        return choose_anchors(
+            embedding, self.n_components, given, np.flatnonzero(frequent), self._codes, method
+        )[0]
+
+    def _recover_topics(
+        self, embedding: Embedding, anchors: list[Anchor], q: Any, tol: float | None = None
+    ) -> np.ndarray:
+        """Topics (K, V') over the columns of the embedding."""
+        tol = self.tol if tol is None else tol
+        words = self._codes[[anchor.words[0] for anchor in anchors]]
+        if self.recover == "inverse":
+            columns = np.eye(len(embedding.marginal))[:, words]
+            return inverse_topics((q @ columns if isinstance(q, np.ndarray) else q.product(columns)).T, words)[0]
+        if self.recover == "kl":
+            rows = self._merged_rows(embedding, q)
+            tandem = [self._codes[list(anchor.words)] for anchor in anchors]
+            weight = [embedding.marginal[w] / embedding.marginal[w].sum() for w in tandem]
+            vertices = np.array([p @ rows[w] for p, w in zip(weight, tandem, strict=True)])
+            return bayes_topics(kl_weights(rows, vertices, tol=max(tol * 1e-2, 1e-12)), embedding.marginal)[0]
+        vertices = vertex_rows(embedding, anchors, self._codes)
+        weights = simplex_least_squares(embedding.rows, vertices, tol=tol, n_jobs=self.n_jobs)
+        return bayes_topics(weights, embedding.marginal)[0]
+
+    def _merged_rows(self, embedding: Embedding, q: Any) -> np.ndarray:
+        """Conditional rows of Q with its columns merged at random into at most 512, shape (V', 512)."""
+        size = len(embedding.marginal)
+        merged = np.zeros((size, min(_MERGED_COLUMNS, size)))
+        place = np.random.default_rng(self.random_state).permutation(size) % merged.shape[1]
+        merged[np.arange(size), place] = 1.0
+        sketch = np.maximum(q @ merged if isinstance(q, np.ndarray) else q.product(merged), 0.0)
+        return sketch / np.maximum(sketch.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+
+    def _refine(self, topics: np.ndarray, blocks: Blocks) -> np.ndarray:
+        """EM over the documents: 10 inner iterations of the proportions in the first pass, 3 in the later ones."""
+        topics = self._all_words(topics)
+        if not self.refine:
+            return topics
+        alpha = np.full(len(topics), _PROPORTION_PRIOR)
+        prior = _WORD_PRIOR * self._n_words * _positive(self.word_probabilities_)
+        proportions = np.full((blocks.n_rows, len(topics)), 1.0 / len(topics), dtype=np.float32)
+        topics = _smoothed(topics, self.word_probabilities_, 1e-6)
+        for step in range(self.refine):
+            update = AdmixtureUpdate(topics, alpha, proportions, 3 if step else 10)
+            label = self.verbose and f"refining {step + 1} of {self.refine}"
+            topics = update.updated_topics(accumulate(blocks, update, self.n_jobs, progress=label), prior)
+        return topics
+
+    def _half_fits(self, q: Cooccurrence, blocks: Blocks) -> list[np.ndarray]:
+        """Topics of fits on halves of the documents; none where a half cannot carry the topics."""
+        fits = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for groups, embedding in self._embedding.halves[: 2 if self.refine else None]:
+                try:
+                    anchors = self._choose_anchors(embedding)
+                    topics = self._recover_topics(embedding, anchors, q)
+                except LatentiaError:
+                    return []
+                half = blocks.group(frozenset(groups), q.n_groups, self.random_state) if self.refine else blocks
+                fits.append(self._refine(topics, half))
+        self._embedding.halves.clear()
+        return fits
+
+    def _finish(
+        self,
+        topics: np.ndarray,
+        anchors: list[Anchor],
+        halves: list[np.ndarray],
+        sample: sparse.csr_array,
+        n_passes: int,
+    ) -> AnchorTopics:
+        """Read the other parameters off the topics, and weigh the evidence."""
+        self._anchors, self._sample, self.n_passes_ = anchors, sample, n_passes
+        topics = topics if topics.shape[1] == len(self._codes) else self._all_words(topics)
+        self.components_ = topics
+        self.anchors_ = np.array([anchor.words[0] for anchor in anchors])
+        names = self._names()
+        self.anchor_words_ = [[str(names[w]) if names is not None else w for w in a.words] for a in anchors]
+        self._n_features_out = len(topics)
+
+        self.topic_covariance_ = _nearest_moment(self._embedding.topic_moment(self._merged_words(topics)))
+        self.prevalence_ = self.topic_covariance_.sum(axis=1)
+        self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
+        if self.dirichlet == "likelihood" and sample.shape[0]:
+            smooth = _smoothed(topics, self.word_probabilities_, 1e-4)
+            self.dirichlet_ = dirichlet_by_likelihood(smooth, self.prevalence_, sample, self.n_jobs)
+        self.evidence_ = self._weigh_evidence(mean_nearest_distance(topics, halves) if halves else None)
+        return self
+
+    def _weigh_evidence(self, errors: np.ndarray | None) -> Evidence:
+        vertices = vertex_rows(self._embedding, self._anchors, self._codes)
+        measured = Measured(
+            embedding=self._embedding,
+            vertices=vertices,
+            weights=simplex_least_squares(self._embedding.rows, vertices, tol=1e-2, n_jobs=self.n_jobs),
+            moment=self.topic_covariance_,
+            prevalence=self.prevalence_,
+            anchor_documents=np.array([self._document_frequency[list(a.words)].sum() for a in self._anchors]),
+            anchor_probability=np.array(
+                [self.components_[k, list(a.words)].sum() for k, a in enumerate(self._anchors)]
+            ),
+            component_errors=errors,
+            documents=self._documents,
+            words=self._words,
+            length=self._length,
+            dirichlet_total=float(self.dirichlet_.sum()),
+        )
+        return Evidence(topic_checks(measured), errors).bind(self)
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Topic proportions of documents, shape (n_documents, K); rows sum to one, for an empty document the prior."""
+        check_is_fitted(self)
+        blocks = self._blocks(X, reset=False)
+        smooth = _smoothed(self.components_, self.word_probabilities_, _SMOOTHING)
+        parts = [fold_in(self._checked(block), smooth, self.dirichlet_, n_jobs=self.n_jobs) for block in blocks]
+        return np.vstack(parts)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-probability, in nats, of a word of one half of a document given the other half. Higher is better."""
+        check_is_fitted(self)
+        blocks = self._blocks(X, reset=False)
+        table = sparse.vstack([sparse.csr_array(self._checked(block)) for block in blocks], format="csr")
+        smooth = _smoothed(self.components_, self.word_probabilities_, _SMOOTHING)
+        return completion_log_likelihood(smooth, self.dirichlet_, table, n_jobs=self.n_jobs)
+
+    def perplexity(self, X: Any) -> float:
+        """Document-completion perplexity, exp(-score): as uncertain as a uniform choice among that many words."""
+        return float(np.exp(-self.score(X)))
+
+    def sample(
+        self, n_documents: int = 100, length: int = 100, random_state: int = 0
+    ) -> tuple[sparse.csr_array, np.ndarray]:
+        """Draw documents from the fitted model.
+
+        Returns
+        -------
+        counts : csr_array of shape (n_documents, V)
+        proportions : ndarray of shape (n_documents, K)
+        """
+        check_is_fitted(self)
+        rng = np.random.default_rng(random_state)
+        proportions = rng.dirichlet(self.dirichlet_, size=n_documents)
+        return WordSampler(self.components_)(rng.multinomial(length, proportions), rng), proportions
+
+    # --- helpers ------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        choices = {
+            "embedding": ("subspace", "projection"),
+            "recover": ("l2", "kl", "inverse"),
+            "dirichlet": ("likelihood", "moments"),
+        }
+        if isinstance(self.anchors, str):
+            choices["anchors"] = ("greedy", "lp")
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise LatentiaError(f"{name}={getattr(self, name)!r}: use one of {', '.join(map(repr, allowed))}.")
+        least = {"n_components": 1, "refine": 0, "runoff_df": 0, "n_splits": 0}
+        least |= {"min_df": 0} if self.min_df is not None else {}
+        for name, low in least.items():
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < low:
+                raise LatentiaError(f"{name}={value!r}: a whole number of at least {low} is needed.")
+        if not 0 < self.tol < 1:
+            raise LatentiaError(f"tol={self.tol!r}: a relative gap between 0 and 1 is needed.")
+
+    def _blocks(self, X: Any, reset: bool) -> Blocks:
+        """Check the input and cut it into blocks; remember its width and column names when ``reset``."""
+        if isinstance(X, Blocks):
+            width = X.shapes[0][1]
+            if reset:
+                self.n_features_in_ = width
+                self._block_names = X.names
+                if hasattr(self, "feature_names_in_"):
+                    del self.feature_names_in_
+            elif width != self.n_features_in_:
+                raise LatentiaError(f"X has {width} words and the model was fitted on {self.n_features_in_}.")
+            blocks = X
+        else:
+            if reset:
+                self._block_names = None
+            try:
+                X = validate_data(
+                    self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32, np.int64, np.int32]
+                )
+            except ValueError as error:
+                raise LatentiaError(str(error)) from error
+            blocks = Blocks.from_array(X)
+        if reset:
+            self._n_words = self.n_features_in_
+            if self.vocabulary is not None and len(self.vocabulary) != self._n_words:
+                raise LatentiaError(
+                    f"vocabulary has {len(self.vocabulary)} words and the data {self._n_words} columns: they must agree."
+                )
+        if blocks.n_rows == 0:
+            raise LatentiaError("The corpus is empty: there are no documents.")
+        return blocks
+
+    def _checked(self, block: Any) -> Any:
+        from ..moments.counts import as_counts, check_counts
+
+        check_counts(as_counts(block[0]), block.rows, self._names())
+        return block[0]
+
+    def _names(self) -> Any:
+        if self.vocabulary is not None:
+            return self.vocabulary
+        names = getattr(self, "feature_names_in_", None)
+        return names if names is not None else getattr(self, "_block_names", None)
+
+    def _all_words(self, topics: np.ndarray) -> np.ndarray:
+        """Share the runoff column out over its words: (K, V') to (K, V)."""
+        p = self.word_probabilities_
+        total = np.bincount(self._codes, p, topics.shape[1])[self._codes]
+        alone = np.bincount(self._codes)[self._codes] == 1
+        share = np.where(alone, 1.0, p / np.where(total > 0, total, 1.0))
+        return topics[:, self._codes] * share
+
+    def _merged_words(self, topics: np.ndarray) -> np.ndarray:
+        """Topics over the columns of the embedding, (K, V) to (K, V')."""
+        size = len(self._embedding.marginal)
+        if topics.shape[1] == size:
+            return topics
+        return np.array([np.bincount(self._codes, row, size) for row in topics])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _smoothed(topics: np.ndarray, word_probabilities: np.ndarray, weight: float) -> np.ndarray:
+    """Topics mixed with the word frequencies, and these with a uniform pinch, so that every word is possible."""
+    return (1 - weight) * topics + weight * _positive(word_probabilities)
+
+
+def _positive(word_probabilities: np.ndarray) -> np.ndarray:
+    """The word frequencies with a uniform pinch, so that words never seen are possible."""
+    return 0.999 * word_probabilities + 0.001 / len(word_probabilities)
+
+
+def _nearest_moment(moment: np.ndarray) -> np.ndarray:
+    """The nearest positive semidefinite matrix with nonnegative row sums, scaled to sum one."""
+    values, vectors = np.linalg.eigh(moment)
+    projected = np.maximum((vectors * np.maximum(values, 0)) @ vectors.T, 0.0)
+    return projected / max(projected.sum(), np.finfo(float).tiny)
+
+
+def _no_documents(n_words: int) -> tuple[dict[str, int], dict[str, int], float]:
+    return {"used": 0, "empty": 0, "short": 0}, {"unseen": 0, "merged": 0, "kept": n_words}, 2.0

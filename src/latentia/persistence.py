@@ -47,7 +47,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     header = {"format": _FORMAT, "version": __version__, "model": _encode(model, arrays, type(model).__name__)}
     arrays[_HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         partial.write_bytes(buffer.getvalue())
@@ -124,12 +124,12 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
 
 def _rebuild(kind: str, state: dict[str, Any]) -> Any:
     module, _, name = kind.partition(":")
-    cls = None
+    cls: Any = None
     if module.startswith("latentia."):
         cls = getattr(importlib.import_module(module), name, None)
     if not isinstance(cls, type) or not _is_own(cls):
         raise LatentiaError(f"The file names a class {kind!r} that this version of latentia does not have.")
-    instance = cls.__new__(cls)
+    instance: Any = object.__new__(cls)
     vars(instance).update({"_estimator": None} | state if name == "Evidence" else state)
     if hasattr(instance, "evidence_"):
         instance.evidence_.bind(instance)
@@ -137,6 +137,4 @@ def _rebuild(kind: str, state: dict[str, Any]) -> Any:
 
 
 def _is_own(cls: type) -> bool:
-    return cls.__module__.startswith("latentia.") and (
-        dataclasses.is_dataclass(cls) or issubclass(cls, BaseEstimator)
-    )
+    return cls.__module__.startswith("latentia.") and (dataclasses.is_dataclass(cls) or issubclass(cls, BaseEstimator))

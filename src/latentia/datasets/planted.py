@@ -54,6 +54,7 @@ class TopicModelTruth:
         """Draw topic proportions, shape (n_documents, n_topics), from the model's distribution T."""
         if self.dirichlet is not None:
             return rng.dirichlet(self.dirichlet, size=n_documents)
+        assert self.log_covariance is not None
         root = np.linalg.cholesky(self.log_covariance)
         logits = rng.standard_normal((n_documents, len(self.topics))) @ root.T + np.log(self.prevalence)
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))

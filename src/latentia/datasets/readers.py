@@ -214,7 +214,8 @@ def _read_csv(path: Path, delimiter: str, column: str | None) -> Texts:
                 continue
             if len(row) <= place:
                 raise LatentiaError(
-                    f"{path}, line {reader.line_num}: {len(row)} fields, and the text is in field {place + 1} ({header[place]!r})."
+                    f"{path}, line {reader.line_num}: {len(row)} fields, and the text is in field "
+                    f"{place + 1} ({header[place]!r})."
                 )
             texts.append(row[place])
             names.append(f"line {reader.line_num}")
@@ -231,7 +232,9 @@ def _text_column(path: Path, header: list[str], column: str | None) -> int:
             return 0
         lowered = [name.strip().lower() for name in header]
         if "text" not in lowered:
-            raise LatentiaError(f"{path}: which column holds the text? There are {', '.join(header)}; name one with --column.")
+            raise LatentiaError(
+                f"{path}: which column holds the text? There are {', '.join(header)}; name one with --column."
+            )
         return lowered.index("text")
     if column not in header:
         raise LatentiaError(f"{path}: no column {column!r}. There are {', '.join(header)}.")
@@ -249,12 +252,12 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _decode(data: bytes, path: Path) -> str:
+    if b"\0" in data[:4096]:
+        raise LatentiaError(f"{path}: not a text file.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        if b"\0" in data[:4096]:
-            raise LatentiaError(f"{path}: not a text file.") from error
         raise LatentiaError(
             f"{path}, line {line}: not UTF-8 text (byte {data[error.start]:#x}). Convert it, for instance with iconv."
         ) from error

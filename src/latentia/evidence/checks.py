@@ -114,7 +114,9 @@ class Evidence:
         texts = [("check", "measured", "needed", "", "meaning")]
         texts += [(c.name, _number(c.measured), c.needed, _mark(c.holds), c.meaning) for c in self.checks]
         widths = [max(len(row[i]) for row in texts) for i in range(4)]
-        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=False)) + "  " + row[4] for row in texts]
+        lines = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=False)) + "  " + row[4] for row in texts
+        ]
         verdict = "The evidence supports this fit." if self.holds else "The evidence does NOT support this fit."
         return "\n".join([lines[0], "-" * min(100, max(map(len, lines))), *lines[1:], verdict])
 

@@ -59,9 +59,7 @@ def fold_in(
     weights = np.tile(alpha / alpha.sum(), (n, 1)) if start is None else np.array(start, dtype=np.float64)
     unused = np.empty((0, 0)), np.empty(0)
     alpha = np.asarray(alpha, dtype=np.float64)
-    for_chunks(
-        lambda a, b: _iterate(*counts, a, b, by_word, alpha, max_iter, tol, weights, *unused), n, _ROWS, n_jobs
-    )
+    for_chunks(lambda a, b: _iterate(*counts, a, b, by_word, alpha, max_iter, tol, weights, *unused), n, _ROWS, n_jobs)
     return weights
 
 

@@ -73,9 +73,11 @@ class WordCounts:
         self.n_words, self.n_groups, self.random_state, self.names = n_words, n_groups, random_state, names
 
     def zero(self) -> WordSums:
-        wide, narrow = (self.n_groups, self.n_words), self.n_groups
-        sums = [np.zeros(wide), np.zeros(wide), *(np.zeros(narrow, np.int64) for _ in range(3))]
-        return WordSums(*sums, np.zeros(self.n_words), np.zeros(self.n_words))
+        wide = (self.n_groups, self.n_words)
+        used, empty, short = (np.zeros(self.n_groups, np.int64) for _ in range(3))
+        return WordSums(
+            np.zeros(wide), np.zeros(wide), used, empty, short, np.zeros(self.n_words), np.zeros(self.n_words)
+        )
 
     def add(self, state: WordSums, block: Block) -> WordSums:
         counts = as_counts(block[0])

@@ -19,6 +19,7 @@ from .checkpoint import Checkpoint, PassState
 
 __all__ = ["InPlaceStatistic", "Statistic", "accumulate"]
 
+
 @runtime_checkable
 class Statistic(Protocol):
     """A small additive statistic. `add` must release the interpreter lock (numpy, numba) to profit from threads."""

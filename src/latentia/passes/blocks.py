@@ -209,7 +209,9 @@ class Blocks:
 
     def _selected_sequences(self, start: int, stop: int) -> np.ndarray:
         rows = np.arange(start, stop)
-        chosen = [np.isin(row_groups(rows, n, seed), list(wanted)) for n, wanted, seed in self._groups]
+        # A split of a split deals its rows anew: the same seed would find them already sorted.
+        deals = [(n, wanted, seed + 7919 * depth) for depth, (n, wanted, seed) in enumerate(self._groups)]
+        chosen = [np.isin(row_groups(rows, n, seed), list(wanted)) for n, wanted, seed in deals]
         return np.logical_and.reduce(chosen)
 
     def _selected_starts(self) -> np.ndarray:
@@ -296,5 +298,5 @@ def _sequence_boundaries(lengths: np.ndarray, n_rows: int, block_rows: int) -> n
     boundaries = [0]
     while boundaries[-1] < n_rows:
         reached = np.searchsorted(ends, boundaries[-1] + block_rows, side="left")
-        boundaries.append(int(ends[min(reached, len(ends) - 1)]))
+        boundaries.append(int(ends[min(int(reached), len(ends) - 1)]))
     return np.array(boundaries)

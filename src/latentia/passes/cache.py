@@ -98,9 +98,7 @@ class CacheWriter:
         self._partial.replace(self.path)
 
 
-def write_cache(
-    path: str | os.PathLike[str], blocks: Iterable[Sequence[Any]], names: list[str] | None = None
-) -> None:
+def write_cache(path: str | os.PathLike[str], blocks: Iterable[Sequence[Any]], names: list[str] | None = None) -> None:
     """Write an iterable of blocks (tuples of aligned CSR matrices or arrays) as a cache, one block in memory."""
     iterator = iter(blocks)
     first = next(iterator, None)

@@ -38,20 +38,20 @@ def open_tables(
     """Tables and column names of a file, through its cache, which is written if absent or stale."""
     if not path.exists():
         raise LatentiaError(f"{path}: no such file.")
-    format = format or detect_format(path)
-    if format == "cache":
+    kind = format or detect_format(path)
+    if kind == "cache":
         return read_cache(path)
-    if format not in _FORMATS:
-        raise LatentiaError(f"format={format!r}: use one of {', '.join(_FORMATS)}.")
+    if kind not in _FORMATS:
+        raise LatentiaError(f"format={kind!r}: use one of {', '.join(_FORMATS)}.")
     name = f"{path.name}.latentia-cache"
     folder = path.with_name(name) if cache is None else Path(cache) / name
     stat = path.stat()
     options = dict(options)
-    source = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "format": format, "options": _jsonable(options)}
+    source = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "format": kind, "options": _jsonable(options)}
     header = read_header(folder)
     if header is None or header["source"] != source:
         with _readable(path):
-            _CONVERTERS[format](path, folder, source, progress, options)
+            _CONVERTERS[kind](path, folder, source, progress, options)
     return read_cache(folder)
 
 
@@ -63,6 +63,8 @@ def detect_format(path: Path) -> str:
         raise LatentiaError(f"{path}: a folder without a cache in it.")
     if path.suffix == ".parquet":
         return "parquet"
+    if path.name.startswith("docword"):
+        return "uci"
     with _readable(path), open_text(path) as file:
         lines = [file.readline(1 << 16).strip() for _ in range(4)]
     if lines[0].startswith(b"%%MatrixMarket"):
@@ -282,7 +284,9 @@ def _vocabulary_beside(path: Path, n_words: int) -> list[str] | None:
 # --- svmlight multi-label ---------------------------------------------------------------------------------------
 
 
-def _convert_svmlight(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
+def _convert_svmlight(
+    path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]
+) -> None:
     """Two tables, X and Y. Without the repository's first line, ``zero_based`` and the shapes must be said."""
     with open_text(path) as file:
         first = file.readline().split()
@@ -298,7 +302,9 @@ def _convert_svmlight(path: Path, folder: Path, source: dict[str, Any], progress
             )
         n_rows, n_features, n_labels = -1, int(options["n_features"]), int(options["n_labels"])
         base = 0 if options["zero_based"] else 1
-    expected = f"'label,label feature:value ...' with features below {n_features + base}, labels below {n_labels + base}"
+    expected = (
+        f"'label,label feature:value ...' with features below {n_features + base}, labels below {n_labels + base}"
+    )
     found = 0
     with CacheWriter(folder, [n_features, n_labels], source=source) as writer, open_text(path) as file:
         if headed:

@@ -7,6 +7,8 @@ section 3.5, for some hundreds of points at most.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from scipy import optimize, sparse
@@ -55,9 +57,7 @@ def farthest_vertices(
     return candidates[found], distances
 
 
-def clean_up_vertices(
-    points: np.ndarray, vertices: np.ndarray, *, candidates: np.ndarray | None = None
-) -> np.ndarray:
+def clean_up_vertices(points: np.ndarray, vertices: np.ndarray, *, candidates: np.ndarray | None = None) -> np.ndarray:
     """Replace each vertex in turn by the point farthest from the span of the others (second loop of Alg. 4.3).
 
     Parameters
@@ -142,12 +142,12 @@ def _loners(points: np.ndarray, eps: float, gamma: float) -> np.ndarray:
     return np.array(sorted(best, key=lambda j: -distance[j]), dtype=np.int64)
 
 
-def _hull_distance(points: np.ndarray, i: int, others: np.ndarray) -> float:
+def _hull_distance(points: np.ndarray, i: Any, others: np.ndarray) -> float:
     """l1 distance of row i to the convex hull of other rows."""
     return _l1_program(points[i], points[others], np.zeros(len(others)))
 
 
-def _pinned_distance(points: np.ndarray, i: int, j: int, weight: float) -> float:
+def _pinned_distance(points: np.ndarray, i: Any, j: Any, weight: float) -> float:
     """l1 distance of row i to the convex combinations of all rows that put at least ``weight`` on row j."""
     lower = np.zeros(len(points))
     lower[j] = weight

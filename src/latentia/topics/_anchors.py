@@ -18,7 +18,9 @@ from ..exceptions import AnchorWarning, LatentiaError
 from ..simplex import farthest_vertices, robust_loners
 from ._embedding import Embedding
 
-__all__ = ["Anchor", "choose_anchors", "parse_anchors", "vertex_rows"]
+__all__ = ["Anchor", "choose_anchors", "parse_anchors", "pooled_vertices", "vertex_rows"]
+
+_POOLING = (0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,38 @@ def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) 
         own = embedding.sketch[words].sum(axis=0) - ((1 - strengths) @ weight) * centre
         vertices.append(own / max(strengths @ weight, np.finfo(float).tiny))
     return np.array(vertices)
+
+
+def pooled_vertices(embedding: Embedding, vertices: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Vertices averaged over the words that lie near them, as far as this lowers the expected error, shape (K, d).
+
+    The mean row of the words with weight >= t on a topic has less noise than the anchor's row and some bias. The squared
+    distance of the two estimates the bias (less the noise of both), so each topic takes the t of the least bias^2 + noise,
+    the anchor alone included.
+
+    Parameters
+    ----------
+    vertices : ndarray of shape (K, d)
+        The anchors' rows.
+    weights : ndarray of shape (V, K)
+        Of every word on the vertices.
+    """
+    own = _row_noise_of(embedding, weights >= 1 - 1e-9)[1]
+    best, least = vertices.copy(), own.copy()
+    for threshold in _POOLING:
+        mass, noise = _row_noise_of(embedding, weights >= threshold)
+        pooled = ((weights >= threshold).T @ embedding.sketch) / np.maximum(mass, np.finfo(float).tiny)[:, None]
+        bias = np.maximum(((pooled - vertices) ** 2).sum(axis=1) - np.maximum(own - noise, 0.0), 0.0)
+        better = (mass > 0) & (bias + noise < least)
+        best[better], least[better] = pooled[better], (bias + noise)[better]
+    return best
+
+
+def _row_noise_of(embedding: Embedding, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Probability of each topic's member words together, and the noise of their mean row, both of shape (K,)."""
+    mass = members.T @ embedding.marginal
+    squared = members.T @ (embedding.row_noise * embedding.marginal**2)
+    return mass, np.where(mass > 0, squared / np.maximum(mass, np.finfo(float).tiny) ** 2, np.inf)
 
 
 def _column(word: Any, columns: dict[str, int], names: Sequence[str] | None, n_words: int) -> int | None:

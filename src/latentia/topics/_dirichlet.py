@@ -61,7 +61,8 @@ def sample_rows(blocks: Blocks, n_rows: int = _ROWS) -> sparse.csr_array:
     for number in chosen:
         table = blocks[int(number)][0]
         n = table.shape[0]
-        picked = np.unique(np.linspace(0, n - 1, min(n, -(-n_rows // len(chosen)))).astype(int)) if n else []
+        wanted = min(n, -(-n_rows // len(chosen)))
+        picked = np.unique(np.linspace(0, max(n - 1, 0), wanted).astype(np.int64))
         indptr, indices, data = as_counts(table[picked])
         pieces.append(sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, table.shape[1])))
     return sparse.csr_array(sparse.vstack(pieces, format="csr"))

@@ -107,7 +107,9 @@ def subspace(q: Cooccurrence, n_components: int, n_splits: int, random_state: in
 
     everyone = tuple(range(q.n_groups))
     full = _rotated(q, grouped, everyone, basis, scale, n_components)
-    full.noise, full.excess = _noise(q, grouped, full, _ritz(basis, scale, q.combine(grouped, everyone))[1][:, :n_components])
+    full.noise, full.excess = _noise(
+        q, grouped, full, _ritz(basis, scale, q.combine(grouped, everyone))[1][:, :n_components]
+    )
     for split in _splits(q.n_groups)[:n_splits]:
         for half in split:
             sketch = _rotated(q, grouped, half, basis, scale, n_components)
@@ -167,7 +169,8 @@ def _noise(q: Cooccurrence, grouped: np.ndarray, full: Embedding, vectors: np.nd
     for split in splits:
         marginals = [q.marginal(list(half)) for half in split]
         first, second = (
-            (q.combine(grouped, half) @ vectors) * _inverse(p)[:, None] for half, p in zip(split, marginals, strict=True)
+            (q.combine(grouped, half) @ vectors) * _inverse(p)[:, None]
+            for half, p in zip(split, marginals, strict=True)
         )
         squared = ((first - second) ** 2).sum(axis=1) / (4 * len(splits))
         # A word that one half lacks has half of the squared difference missing, and nothing that vouches for it.

@@ -55,8 +55,9 @@ class Measured:
 
 
 def topic_checks(m: Measured) -> list[Check]:
-    """The lines of the evidence table."""
-    return [*_stability(m), *_simplex(m), *_topic_mixture(m), *_dropped(m), *_theorems(m)]
+    """The lines of the evidence table; those about documents only where the model was fitted on documents."""
+    of_documents = [*_anchor_frequency(m), *_dropped(m), *_theorems(m)] if m.documents["used"] else []
+    return [*_stability(m), *_simplex(m), *_topic_mixture(m), *of_documents]
 
 
 def _stability(m: Measured) -> list[Check]:
@@ -95,7 +96,6 @@ def _simplex(m: Measured) -> list[Check]:
     beyond = max(float(outside - noise), 0.0) / max(float(total - noise), np.finfo(float).tiny)
     anchor_noise = float(np.sqrt(np.mean(m.embedding.noise / np.maximum(_frequency(m), np.finfo(float).tiny))))
     known = m.embedding.noise > 0
-    rarest = int(m.anchor_documents.argmin())
     lines = [
         Check(
             "anchor simplex", "sigma_min", smallest, f"> {anchor_noise:.2g} (noise of a row)" if known else "",
@@ -106,12 +106,6 @@ def _simplex(m: Measured) -> list[Check]:
         Check(
             "outside the simplex", "|x - CS|^2", beyond, "<= 0.1", bool(beyond <= 0.1),
             "Share of the words' variation that no mixture of anchors explains, beyond noise.", "Def. 3.1",
-        ),
-        Check(
-            "rarest anchor", "documents", int(m.anchor_documents[rarest]), f">= {_ANCHOR_DOCUMENTS}",
-            bool(m.anchor_documents[rarest] >= _ANCHOR_DOCUMENTS),
-            f"Documents with the anchor of topic {rarest}; the median over topics is "
-            f"{int(np.median(m.anchor_documents))}.", "Def. 3.1",
         ),
     ]  # fmt: skip
     if len(m.embedding.spectrum) and known:
@@ -126,6 +120,18 @@ def _simplex(m: Measured) -> list[Check]:
             )
         )  # fmt: skip
     return lines
+
+
+def _anchor_frequency(m: Measured) -> list[Check]:
+    rarest = int(m.anchor_documents.argmin())
+    fewest = int(m.anchor_documents[rarest])
+    return [
+        Check(
+            "rarest anchor", "documents", fewest, f">= {_ANCHOR_DOCUMENTS}", fewest >= _ANCHOR_DOCUMENTS,
+            f"Documents with the anchor of topic {rarest}; the median over topics is "
+            f"{int(np.median(m.anchor_documents))}.", "Def. 3.1",
+        )
+    ]  # fmt: skip
 
 
 def _frequency(m: Measured) -> np.ndarray:

@@ -14,7 +14,7 @@ from scipy import linalg
 from ..exceptions import LatentiaError, NegativeRecoveryWarning
 from ..simplex import simplex_least_squares
 
-__all__ = ["bayes_topics", "kl_weights", "inverse_topics"]
+__all__ = ["bayes_topics", "inverse_topics", "kl_weights"]
 
 
 def bayes_topics(weights: np.ndarray, marginal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,5 @@
+"""Command line: one subcommand a family."""
+
+from .main import main
+
+__all__ = ["main"]

@@ -1,0 +1,51 @@
+"""The command ``latentia``: errors of input end with a message and exit code 2."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from .. import __version__
+from ..exceptions import LatentiaError
+from .topics import demo, topics
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Latent-variable models from data, the same answer every run, with evidence.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(topics)
+app.command()(demo)
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and leave.", is_eager=True)] = False,
+) -> None:
+    """Latent-variable models from data, the same answer every run, with evidence."""
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; a `LatentiaError` becomes a message on standard error and exit code 2."""
+    console = Console(stderr=True)
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        console.print(f"[yellow]warning:[/yellow] {message}", highlight=False, soft_wrap=True)
+
+    warnings.showwarning = show  # type: ignore[assignment]
+    try:
+        app()
+    except LatentiaError as error:
+        console.print("[bold red]error:[/bold red]", end=" ")
+        console.print(str(error), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)

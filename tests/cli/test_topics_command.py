@@ -1,0 +1,124 @@
+import csv
+import subprocess
+import sys
+
+import pytest
+
+import latentia
+from latentia.datasets import load_bible
+
+
+def run(*arguments, code=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "latentia", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """Two hundred chapters, one a line."""
+    path = tmp_path_factory.mktemp("cli") / "chapters.txt"
+    path.write_text("\n".join(load_bible().texts[::6]))
+    return path
+
+
+def table(path):
+    with open(path, newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_topics_of_a_file_of_lines(texts, tmp_path):
+    done = run("topics", texts, "-k", 5, "--out", tmp_path / "o", "--quiet")
+    written = sorted(p.name for p in (tmp_path / "o").iterdir())
+    assert written == ["documents.csv", "evidence.csv", "model.npz", "report.html", "topics.csv"]
+    assert "Evidence" in done.stdout
+    assert "199 documents" in done.stdout
+    words = table(tmp_path / "o" / "topics.csv")
+    assert len(words) == 1 + 5 * 50
+    documents = table(tmp_path / "o" / "documents.csv")
+    assert len(documents) == 200
+    assert sum(map(float, documents[1][1:])) == pytest.approx(1, abs=1e-4)
+    assert latentia.load(tmp_path / "o" / "model.npz").components_.shape[0] == 5
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["o"]
+    again = run("topics", texts, "-k", 5, "--out", tmp_path / "o", "--quiet", code=2)
+    assert "not empty" in again.stderr
+    run("topics", texts, "-k", 4, "--out", tmp_path / "o", "--quiet", "--force")
+
+
+def test_a_range_is_compared(texts, tmp_path):
+    done = run("topics", texts, "-k", "3:9:3", "--refine", 3, "--out", tmp_path / "o", "--quiet")
+    rows = table(tmp_path / "o" / "comparison.csv")
+    assert [row[0] for row in rows] == ["topics", "3", "6", "9"]
+    assert {"perplexity", "coherence (NPMI)", "expected error"} <= set(rows[0])
+    assert "lowest held-out perplexity" in done.stdout
+
+
+def test_anchors_from_a_file(texts, tmp_path):
+    (tmp_path / "anchors.txt").write_text("offering altar # sacrifice\ndavid saul=0.8\nnosuchword\n")
+    done = run(
+        "topics",
+        texts,
+        "-k",
+        6,
+        "--anchors",
+        tmp_path / "anchors.txt",
+        "--out",
+        tmp_path / "o",
+        "--quiet",
+        "--refine",
+        0,
+    )
+    assert "nosuchword" in done.stderr
+    model = latentia.load(tmp_path / "o" / "model.npz")
+    assert model.anchor_words_[:2] == [["offering", "altar"], ["david", "saul"]]
+
+
+def test_uci_and_folder_and_csv(tmp_path, corpus):
+    coo = corpus.counts.tocoo()
+    with open(tmp_path / "docword.p.txt", "w") as file:
+        file.write(f"{coo.shape[0]}\n{coo.shape[1]}\n{coo.nnz}\n")
+        file.writelines(f"{d + 1} {w + 1} {c}\n" for d, w, c in zip(coo.row, coo.col, coo.data, strict=True))
+    (tmp_path / "vocab.p.txt").write_text("".join(f"w{i}\n" for i in range(coo.shape[1])))
+    run("topics", tmp_path / "docword.p.txt", "-k", 10, "--out", tmp_path / "o", "-q", "--refine", 0)
+    assert table(tmp_path / "o" / "topics.csv")[1][5].startswith("w")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for i, text in enumerate(load_bible().texts[:60]):
+        (folder / f"{i}.txt").write_text(text)
+    run("topics", folder, "-k", 3, "--out", tmp_path / "f", "-q")
+    assert len(table(tmp_path / "f" / "documents.csv")) == 61
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("x.txt", "", [], "x.txt: the file has no text in it"),
+        ("x.txt", "the of and\nthe\n", [], "no words are left"),
+        ("x.txt", "a b c\n", ["-k", "ten"], "-k 'ten'"),
+        ("x.txt", "a b c\n", ["-k", "9:3"], "no number of topics"),
+        ("x.txt", "house river\n" * 30, ["-k", "50", "--max-df", "1.0"], "lower n_components"),
+        ("docword.x.txt", "2\n2\n1\n1 5 1\n", [], "docword.x.txt, line 4"),
+        ("x.csv", "id,body\n1,abc\n", [], "which column"),
+        ("x.txt", "house river\n" * 30, ["--anchors", "absent.txt"], "--anchors absent.txt: no such file"),
+    ],
+)
+def test_bad_input_ends_with_code_2_and_writes_nothing(tmp_path, name, content, options, message):
+    (tmp_path / name).write_text(content)
+    done = run("topics", tmp_path / name, "--out", tmp_path / "o", "-q", *options, code=2)
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+def test_missing_source_and_version(tmp_path):
+    assert "no such file or folder" in run("topics", tmp_path / "absent", "--out", tmp_path / "o", code=2).stderr
+    assert run("--version").stdout.strip() == latentia.__version__
+
+
+@pytest.mark.slow
+def test_demo(tmp_path):
+    done = run("demo", "--out", tmp_path / "o")
+    assert (tmp_path / "o" / "report.html").stat().st_size > 10_000
+    assert "King James Bible" in done.stdout

@@ -1,0 +1,78 @@
+import gzip
+
+import pytest
+
+from latentia import LatentiaError
+from latentia.datasets import load_bible, readers
+
+LINES = "the red house stood here\n\nred house and blue house\nblue river flows\n"
+
+
+def test_lines_folder_and_csv_give_the_same_documents(tmp_path):
+    (tmp_path / "lines.txt").write_text(LINES)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    texts = [line for line in LINES.splitlines() if line]
+    for i, text in enumerate(texts):
+        (folder / f"{i}.txt").write_text(text)
+    (tmp_path / "t.csv").write_text("id,text\n" + "".join(f'{i},"{text}"\n' for i, text in enumerate(texts)))
+    for path in ("lines.txt", "folder", "t.csv"):
+        corpus = readers.read_corpus(tmp_path / path, min_df=1, max_df=1.0)
+        assert corpus.vocabulary == ["blue", "flows", "house", "red", "river", "stood"]
+        assert corpus.counts.toarray().sum() == 10
+    assert readers.read_corpus(tmp_path / "lines.txt", min_df=1).names == ["line 1", "line 3", "line 4"]
+
+
+def test_gzip_and_extra_stop_words(tmp_path):
+    with gzip.open(tmp_path / "l.txt.gz", "wt") as file:
+        file.write(LINES)
+    corpus = readers.read_corpus(tmp_path / "l.txt.gz", min_df=1, stop_words=["house"])
+    assert "house" not in corpus.vocabulary
+    assert "the" not in corpus.vocabulary
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", b"", "no text in it"),
+        ("a.txt", b"fine\nna\xefve\n", "line 2: not UTF-8"),
+        ("a.txt", b"abc\0def", "not a text file"),
+        ("a.txt.gz", gzip.compress(b"hello")[:-9], "damaged or truncated"),
+        ("a.csv", b"id,body\n1,x\n", "which column.*id, body"),
+        ("a.csv", b"text\n", "no rows"),
+        ("a.csv", b"", "empty"),
+        ("a.csv", b"id,text\n1,fine\n2\n", "line 3: 1 fields"),
+        ("a.txt", b"the and of\nwith by\n", "no words are left of 2 documents"),
+    ],
+)
+def test_bad_files_are_named(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(LatentiaError, match=message) as error:
+        readers.read_corpus(tmp_path / name, min_df=1, max_df=1.0)
+    assert name in str(error.value)
+
+
+def test_missing_things(tmp_path):
+    with pytest.raises(LatentiaError, match="no such file or folder"):
+        readers.read_corpus(tmp_path / "x")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(LatentiaError, match="has no files"):
+        readers.read_corpus(tmp_path / "empty")
+    (tmp_path / "t.csv").write_text("id,text\n1,a\n")
+    with pytest.raises(LatentiaError, match="no column 'body'"):
+        readers.read_corpus(tmp_path / "t.csv", column="body")
+
+
+def test_table_with_a_vocabulary_of_the_wrong_size(tmp_path):
+    (tmp_path / "docword.txt").write_text("1\n2\n2\n1 1 3\n1 2 1\n")
+    (tmp_path / "words.txt").write_text("a\nb\nc\n")
+    with pytest.raises(LatentiaError, match="3 words.*2 columns"):
+        readers.read_corpus(tmp_path / "docword.txt", vocabulary=tmp_path / "words.txt")
+
+
+def test_bundled_bible():
+    bible = load_bible()
+    assert len(bible) == 1189
+    assert bible.names[0] == "Genesis 1"
+    assert bible.names[-1] == "Revelation 22"
+    assert bible.texts[0].startswith("In the beginning God created")

@@ -1,0 +1,66 @@
+import math
+
+import numpy as np
+import pytest
+
+from latentia import LatentiaError
+from latentia.evidence import Check, Evidence, bounds
+
+
+def line(name, holds, decides=False):
+    return Check(name, "x", 1.5, "<= 2", holds, "why", "Thm. 1", decides)
+
+
+def test_verdict_depends_on_deciding_checks_alone():
+    assert Evidence([line("a", True, True), line("b", False)]).holds
+    assert not Evidence([line("a", False, True), line("b", True)]).holds
+    assert not Evidence([line("b", True)]).holds
+
+
+def test_table_frame_and_lookup():
+    evidence = Evidence([line("a", True, True), line("b", None)])
+    assert "does NOT" not in str(evidence)
+    assert "does NOT" in str(Evidence([]))
+    frame = evidence.to_frame()
+    assert list(frame.columns) == ["name", "symbol", "measured", "needed", "holds", "meaning", "reference"]
+    assert evidence["b"].holds is None
+    with pytest.raises(KeyError, match="there are a, b"):
+        evidence["c"]
+    with pytest.raises(LatentiaError, match="no model"):
+        evidence.stability(np.ones((3, 3)))
+
+
+def test_theorem_3_4_scales_as_it_says():
+    base = {"n_topics": 10, "n_words": 1000, "length": 100, "separability": 0.1, "condition": 0.5}
+    m = bounds.topic_documents(0.1, **base)
+    assert m == pytest.approx(math.log(1000) * 10**6 / (0.01 * 0.1**6 * 0.25 * 100))
+    assert bounds.topic_documents(0.05, **base) == pytest.approx(4 * m)
+    assert bounds.topic_documents(0.1, **base | {"length": 200}) == pytest.approx(m / 2)
+    assert bounds.topic_documents(0.1, **base | {"separability": 0.05}) == pytest.approx(64 * m)
+    assert bounds.topic_documents(1e5, **base, imbalance=2) == pytest.approx(math.log(10) * 4 * 10**4 / 0.25)
+    with pytest.raises(LatentiaError, match="separability=0"):
+        bounds.topic_documents(0.1, **base | {"separability": 0})
+
+
+def test_theorem_3_17_and_4_3():
+    m = bounds.dirichlet_topic_documents(0.1, n_topics=5, n_words=100, length=50, separability=0.2, alpha0=1.0)
+    assert m == pytest.approx(math.log(100) * 5**8 * 16 / (0.01 * 0.2**6 * 50))
+    assert bounds.anchor_noise_limit(0.5, 10) == pytest.approx(0.125 / 200)
+    assert bounds.anchor_cover(0.01, 0.5) == pytest.approx(0.02)
+    assert bounds.runoff_threshold(0.4, 10, 2) == pytest.approx(0.005)
+
+
+def test_l1_condition_number_is_the_minimum():
+    rng = np.random.default_rng(0)
+    b = rng.random((4, 4)) + 2 * np.eye(4)
+    rows = b / b.sum(axis=1, keepdims=True)
+    number = bounds.l1_condition_number(b)
+    x = rng.standard_normal((200_000, 4))
+    x /= np.abs(x).sum(axis=1, keepdims=True)
+    tried = np.abs(x @ rows).sum(axis=1).min()
+    assert number <= tried <= 1.1 * number
+    assert bounds.l1_condition_number(np.eye(3)) == pytest.approx(1)
+    assert bounds.l1_condition_number(np.ones((3, 3))) == 0
+    alpha = np.array([0.3, 0.5, 1.2])  # Lemma 3.18
+    r = np.outer(alpha, alpha) + np.diag(alpha)
+    assert bounds.l1_condition_number(r) >= 1 / (2 * (alpha.sum() + 1))

@@ -1,0 +1,165 @@
+import gzip
+
+import numpy as np
+import pytest
+from scipy import io, sparse
+
+from latentia import LatentiaError
+from latentia.passes import Blocks, formats, read_cache, write_cache
+
+
+@pytest.fixture
+def counts():
+    rng = np.random.default_rng(0)
+    return sparse.csr_array(rng.poisson(0.3, (40, 25)) * rng.integers(1, 12, (40, 25)))
+
+
+def uci(path, counts, order=None, head=None, opener=open):
+    coo = counts.tocoo()
+    rows = list(zip(coo.row + 1, coo.col + 1, coo.data, strict=True))
+    rows = [rows[i] for i in order] if order is not None else rows
+    head = head or (*counts.shape, counts.nnz)
+    text = "".join(f"{n}\n" for n in head) + "".join(f"{d} {w} {c}\n" for d, w, c in rows)
+    with opener(path, "wt") as file:
+        file.write(text)
+    return path
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("chunk", [40, 1 << 25])
+def test_uci_in_any_order_and_any_chunk(tmp_path, counts, shuffled, chunk, monkeypatch):
+    monkeypatch.setattr(formats, "_CHUNK", chunk)
+    order = np.random.default_rng(1).permutation(counts.nnz) if shuffled else None
+    blocks = Blocks.from_files(uci(tmp_path / "docword.x.txt", counts, order))
+    assert (blocks.table() != counts).nnz == 0
+    assert blocks.table().dtype.kind == "i"
+
+
+def test_gzip_vocabulary_and_stale_caches(tmp_path, counts):
+    path = uci(tmp_path / "docword.x.txt.gz", counts, opener=gzip.open)
+    (tmp_path / "vocab.x.txt").write_text("".join(f"w{i}\n" for i in range(25)))
+    assert Blocks.from_files(path).names == [f"w{i}" for i in range(25)]
+    cache = tmp_path / "docword.x.txt.gz.latentia-cache" / "header.json"
+    written = cache.stat().st_mtime_ns
+    Blocks.from_files(path)
+    assert cache.stat().st_mtime_ns == written
+    uci(path, 2 * counts, opener=gzip.open)
+    assert (Blocks.from_files(path).table() != 2 * counts).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("2\n3\nx\n", "line 3: expected the number of entries, found 'x'"),
+        ("2\n3\n2\n1 1 1\n1 a 2\n", "line 5: expected 'document word count'.*found '1 a 2'"),
+        ("2\n3\n2\n1 1 1\n3 1 2\n", "line 5: .*row 1 to 2"),
+        ("2\n3\n2\n1 1 1\n2 4 2\n", "line 5: .*column 1 to 3"),
+        ("2\n3\n2\n1 1 1\n2 1 -2\n", "line 5: expected a whole count"),
+        ("2\n3\n2\n1 1 1\n2 1 1.5\n", "line 5: expected a whole count"),
+        ("2\n3\n2\n1 1 1\n2 1 nan\n", "line 5"),
+        ("2\n3\n2\n1 1 1\n", "promises 2 entries and 1 were found"),
+        ("2\n3\n1\n1 1 1\n2 1 1\n", "promises 1 entries, and there are more"),
+        ("2\n3\n2\n1 1 1\n2 1 1 7\n", "line 5"),
+    ],
+)
+def test_malformed_uci_names_file_and_line_and_leaves_nothing(tmp_path, lines, message):
+    path = tmp_path / "docword.bad.txt"
+    path.write_text(lines)
+    with pytest.raises(LatentiaError, match=message) as error:
+        Blocks.from_files(path)
+    assert "docword.bad.txt" in str(error.value)
+    assert [p.name for p in tmp_path.iterdir()] == ["docword.bad.txt"]
+
+
+def test_truncated_gzip(tmp_path, counts):
+    path = uci(tmp_path / "docword.x.txt.gz", counts, opener=gzip.open)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(LatentiaError, match="damaged or truncated"):
+        Blocks.from_files(path)
+
+
+@pytest.mark.parametrize("field", ["integer", "real", "pattern"])
+def test_matrixmarket(tmp_path, counts, field):
+    table = counts.astype(bool).astype(int) if field == "pattern" else counts * (0.125 if field == "real" else 1)
+    io.mmwrite(tmp_path / "x.mtx", sparse.coo_matrix(table), field=field)
+    assert abs(Blocks.from_files(tmp_path / "x.mtx").table() - table).max() == 0
+
+
+def test_matrixmarket_decimals_are_exact(tmp_path):
+    values = np.array([0.1, 1e-7, 123456.789, 3.0e22, -2.5, 1e10])
+    table = sparse.csr_array((values, (np.arange(6), np.zeros(6, int))))
+    lines = "".join(f"{i + 1} 1 {v!r}\n" for i, v in enumerate(values.tolist()))
+    (tmp_path / "x.mtx").write_text(f"%%MatrixMarket matrix coordinate real general\n% c\n6 1 6\n{lines}")
+    assert (Blocks.from_files(tmp_path / "x.mtx").table() != table).nnz == 0
+
+
+def test_matrixmarket_symmetric_and_dense_go_through_scipy(tmp_path):
+    square = np.array([[1.0, 2.0], [2.0, 0.0]])
+    io.mmwrite(tmp_path / "s.mtx", sparse.coo_matrix(square), symmetry="symmetric")
+    io.mmwrite(tmp_path / "d.mtx", square)
+    np.testing.assert_array_equal(Blocks.from_files(tmp_path / "s.mtx").table().toarray(), square)
+    np.testing.assert_array_equal(Blocks.from_files(tmp_path / "d.mtx").table(), square)
+
+
+def test_extreme_classification_file(tmp_path):
+    (tmp_path / "train.txt").write_text("3 4 5\n0,4 0:1 3:2.5\n 1:1e-1\n2 \n")
+    blocks = Blocks.from_files(tmp_path / "train.txt")
+    x, y = blocks[0]
+    np.testing.assert_array_equal(x.toarray(), [[1, 0, 0, 2.5], [0, 0.1, 0, 0], [0, 0, 0, 0]])
+    np.testing.assert_array_equal(y.toarray(), [[1, 0, 0, 0, 1], [0] * 5, [0, 0, 1, 0, 0]])
+
+
+def test_svmlight_refuses_to_guess_and_names_the_line(tmp_path):
+    path = tmp_path / "train.svm"
+    path.write_text("1 1:1 2:2\n2 3:1\n")
+    with pytest.raises(LatentiaError, match="give zero_based=, n_features=, n_labels="):
+        Blocks.from_files(path)
+    x, y = Blocks.from_files(path, zero_based=False, n_features=3, n_labels=2)[0]
+    np.testing.assert_array_equal(x.toarray(), [[1, 2, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(y.toarray(), [[1, 0], [0, 1]])
+    with pytest.raises(LatentiaError, match="line 2: .*labels below 2"):
+        Blocks.from_files(path, zero_based=True, n_features=4, n_labels=2)
+
+
+def test_real_repository_file(data, tmp_path):
+    blocks = Blocks.from_files(data / "bibtex" / "train.txt.gz", cache=tmp_path)
+    assert blocks.shapes == ((4880, 1836), (4880, 159))
+    assert blocks[0][1].sum() / 4880 == pytest.approx(2.4, abs=0.1)
+
+
+def test_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"a": [1, 2], "b": [0.5, 1.5], "c": ["x", "y"]}), tmp_path / "t.parquet")
+    with pytest.raises(LatentiaError, match="column 'c' holds string"):
+        Blocks.from_files(tmp_path / "t.parquet")
+    blocks = Blocks.from_files(tmp_path / "t.parquet", columns=["a", "b"])
+    np.testing.assert_array_equal(blocks.table(), [[1, 0.5], [2, 1.5]])
+    assert blocks.names == ["a", "b"]
+
+
+def test_write_cache_streams_and_is_whole_or_absent(tmp_path, counts):
+    write_cache(tmp_path / "c", ((counts[i : i + 7],) for i in range(0, 40, 7)), names=["w"] * 25)
+    tables, names = read_cache(tmp_path / "c")
+    assert (tables[0] != counts).nnz == 0
+    assert len(names) == 25
+    assert (Blocks.from_files(tmp_path / "c", block_rows=6).table() != counts).nnz == 0
+
+    def broken():
+        yield (counts,)
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write_cache(tmp_path / "d", broken())
+    assert [p.name for p in tmp_path.iterdir()] == ["c"]
+    (tmp_path / "c" / "0-data.bin").write_bytes(b"123")
+    with pytest.raises(LatentiaError, match="expected .* bytes"):
+        read_cache(tmp_path / "c")
+
+
+def test_unknown_formats(tmp_path):
+    (tmp_path / "x.txt").write_text("hello\n")
+    with pytest.raises(LatentiaError, match="not recognised.*'hello'"):
+        Blocks.from_files(tmp_path / "x.txt")
+    with pytest.raises(LatentiaError, match="no such file"):
+        Blocks.from_files(tmp_path / "absent")

@@ -1,0 +1,299 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from latentia import LatentiaError
+from latentia.datasets import planted
+from latentia.exceptions import AnchorWarning, DroppedDataWarning, NegativeRecoveryWarning, NonIntegerCountWarning
+from latentia.metrics import recovery_errors
+from latentia.passes import Blocks, write_cache
+from latentia.topics import AnchorTopics
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    return AnchorTopics(10).fit(corpus.counts)
+
+
+@pytest.fixture(scope="module")
+def words(corpus):
+    return np.array([f"w{i}" for i in range(corpus.counts.shape[1])])
+
+
+def test_attributes_have_the_promised_shapes(model, corpus):
+    n_words = corpus.counts.shape[1]
+    assert model.components_.shape == (10, n_words)
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1)
+    assert (model.components_ >= 0).all()
+    assert model.anchors_.shape == (10,)
+    assert len(set(model.anchors_)) == 10
+    assert model.topic_covariance_.shape == (10, 10)
+    assert np.linalg.eigvalsh(model.topic_covariance_).min() > -1e-9
+    assert model.topic_covariance_.sum() == pytest.approx(1)
+    assert (model.dirichlet_ > 0).all()
+    assert model.n_passes_ == 4
+    assert list(model.get_feature_names_out()[:2]) == ["anchortopics0", "anchortopics1"]
+
+
+def test_every_kind_of_input_gives_the_same_topics(model, corpus, words, tmp_path):
+    counts = corpus.counts
+    write_cache(tmp_path / "c", [(counts[:900],), (counts[900:],)])
+    inputs = [
+        counts.toarray(),
+        counts.astype(float),
+        sparse.csc_array(counts),
+        pd.DataFrame(counts.toarray(), columns=words),
+        Blocks.from_array(counts),
+        Blocks.from_files(tmp_path / "c"),
+    ]
+    for table in inputs:
+        assert (AnchorTopics(10).fit(table).components_ == model.components_).all()
+    small_blocks = AnchorTopics(10).fit(Blocks.from_array(counts, block_rows=100))
+    assert np.abs(small_blocks.components_ - model.components_).sum(axis=1).max() < 0.01
+
+
+@pytest.mark.parametrize("refine", [0, 2])
+def test_same_seed_same_bits_for_any_number_of_threads(corpus, refine):
+    blocks = Blocks.from_array(corpus.counts, block_rows=300)
+    one, two = (AnchorTopics(10, refine=refine, n_jobs=n).fit(blocks) for n in (1, 2))
+    for name in ("components_", "topic_covariance_", "dirichlet_", "anchors_"):
+        assert (getattr(one, name) == getattr(two, name)).all()
+    assert (one.evidence_.component_errors == two.evidence_.component_errors).all()
+    assert (one.transform(corpus.counts) == two.transform(corpus.counts)).all()
+
+
+def test_transform_score_and_perplexity(model, corpus):
+    held_out = corpus.truth.sample(300, length=100, random_state=99)
+    shares = model.transform(held_out.counts)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    order = [np.argmin(np.abs(model.components_ - topic).sum(axis=1)) for topic in corpus.topics]
+    assert np.abs(shares[:, order] - held_out.proportions).sum(axis=1).mean() < 0.25
+    assert model.perplexity(held_out.counts) == pytest.approx(np.exp(-model.score(held_out.counts)))
+    unigram = AnchorTopics(1).fit(corpus.counts)
+    assert model.perplexity(held_out.counts) < 0.8 * unigram.perplexity(held_out.counts)
+
+
+def test_an_empty_document_gets_the_prior(model, corpus):
+    empty = sparse.csr_array((2, corpus.counts.shape[1]))
+    np.testing.assert_allclose(model.transform(empty), np.tile(model.dirichlet_ / model.dirichlet_.sum(), (2, 1)))
+
+
+def test_refine_improves_and_counts_its_passes(model, corpus):
+    refined = AnchorTopics(10, refine=3).fit(corpus.counts)
+    before, after = (recovery_errors(m.components_, corpus.topics).mean() for m in (model, refined))
+    assert after < 0.9 * before
+    assert refined.n_passes_ == 7
+
+
+def test_sample_follows_the_model(model):
+    counts, proportions = model.sample(2000, length=50, random_state=1)
+    assert (counts.sum(axis=1) == 50).all()
+    expected = model.prevalence_ @ model.components_
+    observed = np.asarray(counts.sum(axis=0)).ravel() / counts.sum()
+    assert np.abs(expected - observed).sum() < 0.15
+    assert proportions.shape == (2000, 10)
+
+
+def test_words_in_one_document_share_the_runoff_word(corpus):
+    counts = corpus.counts.toarray()
+    counts[:, 700:] = 0
+    counts[np.arange(90), 700 + np.arange(90)] = 1
+    model = AnchorTopics(10).fit(counts)
+    runoff = model.components_[:, 700:790]
+    assert model.evidence_["words dropped"].measured == (counts.sum(axis=0) == 0).sum()
+    ratio = runoff / model.word_probabilities_[700:790]
+    np.testing.assert_allclose(ratio, np.broadcast_to(ratio[:, :1], ratio.shape), rtol=1e-9)
+    assert (model.components_[:, 790:] == 0).all()
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1)
+
+
+def test_dirichlet_parameters_are_recovered():
+    corpus = planted.topic_corpus(4000, n_topics=8, n_words=600, length=150, concentration=0.2, spread=3)
+    for method in ("likelihood", "moments"):
+        model = AnchorTopics(8, refine=5, dirichlet=method).fit(corpus.counts)
+        order = [np.argmin(np.abs(model.components_ - topic).sum(axis=1)) for topic in corpus.topics]
+        ratio = model.dirichlet_[order] / corpus.truth.dirichlet
+        assert (ratio > 0.4).all(), method
+        assert (ratio < 2.5).all(), method
+
+
+# --- anchors that the user gives --------------------------------------------------------------------------------
+
+
+def test_given_anchors_are_used_and_the_rest_found(corpus, words):
+    frame = pd.DataFrame(corpus.counts.toarray(), columns=words)
+    strong = corpus.topics[3] / corpus.topics.sum(axis=0)
+    own = [words[i] for i in np.argsort(-strong * (corpus.topics[3] > 2e-3))[:3]]
+    model = AnchorTopics(10, anchors=[own]).fit(frame)
+    assert model.anchor_words_[0] == own
+    error = np.abs(model.components_[0] - corpus.topics[3]).sum()
+    assert error < 0.5
+    assert recovery_errors(model.components_, corpus.topics).mean() < 0.4
+
+
+def test_missing_anchor_words_are_reported_and_skipped(corpus, words):
+    model = AnchorTopics(10, anchors=[["w5", "nosuch"], "absent"], vocabulary=words)
+    with pytest.warns(AnchorWarning, match="2 not in the vocabulary: nosuch, absent"):
+        model.fit(corpus.counts)
+    assert model.anchor_words_[0] == ["w5"]
+    hopeless = AnchorTopics(10, anchors=["nosuch"], vocabulary=words)
+    with pytest.warns(AnchorWarning), pytest.raises(LatentiaError, match="None of the anchor words"):
+        hopeless.fit(corpus.counts)
+    with pytest.raises(LatentiaError, match="no column names"):
+        AnchorTopics(10, anchors=["w5"]).fit(corpus.counts)
+
+
+def test_strength_is_the_share_of_a_words_occurrences():
+    truth = planted.topic_model(5, 200, anchors=True, random_state=3)
+    # The first topic's anchor is half noise: half of its occurrences follow the corpus at large.
+    topics = truth.topics.copy()
+    mean = truth.prevalence @ topics
+    topics[:, 200] = 0.5 * topics[:, 200] + 0.5 * mean[200]
+    topics /= topics.sum(axis=1, keepdims=True)
+    q = topics.T @ truth.second_moment() @ topics
+    rest = [int(w) for w in truth.anchors[1:]]
+    plain = AnchorTopics(5, anchors=[200, *rest]).fit_moments(q)
+    strength = AnchorTopics(5, anchors=[{200: 0.5}, *rest]).fit_moments(q)
+    errors = [np.abs(m.components_[0] - topics[0]).sum() for m in (plain, strength)]
+    assert errors[1] < 0.35 * errors[0]
+
+
+def test_reanchor_edits_without_the_data(model, corpus):
+    kept = model.components_.copy()
+    other = int(np.argsort(-model.components_[2])[0])
+    changed = model.reanchor(replace={2: [int(model.anchors_[2]), other], 7: None})
+    assert len(changed.components_) == 9
+    assert changed.anchor_words_[2] == [int(model.anchors_[2]), other]
+    assert changed.n_passes_ == 0
+    assert changed.evidence_.component_errors is None
+    assert not changed.evidence_.holds
+    assert (model.components_ == kept).all()
+    same = model.reanchor([int(a) for a in model.anchors_])
+    np.testing.assert_allclose(same.components_, model.components_, atol=1e-3)
+    assert changed.transform(corpus.counts[:5]).shape == (5, 9)
+    with pytest.raises(LatentiaError, match="no topic 10"):
+        model.reanchor(replace={10: 3})
+    with pytest.raises(LatentiaError, match="either"):
+        model.reanchor()
+
+
+# --- evidence ---------------------------------------------------------------------------------------------------
+
+
+def test_evidence_reports_what_it_should(model):
+    names = [check.name for check in model.evidence_.checks]
+    for name in (
+        "expected error", "least stable topic", "anchor simplex", "outside the simplex", "rank supported",
+        "topic imbalance", "conditioning of R", "rarest anchor", "documents dropped", "words dropped",
+        "documents, Theorem 3.4", "documents, Theorem 3.17", "noise, Theorem 4.3",
+    ):  # fmt: skip
+        assert name in names
+    assert model.evidence_["rank supported"].measured == 10
+    assert model.evidence_.component_errors.shape == (10,)
+
+
+def test_free_and_independent_error_bars_agree(model, corpus):
+    independent = model.evidence_.stability(corpus.counts, n_splits=2)
+    assert independent.shape == (10,)
+    assert independent.mean() == pytest.approx(model.evidence_.component_errors.mean(), rel=0.15)
+    of_blocks = model.evidence_.stability(Blocks.from_array(corpus.counts, block_rows=200))
+    assert of_blocks.mean() == pytest.approx(independent.mean(), rel=0.1)
+
+
+def test_no_splits_no_verdict(corpus):
+    model = AnchorTopics(10, n_splits=0).fit(corpus.counts)
+    assert model.evidence_.component_errors is None
+    assert not model.evidence_.holds
+    assert model.evidence_["expected error"].measured == "not measured"
+
+
+# --- recoveries -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("embedding", ["subspace", "projection"])
+@pytest.mark.parametrize("recover", ["l2", "kl"])
+def test_recoveries_on_documents(corpus, embedding, recover):
+    model = AnchorTopics(10, embedding=embedding, recover=recover, min_df=20, n_splits=1).fit(corpus.counts)
+    assert recovery_errors(model.components_, corpus.topics).mean() < 0.5
+
+
+def test_inverse_warns_of_negatives_and_returns_none(corpus):
+    few = corpus.counts[:150]
+    with pytest.warns(NegativeRecoveryWarning, match="recover='l2' does not"):
+        model = AnchorTopics(10, recover="inverse", n_splits=0).fit(few)
+    assert (model.components_ >= 0).all()
+    np.testing.assert_allclose(model.components_.sum(axis=1), 1)
+
+
+# --- bad input --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 0}, "n_components=0"),
+        ({"n_components": 2.5}, "n_components=2.5"),
+        ({"embedding": "pca"}, "embedding='pca': use one of 'subspace', 'projection'"),
+        ({"anchors": "random"}, "anchors='random'"),
+        ({"recover": "l3"}, "recover='l3'"),
+        ({"refine": -1}, "refine=-1"),
+        ({"tol": 0}, "tol=0"),
+        ({"vocabulary": ["a"]}, "vocabulary has 1 words"),
+        ({"n_components": 900}, "lower n_components"),
+        ({"min_df": 1999}, "0 words are frequent enough"),
+        ({"anchors": list(range(11))}, "11 anchors are given"),
+        ({"anchors": "lp", "min_df": 1}, "at most 400"),
+    ],
+)
+def test_bad_parameters(corpus, parameters, message):
+    with pytest.raises(LatentiaError, match=message):
+        AnchorTopics(**{"n_components": 10} | parameters).fit(corpus.counts)
+
+
+def test_bad_data(corpus):
+    x = corpus.counts.toarray().astype(float)
+    with pytest.raises(LatentiaError, match="None of the 5 documents"):
+        AnchorTopics(2).fit(np.zeros((5, 4)))
+    with pytest.raises(LatentiaError, match="empty"):
+        AnchorTopics(2).fit(Blocks.from_array(np.empty((0, 4))))
+    x[3, 5] = -1
+    with pytest.raises(LatentiaError, match="row 3, column 5"):
+        AnchorTopics(10).fit(x)
+    x[3, 5] = np.nan
+    with pytest.raises(LatentiaError, match="NaN"):
+        AnchorTopics(10).fit(x)
+    with pytest.raises(LatentiaError, match="row 3, column 5"):
+        AnchorTopics(10).fit(Blocks.from_array(x))
+    with pytest.raises(LatentiaError, match="800"):
+        AnchorTopics(10).fit(corpus.counts).transform(corpus.counts[:, :9])
+
+
+def test_more_topics_than_the_data_has(corpus):
+    truth = planted.topic_model(4, 60, anchors=True)
+    with pytest.raises(LatentiaError, match="supports 4 topics"):
+        AnchorTopics(8).fit_moments(truth.cooccurrence())
+
+
+def test_dropped_documents_and_fractions_are_said(corpus):
+    x = corpus.counts.toarray()
+    x[:7] = 0
+    with pytest.warns(DroppedDataWarning, match="7 of 2000 documents"):
+        model = AnchorTopics(10).fit(x)
+    assert model.evidence_["documents dropped"].measured == 7
+    with pytest.warns(NonIntegerCountWarning, match="tf-idf"):
+        AnchorTopics(10).fit(1.5 * corpus.counts)
+
+
+@pytest.mark.parametrize(
+    ("q", "message"),
+    [
+        (np.ones((3, 4)), "square"),
+        (-np.eye(3), "nonnegative"),
+        (np.array([[1, 2.0], [0, 1]]), "not symmetric"),
+        (np.eye(1), "n_components=2"),
+    ],
+)
+def test_bad_moments(q, message):
+    with pytest.raises(LatentiaError, match=message):
+        AnchorTopics(2).fit_moments(q)

@@ -79,10 +79,11 @@ def test_an_empty_document_gets_the_prior(model, corpus):
     np.testing.assert_allclose(model.transform(empty), np.tile(model.dirichlet_ / model.dirichlet_.sum(), (2, 1)))
 
 
-def test_refine_improves_and_counts_its_passes(model, corpus):
-    refined = AnchorTopics(10, refine=3).fit(corpus.counts)
-    before, after = (recovery_errors(m.components_, corpus.topics).mean() for m in (model, refined))
-    assert after < 0.9 * before
+def test_refine_improves_and_counts_its_passes(corpus):
+    few = corpus.counts[:300]
+    plain, refined = (AnchorTopics(10, refine=n).fit(few) for n in (0, 3))
+    before, after = (recovery_errors(m.components_, corpus.topics).mean() for m in (plain, refined))
+    assert after < 0.95 * before
     assert refined.n_passes_ == 7
 
 
@@ -169,8 +170,10 @@ def test_reanchor_edits_without_the_data(model, corpus):
     assert changed.evidence_.component_errors is None
     assert not changed.evidence_.holds
     assert (model.components_ == kept).all()
-    same = model.reanchor([int(a) for a in model.anchors_])
-    np.testing.assert_allclose(same.components_, model.components_, atol=1e-3)
+    assert (model.reanchor(replace={}).components_ == model.components_).all()
+    fewer = model.reanchor([int(model.anchors_[4])])
+    assert len(fewer.components_) == 10
+    assert fewer.anchors_[0] == model.anchors_[4]
     assert changed.transform(corpus.counts[:5]).shape == (5, 9)
     with pytest.raises(LatentiaError, match="no topic 10"):
         model.reanchor(replace={10: 3})

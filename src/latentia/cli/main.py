@@ -17,7 +17,7 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     help="Latent-variable models from data, the same answer every run, with evidence.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
@@ -27,12 +27,14 @@ app.command()(demo)
 
 @app.callback()
 def root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and leave.", is_eager=True)] = False,
 ) -> None:
     """Latent-variable models from data, the same answer every run, with evidence."""
     if version:
         typer.echo(__version__)
-        raise typer.Exit
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 def main() -> None:

@@ -80,12 +80,13 @@ def topics(
     """Learn topics by anchor words and write tables, a model and a report."""
     sizes = _parse_sizes(k)
     _check_target(out, force)
+    given = _read_anchors(anchors) if anchors else "greedy"
     words = {"stop_words": _stop_words(stop_words), "min_df": min_df, "max_df": max_df}
     corpus = readers.read_corpus(
         source, column=column, vocabulary=vocabulary, progress=not quiet, cache=_cache(source), **words
     )
     options = {
-        "anchors": _read_anchors(anchors) if anchors else "greedy",
+        "anchors": given,
         "refine": refine,
         "random_state": seed,
         "n_jobs": jobs,

@@ -25,10 +25,11 @@ _POOLING = (0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)
 
 @dataclass(frozen=True)
 class Anchor:
-    """Words of one topic: columns and strengths, the most frequent word first."""
+    """Words of one topic, as columns, their strengths, and whether the user gave them."""
 
     words: tuple[int, ...]
     strengths: tuple[float, ...]
+    given: bool = True
 
 
 def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np.ndarray) -> list[Anchor]:
@@ -37,7 +38,7 @@ def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np
     Parameters
     ----------
     anchors : sequence of words, sequences of words, or mappings from words to strengths
-        A word is a column name or a column number.
+        A word is a column name or a column number. An `Anchor` is taken as it is.
     names : sequence of str or None
         Column names.
     codes : ndarray of shape (V,)
@@ -46,6 +47,9 @@ def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np
     columns = {str(name): i for i, name in enumerate(names)} if names is not None else {}
     parsed, missing, rare = [], [], []
     for anchor in anchors:
+        if isinstance(anchor, Anchor):
+            parsed.append(anchor)
+            continue
         if isinstance(anchor, Mapping):
             given = list(anchor.items())
         else:
@@ -68,7 +72,7 @@ def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np
         reasons = [f"{len(missing)} not in the vocabulary: {_listed(missing)}"] if missing else []
         reasons += [f"{len(rare)} in too few documents: {_listed(rare)}"] if rare else []
         warnings.warn(f"Anchor words skipped, {'; '.join(reasons)}.", AnchorWarning, stacklevel=3)
-    if not parsed:
+    if len(anchors) and not parsed:
         raise LatentiaError(
             f"None of the anchor words can be used ({_listed(missing + rare)}). Check their spelling against the "
             "vocabulary, lower min_df, or use anchors='greedy'."
@@ -110,7 +114,7 @@ def choose_anchors(
             f"The data supports {supported} topics and n_components={n_components} were asked for: beyond them every "
             f"word lies in the span of the anchors found. Set n_components={max(supported, 1)} or less."
         )
-    return given + [Anchor((int(candidates[i]),), (1.0,)) for i in found], distances
+    return given + [Anchor((int(candidates[i]),), (1.0,), given=False) for i in found], distances
 
 
 def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) -> np.ndarray:

@@ -264,16 +264,14 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 raise LatentiaError(
                     f"reanchor: there is no topic {unknown[0]}; topics are 0 to {len(self._anchors) - 1}."
                 )
-            anchors = [
-                replace.get(k, dict(zip(anchor.words, anchor.strengths, strict=True)))
-                for k, anchor in enumerate(self._anchors)
-            ]
+            anchors = [replace.get(k, anchor) for k, anchor in enumerate(self._anchors)]
             anchors = [anchor for anchor in anchors if anchor is not None]
             model.n_components = len(anchors)
-        model.anchors, model.refine, model.recover = anchors, 0, "l2"
-        model.n_components = max(model.n_components, len(anchors))
+        given = parse_anchors(anchors, self._names(), self._own_columns())
+        model.anchors = [dict(zip(anchor.words, anchor.strengths, strict=True)) for anchor in given]
+        model.n_components, model.refine, model.recover = max(model.n_components, len(given)), 0, "l2"
         model._check_parameters()
-        chosen = model._choose_anchors(self._embedding)
+        chosen = model._choose_anchors(self._embedding, given)
         topics = model._recover_topics(self._embedding, chosen, None)
         return model._finish(topics, chosen, [], self._sample, 0)
 
@@ -330,15 +328,19 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return _embedding.projection(q, self.n_splits, self.random_state)
         return _embedding.subspace(q, self.n_components, self.n_splits, self.random_state)
 
-    def _choose_anchors(self, embedding: Embedding) -> list[Anchor]:
+    def _choose_anchors(self, embedding: Embedding, given: list[Anchor] | None = None) -> list[Anchor]:
         least = np.clip(self._documents["used"] // 200, 3, 50) if self.min_df is None else self.min_df
         frequent = self._document_frequency >= max(least, self.runoff_df)
-        given: list[Anchor] = []
-        if not isinstance(self.anchors, str):
-            alone = (np.bincount(self._codes)[self._codes] == 1) & (self._document_frequency > 0)
-            given = parse_anchors(self.anchors, self._names(), np.where(alone, self._codes, -1))
-        method = self.anchors if isinstance(self.anchors, str) else "greedy"
+        by_name = isinstance(self.anchors, str)
+        if given is None:
+            given = [] if by_name else parse_anchors(self.anchors, self._names(), self._own_columns())
+        method = self.anchors if by_name else "greedy"
         return choose_anchors(embedding, self.n_components, given, np.flatnonzero(frequent), self._codes, method)[0]
+
+    def _own_columns(self) -> np.ndarray:
+        """Column of the embedding for every word, -1 for one that shares the runoff column or never occurs, shape (V,)."""
+        alone = (np.bincount(self._codes)[self._codes] == 1) & (self._document_frequency > 0)
+        return np.where(alone, self._codes, -1)
 
     def _recover_topics(
         self, embedding: Embedding, anchors: list[Anchor], q: Any, tol: float | None = None
@@ -357,8 +359,9 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             return bayes_topics(kl_weights(rows, vertices, tol=max(tol * 1e-2, 1e-12)), embedding.marginal)[0]
         vertices = vertex_rows(embedding, anchors, self._codes)
         weights = simplex_least_squares(embedding.rows, vertices, tol=tol, n_jobs=self.n_jobs)
-        if self.anchors == "greedy" and embedding.noise > 0:
-            vertices = pooled_vertices(embedding, vertices, weights)
+        found = np.array([not anchor.given for anchor in anchors])
+        if embedding.noise > 0 and found.any():
+            vertices = np.where(found[:, None], pooled_vertices(embedding, vertices, weights), vertices)
             weights = simplex_least_squares(embedding.rows, vertices, tol=tol, start=weights, n_jobs=self.n_jobs)
         return bayes_topics(weights, embedding.marginal)[0]
 

@@ -61,6 +61,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
 def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator that `save` wrote."""
     source = Path(path)
+    source = source if source.exists() or source.suffix == ".npz" else source.with_name(source.name + ".npz")
     try:
         with np.load(source, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -74,7 +75,10 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"{source}: written in format {header.get('format')} by latentia {header.get('version')}; this version reads "
             f"format {_FORMAT}. Fit the model again or use that version."
         )
-    return _decode(header["model"], arrays)
+    try:
+        return _decode(header["model"], arrays)
+    except (KeyError, TypeError) as error:
+        raise LatentiaError(f"{source}: the file is damaged, {error} is missing.") from error
 
 
 def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:

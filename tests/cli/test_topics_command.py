@@ -98,7 +98,10 @@ def test_uci_and_folder_and_csv(tmp_path, corpus):
         ("x.txt", "the of and\nthe\n", [], "no words are left"),
         ("x.txt", "a b c\n", ["-k", "ten"], "-k 'ten'"),
         ("x.txt", "a b c\n", ["-k", "9:3"], "no number of topics"),
-        ("x.txt", "house river\n" * 30, ["-k", "50", "--max-df", "1.0"], "lower n_components"),
+        ("x.txt", "house river\n" * 30, ["-k", "50", "--max-df", "1.0"], "lower -k"),
+        ("x.txt", "house river\n" * 30, ["--jobs", "0"], "--jobs 0"),
+        ("x.txt", "house river\n" * 30, ["--seed", "-1"], "--seed"),
+        ("x.txt", "house river\n" * 30, ["-k", "1:99999999999"], "can be compared"),
         ("docword.x.txt", "2\n2\n1\n1 5 1\n", [], "docword.x.txt, line 4"),
         ("x.csv", "id,body\n1,abc\n", [], "which column"),
         ("x.txt", "house river\n" * 30, ["--anchors", "absent.txt"], "--anchors absent.txt: no such file"),
@@ -110,6 +113,17 @@ def test_bad_input_ends_with_code_2_and_writes_nothing(tmp_path, name, content, 
     assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+def test_output_inside_the_source_and_bad_strengths(tmp_path):
+    (tmp_path / "a.txt").write_text("house river")
+    assert "read again" in run("topics", tmp_path, "--out", tmp_path / "o", code=2).stderr
+    anchors = tmp_path / "anchors.txt"
+    for bad in ("river=2", "river=nan", "=1", "[/b]=x"):
+        anchors.write_text(f"house\n{bad}\n")
+        done = run("topics", tmp_path / "a.txt", "--anchors", anchors, "--out", tmp_path / "o", code=2)
+        assert "anchors.txt, line 2" in done.stderr
+        assert bad in done.stderr
 
 
 def test_missing_source_and_version(tmp_path):

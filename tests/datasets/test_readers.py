@@ -42,6 +42,9 @@ def test_gzip_and_extra_stop_words(tmp_path):
         ("a.csv", b"text\n", "no rows"),
         ("a.csv", b"", "empty"),
         ("a.csv", b"id,text\n1,fine\n2\n", "line 3: 1 fields"),
+        ("a.csv", b"text\nred, blue\n", "line 2: 2 fields, and the header has 1"),
+        ("a.csv", b"id;text\n1;red\n", "separated by ';'"),
+        ("a.csv", b'id,text\n1,"red\n2,blue\n', "line 2: not readable as CSV"),
         ("a.txt", b"the and of\nwith by\n", "no words are left of 2 documents"),
     ],
 )
@@ -76,3 +79,26 @@ def test_bundled_bible():
     assert bible.names[0] == "Genesis 1"
     assert bible.names[-1] == "Revelation 22"
     assert bible.texts[0].startswith("In the beginning God created")
+
+
+def test_lines_end_where_a_reader_sees_them_end(tmp_path):
+    (tmp_path / "l.txt").write_bytes("red\u2028house\x85 tree\r\nblue river\rgreen field".encode())
+    assert readers.read_texts(tmp_path / "l.txt").texts == ["red\u2028house\x85 tree", "blue river", "green field"]
+    (tmp_path / "t.csv").write_bytes('id,text\n1,"two\nlines"\n2,one\u2028line\n'.encode())
+    texts = readers.read_texts(tmp_path / "t.csv")
+    assert texts.texts == ["two\nlines", "one\u2028line"]
+    assert texts.names == ["line 2", "line 4"]
+
+
+def test_hidden_folders_and_utf16(tmp_path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_text("ref")
+    (tmp_path / "header.json").write_text("{}")
+    (tmp_path / "a.txt").write_bytes("red house".encode("utf-16"))
+    assert readers.read_texts(tmp_path).texts == ["red house", "{}"]
+
+
+def test_options_without_effect_are_refused(tmp_path):
+    (tmp_path / "l.txt").write_text(LINES)
+    with pytest.raises(LatentiaError, match="bring their own words"):
+        readers.read_corpus(tmp_path / "l.txt", vocabulary="words.txt")

@@ -49,3 +49,10 @@ def test_completion_perplexity_of_known_models():
     assert (halves[0] + halves[1] != sparse.csr_array(x)).nnz == 0
     with pytest.raises(LatentiaError, match="no words to predict"):
         metrics.completion_perplexity(uniform, np.ones(1), np.zeros((3, 50)))
+
+
+def test_words_in_no_document_do_not_count():
+    x = sparse.csr_array(np.array([[1, 1, 0], [1, 0, 0]]))
+    topics = np.array([[0.5, 0.1, 0.4]])
+    assert metrics.umass_coherence(topics, x, 2)[0] == 0
+    assert metrics.npmi_coherence(topics, x, 1)[0] == 0

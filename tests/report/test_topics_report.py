@@ -158,7 +158,7 @@ def test_evidence_and_comparison_are_shown(fitted, parsed):
 
 @pytest.mark.parametrize(
     ("error", "label"),
-    [(0.0, "reliable"), (0.4, "reliable"), (0.41, "read with care"), (0.81, "do not read"), (None, "not measured")],
+    [(0.0, "reliable"), (0.4, "reliable"), (0.41, "read with care"), (0.81, "unreliable"), (None, "not measured")],
 )
 def test_grades(error, label):
     assert report_topics._grade(error).label == label

@@ -66,3 +66,10 @@ def test_robust_loners_with_and_without_noise():
 def test_robust_loners_refuse_a_large_problem():
     with pytest.raises(LatentiaError, match="at most 400"):
         robust_loners(np.zeros((401, 3)), 2)
+
+
+def test_robust_loners_with_twins():
+    points = np.vstack([np.eye(3), np.random.default_rng(0).dirichlet(np.ones(3), 10), np.eye(3)])
+    found = robust_loners(points, 3)
+    assert sorted(np.argmax(points[found], axis=1)) == [0, 1, 2]
+    assert list(robust_loners(points[:1], 1)) == [0]

@@ -181,6 +181,24 @@ def test_reanchor_edits_without_the_data(model, corpus):
         model.reanchor()
 
 
+def test_a_word_cannot_be_two_anchors_nor_a_mixture(corpus, model):
+    with pytest.raises(LatentiaError, match="anchor more than once"):
+        AnchorTopics(10, anchors=[3, [4, 3]]).fit(corpus.counts)
+    with pytest.raises(LatentiaError, match="kept 10 dimensions"):
+        model.reanchor(list(range(11)))
+    with pytest.raises(LatentiaError, match="give a list of words"):
+        model.reanchor("greedy")
+
+
+def test_words_of_dropped_documents_are_no_anchors(corpus):
+    x = np.hstack([corpus.counts.toarray(), np.zeros((2000, 1), int)])
+    x[:60] = 0
+    x[:60, 800] = 1
+    with pytest.warns(AnchorWarning), pytest.warns(DroppedDataWarning):
+        model = AnchorTopics(10, anchors=[[800, 4]]).fit(x)
+    assert model.anchor_words_[0] == [4]
+
+
 # --- evidence ---------------------------------------------------------------------------------------------------
 
 
@@ -202,6 +220,35 @@ def test_free_and_independent_error_bars_agree(model, corpus):
     assert independent.mean() == pytest.approx(model.evidence_.component_errors.mean(), rel=0.15)
     of_blocks = model.evidence_.stability(Blocks.from_array(corpus.counts, block_rows=200))
     assert of_blocks.mean() == pytest.approx(independent.mean(), rel=0.1)
+
+
+def test_evidence_stays_what_it_was_when_the_model_is_fitted_again(corpus):
+    model = AnchorTopics(10).fit(corpus.counts)
+    evidence = model.evidence_
+    before = evidence.stability(corpus.counts, n_splits=1)
+    model.set_params(n_components=5).fit(corpus.counts[:500])
+    assert (evidence.stability(corpus.counts, n_splits=1) == before).all()
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.NegativeRecoveryWarning")
+@pytest.mark.parametrize("recover", ["kl", "inverse"])
+def test_recoveries_without_error_bars_say_so(corpus, recover):
+    model = AnchorTopics(10, recover=recover).fit(corpus.counts)
+    assert model.evidence_.component_errors is None
+    assert recover in model.evidence_["expected error"].meaning
+    assert model.n_passes_ == 5
+
+
+def test_halves_that_cannot_carry_the_topics(corpus):
+    model = AnchorTopics(6, min_df=1).fit(corpus.counts[:8])
+    assert not model.evidence_.holds
+
+
+def test_stable_surplus_topics_do_not_hold():
+    corpus = planted.topic_corpus(20_000, n_topics=4, n_words=60, length=50, random_state=1)
+    model = AnchorTopics(30).fit(corpus.counts)
+    assert model.evidence_["rank supported"].measured < 15
+    assert not model.evidence_.holds
 
 
 def test_no_splits_no_verdict(corpus):
@@ -242,6 +289,9 @@ def test_inverse_warns_of_negatives_and_returns_none(corpus):
         ({"recover": "l3"}, "recover='l3'"),
         ({"refine": -1}, "refine=-1"),
         ({"tol": 0}, "tol=0"),
+        ({"tol": "a"}, "tol='a'"),
+        ({"anchors": None}, "anchors=None"),
+        ({"n_splits": 4}, "n_splits=4"),
         ({"vocabulary": ["a"]}, "vocabulary has 1 words"),
         ({"n_components": 900}, "lower n_components"),
         ({"min_df": 1999}, "0 words are frequent enough"),
@@ -252,6 +302,24 @@ def test_inverse_warns_of_negatives_and_returns_none(corpus):
 def test_bad_parameters(corpus, parameters, message):
     with pytest.raises(LatentiaError, match=message):
         AnchorTopics(**{"n_components": 10} | parameters).fit(corpus.counts)
+
+
+def test_moments_after_a_frame_forget_its_names(corpus, words):
+    model = AnchorTopics(5).fit(pd.DataFrame(corpus.counts.toarray(), columns=words))
+    q = planted.topic_model(5, 900, anchors=True).cooccurrence()
+    assert isinstance(model.fit_moments(q).anchor_words_[0][0], int)
+    with pytest.raises(LatentiaError, match="vocabulary has 2 words"):
+        AnchorTopics(5, vocabulary=["a", "b"]).fit_moments(q)
+
+
+def test_tf_idf_and_random_states(corpus):
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    weights = TfidfTransformer().fit_transform(corpus.counts)
+    with pytest.warns(NonIntegerCountWarning):
+        assert np.isfinite(AnchorTopics(5).fit(weights).components_).all()
+    for state in (None, np.random.RandomState(0)):
+        assert AnchorTopics(5, random_state=state).fit(corpus.counts).components_.shape == (5, 800)
 
 
 def test_bad_data(corpus):
@@ -295,6 +363,8 @@ def test_dropped_documents_and_fractions_are_said(corpus):
         (-np.eye(3), "nonnegative"),
         (np.array([[1, 2.0], [0, 1]]), "not symmetric"),
         (np.eye(1), "n_components=2"),
+        (np.zeros((3, 3)), "is zero"),
+        (np.empty((0, 0)), "square"),
     ],
 )
 def test_bad_moments(q, message):

@@ -38,16 +38,17 @@ def root(
 
 
 def main() -> None:
-    """Run the command line; a `LatentiaError` becomes a message on standard error and exit code 2."""
+    """Run the command line; a `LatentiaError` or one of the system becomes a message on standard error and exit code 2."""
     console = Console(stderr=True)
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        console.print(f"[yellow]warning:[/yellow] {message}", highlight=False, soft_wrap=True)
+        console.print("[yellow]warning:[/yellow]", end=" ")
+        console.print(str(message), markup=False, highlight=False, soft_wrap=True)
 
     warnings.showwarning = show  # type: ignore[assignment]
     try:
         app()
-    except LatentiaError as error:
+    except (LatentiaError, OSError, MemoryError) as error:
         console.print("[bold red]error:[/bold red]", end=" ")
         console.print(str(error), markup=False, highlight=False, soft_wrap=True)
         sys.exit(2)

@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from scipy import sparse
 
@@ -23,6 +24,7 @@ from ..evidence.checks import Evidence, describe
 from ..exceptions import LatentiaError
 from ..metrics import npmi_coherence, top_words, umass_coherence, unique_words
 from ..passes import Blocks, row_groups
+from ..report import import_report
 from ..topics import AnchorTopics
 
 __all__ = ["demo", "topics"]
@@ -50,6 +52,8 @@ _ARCHAIC = [
     "hast",
 ]
 _TABLE_ROWS = 200_000
+_OUTPUTS = ("comparison.csv", "documents.csv", "evidence.csv", "model.npz", "report.html", "topics.csv")
+_MOST_SIZES = 100
 
 
 def topics(
@@ -69,8 +73,10 @@ def topics(
         str, typer.Option(help="english, none, or a file of words to leave out besides.")
     ] = "english",
     min_df: Annotated[int, typer.Option(help="Leave out words in fewer documents (texts only).", min=1)] = 3,
-    max_df: Annotated[float, typer.Option(help="Leave out words in more than this share (texts only).")] = 0.5,
-    seed: Annotated[int, typer.Option(help="Seed.")] = 0,
+    max_df: Annotated[
+        float, typer.Option(help="Leave out words in more than this share (texts only).", min=0.0, max=1.0)
+    ] = 0.5,
+    seed: Annotated[int, typer.Option(help="Seed.", min=0)] = 0,
     jobs: Annotated[int, typer.Option(help="Threads; -1 uses every core.")] = -1,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")
@@ -79,7 +85,9 @@ def topics(
 ) -> None:
     """Learn topics by anchor words and write tables, a model and a report."""
     sizes = _parse_sizes(k)
-    _check_target(out, force)
+    if jobs == 0:
+        raise LatentiaError("--jobs 0: give a number of threads, or -1 for every core.")
+    _check_target(out, source, force)
     given = _read_anchors(anchors) if anchors else "greedy"
     words = {"stop_words": _stop_words(stop_words), "min_df": min_df, "max_df": max_df}
     corpus = readers.read_corpus(
@@ -108,14 +116,28 @@ def _run(corpus: Corpus, sizes: list[int], options: dict[str, Any], out: Path) -
     """Fit, print, and write everything, or nothing."""
     console = Console()
     n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
-    console.print(f"{corpus.source}: {n_rows:,} documents, {n_words:,} words", highlight=False)
+    console.print(f"{corpus.source}: {n_rows:,} documents, {n_words:,} words", highlight=False, markup=False)
+    _check_sizes(corpus, sizes, options)
     comparison = _compare(corpus, sizes, options, console) if len(sizes) > 1 else None
     size = _best(comparison) if comparison else sizes[0]
     model = AnchorTopics(size, **options).fit(corpus.blocks)
+    written = _write_all(out, lambda folder: _write(folder, model, corpus, comparison))
     _print_topics(model, corpus, console)
     _print_evidence(model.evidence_, console)
-    written = _write_all(out, lambda folder: _write(folder, model, corpus, comparison))
-    console.print(f"Wrote {', '.join(written)} to {out}", highlight=False, soft_wrap=True)
+    console.print(f"Wrote {', '.join(written)} to {out}", highlight=False, soft_wrap=True, markup=False)
+
+
+def _check_sizes(corpus: Corpus, sizes: list[int], options: dict[str, Any]) -> None:
+    """Say before the work begins what would fail after it."""
+    import_report()
+    n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
+    if max(sizes) > min(n_rows, n_words):
+        raise LatentiaError(
+            f"{corpus.source}: {n_rows} documents of {n_words} words cannot carry {max(sizes)} topics; lower -k."
+        )
+    given = 0 if isinstance(options.get("anchors", "greedy"), str) else len(options["anchors"])
+    if given > min(sizes):
+        raise LatentiaError(f"{given} anchors are given for {min(sizes)} topics: raise -k.")
 
 
 # --- comparing numbers of topics --------------------------------------------------------------------------------
@@ -194,7 +216,7 @@ def _print_topics(model: AnchorTopics, corpus: Corpus, console: Console) -> None
         error = f"{errors[i]:.2f}" if errors is not None else ""
         anchor = " ".join(str(word) for word in model.anchor_words_[i])
         listed = " ".join(words[top_words(model.components_[i : i + 1], 10)[0]])
-        table.add_row(str(i), f"{100 * model.prevalence_[i]:.1f}%", error, anchor, listed)
+        table.add_row(str(i), f"{100 * model.prevalence_[i]:.1f}%", error, escape(anchor), escape(listed))
     console.print(table)
 
 
@@ -203,7 +225,7 @@ def _print_evidence(evidence: Evidence, console: Console) -> None:
     for name in ("check", "measured", "needed", "holds", "meaning"):
         table.add_column(name, justify="right" if name == "measured" else "left")
     for check in evidence.checks:
-        table.add_row(*describe(check), style="red" if check.holds is False else None)
+        table.add_row(*map(escape, describe(check)), style="red" if check.holds is False else None)
     console.print(table)
     verdict = "supports" if evidence.holds else "does NOT support"
     console.print(f"The evidence {verdict} this fit.", style="bold" if evidence.holds else "bold red", highlight=False)
@@ -267,6 +289,8 @@ def _write_all(out: Path, write: Callable[[Path], None]) -> list[str]:
             write(partial)
             files = sorted(file.name for file in partial.iterdir())
             out.mkdir(exist_ok=True)
+            for name in set(_OUTPUTS) - set(files):
+                (out / name).unlink(missing_ok=True)  # of an earlier run
             for name in files:
                 os.replace(partial / name, out / name)
         finally:
@@ -285,20 +309,31 @@ def _parse_sizes(text: str) -> list[int]:
         raise LatentiaError(f"-k {text!r}: give a number of topics, or FROM:TO:STEP as in 10:50:10.")
     parts = [int(part) for part in text.split(":")]
     if len(parts) == 1:
-        sizes = parts
+        sizes: Any = parts
     else:
-        sizes = list(range(parts[0], parts[1] + 1, parts[2] if len(parts) == 3 else 1)) if all(parts) else []
-    if not sizes or sizes[0] < 1:
+        step = parts[2] if len(parts) == 3 else 1
+        sizes = range(parts[0], parts[1] + 1, step) if all(parts) else []
+    if not len(sizes) or sizes[0] < 1:
         raise LatentiaError(f"-k {text!r}: no number of topics in that range.")
-    return sizes
+    if len(sizes) > _MOST_SIZES:
+        raise LatentiaError(f"-k {text!r}: {len(sizes)} numbers of topics; {_MOST_SIZES} can be compared.")
+    return list(sizes)
 
 
-def _check_target(out: Path, force: bool) -> None:
-    if out.exists() and not out.is_dir():
-        raise LatentiaError(f"{out}: exists and is not a folder. Choose another with --out.")
-    if out.exists() and any(out.iterdir()) and not force:
+def _check_target(out: Path, source: Path, force: bool) -> None:
+    try:
+        if out.exists() and not out.is_dir():
+            raise LatentiaError(f"{out}: exists and is not a folder. Choose another with --out.")
+        if out.exists() and any(out.iterdir()) and not force:
+            raise LatentiaError(
+                f"{out}: the folder is not empty. Choose another with --out, or replace its results with --force."
+            )
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LatentiaError(f"--out {out}: cannot be written ({error.strerror or error}).") from error
+    if source.is_dir() and out.resolve().is_relative_to(source.resolve()):
         raise LatentiaError(
-            f"{out}: the folder is not empty. Choose another with --out, or replace its results with --force."
+            f"--out {out}: lies in the folder of texts {source}, which would be read again. Choose another."
         )
 
 
@@ -316,11 +351,12 @@ def _read_anchors(path: Path) -> list[dict[str, float]]:
     for number, line in enumerate(readers.read_lines(_existing(path, "--anchors")), 1):
         words: dict[str, float] = {}
         for part in line.split("#")[0].split():
-            word, _, strength = part.partition("=")
-            try:
-                words[word] = float(strength) if strength else 1.0
-            except ValueError:
-                raise LatentiaError(f"{path}, line {number}: {part!r} is not a word or word=strength.") from None
+            word, equals, strength = part.partition("=")
+            if not word or not re.fullmatch(r"(1|1\.0*|0?\.\d*[1-9]\d*)" if equals else "", strength):
+                raise LatentiaError(
+                    f"{path}, line {number}: {part!r} is not a word, or word=strength with a strength above 0, at most 1."
+                )
+            words[word] = float(strength) if strength else 1.0
         if words:
             anchors.append(words)
     if not anchors:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import os
 import zlib
 from collections.abc import Sequence
@@ -20,7 +21,8 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
 from ..exceptions import LatentiaError
 from ..passes import Blocks
-from ..passes.formats import detect_format
+from ..passes.cache import read_header
+from ..passes.formats import CACHE_SUFFIX, detect_format
 
 __all__ = ["Corpus", "Texts", "count_words", "read_corpus", "read_texts"]
 
@@ -105,9 +107,18 @@ def read_corpus(
         Passed to `count_words`: ``stop_words``, ``min_df``, ``max_df``, ``max_features``.
     """
     source = Path(path)
-    if not source.exists():
+    try:
+        found = source.exists()
+    except OSError as error:
+        raise LatentiaError(f"{source}: cannot be read ({error.strerror}).") from error
+    if not found:
         raise LatentiaError(f"{source}: no such file or folder.")
-    if _is_table(source):
+    table = _is_table(source)
+    if table and column is not None:
+        raise LatentiaError(f"{source}: a table of counts has no text column; leave {column!r} out.")
+    if vocabulary is not None and not table:
+        raise LatentiaError(f"{source}: holds texts, which bring their own words; leave the vocabulary out.")
+    if table:
         blocks = Blocks.from_files(source, cache=cache, progress=progress)
         words = blocks.names if vocabulary is None else read_lines(Path(vocabulary))
         if words is not None and len(words) != blocks.shapes[0][1]:
@@ -122,7 +133,7 @@ def read_texts(path: str | os.PathLike[str], *, column: str | None = None) -> Te
     """Read texts from a folder (a document a file), a CSV or TSV file, or a file with one document a line."""
     source = Path(path)
     if source.is_dir():
-        files = sorted(p for p in source.rglob("*") if p.is_file() and not p.name.startswith("."))
+        files = sorted(p for p in source.rglob("*") if p.is_file() and not _hidden(p.relative_to(source)))
         if not files:
             raise LatentiaError(f"{source}: the folder has no files.")
         texts = [_decode(_read_bytes(file), file) for file in files]
@@ -181,15 +192,19 @@ def count_words(
     return Corpus(blocks, words, names, documents.texts, documents.source)
 
 
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") or part.endswith(CACHE_SUFFIX) for part in path.parts)
+
+
 def read_lines(path: Path) -> list[str]:
     """The lines of a text file, without their ends."""
-    return _decode(_read_bytes(path), path).splitlines()
+    return [line.rstrip("\n") for line in io.StringIO(_decode(_read_bytes(path), path), newline=None)]
 
 
 def _is_table(path: Path) -> bool:
     name = path.name.removesuffix(".gz").lower()
     if path.is_dir():
-        return (path / "header.json").exists()
+        return read_header(path) is not None
     if name.endswith(_TABLE_SUFFIXES):
         return True
     if name.endswith((".csv", ".tsv")):
@@ -202,25 +217,26 @@ def _is_table(path: Path) -> bool:
 
 def _read_csv(path: Path, delimiter: str, column: str | None) -> Texts:
     csv.field_size_limit(1 << 30)
-    reader = csv.reader(_decode(_read_bytes(path), path).splitlines(keepends=True), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(_decode(_read_bytes(path), path), newline=""), delimiter=delimiter, strict=True)
+    texts, names, first = [], [], 1
     try:
         header = next(reader, None)
         if not header:
             raise LatentiaError(f"{path}: the file is empty.")
         place = _text_column(path, header, column)
-        texts, names = [], []
+        first = reader.line_num + 1
         for row in reader:
-            if not row:
-                continue
-            if len(row) <= place:
+            if row and len(row) != len(header):
                 raise LatentiaError(
-                    f"{path}, line {reader.line_num}: {len(row)} fields, and the text is in field "
-                    f"{place + 1} ({header[place]!r})."
+                    f"{path}, line {first}: {len(row)} fields, and the header has {len(header)}. Put texts with "
+                    f"{delimiter!r} or quotes in them in double quotes."
                 )
-            texts.append(row[place])
-            names.append(f"line {reader.line_num}")
+            if row:
+                texts.append(row[place])
+                names.append(f"line {first}")
+            first = reader.line_num + 1
     except csv.Error as error:
-        raise LatentiaError(f"{path}, line {reader.line_num}: not readable as CSV ({error}).") from error
+        raise LatentiaError(f"{path}, line {first}: not readable as CSV ({error}). Is a quote not closed?") from error
     if not texts:
         raise LatentiaError(f"{path}: there are no rows below the header.")
     return Texts(texts, names, path.name)
@@ -229,6 +245,9 @@ def _read_csv(path: Path, delimiter: str, column: str | None) -> Texts:
 def _text_column(path: Path, header: list[str], column: str | None) -> int:
     if column is None:
         if len(header) == 1:
+            for other in (";", "\t"):
+                if other in header[0]:
+                    raise LatentiaError(f"{path}: separated by {other!r}? Save it with commas, or with tabs as .tsv.")
             return 0
         lowered = [name.strip().lower() for name in header]
         if "text" not in lowered:
@@ -252,6 +271,8 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _decode(data: bytes, path: Path) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
     if b"\0" in data[:4096]:
         raise LatentiaError(f"{path}: not a text file.")
     try:
@@ -259,7 +280,7 @@ def _decode(data: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise LatentiaError(
-            f"{path}, line {line}: not UTF-8 text (byte {data[error.start]:#x}). Convert it, for instance with iconv."
+            f"{path}, line {line}: not UTF-8 text (byte {data[error.start]:#x}). Save it as UTF-8."
         ) from error
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from ..exceptions import LatentiaError, MissingExtraError
 
@@ -94,8 +95,12 @@ class Evidence:
         return half_split_errors(self._estimator, X, n_splits=n_splits, random_state=random_state)
 
     def bind(self, estimator: Any) -> Evidence:
-        """Let `stability` refit copies of ``estimator``; returns the evidence."""
-        self._estimator = estimator
+        """Let `stability` refit copies of ``estimator`` as it is now; returns the evidence.
+
+        Parameters and components are kept, not the estimator: fitting it again leaves this evidence what it was.
+        """
+        self._estimator = clone(estimator)
+        self._estimator.components_ = estimator.components_
         return self
 
     def to_frame(self) -> Any:

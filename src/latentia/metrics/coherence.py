@@ -20,7 +20,7 @@ def umass_coherence(components: np.ndarray, table: Any, n_words: int = 10, eps: 
 
     D counts documents with a word, or with both. At most 0 up to ``eps``; higher is better.
     """
-    return _pairwise(components, table, n_words, lambda both, _, second, __: np.log((both + eps) / second)).sum(axis=1)
+    return _pairwise(components, table, n_words, lambda both, _, second, __: np.log((both + eps) / second), np.sum)
 
 
 def npmi_coherence(components: np.ndarray, table: Any, n_words: int = 10) -> np.ndarray:
@@ -31,7 +31,7 @@ def npmi_coherence(components: np.ndarray, table: Any, n_words: int = 10) -> np.
         value = np.log(joint * n * n / (first * second)) / -np.log(np.minimum(joint, 1 - 1e-12))
         return np.where(both > 0, value, -1.0)
 
-    return _pairwise(components, table, n_words, npmi).mean(axis=1)
+    return _pairwise(components, table, n_words, npmi, np.mean)
 
 
 def unique_words(components: np.ndarray, n_words: int = 10) -> np.ndarray:
@@ -41,8 +41,11 @@ def unique_words(components: np.ndarray, n_words: int = 10) -> np.ndarray:
     return (counts[words] == 1).sum(axis=1)
 
 
-def _pairwise(components: np.ndarray, table: Any, n_words: int, score: Any) -> np.ndarray:
-    """Scores of all ordered pairs of different top words, shape (K, pairs); words in no document do not count."""
+def _pairwise(components: np.ndarray, table: Any, n_words: int, score: Any, summary: Any) -> np.ndarray:
+    """Sum or mean over ordered pairs of different top words, shape (K,).
+
+    Words in no document do not count; a topic without a pair left gets 0.
+    """
     words = top_words(components, n_words)
     used, place = np.unique(words, return_inverse=True)
     present = sparse.csc_array(table)[:, used].astype(bool).astype(np.float64)
@@ -51,4 +54,6 @@ def _pairwise(components: np.ndarray, table: Any, n_words: int, score: Any) -> n
     place = place.reshape(words.shape)
     a, b = np.nonzero(~np.eye(words.shape[1], dtype=bool))
     first, second = place[:, a], place[:, b]
-    return score(together[first, second], frequency[first], frequency[second], present.shape[0])
+    scores = score(together[first, second], frequency[first], frequency[second], present.shape[0])
+    counted = (frequency[first] >= 1) & (frequency[second] >= 1)
+    return np.array([summary(row[use]) if use.any() else 0.0 for row, use in zip(scores, counted, strict=True)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ __all__ = ["completion_log_likelihood", "completion_perplexity", "split_tokens"]
 def split_tokens(table: Any, random_state: int = 0) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Split every document's tokens at random into two halves, each token with probability one half."""
     csr = sparse.csr_array(table)
-    counts = np.rint(csr.data).astype(np.int64)
+    counts = np.maximum(np.rint(csr.data), csr.data > 0).astype(np.int64)  # a fraction is an occurrence
     half = np.random.default_rng(random_state).binomial(counts, 0.5)
     first = sparse.csr_array((half.astype(np.float64), csr.indices, csr.indptr), shape=csr.shape)
     second = sparse.csr_array(((counts - half).astype(np.float64), csr.indices, csr.indptr), shape=csr.shape)
@@ -26,7 +27,7 @@ def split_tokens(table: Any, random_state: int = 0) -> tuple[sparse.csr_array, s
 def completion_log_likelihood(
     components: np.ndarray,
     alpha: np.ndarray,
-    table: Any,
+    tables: Any,
     *,
     random_state: int = 0,
     max_iter: int = 100,
@@ -41,22 +42,25 @@ def completion_log_likelihood(
         Word probabilities of the topics; positive wherever held-out documents have words, or the answer is -inf.
     alpha : ndarray of shape (K,)
         Dirichlet parameters of the proportions.
-    table : array or sparse matrix of shape (n_documents, V)
-        Held-out counts.
+    tables : array or sparse matrix of shape (n_documents, V), or an iterator over such pieces
+        Held-out counts; of an iterator one piece is in memory at a time.
     random_state : int
         Of the split into halves.
     max_iter, tol
         Of the proportions, as in `moments.fold_in`.
     """
-    observed, hidden = split_tokens(table, random_state)
-    total = hidden.sum()
+    total, log_likelihood = 0.0, 0.0
+    for table in tables if isinstance(tables, Iterator) else [tables]:
+        observed, hidden = split_tokens(table, random_state)
+        weights = fold_in(observed, components, alpha, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
+        probability = token_probabilities(hidden, components, weights)
+        seen = hidden.data > 0
+        with np.errstate(divide="ignore"):
+            log_likelihood += float(hidden.data[seen] @ np.log(probability[seen]))
+        total += float(hidden.sum())
     if total == 0:
         raise LatentiaError("The held-out documents have no words to predict: give documents of two words or more.")
-    weights = fold_in(observed, components, alpha, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
-    probability = token_probabilities(hidden, components, weights)
-    seen = hidden.data > 0
-    with np.errstate(divide="ignore"):
-        return float(hidden.data[seen] @ np.log(probability[seen])) / float(total)
+    return log_likelihood / total
 
 
 def completion_perplexity(

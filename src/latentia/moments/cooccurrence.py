@@ -49,9 +49,9 @@ class WordSums:
     used, empty, short : ndarray of int, shape (G,)
         Documents with two words or more, with none, with fewer than two.
     document_frequency : ndarray of shape (V,)
-        Documents with the word at least once.
+        Used documents with the word at least once.
     occurrences : ndarray of shape (V,)
-        Occurrences of the word.
+        Occurrences of the word in them.
     fractional : bool
         Whether some count was not a whole number.
     """
@@ -101,23 +101,24 @@ class _Products:
     """In-place statistic: sum over documents of c_d s_d (c_d^T B), for each group."""
 
     def __init__(self, columns: np.ndarray, codes: np.ndarray, n_groups: int, random_state: int) -> None:
-        n, k = columns.shape
-        self.chunks = [np.ascontiguousarray(columns[:, a : a + _COLUMNS]) for a in range(0, k, _COLUMNS)]
-        self.codes, self.n_groups, self.random_state, self.n = codes, n_groups, random_state, n
+        self.columns = np.ascontiguousarray(columns)
+        self.codes, self.n_groups, self.random_state = codes, n_groups, random_state
 
-    def zero(self) -> list[np.ndarray]:
-        return [np.zeros((self.n_groups, self.n, chunk.shape[1])) for chunk in self.chunks]
+    def zero(self) -> np.ndarray:
+        return np.zeros((self.n_groups, *self.columns.shape))
 
-    def add_tasks(self, state: list[np.ndarray], block: Block, parallel: Parallel) -> list[np.ndarray]:
+    def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
         counts = as_counts(block[0])
         indices = self.codes[counts.indices]
         groups = row_groups(block.rows, self.n_groups, self.random_state)
         order = np.argsort(groups, kind="stable")  # one group after another: one sum at a time in the cache
+        width = self.columns.shape[1]
 
         def task(i: int) -> None:
-            _add_products(counts.indptr, indices, counts.data, order, groups, self.chunks[i], state[i])
+            chunk = (i * _COLUMNS, min(width, (i + 1) * _COLUMNS))
+            _add_products(counts.indptr, indices, counts.data, order, groups, self.columns, state, *chunk)
 
-        parallel(task, len(self.chunks))
+        parallel(task, -(-width // _COLUMNS))
         return state
 
 
@@ -177,9 +178,8 @@ class Cooccurrence:
         """Q_g B for every group g: one pass. Shape (G, size, k) for B of shape (size, k)."""
         statistic = _Products(columns, self.codes, self.n_groups, self.random_state)
         label = self.progress and f"pass {self.n_passes + 1}"
-        sums = accumulate(self.blocks, statistic, self.n_jobs, progress=label)
+        products = accumulate(self.blocks, statistic, self.n_jobs, progress=label)
         self.n_passes += 1
-        products = np.concatenate(sums, axis=2)
         for g in range(self.n_groups):  # group by group: no temporary as large as the products
             products[g] -= self._scaled[g][:, None] * columns
             products[g] /= max(self.sums.used[g], 1)
@@ -189,7 +189,7 @@ class Cooccurrence:
         """Q B over all documents, shape (size, k): one pass, and one sum for all groups."""
         statistic = _Products(columns, self.codes, 1, self.random_state)
         label = self.progress and f"pass {self.n_passes + 1}"
-        products = np.concatenate(accumulate(self.blocks, statistic, self.n_jobs, progress=label), axis=2)[0]
+        products = accumulate(self.blocks, statistic, self.n_jobs, progress=label)[0]
         self.n_passes += 1
         products -= self._scaled.sum(axis=0)[:, None] * columns
         products /= max(self.sums.used.sum(), 1)
@@ -212,8 +212,6 @@ def _add_words(
         n = 0.0
         for e in range(indptr[d], indptr[d + 1]):
             n += data[e]
-            occurrences[indices[e]] += data[e]
-            frequency[indices[e]] += data[e] > 0.0
         g = groups[d]
         if n < 2.0:
             empty[g] += n == 0.0
@@ -224,11 +222,14 @@ def _add_words(
         for e in range(indptr[d], indptr[d + 1]):
             scaled[g, indices[e]] += s * data[e]
             paired[g, indices[e]] += s * (n - 1.0) * data[e]
+            occurrences[indices[e]] += data[e]
+            frequency[indices[e]] += data[e] > 0.0
 
 
 @njit(nogil=True, cache=True)
-def _add_products(indptr, indices, data, order, groups, columns, total):  # pragma: no cover - compiled
-    k = columns.shape[1]
+def _add_products(indptr, indices, data, order, groups, columns, total, first, last):  # pragma: no cover - compiled
+    """Add the products with columns first to last of B."""
+    k = last - first
     one_group = total.shape[0] == 1
     t = np.empty(k)
     for d in order:
@@ -237,7 +238,7 @@ def _add_products(indptr, indices, data, order, groups, columns, total):  # prag
         for e in range(indptr[d], indptr[d + 1]):
             c = data[e]
             n += c
-            row = columns[indices[e]]
+            row = columns[indices[e], first:last]
             for j in range(k):
                 t[j] += c * row[j]
         if n < 2.0:
@@ -248,6 +249,6 @@ def _add_products(indptr, indices, data, order, groups, columns, total):  # prag
         out = total[0 if one_group else groups[d]]
         for e in range(indptr[d], indptr[d + 1]):
             c = data[e]
-            row = out[indices[e]]
+            row = out[indices[e], first:last]
             for j in range(k):
                 row[j] += c * t[j]

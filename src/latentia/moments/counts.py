@@ -23,6 +23,9 @@ class Counts(NamedTuple):
 def as_counts(table: Any) -> Counts:
     """One block's table, shape (n, V), dense or sparse, as `Counts`."""
     csr = table if sparse.issparse(table) and table.format == "csr" else sparse.csr_array(table)
+    if not csr.has_canonical_format:  # a word listed twice in a document occurs that often
+        csr = csr.copy()
+        csr.sum_duplicates()
     return Counts(
         np.array(csr.indptr, dtype=np.int64),
         np.array(csr.indices, dtype=np.int32),

@@ -30,6 +30,11 @@ def _blank(buffer, i):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
+def _at_blank(buffer, i):  # pragma: no cover - compiled
+    return buffer[i] == _SPACE or buffer[i] == _TAB
+
+
+@njit(nogil=True, cache=True)
 def _whole(buffer, i):  # pragma: no cover - compiled
     """A nonnegative whole number at i and the place after it; -1 if there is none."""
     value = np.int64(0)
@@ -72,13 +77,21 @@ def _decimal(buffer, i):  # pragma: no cover - compiled
         any_digit = exponent >= 0
         power += -exponent if below else exponent
         i = after
-    value = mantissa / 10.0 ** (-power) if power < 0 else mantissa * 10.0**power
-    return (-value if negative else value), i, any_digit
+    value = mantissa
+    if mantissa > 0.0:
+        if power < -300:  # in two steps: the power of ten would underflow
+            value = value / 1e300
+            power += 300
+        value = value / 10.0 ** min(-power, 308) if power < 0 else value * 10.0**power if power <= 308 else np.inf
+    return (-value if negative else value), i, any_digit and value < np.inf
 
 
 @njit(nogil=True, cache=True)
-def triples(buffer, width, n_rows, n_columns):  # pragma: no cover - compiled
-    """Parse lines of ``width`` (2 or 3) numbers counted from 1; the third is 1 where width is 2."""
+def triples(buffer, width, n_rows, n_columns, whole, largest):  # pragma: no cover - compiled
+    """Parse lines of ``width`` (2 or 3) numbers; rows and columns count from 1, the third is 1 where width is 2.
+
+    A third number must be finite and at most ``largest``, and a whole number of at least 0 if ``whole``.
+    """
     n_lines = 0
     for c in buffer:
         n_lines += c == _NEWLINE
@@ -91,12 +104,16 @@ def triples(buffer, width, n_rows, n_columns):  # pragma: no cover - compiled
             i += 1
             continue
         row, i = _whole(buffer, i)
+        good = 1 <= row <= n_rows and _at_blank(buffer, i)
         i = _blank(buffer, i)
         column, i = _whole(buffer, i)
-        good = 1 <= row <= n_rows and 1 <= column <= n_columns
-        if width == 3 and good:
+        good = good and 1 <= column <= n_columns
+        if width == 3 and good and _at_blank(buffer, i):
             i = _blank(buffer, i)
             values[n], i, good = _decimal(buffer, i)
+            good = good and values[n] <= largest and not (whole and (values[n] < 0.0 or values[n] % 1.0 != 0.0))
+        elif width == 3:
+            good = False
         i = _blank(buffer, i)
         if not good or buffer[i] != _NEWLINE:
             return rows[:0], columns[:0], values[:0], line

@@ -19,7 +19,7 @@ from ..exceptions import LatentiaError
 
 __all__ = ["Block", "Blocks", "row_groups"]
 
-_BLOCK_ENTRIES = 1 << 21
+_BLOCK_ENTRIES = 1 << 20
 
 
 class Block(tuple):
@@ -89,7 +89,7 @@ class Blocks:
         lengths : array-like of shape (n_sequences,), optional
             Lengths of consecutive sequences of rows. Blocks then hold whole sequences, and end with their lengths.
         block_rows : int, optional
-            Rows in a block; by default as many as hold about two million entries.
+            Rows in a block; by default as many as hold about a million entries.
         """
         if not parts:
             raise LatentiaError("Blocks.from_array needs at least one table.")
@@ -134,7 +134,7 @@ class Blocks:
             Folder of the caches; by default beside each file, as ``NAME.latentia-cache``. A cache that is newer than
             its file is used again.
         block_rows : int, optional
-            Rows in a block; by default as many as hold about two million entries.
+            Rows in a block; by default as many as hold about a million entries.
         progress : bool
             Show how far a conversion has come.
         **options
@@ -285,7 +285,7 @@ def _rows(table: Any, start: int, stop: int) -> Any:
 
 
 def _default_block_rows(tables: Sequence[Any], n_rows: int) -> int:
-    entries = sum(int(t.indptr[-1]) if sparse.issparse(t) else t.size for t in tables)
+    entries = sum(int(t.indptr[-1]) if sparse.issparse(t) else int(np.count_nonzero(t)) for t in tables)
     return max(1, int(_BLOCK_ENTRIES * n_rows / max(entries, 1))) if n_rows else 1
 
 

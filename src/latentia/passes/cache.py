@@ -6,9 +6,11 @@ A folder holds ``header.json`` and, for every table, either ``indptr``, ``indice
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from ..exceptions import LatentiaError
 
 __all__ = ["CacheWriter", "read_cache", "write_cache"]
 
-_VERSION = 1
+_VERSION, _PIECE = 1, 1 << 22
 
 
 class CacheWriter:
@@ -46,14 +48,13 @@ class CacheWriter:
         source: dict[str, Any] | None = None,
     ) -> None:
         self.path = Path(path)
-        self._partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
         self._tables: list[dict[str, Any]] = [{"n_columns": int(n), "n_rows": 0, "nnz": 0} for n in n_columns]
         self._header = {"version": _VERSION, "names": names, "source": source, "tables": self._tables}
         self._files: dict[tuple[int, str], Any] = {}
 
     def __enter__(self) -> CacheWriter:
-        shutil.rmtree(self._partial, ignore_errors=True)
-        self._partial.mkdir(parents=True)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self._partial = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", suffix=".partial", dir=self.path.parent))
         return self
 
     def append(self, *tables: Any) -> None:
@@ -85,17 +86,35 @@ class CacheWriter:
         file = self._files.get((table, name))
         if file is None:
             file = self._files[table, name] = open(self._partial / f"{table}-{name}.bin", "wb")  # noqa: SIM115
-        values.tofile(file)
+        file.write(np.ascontiguousarray(values).view(np.uint8).data if values.size else b"")
 
     def __exit__(self, kind: object, *_: object) -> None:
-        for file in self._files.values():
-            file.close()
-        if kind is not None:
+        try:
+            for file in self._files.values():
+                file.close()
+            if kind is None:
+                (self._partial / "header.json").write_text(json.dumps(self._header))
+                _publish(self._partial, self.path)
+        finally:
             shutil.rmtree(self._partial, ignore_errors=True)
+
+
+def _publish(complete: Path, target: Path) -> None:
+    """Put a complete folder in the place of an older one; another process may be doing the same."""
+    for _ in range(10):
+        with contextlib.suppress(OSError):
+            complete.replace(target)
             return
-        (self._partial / "header.json").write_text(json.dumps(self._header))
-        shutil.rmtree(self.path, ignore_errors=True)
-        self._partial.replace(self.path)
+        if target.exists() and not target.is_dir():
+            break
+        # A folder with files in it is not replaced: move it aside first.
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
+        with contextlib.suppress(OSError):
+            target.replace(aside)
+        shutil.rmtree(aside, ignore_errors=True)
+    raise LatentiaError(
+        f"{target}: the cache cannot be put here. Remove what is there, or name another folder with cache=."
+    )
 
 
 def write_cache(path: str | os.PathLike[str], blocks: Iterable[Sequence[Any]], names: list[str] | None = None) -> None:
@@ -115,8 +134,11 @@ def read_cache(path: str | os.PathLike[str]) -> tuple[list[Any], list[str] | Non
     folder = Path(path)
     header = read_header(folder)
     if header is None:
-        raise LatentiaError(f"{folder}: no cache of this version here. Delete the folder and convert the source again.")
-    return [_map_table(folder, i, entry) for i, entry in enumerate(header["tables"])], header["names"]
+        raise LatentiaError(f"{folder}: no cache that this version reads.")
+    try:
+        return [_map_table(folder, i, entry) for i, entry in enumerate(header["tables"])], header["names"]
+    except (OSError, KeyError, TypeError) as error:
+        raise LatentiaError(f"{folder}: the cache is damaged ({error}). Convert its source again.") from error
 
 
 def read_header(folder: Path) -> dict[str, Any] | None:
@@ -125,7 +147,8 @@ def read_header(folder: Path) -> dict[str, Any] | None:
         header = json.loads((folder / "header.json").read_text())
     except (OSError, ValueError):
         return None
-    return header if isinstance(header, dict) and header.get("version") == _VERSION else None
+    whole = isinstance(header, dict) and {"names", "source", "tables"} <= header.keys()
+    return header if whole and header.get("version") == _VERSION else None
 
 
 def _map_table(folder: Path, number: int, entry: dict[str, Any]) -> Any:
@@ -135,7 +158,7 @@ def _map_table(folder: Path, number: int, entry: dict[str, Any]) -> Any:
         file = folder / f"{number}-{name}.bin"
         expected = length * np.dtype(dtype).itemsize
         if not file.exists() or file.stat().st_size != expected:
-            raise LatentiaError(f"{file}: expected {expected} bytes. Delete {folder} and convert the source again.")
+            raise LatentiaError(f"{file}: the cache is damaged, expected {expected} bytes. Convert its source again.")
         return np.memmap(file, dtype=dtype, mode="r", shape=(length,)) if length else np.empty(0, dtype)
 
     if entry["kind"] == "dense":
@@ -144,4 +167,15 @@ def _map_table(folder: Path, number: int, entry: dict[str, Any]) -> Any:
     table.indptr = np.asarray(load("indptr", "int64", n_rows + 1))
     table.indices = np.asarray(load("indices", "int32", entry["nnz"]))
     table.data = np.asarray(load("data", entry["dtype"], entry["nnz"]))
+    if not _sound(table):  # compiled loops follow these numbers without looking
+        raise LatentiaError(f"{folder}: the cache is damaged, its indices are out of range. Convert its source again.")
     return table
+
+
+def _sound(table: sparse.csr_array) -> bool:
+    """Whether row pointers ascend from 0 to the number of entries and all columns exist."""
+    pointers, n_columns = table.indptr, table.shape[1]
+    if pointers[0] != 0 or pointers[-1] != len(table.indices) or (np.diff(pointers) < 0).any():
+        return False
+    pieces = (table.indices[a : a + _PIECE] for a in range(0, len(table.indices), _PIECE))
+    return all(piece.min() >= 0 and piece.max() < n_columns for piece in pieces)

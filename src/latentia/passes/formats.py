@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import hashlib
 import os
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,9 +27,11 @@ from ..exceptions import LatentiaError, MissingExtraError
 from . import _parse
 from .cache import CacheWriter, read_cache, read_header
 
-__all__ = ["detect_format", "open_tables", "open_text"]
+__all__ = ["CACHE_SUFFIX", "detect_format", "open_tables", "open_text"]
 
 _CHUNK = 1 << 25
+CACHE_SUFFIX = ".latentia-cache"
+_MOST = 2**31 - 1
 _FORMATS = ("uci", "matrixmarket", "svmlight", "parquet", "cache")
 
 
@@ -43,22 +46,43 @@ def open_tables(
         return read_cache(path)
     if kind not in _FORMATS:
         raise LatentiaError(f"format={kind!r}: use one of {', '.join(_FORMATS)}.")
-    name = f"{path.name}.latentia-cache"
-    folder = path.with_name(name) if cache is None else Path(cache) / name
-    stat = path.stat()
-    options = dict(options)
-    source = {"size": stat.st_size, "mtime_ns": stat.st_mtime_ns, "format": kind, "options": _jsonable(options)}
+    folder = _cache_folder(path, cache)
+    source = _fingerprint(path, kind, options)
     header = read_header(folder)
-    if header is None or header["source"] != source:
-        with _readable(path):
-            _CONVERTERS[kind](path, folder, source, progress, options)
+    if header is not None and header["source"] == source:
+        try:
+            return read_cache(folder)
+        except LatentiaError:
+            pass  # damaged, or being replaced by another process: convert again
+    with _readable(path):
+        _CONVERTERS[kind](path, folder, source, progress, dict(options))
     return read_cache(folder)
+
+
+def _cache_folder(path: Path, cache: str | os.PathLike[str] | None) -> Path:
+    """Beside the file, or in the folder ``cache`` under a name of its own for every path."""
+    if cache is None:
+        return path.with_name(f"{path.name}{CACHE_SUFFIX}")
+    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
+    return Path(cache) / f"{path.name}.{digest}{CACHE_SUFFIX}"
+
+
+def _fingerprint(path: Path, kind: str, options: dict[str, Any]) -> dict[str, Any]:
+    """What a cache depends on: the file, its vocabulary, and how they are read."""
+    facts: dict[str, Any] = {
+        "format": kind,
+        "options": {k: list(v) if isinstance(v, (list, tuple)) else v for k, v in options.items()},
+    }
+    for name, file in (("file", path), ("vocabulary", _vocabulary_file(path))):
+        stat = file.stat() if file is not None else None
+        facts[name] = [file.name, stat.st_size, stat.st_mtime_ns] if file is not None and stat is not None else None
+    return facts
 
 
 def detect_format(path: Path) -> str:
     """Tell the format from the file's name and first lines."""
     if path.is_dir():
-        if (path / "header.json").exists():
+        if read_header(path) is not None:
             return "cache"
         raise LatentiaError(f"{path}: a folder without a cache in it.")
     if path.suffix == ".parquet":
@@ -146,7 +170,10 @@ class _Triples:
     def __init__(self, path: Path, skip: int, shape: tuple[int, int], nnz: int, width: int, whole: bool) -> None:
         self.path, self.skip, self.shape, self.nnz, self.width, self.whole = path, skip, shape, nnz, width, whole
         names = ("document word count" if whole else "row column value").split()[:width]
-        self.expected = f"'{' '.join(names)}' with row 1 to {shape[0]} and column 1 to {shape[1]}"
+        number = ", a whole count from 0 to 2147483647" if whole else ", a finite number"
+        self.expected = (
+            f"'{' '.join(names)}' with row 1 to {shape[0]} and column 1 to {shape[1]}{number[: 99 * (width > 2)]}"
+        )
 
     def chunks(self, progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         found = 0
@@ -155,16 +182,14 @@ class _Triples:
                 file.readline()
             for buffer, line in _chunks(self.path, file, progress):
                 first = line + self.skip
-                rows, columns, values, bad = _parse.triples(buffer, self.width, *self.shape)
+                largest = float(_MOST) if self.whole else np.inf
+                rows, columns, values, bad = _parse.triples(buffer, self.width, *self.shape, self.whole, largest)
                 if bad >= 0:
                     _fail(self.path, first, buffer, bad, self.expected)
-                if self.whole and ((values < 0) | (values % 1 != 0)).any():
-                    wrong = int(np.argmax((values < 0) | (values % 1 != 0)))
-                    _fail(self.path, first, buffer, wrong, "a whole count that is not negative")
                 found += len(rows)
                 if found > self.nnz:
                     raise LatentiaError(f"{self.path}: the header promises {self.nnz} entries, and there are more.")
-                yield rows, columns, values.astype(np.int32) if self.whole else values
+                yield rows, columns, values.astype(np.int64) if self.whole else values
         if found != self.nnz:
             raise LatentiaError(
                 f"{self.path}: the header promises {self.nnz} entries and {found} were found: truncated?"
@@ -180,8 +205,14 @@ def _convert_uci(path: Path, folder: Path, source: dict[str, Any], progress: boo
                 f"{path}, line {number}: expected the number of {('documents', 'words', 'entries')[number - 1]}, "
                 f"found {text[:80].decode('utf-8', 'replace')!r}."
             )
-    n_rows, n_columns, nnz = map(int, header)
+    n_rows, n_columns, nnz = (_header_number(path, text) for text in header)
     _convert_triples(_Triples(path, 3, (n_rows, n_columns), nnz, 3, True), folder, source, progress)
+
+
+def _header_number(path: Path, text: bytes) -> int:
+    if len(text) > 18 or int(text) > 64 * _MOST:
+        raise LatentiaError(f"{path}: the header says {text[:30].decode()}, which no table can have.")
+    return int(text)
 
 
 def _convert_matrixmarket(
@@ -194,6 +225,8 @@ def _convert_matrixmarket(
             if not line:
                 raise LatentiaError(f"{path}: ends before the line with its size.")
             skip, line = skip + 1, file.readline()
+    if len(kind) != 5 or kind[3] == b"complex":
+        raise LatentiaError(f"{path}, line 1: expected '%%MatrixMarket matrix coordinate integer general' or alike.")
     streamed = kind[2:3] == [b"coordinate"] and kind[3] in (b"integer", b"real", b"pattern") and kind[4] == b"general"
     if not streamed:
         try:
@@ -208,13 +241,17 @@ def _convert_matrixmarket(
         raise LatentiaError(
             f"{path}, line {skip}: expected 'rows columns entries', found {line[:80].decode('utf-8', 'replace')!r}."
         )
-    n_rows, n_columns, nnz = map(int, size)
+    n_rows, n_columns, nnz = (_header_number(path, text) for text in size)
     width = 2 if kind[3] == b"pattern" else 3
     _convert_triples(_Triples(path, skip, (n_rows, n_columns), nnz, width, False), folder, source, progress)
 
 
 def _convert_triples(triples: _Triples, folder: Path, source: dict[str, Any], progress: bool) -> None:
     """Write triples as CSR: streamed if they come row by row, else counted first and then put in place."""
+    if max(triples.shape) > _MOST:
+        raise LatentiaError(
+            f"{triples.path}: {triples.shape[0]} x {triples.shape[1]} is more than 2147483647 either way."
+        )
     names = _vocabulary_beside(triples.path, triples.shape[1])
     with CacheWriter(folder, [triples.shape[1]], names, source) as writer:
         for csr in _sorted_rows(triples, progress):
@@ -231,7 +268,7 @@ def _sorted_rows(triples: _Triples, progress: bool) -> Iterator[sparse.csr_array
     """CSR pieces of whole rows with summed duplicates; ends with None at the first row out of order."""
     n_rows, n_columns = triples.shape
     done = 0
-    held: list[np.ndarray] = [np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int32)]
+    held: list[np.ndarray] = [np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)]
     for chunk in triples.chunks(progress):
         rows, columns, values = (np.concatenate(pair) for pair in zip(held, chunk, strict=True))
         if (np.diff(rows) < 0).any() or (len(rows) and rows[0] < done):
@@ -246,8 +283,17 @@ def _sorted_rows(triples: _Triples, progress: bool) -> Iterator[sparse.csr_array
 
 def _csr(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
     csr = sparse.csr_array((values, (rows, columns)), shape=shape)
+    return _compact(csr)
+
+
+def _compact(csr: sparse.csr_array) -> sparse.csr_array:
+    """Sum entries of one cell, drop zeros, and store whole numbers in 32 bits where they fit in all pieces' sum."""
     csr.sum_duplicates()
     csr.eliminate_zeros()
+    if csr.dtype.kind == "i":
+        if csr.nnz and csr.data.max() > _MOST:
+            raise LatentiaError("A word occurs more than 2147483647 times in one document: the counts cannot be right.")
+        csr = csr.astype(np.int32)
     return csr
 
 
@@ -257,28 +303,33 @@ def _scattered(triples: _Triples, progress: bool) -> sparse.csr_array:
     for rows, _, _ in triples.chunks(progress):
         counts += np.bincount(rows, minlength=len(counts))
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    indices, data = np.empty(triples.nnz, np.int32), np.empty(triples.nnz, np.int32 if triples.whole else np.float64)
+    indices, data = np.empty(triples.nnz, np.int32), np.empty(triples.nnz, np.int64 if triples.whole else np.float64)
     place = indptr[:-1].copy()
     for rows, columns, values in triples.chunks(progress):
         _parse.scatter(rows, columns, values, place, indices, data)
     csr = sparse.csr_array((data, indices, indptr), shape=triples.shape)
-    csr.sum_duplicates()
-    csr.eliminate_zeros()
-    return csr
+    return _compact(csr)
+
+
+def _vocabulary_file(path: Path) -> Path | None:
+    """``vocab.NAME.txt`` or ``vocab.txt`` beside ``docword.NAME.txt``."""
+    stem = path.name.removesuffix(".gz").removesuffix(".txt").removesuffix(".mtx")
+    corpus = stem.removeprefix("docword").lstrip(".-_")
+    candidates = (path.with_name(name) for name in (f"vocab.{corpus}.txt", f"vocab-{corpus}.txt", "vocab.txt"))
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
 
 
 def _vocabulary_beside(path: Path, n_words: int) -> list[str] | None:
-    """Words of a UCI corpus: ``vocab.NAME.txt`` or ``vocab.txt`` beside ``docword.NAME.txt``, if as many as columns."""
-    stem = path.name.removesuffix(".gz").removesuffix(".txt").removesuffix(".mtx")
-    corpus = stem.removeprefix("docword").lstrip(".-_")
-    for name in (f"vocab.{corpus}.txt", f"vocab-{corpus}.txt", "vocab.txt"):
-        candidate = path.with_name(name)
-        if candidate.exists():
-            words = candidate.read_text(encoding="utf-8", errors="replace").split("\n")
-            words = words[:-1] if words and not words[-1] else words
-            if len(words) == n_words:
-                return [word.rstrip("\r") for word in words]
-    return None
+    """The words of the vocabulary file beside a table, which must be as many as its columns."""
+    file = _vocabulary_file(path)
+    if file is None:
+        return None
+    words = file.read_text(encoding="utf-8", errors="replace").rstrip("\n").split("\n")
+    if len(words) == n_words:
+        return words
+    if file.name == "vocab.txt" and not path.name.startswith("docword"):
+        return None  # of something else in the folder
+    raise LatentiaError(f"{file}: {len(words)} words, and {path.name} has {n_words} columns: they must agree.")
 
 
 # --- svmlight multi-label ---------------------------------------------------------------------------------------
@@ -320,7 +371,8 @@ def _convert_svmlight(
             writer.append(x, y)
             found += rows
         if headed and found != n_rows:
-            raise LatentiaError(f"{path}: the first line promises {n_rows} rows and {found} were found: truncated?")
+            hint = "truncated?" if found < n_rows else "remove the others, blank lines too."
+            raise LatentiaError(f"{path}: the first line promises {n_rows} rows and {found} were found: {hint}")
 
 
 # --- Parquet ----------------------------------------------------------------------------------------------------
@@ -348,10 +400,6 @@ def _convert_parquet(path: Path, folder: Path, source: dict[str, Any], progress:
         for batch in file.iter_batches(columns=columns):
             table = [batch.column(i).cast("float64").to_numpy(zero_copy_only=False) for i in range(len(columns))]
             writer.append(np.column_stack(table))
-
-
-def _jsonable(options: dict[str, Any]) -> dict[str, Any]:
-    return {key: list(value) if isinstance(value, (list, tuple)) else value for key, value in options.items()}
 
 
 _CONVERTERS: dict[str, Callable[[Path, Path, dict[str, Any], bool, dict[str, Any]], None]] = {

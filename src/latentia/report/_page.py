@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
 from typing import Any
 
 from ..exceptions import LatentiaError, MissingExtraError
 
-__all__ = ["render", "write_page"]
+__all__ = ["import_report", "render", "write_page"]
+
+
+def import_report() -> None:
+    """Raise now rather than after long work if a package that reports need is missing."""
+    for package in ("jinja2", "plotly"):
+        try:
+            importlib.import_module(package)
+        except ImportError:
+            raise MissingExtraError(package, "report", "The report") from None
 
 
 def render(template: str, **values: Any) -> str:

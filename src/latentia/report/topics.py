@@ -38,7 +38,7 @@ class _Grade:
 
 _RELIABLE = _Grade("good", "reliable", "expected error up to 0.4")
 _CARE = _Grade("care", "read with care", "above 0.4, up to 0.8")
-_UNREADABLE = _Grade("bad", "do not read", "above 0.8")
+_UNREADABLE = _Grade("bad", "unreliable", "above 0.8")
 _UNKNOWN = _Grade("unknown", "not measured", "no error was measured")
 _LIMITS = ((0.4, _RELIABLE), (0.8, _CARE))
 
@@ -177,8 +177,12 @@ def _read_corpus(
 
 
 def _top_documents(corpus: _Corpus, topic: int) -> list[_Document]:
-    """The documents with the largest share of a topic; empty ones have none of their own and are left out."""
-    written = np.flatnonzero(corpus.lengths > 0)
+    """The documents with the largest share of a topic, among those that are not much shorter than most.
+
+    A document of a few words is all of one topic and shows nothing of it.
+    """
+    usual = np.median(corpus.lengths[corpus.lengths > 0]) if (corpus.lengths > 0).any() else 0.0
+    written = np.flatnonzero((corpus.lengths > 0) & (corpus.lengths >= usual / 2))
     rows = written[_largest(corpus.shares[written, topic], _DOCUMENTS)]
     return [
         _Document(

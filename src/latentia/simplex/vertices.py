@@ -124,16 +124,12 @@ def _loners(points: np.ndarray, eps: float, gamma: float) -> np.ndarray:
     """One robust loner for each group of them, by decreasing distance from the hull of the others."""
     n, delta = len(points), 6 * eps / gamma
     everyone = np.arange(n)
-    extreme = [j for j in everyone if _hull_distance(points, j, np.delete(everyone, j)) > 0]
     close = np.eye(n, dtype=bool)
-    for j in extreme:
+    for j in everyone:
         apart = np.abs(points - points[j]).sum(axis=1)
         for i in np.flatnonzero(apart <= 2 * eps + delta * apart.max()):  # no row farther away can be close
             close[j, i] = i == j or _pinned_distance(points, i, j, 1 - delta) <= 2 * eps
-    distance = np.full(n, -np.inf)
-    for j in extreme:
-        outside = np.flatnonzero(~close[j])
-        distance[j] = _hull_distance(points, j, outside) if len(outside) else np.inf
+    distance = np.array([_hull_distance(points, j, np.flatnonzero(~close[j])) for j in everyone])
     loners = np.flatnonzero(distance > 2 * eps)
     links = close[np.ix_(loners, loners)]
     n_groups, group = connected_components(sparse.csr_array(links | links.T), directed=False)
@@ -143,7 +139,9 @@ def _loners(points: np.ndarray, eps: float, gamma: float) -> np.ndarray:
 
 
 def _hull_distance(points: np.ndarray, i: Any, others: np.ndarray) -> float:
-    """l1 distance of row i to the convex hull of other rows."""
+    """l1 distance of row i to the convex hull of other rows; infinite if there are none."""
+    if not len(others):
+        return np.inf
     return _l1_program(points[i], points[others], np.zeros(len(others)))
 
 

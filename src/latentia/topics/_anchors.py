@@ -20,7 +20,7 @@ from ._embedding import Embedding
 
 __all__ = ["Anchor", "choose_anchors", "parse_anchors", "pooled_vertices", "vertex_rows"]
 
-_POOLING = (0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)
+_POOLING = (1 - 1e-9, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,13 @@ def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np
         reasons = [f"{len(missing)} not in the vocabulary: {_listed(missing)}"] if missing else []
         reasons += [f"{len(rare)} in too few documents: {_listed(rare)}"] if rare else []
         warnings.warn(f"Anchor words skipped, {'; '.join(reasons)}.", AnchorWarning, stacklevel=3)
+    words = [word for anchor in parsed for word in anchor.words]
+    repeated = sorted({word for word in words if words.count(word) > 1})
+    if repeated:
+        label = str(names[int(repeated[0])]) if names is not None else repeated[0]
+        raise LatentiaError(
+            f"The word {label!r} is an anchor more than once: topics with the same anchor are one topic."
+        )
     if len(anchors) and not parsed:
         raise LatentiaError(
             f"None of the anchor words can be used ({_listed(missing + rare)}). Check their spelling against the "
@@ -112,7 +119,7 @@ def choose_anchors(
         supported = len(given) + len(found)
         raise LatentiaError(
             f"The data supports {supported} topics and n_components={n_components} were asked for: beyond them every "
-            f"word lies in the span of the anchors found. Set n_components={max(supported, 1)} or less."
+            f"word is a mixture of the anchors found. Set n_components={max(supported, 1)} or less."
         )
     return given + [Anchor((int(candidates[i]),), (1.0,), given=False) for i in found], distances
 
@@ -129,12 +136,14 @@ def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) 
     return np.array(vertices)
 
 
-def pooled_vertices(embedding: Embedding, vertices: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def pooled_vertices(
+    embedding: Embedding, vertices: np.ndarray, weights: np.ndarray, anchors: list[Anchor], codes: np.ndarray
+) -> np.ndarray:
     """Vertices averaged over the words that lie near them, as far as this lowers the expected error, shape (K, d).
 
     The mean row of the words with weight >= t on a topic has less noise than the anchor's row and some bias. The squared
     distance of the two estimates the bias (less the noise of both), so each topic takes the t of the least bias^2 + noise,
-    the anchor alone included.
+    the anchor alone included. Anchors that the user gave stay as they are.
 
     Parameters
     ----------
@@ -143,13 +152,14 @@ def pooled_vertices(embedding: Embedding, vertices: np.ndarray, weights: np.ndar
     weights : ndarray of shape (V, K)
         Of every word on the vertices.
     """
-    own = _row_noise_of(embedding, weights >= 1 - 1e-9)[1]
+    own = embedding.row_noise[codes[[anchor.words[0] for anchor in anchors]]]
+    found = np.array([not anchor.given for anchor in anchors])
     best, least = vertices.copy(), own.copy()
     for threshold in _POOLING:
         mass, noise = _row_noise_of(embedding, weights >= threshold)
         pooled = ((weights >= threshold).T @ embedding.sketch) / np.maximum(mass, np.finfo(float).tiny)[:, None]
         bias = np.maximum(((pooled - vertices) ** 2).sum(axis=1) - np.maximum(own - noise, 0.0), 0.0)
-        better = (mass > 0) & (bias + noise < least)
+        better = found & (mass > 0) & (bias + noise < least)
         best[better], least[better] = pooled[better], (bias + noise)[better]
     return best
 

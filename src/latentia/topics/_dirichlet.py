@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..metrics import completion_log_likelihood
+from ..metrics import completion_log_likelihood, split_tokens
 from ..moments.counts import as_counts
 from ..passes import Blocks
 
 __all__ = ["dirichlet_by_likelihood", "dirichlet_from_moment", "sample_rows"]
 
-_GRID = np.array([0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])
+_GRID = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])
 _ROWS = 500
 
 
@@ -39,7 +39,7 @@ def dirichlet_by_likelihood(
     """
     mean = np.maximum(prevalence, 1e-6 / len(prevalence))
     mean = mean / mean.sum()
-    if not len(rows.data) or rows.sum() < 4:
+    if split_tokens(rows)[1].sum() == 0:
         return mean
     search: dict[str, Any] = {"max_iter": 50, "tol": 1e-3, "n_jobs": n_jobs}
     scores = np.array([completion_log_likelihood(topics, alpha0 * mean, rows, **search) for alpha0 in _GRID])

@@ -48,8 +48,6 @@ class Embedding:
         How many times larger the error of a row is: above 1 for words that come in bursts.
     spectrum : ndarray
         Leading eigenvalues of D^-1/2 Q D^-1/2, descending; empty for a projection.
-    halves : list of (tuple of int, Embedding)
-        For every half of every split: its groups of documents and its sketch.
     """
 
     sketch: np.ndarray
@@ -58,7 +56,6 @@ class Embedding:
     noise: float = 0.0
     excess: np.ndarray | float = 1.0
     spectrum: np.ndarray = field(default_factory=lambda: np.empty(0))
-    halves: list[tuple[tuple[int, ...], Embedding]] = field(default_factory=list)
 
     @property
     def rows(self) -> np.ndarray:
@@ -97,36 +94,94 @@ class Embedding:
         return (moment + moment.T) / 2
 
 
-def subspace(q: Cooccurrence, n_components: int, n_splits: int, random_state: int) -> Embedding:
+@dataclass
+class GroupSketches:
+    """Sketches of groups of documents from one pass, from which those of halves are made one at a time.
+
+    Attributes
+    ----------
+    q : Cooccurrence
+    products : ndarray of shape (G, V, k)
+        Q_g S of every group g.
+    test : ndarray of shape (V, k)
+        S.
+    """
+
+    q: Cooccurrence
+    products: np.ndarray
+    test: np.ndarray
+
+    def halves(self, n_splits: int) -> list[tuple[int, ...]]:
+        """Groups of every half of the first ``n_splits`` splits."""
+        return [half for split in _splits(self.q.n_groups)[:n_splits] for half in split]
+
+    def embedding(self, groups: tuple[int, ...]) -> Embedding:
+        """The sketch of some groups together."""
+        marginal = self.q.marginal(list(groups))
+        return Embedding(self.q.combine(self.products, groups), self.test, marginal)
+
+
+@dataclass
+class SubspaceSketches(GroupSketches):
+    """Sketches with S = D^-1/2 B, B orthonormal; each embedding has the leading directions of its own Q within B.
+
+    Attributes
+    ----------
+    basis : ndarray of shape (V, k)
+        B.
+    scale : ndarray of shape (V, 1)
+        D^-1/2.
+    n_components : int
+    noise, excess
+        Of the embedding of all documents.
+    """
+
+    basis: np.ndarray
+    scale: np.ndarray
+    n_components: int
+    noise: float = 0.0
+    excess: np.ndarray | float = 1.0
+
+    def embedding(self, groups: tuple[int, ...]) -> Embedding:
+        """The sketch of some groups together; half of the documents have twice the noise."""
+        product = self.q.combine(self.products, groups)
+        values, vectors = self.ritz(product)
+        leading = vectors[:, : self.n_components]
+        share = len(groups) / self.q.n_groups
+        return Embedding(
+            product @ leading,
+            self.test @ leading,
+            self.q.marginal(list(groups)),
+            self.noise / share,
+            self.excess,
+            values,
+        )
+
+    def ritz(self, product: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues, descending, and eigenvectors of B^T D^-1/2 Q D^-1/2 B."""
+        small = self.basis.T @ (self.scale * product)
+        values, vectors = np.linalg.eigh((small + small.T) / 2)
+        return values[::-1], vectors[:, ::-1]
+
+
+def subspace(q: Cooccurrence, n_components: int, random_state: int) -> tuple[Embedding, GroupSketches]:
     """Leading eigenspace of D^-1/2 Q D^-1/2 in three passes over the documents."""
     scale = np.sqrt(_inverse(q.marginal()))[:, None]
     width = min(n_components + _OVERSAMPLE, int(np.count_nonzero(scale)))
     start = np.random.default_rng(random_state).standard_normal((q.size, width)) * (scale > 0)
     basis = subspace_iteration(lambda block: scale * q.product(scale * block), start, _PASSES - 1)
-    grouped = q.grouped_products(scale * basis)
-
-    everyone = tuple(range(q.n_groups))
-    full = _rotated(q, grouped, everyone, basis, scale, n_components)
-    full.noise, full.excess = _noise(
-        q, grouped, full, _ritz(basis, scale, q.combine(grouped, everyone))[1][:, :n_components]
-    )
-    for split in _splits(q.n_groups)[:n_splits]:
-        for half in split:
-            sketch = _rotated(q, grouped, half, basis, scale, n_components)
-            sketch.noise, sketch.excess = 2 * full.noise, full.excess
-            full.halves.append((half, sketch))
-    return full
+    test = scale * basis
+    sketches = SubspaceSketches(q, q.grouped_products(test), test, basis, scale, n_components)
+    sketches.noise, sketches.excess = _noise(sketches)
+    return sketches.embedding(tuple(range(q.n_groups))), sketches
 
 
-def projection(q: Cooccurrence, n_splits: int, random_state: int) -> Embedding:
+def projection(q: Cooccurrence, random_state: int) -> tuple[Embedding, GroupSketches]:
     """A Gaussian projection of the rows to 1000 dimensions (or V, if fewer), in one pass over the documents."""
     width = min(_PROJECTED, q.size)
     test = np.random.default_rng(random_state).standard_normal((q.size, width)) / np.sqrt(width)
-    grouped = q.grouped_products(test)
-    full = Embedding(q.combine(grouped, tuple(range(q.n_groups))), test, q.marginal())
-    for split in _splits(q.n_groups)[:n_splits]:
-        full.halves += [(half, Embedding(q.combine(grouped, half), test, q.marginal(list(half)))) for half in split]
-    return full
+    sketches = GroupSketches(q, q.grouped_products(test), test)
+    return sketches.embedding(tuple(range(q.n_groups))), sketches
 
 
 def exact(q: np.ndarray, n_components: int, embedding: str, random_state: int) -> Embedding:
@@ -142,39 +197,25 @@ def exact(q: np.ndarray, n_components: int, embedding: str, random_state: int) -
     return Embedding(q @ test, test, marginal, spectrum=values[::-1][: n_components + _OVERSAMPLE])
 
 
-def _rotated(
-    q: Cooccurrence, grouped: np.ndarray, groups: tuple[int, ...], basis: np.ndarray, scale: np.ndarray, k: int
-) -> Embedding:
-    """The sketch by the leading eigenvectors that the Q of some groups has within the basis."""
-    product = q.combine(grouped, groups)
-    values, vectors = _ritz(basis, scale, product)
-    leading = vectors[:, :k]
-    return Embedding(product @ leading, scale * (basis @ leading), q.marginal(list(groups)), spectrum=values)
-
-
-def _ritz(basis: np.ndarray, scale: np.ndarray, product: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues, descending, and eigenvectors of basis^T D^-1/2 Q D^-1/2 basis."""
-    small = basis.T @ (scale * product)
-    values, vectors = np.linalg.eigh((small + small.T) / 2)
-    return values[::-1], vectors[:, ::-1]
-
-
-def _noise(q: Cooccurrence, grouped: np.ndarray, full: Embedding, vectors: np.ndarray) -> tuple[float, np.ndarray]:
+def _noise(sketches: SubspaceSketches) -> tuple[float, np.ndarray]:
     """Noise of the rows from |row of one half - row of the other|^2 / 4, averaged over splits.
 
     Its median over words, times p_w, and how far each word's own exceeds that.
     """
-    splits = _splits(q.n_groups)
+    q, products = sketches.q, sketches.products
+    everyone = tuple(range(q.n_groups))
+    leading = sketches.ritz(q.combine(products, everyone))[1][:, : sketches.n_components]
+    marginal, splits = q.marginal(), _splits(q.n_groups)
     scaled = np.zeros(q.size)
     for split in splits:
         marginals = [q.marginal(list(half)) for half in split]
         first, second = (
-            (q.combine(grouped, half) @ vectors) * _inverse(p)[:, None]
+            (q.combine(products, half) @ leading) * _inverse(p)[:, None]
             for half, p in zip(split, marginals, strict=True)
         )
         squared = ((first - second) ** 2).sum(axis=1) / (4 * len(splits))
         # A word that one half lacks has half of the squared difference missing, and nothing that vouches for it.
-        scaled += squared * full.marginal * np.where(np.minimum(*marginals) > 0, 1.0, 4.0)
+        scaled += squared * marginal * np.where(np.minimum(*marginals) > 0, 1.0, 4.0)
     seen = scaled > 0
     if not seen.any():
         return 0.0, np.ones(q.size)

@@ -30,6 +30,8 @@ class Measured:
     anchor_documents, anchor_probability : ndarray of shape (K,)
         Document frequency of each anchor, and its probability in its topic.
     component_errors : ndarray of shape (K,) or None
+    unmeasured : str
+        Why there are no component errors.
     documents : dict
         Numbers of documents used, empty, and too short.
     words : dict
@@ -48,6 +50,7 @@ class Measured:
     anchor_documents: np.ndarray
     anchor_probability: np.ndarray
     component_errors: np.ndarray | None
+    unmeasured: str
     documents: dict[str, int]
     words: dict[str, int]
     length: float
@@ -65,7 +68,7 @@ def _stability(m: Measured) -> list[Check]:
         return [
             Check(
                 "expected error", "mean |A_k - A'_k|_1", "not measured", f"<= {_TRUSTED}", None,
-                "Needs halves of the data: call evidence_.stability(X).", "split halves", decides=False,
+                m.unmeasured, "split halves",
             )
         ]  # fmt: skip
     errors = m.component_errors
@@ -79,7 +82,7 @@ def _stability(m: Measured) -> list[Check]:
         ),
         Check(
             "least stable topic", "max |A_k - A'_k|_1", float(errors[worst]), f"<= {2 * _TRUSTED}",
-            bool(errors[worst] <= 2 * _TRUSTED), f"Topic {worst}. {shaky} topics are above the limit: do not read them.",
+            bool(errors[worst] <= 2 * _TRUSTED), f"Topic {worst}. {shaky} topics are above the limit: do not rely on them.",
             "split halves",
         ),
     ]  # fmt: skip
@@ -117,6 +120,7 @@ def _simplex(m: Measured) -> list[Check]:
                 "rank supported", f"lambda_i > {edge:.2g}", float(rank), f">= {k}", rank >= k,
                 f"Eigenvalues of the co-occurrence matrix above noise: about {rank}{more} topics can be told apart.",
                 "sec. 3.3",
+                decides=2 * rank < k,  # far fewer than asked for: stable as they may be, the rest means nothing
             )
         )  # fmt: skip
     return lines
@@ -176,8 +180,8 @@ def _theorems(m: Measured) -> list[Check]:
     eps = 0.1
     main = bounds.topic_documents(eps, condition=gamma, **size)
     lda = bounds.dirichlet_topic_documents(eps, alpha0=m.dirichlet_total, **size)
-    smallest = float(np.linalg.svd(m.vertices, compute_uv=False)[-1])
-    limit = bounds.anchor_noise_limit(smallest, k)
+    robustness = float(1 / np.linalg.norm(np.linalg.pinv(m.vertices), axis=0).max())  # least distance to a span
+    limit = bounds.anchor_noise_limit(robustness, k)
     noise = float(np.sqrt(np.max(m.embedding.noise / np.maximum(_frequency(m), np.finfo(float).tiny))))
     used = m.documents["used"]
     return [

@@ -17,11 +17,16 @@ from ..simplex import simplex_least_squares
 __all__ = ["bayes_topics", "inverse_topics", "kl_weights"]
 
 
-def bayes_topics(weights: np.ndarray, marginal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Topics (K, V) and their prevalence (K,) from P(topic | word), shape (V, K), and P(word)."""
+def bayes_topics(weights: np.ndarray, marginal: np.ndarray) -> np.ndarray:
+    """Topics, shape (K, V), from P(topic | word), shape (V, K), and P(word), shape (V,)."""
     joint = (weights * marginal[:, None]).T
-    prevalence = joint.sum(axis=1)
-    return joint / np.maximum(prevalence, np.finfo(float).tiny)[:, None], prevalence / prevalence.sum()
+    prevalence = joint.sum(axis=1, keepdims=True)
+    if not (prevalence > 1e-12 * prevalence.sum()).all():
+        empty = int(np.argmin(prevalence))
+        raise LatentiaError(
+            f"Topic {empty} got no words: its anchor is a mixture of the other anchors. Give it another, or leave it out."
+        )
+    return joint / prevalence
 
 
 def kl_weights(rows: np.ndarray, vertices: np.ndarray, *, tol: float = 1e-6, max_iter: int = 500) -> np.ndarray:
@@ -45,8 +50,8 @@ def kl_weights(rows: np.ndarray, vertices: np.ndarray, *, tol: float = 1e-6, max
     return weights
 
 
-def inverse_topics(anchor_rows: np.ndarray, anchors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Topics (K, V) and moment R (K, K) by matrix inversion: Recover (Alg. 3.2 and 3.3).
+def inverse_topics(anchor_rows: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    """Topics (K, V) by matrix inversion: Recover (Alg. 3.2 and 3.3; R is read off the sketch, for all recoveries).
 
     Parameters
     ----------
@@ -77,4 +82,4 @@ def inverse_topics(anchor_rows: np.ndarray, anchors: np.ndarray) -> tuple[np.nda
         )
     topics = np.maximum(topics, 0.0)
     topics[topics.sum(axis=1) == 0] = 1.0
-    return topics / topics.sum(axis=1, keepdims=True), scaling[:, None] * corner * scaling
+    return topics / topics.sum(axis=1, keepdims=True)

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..evidence import Evidence
@@ -30,7 +32,7 @@ from ..simplex import simplex_least_squares
 from . import _embedding
 from ._anchors import Anchor, choose_anchors, parse_anchors, pooled_vertices, vertex_rows
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment, sample_rows
-from ._embedding import Embedding
+from ._embedding import Embedding, GroupSketches
 from ._evidence import Measured, topic_checks
 from ._recover import bayes_topics, inverse_topics, kl_weights
 
@@ -59,10 +61,11 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         How anchors are found: farthest from the span of those found (Alg. 4.3), or by the linear programs of section
         3.5 (at most 400 candidate words). Or the anchors themselves, one entry a topic: a word, a list of words whose
         occurrences count together (a tandem anchor), or a dict from words to strengths, the share of a word's
-        occurrences that belong to the topic. Words are column names or numbers. Topics without an entry get greedy
-        anchors.
+        occurrences that belong to the topic. Words are column names or numbers. Entries without a usable word are
+        skipped, and topics without an entry get greedy anchors.
     recover : {"l2", "kl", "inverse"}, default="l2"
-        RecoverL2, RecoverKL (Alg. 4.2; one more pass) or Recover (Alg. 3.2 and 3.3; one more pass).
+        RecoverL2, RecoverKL (Alg. 4.2; one more pass) or Recover (Alg. 3.2 and 3.3; one more pass). The latter two come
+        without error bars, which `evidence_.stability` makes.
     refine : int, default=0
         EM passes over the documents, started from the recovered topics. The largest gain in accuracy that the data
         still holds, and outside the theorems. 3 are enough where the model is true, 10 to 15 on real text.
@@ -80,7 +83,7 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     vocabulary : sequence of str, optional
         Words of the columns, where the data has no column names.
     random_state : int, default=0
-        Seed of the first block of columns and of the splits.
+        Seed of the first block of columns and of the splits; None or a RandomState draws one.
     n_jobs : int, optional
         Threads; the result has the same bits for any number.
     verbose : bool, default=False
@@ -114,8 +117,10 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     1. Q uses all ordered pairs of different words of a document, not one random split into halves, and is never
        formed: products Q B stream the documents.
     2. The default embedding is an eigenspace after scaling, not a random projection; recovery, too, happens in it.
-    3. Greedy anchors are chosen among rows that are drawn towards the mean by signal / (signal + noise), with the
-       noise measured between halves of the data; raw rows make rare words anchors.
+    3. Of Algorithm 4.3 the first loop is run; `latentia.simplex.clean_up_vertices` is its second. Greedy anchors are
+       chosen among rows that are drawn towards the mean by signal / (signal + noise), with the
+       noise measured between halves of the data; raw rows make rare words anchors. (Not with "projection" or
+       `fit_moments`, where the noise is not known.)
     4. After a first recovery each vertex becomes the mean row of the words that lie near it, as far as the measured
        noise says that this lowers its error; given anchors stay as they are.
     5. The simplex-constrained problems are solved by pairwise coordinate descent to a duality gap, not by
@@ -197,11 +202,11 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         blocks = self._blocks(X, reset=True)
         q = self._count_words(blocks)  # pass 1: frequencies; documents are dealt into groups
         self._merge_rare_words(q)
-        self._embedding = self._embed(q)  # passes 2 to 4: the sketch of Q
+        self._embedding, sketches = self._embed(q)  # passes 2 to 4: the sketch of Q
         anchors = self._choose_anchors(self._embedding)
         topics = self._recover_topics(self._embedding, anchors, q)
         topics = self._refine(topics, blocks)
-        halves = self._half_fits(q, blocks)
+        halves = self._half_fits(sketches, blocks)
         return self._finish(topics, anchors, halves, sample_rows(blocks), q.n_passes + self.refine)
 
     def fit_moments(self, Q: Any, *, tol: float | None = None) -> AnchorTopics:
@@ -221,22 +226,24 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """
         self._check_parameters()
         q = np.asarray(Q, dtype=np.float64)
-        if q.ndim != 2 or q.shape[0] != q.shape[1] or not np.isfinite(q).all() or q.min() < 0:
+        if q.ndim != 2 or q.shape[0] != q.shape[1] or not q.size or not np.isfinite(q).all() or q.min() < 0:
             raise LatentiaError(f"Q has shape {q.shape}: a square matrix of finite, nonnegative numbers is needed.")
+        if not q.any():
+            raise LatentiaError("Q is zero: no two words ever occur together.")
         if not np.allclose(q, q.T, rtol=1e-6, atol=1e-12 * q.max()):
             raise LatentiaError("Q is not symmetric. Give (Q + Q.T) / 2 if it is an estimate.")
         q = (q + q.T) / (2 * q.sum())
         if self.n_components > len(q):
             raise LatentiaError(f"n_components={self.n_components} and Q has {len(q)} words: lower n_components.")
-        self.n_features_in_ = self._n_words = len(q)
+        self._remember_columns(len(q), None)
         self._codes = np.arange(len(q))
         self._document_frequency = np.full(len(q), np.inf)
         self._documents, self._words, self._length = _no_documents(len(q))
         self.word_probabilities_ = q.sum(axis=1)
-        self._embedding = _embedding.exact(q, self.n_components, self.embedding, self.random_state)
+        self._embedding = _embedding.exact(q, self.n_components, self.embedding, self._seed)
         anchors = self._choose_anchors(self._embedding)
         topics = self._recover_topics(self._embedding, anchors, q, tol)
-        return self._finish(topics, anchors, [], sparse.csr_array((0, len(q))), 0)
+        return self._finish(topics, anchors, ([], "There are no documents to split."), sparse.csr_array((0, len(q))), 0)
 
     def reanchor(self, anchors: Any = None, *, replace: dict[int, Any] | None = None) -> AnchorTopics:
         """A copy of the fitted model with other anchors, without touching the data again.
@@ -244,7 +251,8 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         Parameters
         ----------
         anchors : list, optional
-            Anchors of all topics, as in the constructor; fewer than K are filled up greedily, more raise K.
+            Anchors of all topics, as in the constructor; fewer than K are filled up greedily. More than K cannot be told
+            apart in what the fit has kept, and are an error.
         replace : dict from topic number to anchor, optional
             Anchors of some topics to change, keeping the others; None as an anchor removes the topic.
 
@@ -252,7 +260,7 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         -------
         AnchorTopics
             A new model; this one is unchanged. Its error bars need the data (``evidence_.stability(X)``), and its
-            topics are not refined, since refinement needs the documents.
+            topics are recovered by "l2" and not refined, since the rest needs the documents.
         """
         check_is_fitted(self)
         if (anchors is None) == (replace is None):
@@ -267,20 +275,28 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             anchors = [replace.get(k, anchor) for k, anchor in enumerate(self._anchors)]
             anchors = [anchor for anchor in anchors if anchor is not None]
             model.n_components = len(anchors)
+        if isinstance(anchors, str):
+            raise LatentiaError(f"reanchor: anchors={anchors!r}; give a list of words, or of lists of words.")
         given = parse_anchors(anchors, self._names(), self._own_columns())
+        if len(given) > self._embedding.sketch.shape[1]:
+            raise LatentiaError(
+                f"reanchor: {len(given)} anchors, and the fit kept {self._embedding.sketch.shape[1]} dimensions. Fit again "
+                f"with n_components={len(given)} and these anchors."
+            )
         model.anchors = [dict(zip(anchor.words, anchor.strengths, strict=True)) for anchor in given]
         model.n_components, model.refine, model.recover = max(model.n_components, len(given)), 0, "l2"
         model._check_parameters()
         chosen = model._choose_anchors(self._embedding, given)
         topics = model._recover_topics(self._embedding, chosen, None)
-        return model._finish(topics, chosen, [], self._sample, 0)
+        unmeasured = "The anchors were edited: call evidence_.stability(X)."
+        return model._finish(topics, chosen, ([], unmeasured), self._sample, 0)
 
     # --- stages of fit ------------------------------------------------------------------------------------------
 
     def _count_words(self, blocks: Blocks) -> Cooccurrence:
         groups = 4 if self.embedding == "subspace" else 2 if self.n_splits else 1
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        q = Cooccurrence(blocks, n_groups=groups, random_state=self.random_state, **options)
+        q = Cooccurrence(blocks, n_groups=groups, random_state=self._seed, **options)
         sums = q.sums
         used, empty, short = int(sums.used.sum()), int(sums.empty.sum()), int(sums.short.sum())
         if used == 0:
@@ -323,10 +339,10 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
                 f"{q.size} words: lower n_components."
             )
 
-    def _embed(self, q: Cooccurrence) -> Embedding:
+    def _embed(self, q: Cooccurrence) -> tuple[Embedding, GroupSketches]:
         if self.embedding == "projection":
-            return _embedding.projection(q, self.n_splits, self.random_state)
-        return _embedding.subspace(q, self.n_components, self.n_splits, self.random_state)
+            return _embedding.projection(q, self._seed)
+        return _embedding.subspace(q, self.n_components, self._seed)
 
     def _choose_anchors(self, embedding: Embedding, given: list[Anchor] | None = None) -> list[Anchor]:
         least = np.clip(self._documents["used"] // 200, 3, 50) if self.min_df is None else self.min_df
@@ -339,7 +355,7 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _own_columns(self) -> np.ndarray:
         """Column of the embedding for every word, -1 for one that shares the runoff column or never occurs, shape (V,)."""
-        alone = (np.bincount(self._codes)[self._codes] == 1) & (self._document_frequency > 0)
+        alone = (np.bincount(self._codes)[self._codes] == 1) & (self.word_probabilities_ > 0)
         return np.where(alone, self._codes, -1)
 
     def _recover_topics(
@@ -347,29 +363,29 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     ) -> np.ndarray:
         """Topics (K, V') over the columns of the embedding."""
         tol = self.tol if tol is None else tol
-        words = self._codes[[anchor.words[0] for anchor in anchors]]
         if self.recover == "inverse":
-            columns = np.eye(len(embedding.marginal))[:, words]
-            return inverse_topics((q @ columns if isinstance(q, np.ndarray) else q.product(columns)).T, words)[0]
+            words = self._codes[[anchor.words[0] for anchor in anchors]]
+            columns = np.zeros((len(embedding.marginal), len(words)))
+            columns[words, np.arange(len(words))] = 1.0
+            return inverse_topics((q @ columns if isinstance(q, np.ndarray) else q.product(columns)).T, words)
         if self.recover == "kl":
             rows = self._merged_rows(embedding, q)
             tandem = [self._codes[list(anchor.words)] for anchor in anchors]
             weight = [embedding.marginal[w] / embedding.marginal[w].sum() for w in tandem]
             vertices = np.array([p @ rows[w] for p, w in zip(weight, tandem, strict=True)])
-            return bayes_topics(kl_weights(rows, vertices, tol=max(tol * 1e-2, 1e-12)), embedding.marginal)[0]
+            return bayes_topics(kl_weights(rows, vertices, tol=max(tol * 1e-2, 1e-12)), embedding.marginal)
         vertices = vertex_rows(embedding, anchors, self._codes)
         weights = simplex_least_squares(embedding.rows, vertices, tol=tol, n_jobs=self.n_jobs)
-        found = np.array([not anchor.given for anchor in anchors])
-        if embedding.noise > 0 and found.any():
-            vertices = np.where(found[:, None], pooled_vertices(embedding, vertices, weights), vertices)
+        if embedding.noise > 0 and not all(anchor.given for anchor in anchors):
+            vertices = pooled_vertices(embedding, vertices, weights, anchors, self._codes)
             weights = simplex_least_squares(embedding.rows, vertices, tol=tol, start=weights, n_jobs=self.n_jobs)
-        return bayes_topics(weights, embedding.marginal)[0]
+        return bayes_topics(weights, embedding.marginal)
 
     def _merged_rows(self, embedding: Embedding, q: Any) -> np.ndarray:
         """Conditional rows of Q with its columns merged at random into at most 512, shape (V', 512)."""
         size = len(embedding.marginal)
         merged = np.zeros((size, min(_MERGED_COLUMNS, size)))
-        place = np.random.default_rng(self.random_state).permutation(size) % merged.shape[1]
+        place = np.random.default_rng(self._seed).permutation(size) % merged.shape[1]
         merged[np.arange(size), place] = 1.0
         sketch = np.maximum(q @ merged if isinstance(q, np.ndarray) else q.product(merged), 0.0)
         return sketch / np.maximum(sketch.sum(axis=1, keepdims=True), np.finfo(float).tiny)
@@ -389,27 +405,28 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             topics = update.updated_topics(accumulate(blocks, update, self.n_jobs, progress=label), prior)
         return topics
 
-    def _half_fits(self, q: Cooccurrence, blocks: Blocks) -> list[np.ndarray]:
-        """Topics of fits on halves of the documents; none where a half cannot carry the topics."""
-        fits = []
+    def _half_fits(self, sketches: GroupSketches, blocks: Blocks) -> tuple[list[np.ndarray], str]:
+        """Topics of fits on halves of the documents; or none, and why."""
+        if self.recover != "l2":
+            return [], f"Not made for recover={self.recover!r}: call evidence_.stability(X)."
+        q, fits = sketches.q, []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for groups, embedding in self._embedding.halves[: 2 if self.refine else None]:
+            for groups in sketches.halves(min(self.n_splits, 1) if self.refine else self.n_splits):
                 try:
-                    anchors = self._choose_anchors(embedding)
-                    topics = self._recover_topics(embedding, anchors, q)
-                except LatentiaError:
-                    return []
-                half = blocks.group(frozenset(groups), q.n_groups, self.random_state) if self.refine else blocks
+                    embedding = sketches.embedding(groups)
+                    topics = self._recover_topics(embedding, self._choose_anchors(embedding), q)
+                except LatentiaError as error:
+                    return [], f"Half of the documents cannot carry the topics. {error}"
+                half = blocks.group(frozenset(groups), q.n_groups, self._seed) if self.refine else blocks
                 fits.append(self._refine(topics, half))
-        self._embedding.halves.clear()
-        return fits
+        return fits, "Needs halves of the data: call evidence_.stability(X)."
 
     def _finish(
         self,
         topics: np.ndarray,
         anchors: list[Anchor],
-        halves: list[np.ndarray],
+        halves: tuple[list[np.ndarray], str],
         sample: sparse.csr_array,
         n_passes: int,
     ) -> AnchorTopics:
@@ -422,16 +439,17 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.anchor_words_ = [[str(names[w]) if names is not None else w for w in a.words] for a in anchors]
         self._n_features_out = len(topics)
 
-        self.topic_covariance_ = _nearest_moment(self._embedding.topic_moment(self._merged_words(topics)))
+        self.topic_covariance_ = _valid_moment(self._embedding.topic_moment(self._merged_words(topics)))
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
         self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
         if self.dirichlet == "likelihood" and sample.shape[0]:
             smooth = _smoothed(topics, self.word_probabilities_, 1e-4)
             self.dirichlet_ = dirichlet_by_likelihood(smooth, self.prevalence_, sample, self.n_jobs)
-        self.evidence_ = self._weigh_evidence(mean_nearest_distance(topics, halves) if halves else None)
+        self.evidence_ = self._weigh_evidence(*halves)
         return self
 
-    def _weigh_evidence(self, errors: np.ndarray | None) -> Evidence:
+    def _weigh_evidence(self, halves: list[np.ndarray], unmeasured: str) -> Evidence:
+        errors = mean_nearest_distance(self.components_, halves) if halves else None
         vertices = vertex_rows(self._embedding, self._anchors, self._codes)
         measured = Measured(
             embedding=self._embedding,
@@ -439,11 +457,12 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             weights=simplex_least_squares(self._embedding.rows, vertices, tol=1e-2, n_jobs=self.n_jobs),
             moment=self.topic_covariance_,
             prevalence=self.prevalence_,
-            anchor_documents=np.array([self._document_frequency[list(a.words)].sum() for a in self._anchors]),
+            anchor_documents=np.array([self._document_frequency[list(a.words)].max() for a in self._anchors]),
             anchor_probability=np.array(
                 [self.components_[k, list(a.words)].sum() for k, a in enumerate(self._anchors)]
             ),
             component_errors=errors,
+            unmeasured=unmeasured,
             documents=self._documents,
             words=self._words,
             length=self._length,
@@ -465,9 +484,9 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Mean log-probability, in nats, of a word of one half of a document given the other half. Higher is better."""
         check_is_fitted(self)
         blocks = self._blocks(X, reset=False)
-        table = sparse.vstack([sparse.csr_array(self._checked(block)) for block in blocks], format="csr")
         smooth = _smoothed(self.components_, self.word_probabilities_, _SMOOTHING)
-        return completion_log_likelihood(smooth, self.dirichlet_, table, n_jobs=self.n_jobs)
+        pieces = (self._checked(block) for block in blocks)
+        return completion_log_likelihood(smooth, self.dirichlet_, pieces, n_jobs=self.n_jobs)
 
     def perplexity(self, X: Any) -> float:
         """Document-completion perplexity, exp(-score): as uncertain as a uniform choice among that many words."""
@@ -507,24 +526,26 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < low:
                 raise LatentiaError(f"{name}={value!r}: a whole number of at least {low} is needed.")
-        if not 0 < self.tol < 1:
+        if self.n_splits > 3:
+            raise LatentiaError(f"n_splits={self.n_splits}: four groups of documents can be split in halves in 3 ways.")
+        if not isinstance(self.anchors, (str, Sequence)):
+            raise LatentiaError(f"anchors={self.anchors!r}: use 'greedy', 'lp' or a list of words.")
+        if isinstance(self.random_state, (int, np.integer)):
+            self._seed = int(self.random_state)
+        else:
+            self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if not isinstance(self.tol, (int, float)) or not 0 < self.tol < 1:
             raise LatentiaError(f"tol={self.tol!r}: a relative gap between 0 and 1 is needed.")
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         """Check the input and cut it into blocks; remember its width and column names when ``reset``."""
         if isinstance(X, Blocks):
-            width = X.shapes[0][1]
-            if reset:
-                self.n_features_in_ = width
-                self._block_names = X.names
-                if hasattr(self, "feature_names_in_"):
-                    del self.feature_names_in_
-            elif width != self.n_features_in_:
-                raise LatentiaError(f"X has {width} words and the model was fitted on {self.n_features_in_}.")
             blocks = X
-        else:
             if reset:
-                self._block_names = None
+                self._remember_columns(X.shapes[0][1], X.names)
+            elif X.shapes[0][1] != self.n_features_in_:
+                raise LatentiaError(f"X has {X.shapes[0][1]} words and the model was fitted on {self.n_features_in_}.")
+        else:
             try:
                 X = validate_data(
                     self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32, np.int64, np.int32],
@@ -533,15 +554,22 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             except ValueError as error:
                 raise LatentiaError(str(error)) from error
             blocks = Blocks.from_array(X)
-        if reset:
-            self._n_words = self.n_features_in_
-            if self.vocabulary is not None and len(self.vocabulary) != self._n_words:
-                raise LatentiaError(
-                    f"vocabulary has {len(self.vocabulary)} words and the data {self._n_words} columns: they must agree."
-                )
+            if reset:
+                self._remember_columns(X.shape[1], getattr(self, "feature_names_in_", None))
         if blocks.n_rows == 0:
             raise LatentiaError("The corpus is empty: there are no documents.")
         return blocks
+
+    def _remember_columns(self, width: int, names: Any) -> None:
+        """Width and column names of the data; ``vocabulary`` goes before the names that the data has."""
+        self.n_features_in_ = self._n_words = width
+        if names is None and hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._column_names = names
+        if self.vocabulary is not None and len(self.vocabulary) != width:
+            raise LatentiaError(
+                f"vocabulary has {len(self.vocabulary)} words and the data {width} columns: they must agree."
+            )
 
     def _checked(self, block: Any) -> Any:
         from ..moments.counts import as_counts, check_counts
@@ -550,10 +578,7 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         return block[0]
 
     def _names(self) -> Any:
-        if self.vocabulary is not None:
-            return self.vocabulary
-        names = getattr(self, "feature_names_in_", None)
-        return names if names is not None else getattr(self, "_block_names", None)
+        return self.vocabulary if self.vocabulary is not None else self._column_names
 
     def _all_words(self, topics: np.ndarray) -> np.ndarray:
         """Share the runoff column out over its words: (K, V') to (K, V)."""
@@ -587,10 +612,14 @@ def _positive(word_probabilities: np.ndarray) -> np.ndarray:
     return 0.999 * word_probabilities + 0.001 / len(word_probabilities)
 
 
-def _nearest_moment(moment: np.ndarray) -> np.ndarray:
-    """The nearest positive semidefinite matrix with nonnegative row sums, scaled to sum one."""
-    values, vectors = np.linalg.eigh(moment)
-    projected = np.maximum((vectors * np.maximum(values, 0)) @ vectors.T, 0.0)
+def _valid_moment(moment: np.ndarray, rounds: int = 20) -> np.ndarray:
+    """A positive semidefinite matrix near ``moment``, with entries nonnegative or nearly so, scaled to sum one."""
+    projected = moment
+    for _ in range(rounds):
+        values, vectors = np.linalg.eigh(np.maximum(projected, 0.0))
+        projected = (vectors * np.maximum(values, 0)) @ vectors.T
+        if projected.min() >= 0:
+            break
     return projected / max(projected.sum(), np.finfo(float).tiny)
 
 

@@ -94,14 +94,17 @@ class CacheWriter:
                 file.close()
             if kind is None:
                 (self._partial / "header.json").write_text(json.dumps(self._header))
-                _publish(self._partial, self.path)
+                _publish(self._partial, self.path, self._header["source"])
         finally:
             shutil.rmtree(self._partial, ignore_errors=True)
 
 
-def _publish(complete: Path, target: Path) -> None:
+def _publish(complete: Path, target: Path, source: Any) -> None:
     """Put a complete folder in the place of an older one; another process may be doing the same."""
     for _ in range(10):
+        theirs = read_header(target)
+        if source is not None and theirs is not None and theirs["source"] == source:
+            return  # made meanwhile by another process, perhaps in use
         with contextlib.suppress(OSError):
             complete.replace(target)
             return

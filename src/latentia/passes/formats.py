@@ -15,6 +15,7 @@ import contextlib
 import gzip
 import hashlib
 import os
+import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -48,14 +49,15 @@ def open_tables(
         raise LatentiaError(f"format={kind!r}: use one of {', '.join(_FORMATS)}.")
     folder = _cache_folder(path, cache)
     source = _fingerprint(path, kind, options)
-    header = read_header(folder)
-    if header is not None and header["source"] == source:
-        try:
-            return read_cache(folder)
-        except LatentiaError:
-            pass  # damaged, or being replaced by another process: convert again
-    with _readable(path):
-        _CONVERTERS[kind](path, folder, source, progress, dict(options))
+    for _ in range(3):  # another process may be replacing the cache under our eyes
+        header = read_header(folder)
+        if header is not None and header["source"] == source:
+            try:
+                return read_cache(folder)
+            except LatentiaError:
+                shutil.rmtree(folder, ignore_errors=True)  # damaged
+        with _readable(path):
+            _CONVERTERS[kind](path, folder, source, progress, dict(options))
     return read_cache(folder)
 
 

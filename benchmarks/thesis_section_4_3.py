@@ -24,7 +24,7 @@ from _common import DATA, RESULTS, report, timed, tomotopy_topics
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from latentia import metrics
+from latentia import LatentiaError, metrics
 from latentia.datasets import load_bible, planted, readers
 from latentia.datasets.planted import TopicModelTruth
 from latentia.passes import Blocks, row_groups
@@ -75,7 +75,11 @@ def errors_against_size(truth: TopicModelTruth, corpus_name: str, sizes: list[in
         for name in [*METHODS, "Gibbs"]:
             if n > SLOW.get(name, 10**9):
                 continue
-            topics, cpu = learn(name, corpus.counts, k)
+            try:
+                topics, cpu = learn(name, corpus.counts, k)
+            except LatentiaError as error:
+                print(f"{corpus_name}, {n} documents, {name}: {error}")
+                continue
             errors = metrics.recovery_errors(topics, truth.topics)
             rows.append(row(corpus_name, n, name, errors, cpu))
     exact = truth.cooccurrence()

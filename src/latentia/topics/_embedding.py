@@ -89,8 +89,9 @@ class Embedding:
 
     def topic_moment(self, topics: np.ndarray) -> np.ndarray:
         """R = A^+ Q A^+T, symmetric, shape (K, K), for topics in rows, shape (K, V)."""
-        right = np.linalg.pinv(topics @ self.test)
-        moment = np.linalg.lstsq(topics.T, self.sketch, rcond=None)[0] @ right
+        # A^+ by its K x K Gram matrix: topics are far from parallel, and a singular value decomposition of V x K is slow.
+        left = np.linalg.pinv(topics @ topics.T, hermitian=True) @ (topics @ self.sketch)
+        moment = left @ np.linalg.pinv(topics @ self.test)
         return (moment + moment.T) / 2
 
 

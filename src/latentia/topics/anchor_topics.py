@@ -23,9 +23,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..evidence import Evidence
-from ..evidence.stability import mean_nearest_distance
 from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning
-from ..metrics import completion_log_likelihood
+from ..metrics import completion_log_likelihood, nearest_distances
 from ..moments import AdmixtureUpdate, Cooccurrence, WordSampler, fold_in
 from ..passes import Blocks, accumulate
 from ..simplex import simplex_least_squares
@@ -206,8 +205,9 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         anchors = self._choose_anchors(self._embedding)
         topics = self._recover_topics(self._embedding, anchors, q)
         topics = self._refine(topics, blocks)
-        halves = self._half_fits(sketches, blocks)
-        return self._finish(topics, anchors, halves, sample_rows(blocks), q.n_passes + self.refine)
+        errors = self._half_errors(topics, sketches, blocks)
+        self._finish(topics, anchors, sample_rows(blocks), q.n_passes + self.refine)
+        return self._weigh_evidence(*errors)
 
     def fit_moments(self, Q: Any, *, tol: float | None = None) -> AnchorTopics:
         """Learn topics from a given co-occurrence matrix, for instance an exact one.
@@ -243,7 +243,8 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._embedding = _embedding.exact(q, self.n_components, self.embedding, self._seed)
         anchors = self._choose_anchors(self._embedding)
         topics = self._recover_topics(self._embedding, anchors, q, tol)
-        return self._finish(topics, anchors, ([], "There are no documents to split."), sparse.csr_array((0, len(q))), 0)
+        self._finish(topics, anchors, sparse.csr_array((0, len(q))), 0)
+        return self._weigh_evidence(None, "There are no documents to split.")
 
     def reanchor(self, anchors: Any = None, *, replace: dict[int, Any] | None = None) -> AnchorTopics:
         """A copy of the fitted model with other anchors, without touching the data again.
@@ -288,8 +289,8 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         model._check_parameters()
         chosen = model._choose_anchors(self._embedding, given)
         topics = model._recover_topics(self._embedding, chosen, None)
-        unmeasured = "The anchors were edited: call evidence_.stability(X)."
-        return model._finish(topics, chosen, ([], unmeasured), self._sample, 0)
+        model._finish(topics, chosen, self._sample, 0, float(self.dirichlet_.sum()))
+        return model._weigh_evidence(None, "The anchors were edited: call evidence_.stability(X).")
 
     # --- stages of fit ------------------------------------------------------------------------------------------
 
@@ -405,32 +406,35 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             topics = update.updated_topics(accumulate(blocks, update, self.n_jobs, progress=label), prior)
         return topics
 
-    def _half_fits(self, sketches: GroupSketches, blocks: Blocks) -> tuple[list[np.ndarray], str]:
-        """Topics of fits on halves of the documents; or none, and why."""
+    def _half_errors(
+        self, topics: np.ndarray, sketches: GroupSketches, blocks: Blocks
+    ) -> tuple[np.ndarray | None, str]:
+        """Mean distance of each topic to the nearest one of fits on halves, shape (K,); or None, and why."""
         if self.recover != "l2":
-            return [], f"Not made for recover={self.recover!r}: call evidence_.stability(X)."
-        q, fits = sketches.q, []
+            return None, f"Not made for recover={self.recover!r}: call evidence_.stability(X)."
+        q, distances = sketches.q, []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for groups in sketches.halves(min(self.n_splits, 1) if self.refine else self.n_splits):
                 try:
                     embedding = sketches.embedding(groups)
-                    topics = self._recover_topics(embedding, self._choose_anchors(embedding), q)
+                    half = self._recover_topics(embedding, self._choose_anchors(embedding), q)
                 except LatentiaError as error:
-                    return [], f"Half of the documents cannot carry the topics. {error}"
-                half = blocks.group(frozenset(groups), q.n_groups, self._seed) if self.refine else blocks
-                fits.append(self._refine(topics, half))
-        return fits, "Needs halves of the data: call evidence_.stability(X)."
+                    return None, f"Half of the documents cannot carry the topics. {error}"
+                documents = blocks.group(frozenset(groups), q.n_groups, self._seed) if self.refine else blocks
+                distances.append(nearest_distances(topics, self._refine(half, documents)))
+        errors = np.mean(distances, axis=0) if distances else None
+        return errors, "Needs halves of the data: call evidence_.stability(X)."
 
     def _finish(
         self,
         topics: np.ndarray,
         anchors: list[Anchor],
-        halves: tuple[list[np.ndarray], str],
         sample: sparse.csr_array,
         n_passes: int,
-    ) -> AnchorTopics:
-        """Read the other parameters off the topics, and weigh the evidence."""
+        alpha0: float | None = None,
+    ) -> None:
+        """Read the other parameters off the topics; ``alpha0`` saves the search for the scale of the Dirichlet."""
         self._anchors, self._sample, self.n_passes_ = anchors, sample, n_passes
         topics = topics if topics.shape[1] == len(self._codes) else self._all_words(topics)
         self.components_ = topics
@@ -441,26 +445,27 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         self.topic_covariance_ = _valid_moment(self._embedding.topic_moment(self._merged_words(topics)))
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
-        self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
-        if self.dirichlet == "likelihood" and sample.shape[0]:
+        if alpha0 is not None:
+            self.dirichlet_ = alpha0 * self.prevalence_
+        elif self.dirichlet == "likelihood" and sample.shape[0]:
             smooth = _smoothed(topics, self.word_probabilities_, 1e-4)
             self.dirichlet_ = dirichlet_by_likelihood(smooth, self.prevalence_, sample, self.n_jobs)
-        self.evidence_ = self._weigh_evidence(*halves)
-        return self
+        else:
+            self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
 
-    def _weigh_evidence(self, halves: list[np.ndarray], unmeasured: str) -> Evidence:
-        errors = mean_nearest_distance(self.components_, halves) if halves else None
+    def _weigh_evidence(self, errors: np.ndarray | None, unmeasured: str) -> AnchorTopics:
         vertices = vertex_rows(self._embedding, self._anchors, self._codes)
+        weights = simplex_least_squares(self._embedding.rows, vertices, tol=1e-2, n_jobs=self.n_jobs)
+        documents = [self._document_frequency[list(anchor.words)].max() for anchor in self._anchors]
+        probability = [self.components_[k, list(anchor.words)].sum() for k, anchor in enumerate(self._anchors)]
         measured = Measured(
             embedding=self._embedding,
             vertices=vertices,
-            weights=simplex_least_squares(self._embedding.rows, vertices, tol=1e-2, n_jobs=self.n_jobs),
+            weights=weights,
             moment=self.topic_covariance_,
             prevalence=self.prevalence_,
-            anchor_documents=np.array([self._document_frequency[list(a.words)].max() for a in self._anchors]),
-            anchor_probability=np.array(
-                [self.components_[k, list(a.words)].sum() for k, a in enumerate(self._anchors)]
-            ),
+            anchor_documents=np.array(documents),
+            anchor_probability=np.array(probability),
             component_errors=errors,
             unmeasured=unmeasured,
             documents=self._documents,
@@ -468,7 +473,8 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             length=self._length,
             dirichlet_total=float(self.dirichlet_.sum()),
         )
-        return Evidence(topic_checks(measured), errors).bind(self)
+        self.evidence_ = Evidence(topic_checks(measured), errors).bind(self)
+        return self
 
     # --- use ----------------------------------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@ the time is left out at large sizes and said so by its absence.
 from __future__ import annotations
 
 import argparse
+import json
+import tempfile
 import warnings
 from pathlib import Path
 
@@ -37,7 +39,7 @@ METHODS = {
     "default": {"n_splits": 0},
     "default, refine=3": {"n_splits": 0, "refine": 3},
 }
-SLOW = {"RecoverKL": 10_000, "Gibbs": 10_000}
+SLOW = {"RecoverKL": 2000, "Gibbs": 10_000}
 K, V, LENGTH = 40, 3000, 150
 
 
@@ -109,7 +111,8 @@ def row(corpus, n, name, errors, cpu):
 
 def real_corpus(k: int) -> list[dict]:
     if (DATA / "ap").is_dir():
-        table = sparse.csr_array(Blocks.from_files(DATA / "ap" / "docword.txt.gz", cache=RESULTS / ".cache").table())
+        with tempfile.TemporaryDirectory() as cache:
+            table = sparse.csr_array(Blocks.from_files(DATA / "ap" / "docword.txt.gz", cache=cache).table()).copy()
         title = "Associated Press"
     else:
         table, title = sparse.csr_array(readers.count_words(load_bible(), min_df=3).counts), "King James Bible"
@@ -157,7 +160,9 @@ def draw(rows: list[dict], real: list[dict], folder: Path) -> None:
             for i in set(range(len(line))) - set(finite):
                 axis.plot(x[i], line[i]["l1"], "D", ms=5, color=colours[name])
         axis.axhline(next(r["l1"] for r in mine if r["method"] == "uniform topics"), color="grey", lw=0.8, ls=":")
-        axis.set(xscale="log", title=corpus, xlabel="documents (diamonds: infinite)")
+        axis.set(xscale="log", title=corpus, xlabel="documents")
+        axis.set_xticks([*sizes, infinite], [*(f"{n / 1000:g}k" for n in sizes), "\N{INFINITY}"])
+        axis.set_xticks([], minor=True)
     axes[0].set_ylabel("mean l1 error of a topic")
     axes[-1].legend(fontsize=7)
     figure.tight_layout()
@@ -194,7 +199,12 @@ def draw(rows: list[dict], real: list[dict], folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="corpora of at most 2,000 documents")
+    parser.add_argument("--draw", action="store_true", help="draw the results of the last run again")
     options = parser.parse_args()
+    if options.draw:
+        saved = [json.loads((RESULTS / f"thesis_section_4_3{part}.json").read_text()) for part in ("", "_real")]
+        draw(saved[0]["rows"], saved[1]["rows"], RESULTS)
+        return
     warnings.simplefilter("ignore")
     sizes = [500, 2000] if options.quick else [500, 2000, 10_000, 40_000]
     rows = []

@@ -107,6 +107,8 @@ def robust_loners(points: np.ndarray, n_vertices: int, *, eps: float | None = No
             "Raise min_df, or use anchors='greedy'."
         )
     spread = np.abs(points - points.mean(axis=0)).sum(axis=1).max()
+    if spread == 0:
+        return np.zeros(min(1, len(points)), dtype=np.int64)
     series = [eps] if eps is not None else list(spread * 2.0 ** np.arange(-20, 0))
     found = np.empty(0, dtype=np.int64)
     for noise in series:

@@ -168,7 +168,7 @@ def _row_noise_of(embedding: Embedding, members: np.ndarray) -> tuple[np.ndarray
     """Probability of each topic's member words together, and the noise of their mean row, both of shape (K,)."""
     mass = members.T @ embedding.marginal
     squared = members.T @ (embedding.row_noise * embedding.marginal**2)
-    return mass, np.where(mass > 0, squared / np.maximum(mass, np.finfo(float).tiny) ** 2, np.inf)
+    return mass, np.divide(squared, mass**2, out=np.full(len(mass), np.inf), where=mass > 0)
 
 
 def _column(word: Any, columns: dict[str, int], names: Sequence[str] | None, n_words: int) -> int | None:

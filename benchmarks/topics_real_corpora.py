@@ -1,6 +1,6 @@
 """Claim: on real corpora, document-completion perplexity near that of Gibbs sampling in a fraction of its time.
 
-    python benchmarks/topics_real_corpora.py [--refine 15] [--topics 50]
+    python benchmarks/topics_real_corpora.py [--refine 20] [--topics 50]
 
 Corpora: Associated Press (one document in five held out) and 20 Newsgroups (its own test set; stop words, words of fewer
 than three letters, in fewer than 5 or more than 30% of the documents left out). Both sides predict with topics mixed with
@@ -89,7 +89,7 @@ def compare(corpus, train, test, k, refine, iterations):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--topics", type=int, default=50)
-    parser.add_argument("--refine", type=int, default=15)
+    parser.add_argument("--refine", type=int, default=20)
     parser.add_argument("--iterations", type=int, default=300)
     options = parser.parse_args()
     warnings.simplefilter("ignore")

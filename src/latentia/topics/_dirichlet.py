@@ -13,8 +13,8 @@ from ..passes import Blocks
 
 __all__ = ["dirichlet_by_likelihood", "dirichlet_from_moment", "sample_rows"]
 
-_GRID = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])
-_ROWS = 500
+_GRID = np.array([0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])
+_ROWS = 300
 
 
 def dirichlet_from_moment(moment: np.ndarray) -> np.ndarray:
@@ -35,13 +35,14 @@ def dirichlet_by_likelihood(
 ) -> np.ndarray:
     """alpha = alpha_0 times the prevalence, with alpha_0 from a grid by the likelihood of document completion.
 
-    The thesis (section 4.1) finds such a search better than Algorithm 3.4 in practice.
+    The thesis (section 4.1) finds such a search better than Algorithm 3.4 in practice. alpha_0 lies between .1 and 100: on
+    bursty text the completion of a document favours ever smaller values, which are no property of the topics.
     """
     mean = np.maximum(prevalence, 1e-6 / len(prevalence))
     mean = mean / mean.sum()
     if split_tokens(rows)[1].sum() == 0:
         return mean
-    search: dict[str, Any] = {"max_iter": 50, "tol": 1e-3, "n_jobs": n_jobs}
+    search: dict[str, Any] = {"max_iter": 30, "tol": 2e-3, "n_jobs": n_jobs}
     scores = np.array([completion_log_likelihood(topics, alpha0 * mean, rows, **search) for alpha0 in _GRID])
     return float(np.exp(_peak(np.log(_GRID), np.nan_to_num(scores, nan=-np.inf)))) * mean
 

@@ -57,7 +57,9 @@ def test_loading_damaged_or_foreign_files(fitted, tmp_path):
     (tmp_path / "short.npz").write_bytes(path.read_bytes()[:500])
     np.savez(tmp_path / "foreign.npz", a=np.ones(3))
     np.savez(tmp_path / "pickled.npz", header=np.array([object()], dtype=object))
-    for name in ("short.npz", "foreign.npz", "pickled.npz"):
+    with open(tmp_path / "array.npz", "wb") as file:
+        np.save(file, np.ones(3))
+    for name in ("short.npz", "foreign.npz", "pickled.npz", "array.npz"):
         with pytest.raises(latentia.LatentiaError, match=f"{name}: not a model saved by latentia"):
             latentia.load(tmp_path / name)
     with pytest.raises(latentia.LatentiaError, match="absent.npz: cannot be read"):
@@ -70,12 +72,12 @@ def test_loading_builds_no_foreign_class(fitted, tmp_path):
     path = latentia.save(fitted, tmp_path / "m.npz")
     with np.load(path) as file:
         arrays = dict(file)
-    for kind in ("os:system", "latentia.persistence:load", "latentia.topics.anchor_topics:np"):
+    for kind in ("os:system", "latentia.nosuch:Model", "latentia.persistence:load", "latentia.topics.anchor_topics:np"):
         header = json.loads(bytes(arrays["header"]))
         header["model"]["class"] = kind
         changed = arrays | {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
         np.savez(tmp_path / "evil.npz", **changed)
-        with pytest.raises(latentia.LatentiaError, match="does not have"):
+        with pytest.raises(latentia.LatentiaError, match="does not have|damaged or of another version"):
             latentia.load(tmp_path / "evil.npz")
 
 

@@ -68,8 +68,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         header = json.loads(bytes(arrays[_HEADER]))
     except OSError as error:
         raise LatentiaError(f"{source}: cannot be read ({error.strerror or error}).") from error
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise LatentiaError(f"{source}: not a model saved by latentia, or damaged ({error}).") from error
+    if not isinstance(header, dict):
+        raise LatentiaError(f"{source}: not a model saved by latentia.")
     if header.get("format") != _FORMAT:
         raise LatentiaError(
             f"{source}: written in format {header.get('format')} by latentia {header.get('version')}; this version reads "
@@ -77,8 +79,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     try:
         return _decode(header["model"], arrays)
-    except (KeyError, TypeError) as error:
-        raise LatentiaError(f"{source}: the file is damaged, {error} is missing.") from error
+    except (AttributeError, ImportError, KeyError, TypeError) as error:
+        raise LatentiaError(f"{source}: the file is damaged or of another version ({error}).") from error
 
 
 def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:

@@ -160,6 +160,12 @@ def test_strength_is_the_share_of_a_words_occurrences():
     assert errors[1] < 0.35 * errors[0]
 
 
+@pytest.mark.parametrize(("recover", "anchors"), [("kl", [{4: 0.5}]), ("inverse", [[4, 5]]), ("inverse", [{4: 0.5}])])
+def test_recoveries_refuse_anchors_that_they_would_ignore(corpus, recover, anchors):
+    with pytest.raises(LatentiaError, match=f"recover='{recover}'"):
+        AnchorTopics(10, recover=recover, anchors=anchors).fit(corpus.counts)
+
+
 def test_reanchor_edits_without_the_data(model, corpus):
     kept = model.components_.copy()
     other = int(np.argsort(-model.components_[2])[0])

@@ -88,11 +88,11 @@ class Embedding:
         return 2.0 * float(np.sqrt(np.count_nonzero(self.marginal) * self.noise / self.sketch.shape[1]))
 
     def topic_moment(self, topics: np.ndarray) -> np.ndarray:
-        """R = A^+ Q A^+T, symmetric, shape (K, K), for topics in rows, shape (K, V)."""
+        """R = A^+ Q A^+T, shape (K, K), for topics in rows, shape (K, V): positive semidefinite, sums to one."""
         # A^+ by its K x K Gram matrix: topics are far from parallel, and a singular value decomposition of V x K is slow.
         left = np.linalg.pinv(topics @ topics.T, hermitian=True) @ (topics @ self.sketch)
         moment = left @ np.linalg.pinv(topics @ self.test)
-        return (moment + moment.T) / 2
+        return _valid_moment((moment + moment.T) / 2)
 
 
 @dataclass
@@ -230,3 +230,14 @@ def _splits(n_groups: int) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...
 
 def _inverse(values: np.ndarray) -> np.ndarray:
     return np.where(values > 0, 1.0 / np.where(values > 0, values, 1.0), 0.0)
+
+
+def _valid_moment(moment: np.ndarray, rounds: int = 20) -> np.ndarray:
+    """A positive semidefinite matrix near ``moment``, with entries nonnegative or nearly so, scaled to sum one."""
+    projected = moment
+    for _ in range(rounds):
+        values, vectors = np.linalg.eigh(np.maximum(projected, 0.0))
+        projected = (vectors * np.maximum(values, 0)) @ vectors.T
+        if projected.min() >= 0:
+            break
+    return projected / max(projected.sum(), np.finfo(float).tiny)

@@ -25,21 +25,20 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..evidence import Evidence
 from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning
 from ..metrics import completion_log_likelihood, nearest_distances
-from ..moments import AdmixtureUpdate, Cooccurrence, WordSampler, fold_in
-from ..passes import Blocks, accumulate
+from ..moments import Cooccurrence, WordSampler, fold_in
+from ..passes import Blocks
 from ..simplex import simplex_least_squares
 from . import _embedding
-from ._anchors import Anchor, choose_anchors, parse_anchors, pooled_vertices, vertex_rows
+from ._anchors import Anchor, choose_anchors, parse_anchors, vertex_rows
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment, sample_rows
 from ._embedding import Embedding, GroupSketches
 from ._evidence import Measured, topic_checks
-from ._recover import bayes_topics, inverse_topics, kl_weights
+from ._recover import inverse_topics, kl_topics, l2_topics
+from ._refine import refine_topics, smoothed
 
 __all__ = ["AnchorTopics"]
 
-_MERGED_COLUMNS = 512
 _SMOOTHING = 0.05
-_PROPORTION_PRIOR, _WORD_PRIOR = 0.05, 0.01  # pseudo-counts of EM: of a topic in a document, of a word in a topic
 
 
 class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -365,46 +364,16 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Topics (K, V') over the columns of the embedding."""
         tol = self.tol if tol is None else tol
         if self.recover == "inverse":
-            words = self._codes[[anchor.words[0] for anchor in anchors]]
-            columns = np.zeros((len(embedding.marginal), len(words)))
-            columns[words, np.arange(len(words))] = 1.0
-            return inverse_topics((q @ columns if isinstance(q, np.ndarray) else q.product(columns)).T, words)
+            return inverse_topics(embedding, anchors, self._codes, q)
         if self.recover == "kl":
-            rows = self._merged_rows(embedding, q)
-            tandem = [self._codes[list(anchor.words)] for anchor in anchors]
-            weight = [embedding.marginal[w] / embedding.marginal[w].sum() for w in tandem]
-            vertices = np.array([p @ rows[w] for p, w in zip(weight, tandem, strict=True)])
-            return bayes_topics(kl_weights(rows, vertices, tol=max(tol * 1e-2, 1e-12)), embedding.marginal)
-        vertices = vertex_rows(embedding, anchors, self._codes)
-        weights = simplex_least_squares(embedding.rows, vertices, tol=tol, n_jobs=self.n_jobs)
-        if embedding.noise > 0 and not all(anchor.given for anchor in anchors):
-            vertices = pooled_vertices(embedding, vertices, weights, anchors, self._codes)
-            weights = simplex_least_squares(embedding.rows, vertices, tol=tol, start=weights, n_jobs=self.n_jobs)
-        return bayes_topics(weights, embedding.marginal)
-
-    def _merged_rows(self, embedding: Embedding, q: Any) -> np.ndarray:
-        """Conditional rows of Q with its columns merged at random into at most 512, shape (V', 512)."""
-        size = len(embedding.marginal)
-        merged = np.zeros((size, min(_MERGED_COLUMNS, size)))
-        place = np.random.default_rng(self._seed).permutation(size) % merged.shape[1]
-        merged[np.arange(size), place] = 1.0
-        sketch = np.maximum(q @ merged if isinstance(q, np.ndarray) else q.product(merged), 0.0)
-        return sketch / np.maximum(sketch.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+            return kl_topics(embedding, anchors, self._codes, q, tol=tol, random_state=self._seed)
+        return l2_topics(embedding, anchors, self._codes, tol=tol, n_jobs=self.n_jobs)
 
     def _refine(self, topics: np.ndarray, blocks: Blocks) -> np.ndarray:
-        """EM over the documents: 10 inner iterations of the proportions in the first pass, 3 in the later ones."""
+        """Topics over all words, after the EM passes."""
         topics = self._all_words(topics)
-        if not self.refine:
-            return topics
-        alpha = np.full(len(topics), _PROPORTION_PRIOR)
-        prior = _WORD_PRIOR * self._n_words * _positive(self.word_probabilities_)
-        proportions = np.full((blocks.n_rows, len(topics)), 1.0 / len(topics), dtype=np.float32)
-        topics = _smoothed(topics, self.word_probabilities_, 1e-6)
-        for step in range(self.refine):
-            update = AdmixtureUpdate(topics, alpha, proportions, 3 if step else 10)
-            label = self.verbose and f"refining {step + 1} of {self.refine}"
-            topics = update.updated_topics(accumulate(blocks, update, self.n_jobs, progress=label), prior)
-        return topics
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
+        return refine_topics(topics, blocks, self.word_probabilities_, self.refine, **options)
 
     def _half_errors(
         self, topics: np.ndarray, sketches: GroupSketches, blocks: Blocks
@@ -443,12 +412,12 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.anchor_words_ = [[str(names[w]) if names is not None else w for w in a.words] for a in anchors]
         self._n_features_out = len(topics)
 
-        self.topic_covariance_ = _valid_moment(self._embedding.topic_moment(self._merged_words(topics)))
+        self.topic_covariance_ = self._embedding.topic_moment(self._merged_words(topics))
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
         if alpha0 is not None:
             self.dirichlet_ = alpha0 * self.prevalence_
         elif self.dirichlet == "likelihood" and sample.shape[0]:
-            smooth = _smoothed(topics, self.word_probabilities_, 1e-4)
+            smooth = smoothed(topics, self.word_probabilities_, 1e-4)
             self.dirichlet_ = dirichlet_by_likelihood(smooth, self.prevalence_, sample, self.n_jobs)
         else:
             self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
@@ -482,7 +451,7 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Topic proportions of documents, shape (n_documents, K); rows sum to one, for an empty document the prior."""
         check_is_fitted(self)
         blocks = self._blocks(X, reset=False)
-        smooth = _smoothed(self.components_, self.word_probabilities_, _SMOOTHING)
+        smooth = smoothed(self.components_, self.word_probabilities_, _SMOOTHING)
         parts = [fold_in(self._checked(block), smooth, self.dirichlet_, n_jobs=self.n_jobs) for block in blocks]
         return np.vstack(parts)
 
@@ -490,7 +459,7 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Mean log-probability, in nats, of a word of one half of a document given the other half. Higher is better."""
         check_is_fitted(self)
         blocks = self._blocks(X, reset=False)
-        smooth = _smoothed(self.components_, self.word_probabilities_, _SMOOTHING)
+        smooth = smoothed(self.components_, self.word_probabilities_, _SMOOTHING)
         pieces = (self._checked(block) for block in blocks)
         return completion_log_likelihood(smooth, self.dirichlet_, pieces, n_jobs=self.n_jobs)
 
@@ -606,27 +575,6 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
-
-
-def _smoothed(topics: np.ndarray, word_probabilities: np.ndarray, weight: float) -> np.ndarray:
-    """Topics mixed with the word frequencies, and these with a uniform pinch, so that every word is possible."""
-    return (1 - weight) * topics + weight * _positive(word_probabilities)
-
-
-def _positive(word_probabilities: np.ndarray) -> np.ndarray:
-    """The word frequencies with a uniform pinch, so that words never seen are possible."""
-    return 0.999 * word_probabilities + 0.001 / len(word_probabilities)
-
-
-def _valid_moment(moment: np.ndarray, rounds: int = 20) -> np.ndarray:
-    """A positive semidefinite matrix near ``moment``, with entries nonnegative or nearly so, scaled to sum one."""
-    projected = moment
-    for _ in range(rounds):
-        values, vectors = np.linalg.eigh(np.maximum(projected, 0.0))
-        projected = (vectors * np.maximum(values, 0)) @ vectors.T
-        if projected.min() >= 0:
-            break
-    return projected / max(projected.sum(), np.finfo(float).tiny)
 
 
 def _no_documents(n_words: int) -> tuple[dict[str, int], dict[str, int], float]:

@@ -118,9 +118,12 @@ def _run(corpus: Corpus, sizes: list[int], options: dict[str, Any], out: Path) -
     n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
     console.print(f"{corpus.source}: {n_rows:,} documents, {n_words:,} words", highlight=False, markup=False)
     _check_sizes(corpus, sizes, options)
-    comparison = _compare(corpus, sizes, options, console) if len(sizes) > 1 else None
-    size = _best(comparison) if comparison else sizes[0]
-    model = AnchorTopics(size, **options).fit(corpus.blocks)
+    try:
+        comparison = _compare(corpus, sizes, options, console) if len(sizes) > 1 else None
+        size = _best(comparison) if comparison else sizes[0]
+        model = AnchorTopics(size, **options).fit(corpus.blocks)
+    except LatentiaError as error:
+        raise LatentiaError(str(error) if corpus.source in str(error) else f"{corpus.source}: {error}") from error
     written = _write_all(out, lambda folder: _write(folder, model, corpus, comparison))
     _print_topics(model, corpus, console)
     _print_evidence(model.evidence_, console)

@@ -52,6 +52,11 @@ def test_save_and_load(fitted, corpus, tmp_path):
     assert loaded.reanchor(replace={0: 7}).anchor_words_[0] == ["w7"]
 
 
+def test_a_saved_model_holds_no_documents(fitted, tmp_path):
+    with np.load(latentia.save(fitted, tmp_path / "m.npz")) as file:
+        assert not [name for name in file.files if name.endswith((".data", ".indices", ".indptr"))]
+
+
 def test_loading_damaged_or_foreign_files(fitted, tmp_path):
     path = latentia.save(fitted, tmp_path / "m.npz")
     (tmp_path / "short.npz").write_bytes(path.read_bytes()[:500])

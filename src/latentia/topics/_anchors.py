@@ -82,7 +82,7 @@ def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np
     if len(anchors) and not parsed:
         raise LatentiaError(
             f"None of the anchor words can be used ({_listed(missing + rare)}). Check their spelling against the "
-            "vocabulary, lower min_df, or use anchors='greedy'."
+            "vocabulary, lower runoff_df, or use anchors='greedy'."
         )
     return parsed
 
@@ -94,8 +94,8 @@ def choose_anchors(
     candidates: np.ndarray,
     codes: np.ndarray,
     method: str,
-) -> tuple[list[Anchor], np.ndarray]:
-    """Anchors for all topics: those given, then the ones found; and the distances at which these were found.
+) -> list[Anchor]:
+    """Anchors for all topics: those given, then the ones found.
 
     ``candidates`` are words (columns of the data); ``codes`` leads from them to rows of the embedding.
     """
@@ -111,17 +111,17 @@ def choose_anchors(
         )
     rows = embedding.shrunk_rows()[codes[candidates]]
     if method == "lp":
-        found, distances = robust_loners(rows, wanted), np.empty(0)
+        found = robust_loners(rows, wanted)
     else:
         start = vertex_rows(embedding, given, codes) if given else None
-        found, distances = farthest_vertices(rows, wanted, start=start)
+        found, _ = farthest_vertices(rows, wanted, start=start)
     if len(found) < wanted:
         supported = len(given) + len(found)
         raise LatentiaError(
             f"The data supports {supported} topics and n_components={n_components} were asked for: beyond them every "
             f"word is a mixture of the anchors found. Set n_components={max(supported, 1)} or less."
         )
-    return given + [Anchor((int(candidates[i]),), (1.0,), given=False) for i in found], distances
+    return given + [Anchor((int(candidates[i]),), (1.0,), given=False) for i in found]
 
 
 def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) -> np.ndarray:

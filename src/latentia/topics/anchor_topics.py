@@ -26,6 +26,7 @@ from ..evidence import Evidence
 from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning
 from ..metrics import completion_log_likelihood, nearest_distances
 from ..moments import Cooccurrence, WordSampler, fold_in
+from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..simplex import simplex_least_squares
 from . import _embedding
@@ -46,7 +47,7 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     When to choose it: a corpus of hundreds of documents or more, where topics should be the same on every run and
     carry a statement of how far they can be trusted. It needs, for each topic, some word that is rare in the others.
-    Below some hundreds of documents no method recovers many topics, and the evidence says so.
+    With some hundreds of documents expect few reliable topics; the evidence says which.
 
     Parameters
     ----------
@@ -205,7 +206,8 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         topics = self._recover_topics(self._embedding, anchors, q)
         topics = self._refine(topics, blocks)
         errors = self._half_errors(topics, sketches, blocks)
-        self._finish(topics, anchors, sample_rows(blocks), q.n_passes + self.refine)
+        self._finish(topics, anchors, q.n_passes + self.refine)
+        self._estimate_dirichlet(blocks)
         return self._weigh_evidence(*errors)
 
     def fit_moments(self, Q: Any, *, tol: float | None = None) -> AnchorTopics:
@@ -242,7 +244,8 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self._embedding = _embedding.exact(q, self.n_components, self.embedding, self._seed)
         anchors = self._choose_anchors(self._embedding)
         topics = self._recover_topics(self._embedding, anchors, q, tol)
-        self._finish(topics, anchors, sparse.csr_array((0, len(q))), 0)
+        self._finish(topics, anchors, 0)
+        self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
         return self._weigh_evidence(None, "There are no documents to split.")
 
     def reanchor(self, anchors: Any = None, *, replace: dict[int, Any] | None = None) -> AnchorTopics:
@@ -288,7 +291,8 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         model._check_parameters()
         chosen = model._choose_anchors(self._embedding, given)
         topics = model._recover_topics(self._embedding, chosen, None)
-        model._finish(topics, chosen, self._sample, 0, float(self.dirichlet_.sum()))
+        model._finish(topics, chosen, 0)
+        model.dirichlet_ = self.dirichlet_.sum() * model.prevalence_
         return model._weigh_evidence(None, "The anchors were edited: call evidence_.stability(X).")
 
     # --- stages of fit ------------------------------------------------------------------------------------------
@@ -327,11 +331,12 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         frequency = self._document_frequency
         rare = frequency < self.runoff_df
         self._codes = np.arange(len(frequency))
-        if rare.sum() > 1 and not rare.all():
+        merging = rare.sum() > 1 and not rare.all()
+        if merging:
             self._codes = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
             q.merge_words(self._codes)
         unseen = int((frequency == 0).sum())
-        merged = int(rare.sum()) - unseen if rare.sum() > 1 else 0
+        merged = int(rare.sum()) - unseen if merging else 0
         self._words = {"unseen": unseen, "merged": merged, "kept": len(frequency) - unseen - merged}
         if self.n_components > min(q.size, self._documents["used"]):
             raise LatentiaError(
@@ -351,7 +356,7 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if given is None:
             given = [] if by_name else parse_anchors(self.anchors, self._names(), self._own_columns())
         method = self.anchors if by_name else "greedy"
-        return choose_anchors(embedding, self.n_components, given, np.flatnonzero(frequent), self._codes, method)[0]
+        return choose_anchors(embedding, self.n_components, given, np.flatnonzero(frequent), self._codes, method)
 
     def _own_columns(self) -> np.ndarray:
         """Column of the embedding for every word, -1 for one that shares the runoff column or never occurs, shape (V,)."""
@@ -395,16 +400,9 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         errors = np.mean(distances, axis=0) if distances else None
         return errors, "Needs halves of the data: call evidence_.stability(X)."
 
-    def _finish(
-        self,
-        topics: np.ndarray,
-        anchors: list[Anchor],
-        sample: sparse.csr_array,
-        n_passes: int,
-        alpha0: float | None = None,
-    ) -> None:
-        """Read the other parameters off the topics; ``alpha0`` saves the search for the scale of the Dirichlet."""
-        self._anchors, self._sample, self.n_passes_ = anchors, sample, n_passes
+    def _finish(self, topics: np.ndarray, anchors: list[Anchor], n_passes: int) -> None:
+        """Read the other parameters off the topics, all but the Dirichlet's."""
+        self._anchors, self.n_passes_ = anchors, n_passes
         topics = topics if topics.shape[1] == len(self._codes) else self._all_words(topics)
         self.components_ = topics
         self.anchors_ = np.array([anchor.words[0] for anchor in anchors])
@@ -414,13 +412,13 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
         self.topic_covariance_ = self._embedding.topic_moment(self._merged_words(topics))
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
-        if alpha0 is not None:
-            self.dirichlet_ = alpha0 * self.prevalence_
-        elif self.dirichlet == "likelihood" and sample.shape[0]:
-            smooth = smoothed(topics, self.word_probabilities_, 1e-4)
-            self.dirichlet_ = dirichlet_by_likelihood(smooth, self.prevalence_, sample, self.n_jobs)
-        else:
+
+    def _estimate_dirichlet(self, blocks: Blocks) -> None:
+        if self.dirichlet == "moments":
             self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
+            return
+        smooth = smoothed(self.components_, self.word_probabilities_, 1e-4)
+        self.dirichlet_ = dirichlet_by_likelihood(smooth, self.prevalence_, sample_rows(blocks), self.n_jobs)
 
     def _weigh_evidence(self, errors: np.ndarray | None, unmeasured: str) -> AnchorTopics:
         vertices = vertex_rows(self._embedding, self._anchors, self._codes)
@@ -537,7 +535,7 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _remember_columns(self, width: int, names: Any) -> None:
         """Width and column names of the data; ``vocabulary`` goes before the names that the data has."""
-        self.n_features_in_ = self._n_words = width
+        self.n_features_in_ = width
         if names is None and hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         self._column_names = names
@@ -547,8 +545,6 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             )
 
     def _checked(self, block: Any) -> Any:
-        from ..moments.counts import as_counts, check_counts
-
         check_counts(as_counts(block[0]), block.rows, self._names())
         return block[0]
 

@@ -43,8 +43,20 @@ def test_spread_and_correlation():
     assert normal.cooccurrence().sum() == pytest.approx(1)
 
 
+def test_single_topics():
+    corpus = planted.topic_corpus(4000, n_topics=4, n_words=50, length=20, spread=4, proportions="single")
+    assert set(np.unique(corpus.proportions)) == {0, 1}
+    assert (corpus.proportions.sum(axis=1) == 1).all()
+    np.testing.assert_allclose(corpus.proportions.mean(axis=0), corpus.truth.prevalence, atol=0.03)
+    np.testing.assert_array_equal(corpus.truth.second_moment(), np.diag(corpus.truth.prevalence))
+    counts = corpus.counts.toarray()[corpus.proportions[:, 0] == 1]
+    np.testing.assert_allclose(counts.mean(axis=0) / 20, corpus.topics[0], atol=0.02)
+
+
 def test_bad_parameters():
     with pytest.raises(LatentiaError, match="n_topics <= n_words"):
         planted.topic_model(10, 5)
     with pytest.raises(LatentiaError, match="logistic-normal"):
         planted.topic_model(3, 5, proportions="beta")
+    with pytest.raises(LatentiaError, match="spread=0.5"):
+        planted.topic_model(3, 5, spread=0.5)

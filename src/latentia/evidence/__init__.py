@@ -2,6 +2,18 @@
 
 from . import bounds
 from .checks import Check, Evidence
-from .stability import half_split_errors
+from .stability import half_split_errors, mean_nearest_distance
+from .tensors import TensorMeasured, error_checks, tensor_checks, tensor_norm, whitened_noise
 
-__all__ = ["Check", "Evidence", "bounds", "half_split_errors"]
+__all__ = [
+    "Check",
+    "Evidence",
+    "TensorMeasured",
+    "bounds",
+    "error_checks",
+    "half_split_errors",
+    "mean_nearest_distance",
+    "tensor_checks",
+    "tensor_norm",
+    "whitened_noise",
+]

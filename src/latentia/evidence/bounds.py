@@ -2,7 +2,7 @@
 
 The theorems leave out constant factors; ``constant`` stands for all of them and is 1 by default. So the numbers are
 orders of magnitude: what they tell is how far the proven regime is, and which quantity to improve.
-Source: Ge, thesis 2013, chapters 3 and 4.
+Source: Ge, thesis 2013, chapters 3, 4 and 7.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ __all__ = [
     "dirichlet_topic_documents",
     "l1_condition_number",
     "runoff_threshold",
+    "tensor_noise_limit",
+    "tensor_samples",
+    "tensor_vector_error",
     "topic_documents",
 ]
 
@@ -114,6 +117,25 @@ def l1_condition_number(matrix: np.ndarray) -> float:
 def runoff_threshold(eps: float, n_topics: int, imbalance: float = 1.0) -> float:
     """Probability below which a word may join the runoff word at the cost of eps per entry: eps / (4 a r) (Lemma 3.16)."""
     return eps / (4 * imbalance * n_topics)
+
+
+def tensor_noise_limit(smallest_weight: float, n_components: int, constant: float = 1.0) -> float:
+    """Operator norm of the noise up to which the tensor power method is proven: C lambda_min / K (Theorem 7.9)."""
+    return constant * smallest_weight / n_components
+
+
+def tensor_vector_error(noise: float, weight: float) -> float:
+    """l2 error of a component's vector, 8 eps / lambda_k, where the noise eps is within `tensor_noise_limit` (Theorem 7.9)."""
+    _positive(weight=weight)
+    return 8 * noise / weight
+
+
+def tensor_samples(
+    n_samples: int, noise: float, smallest_weight: float, n_components: int, constant: float = 1.0
+) -> float:
+    """Rows at which noise that falls as one over the root of their number would meet `tensor_noise_limit`."""
+    _positive(smallest_weight=smallest_weight)
+    return n_samples * (noise / tensor_noise_limit(smallest_weight, n_components, constant)) ** 2
 
 
 def _positive(**values: float) -> None:

@@ -2,5 +2,6 @@
 
 from .krylov import block_krylov_eigh, block_krylov_svd, subspace_iteration
 from .orthonormal import cholesky_qr
+from .whitening import Whitening, whiten
 
-__all__ = ["block_krylov_eigh", "block_krylov_svd", "cholesky_qr", "subspace_iteration"]
+__all__ = ["Whitening", "block_krylov_eigh", "block_krylov_svd", "cholesky_qr", "subspace_iteration", "whiten"]

@@ -31,7 +31,7 @@ from .._threads import Parallel
 from ..passes import Block, Blocks, accumulate, row_groups
 from .counts import as_counts, check_counts
 
-__all__ = ["Cooccurrence", "WordCounts", "WordSums"]
+__all__ = ["Cooccurrence", "CountProducts", "WordCounts", "WordSums"]
 
 _COLUMNS = 64
 
@@ -97,12 +97,18 @@ class WordCounts:
         return first
 
 
-class _Products:
-    """In-place statistic: sum over documents of c_d s_d (c_d^T B), for each group."""
+class CountProducts:
+    """In-place statistic: sum over documents of c_d s_d (c_d^T B), for each group, shape (G, V, k).
 
-    def __init__(self, columns: np.ndarray, codes: np.ndarray, n_groups: int, random_state: int) -> None:
+    The factor s_d is one over the falling factorial of the length, 1 / (n_d (n_d - 1)) for ``order=2`` and
+    1 / (n_d (n_d - 1) (n_d - 2)) for ``order=3``; shorter documents are left out.
+    """
+
+    def __init__(
+        self, columns: np.ndarray, codes: np.ndarray, n_groups: int, random_state: int, order: int = 2
+    ) -> None:
         self.columns = np.ascontiguousarray(columns)
-        self.codes, self.n_groups, self.random_state = codes, n_groups, random_state
+        self.codes, self.n_groups, self.random_state, self.order = codes, n_groups, random_state, order
 
     def zero(self) -> np.ndarray:
         return np.zeros((self.n_groups, *self.columns.shape))
@@ -116,7 +122,7 @@ class _Products:
 
         def task(i: int) -> None:
             chunk = (i * _COLUMNS, min(width, (i + 1) * _COLUMNS))
-            _add_products(counts.indptr, indices, counts.data, order, groups, self.columns, state, *chunk)
+            _add_products(counts.indptr, indices, counts.data, order, groups, self.columns, state, *chunk, self.order)
 
         parallel(task, -(-width // _COLUMNS))
         return state
@@ -176,18 +182,22 @@ class Cooccurrence:
 
     def grouped_products(self, columns: np.ndarray) -> np.ndarray:
         """Q_g B for every group g: one pass. Shape (G, size, k) for B of shape (size, k)."""
-        statistic = _Products(columns, self.codes, self.n_groups, self.random_state)
+        return self.pass_with(columns)[0]
+
+    def pass_with(self, columns: np.ndarray, *statistics: Any) -> list[Any]:
+        """`grouped_products`, and the sums of other statistics from the same pass."""
+        own = CountProducts(columns, self.codes, self.n_groups, self.random_state)
         label = self.progress and f"pass {self.n_passes + 1}"
-        products = accumulate(self.blocks, statistic, self.n_jobs, progress=label)
+        products, *others = accumulate(self.blocks, [own, *statistics], self.n_jobs, progress=label)
         self.n_passes += 1
         for g in range(self.n_groups):  # group by group: no temporary as large as the products
             products[g] -= self._scaled[g][:, None] * columns
             products[g] /= max(self.sums.used[g], 1)
-        return products
+        return [products, *others]
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """Q B over all documents, shape (size, k): one pass, and one sum for all groups."""
-        statistic = _Products(columns, self.codes, 1, self.random_state)
+        statistic = CountProducts(columns, self.codes, 1, self.random_state)
         label = self.progress and f"pass {self.n_passes + 1}"
         products = accumulate(self.blocks, statistic, self.n_jobs, progress=label)[0]
         self.n_passes += 1
@@ -227,7 +237,9 @@ def _add_words(
 
 
 @njit(nogil=True, cache=True)
-def _add_products(indptr, indices, data, order, groups, columns, total, first, last):  # pragma: no cover - compiled
+def _add_products(
+    indptr, indices, data, order, groups, columns, total, first, last, degree
+):  # pragma: no cover - compiled
     """Add the products with columns first to last of B."""
     k = last - first
     one_group = total.shape[0] == 1
@@ -241,9 +253,11 @@ def _add_products(indptr, indices, data, order, groups, columns, total, first, l
             row = columns[indices[e], first:last]
             for j in range(k):
                 t[j] += c * row[j]
-        if n < 2.0:
+        if n < degree:
             continue
         s = 1.0 / (n * (n - 1.0))
+        if degree == 3:
+            s /= n - 2.0
         for j in range(k):
             t[j] *= s
         out = total[0 if one_group else groups[d]]

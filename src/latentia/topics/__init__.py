@@ -1,5 +1,7 @@
-"""Topic models."""
+"""Topic models with guarantees."""
 
 from .anchor_topics import AnchorTopics
+from .single_topic import SingleTopicModel
+from .spectral_lda import SpectralLDA
 
-__all__ = ["AnchorTopics"]
+__all__ = ["AnchorTopics", "SingleTopicModel", "SpectralLDA"]

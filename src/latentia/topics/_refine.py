@@ -7,7 +7,7 @@ import numpy as np
 from ..moments import AdmixtureUpdate
 from ..passes import Blocks, accumulate
 
-__all__ = ["refine_topics", "smoothed"]
+__all__ = ["refine_topics", "smoothed", "word_prior"]
 
 _PROPORTION_PRIOR, _WORD_PRIOR = 0.05, 0.01  # pseudo-counts: of a topic in a document, of a word in a topic on average
 _FIRST, _LATER = 10, 3  # iterations of the proportions in the first pass and in the later ones, which start warm
@@ -28,9 +28,9 @@ def refine_topics(
     """
     if not n_passes:
         return topics
-    k, n_words = topics.shape
+    k = len(topics)
     alpha = np.full(k, _PROPORTION_PRIOR)
-    prior = _WORD_PRIOR * n_words * _positive(word_probabilities)
+    prior = word_prior(word_probabilities)
     proportions = np.full((blocks.n_rows, k), 1.0 / k, dtype=np.float32)
     topics = smoothed(topics, word_probabilities, 1e-6)
     for step in range(n_passes):
@@ -38,6 +38,11 @@ def refine_topics(
         label = progress and f"refining {step + 1} of {n_passes}"
         topics = update.updated_topics(accumulate(blocks, update, n_jobs, progress=label), prior)
     return topics
+
+
+def word_prior(word_probabilities: np.ndarray) -> np.ndarray:
+    """Pseudo-counts of every word in a topic, .01 on average, shape (V,)."""
+    return _WORD_PRIOR * len(word_probabilities) * _positive(word_probabilities)
 
 
 def smoothed(topics: np.ndarray, word_probabilities: np.ndarray, weight: float) -> np.ndarray:

@@ -1,6 +1,6 @@
-"""Planted data: generators that return the data together with the truth that made it.
+"""Topic corpora that follow the admixture model.
 
-Topic corpora follow the admixture model. Topics are rows a_k of a K x V matrix A of probabilities; a document draws
+Topics are rows a_k of a K x V matrix A of probabilities; a document draws
 proportions w from a distribution T on the simplex and then each of its words from w^T A. The second moment of T,
 R = E[w w^T] (K x K), and A give the exact co-occurrence matrix Q = A^T R A of two words of one document.
 
@@ -18,8 +18,9 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from ..exceptions import LatentiaError
-from ..moments.multinomial import WordSampler
+from ...exceptions import LatentiaError
+from ...moments.multinomial import WordSampler
+from ._draws import geometric_weights
 
 __all__ = ["PlantedTopics", "TopicModelTruth", "topic_corpus", "topic_model"]
 
@@ -37,11 +38,13 @@ class TopicModelTruth:
     prevalence : ndarray of shape (n_topics,)
         Expected share of each topic, E[w].
     dirichlet : ndarray of shape (n_topics,) or None
-        Parameters of the Dirichlet distribution of the proportions; None for a logistic-normal one.
+        Parameters of the Dirichlet distribution of the proportions; None for any other distribution.
     log_covariance : ndarray of shape (n_topics, n_topics) or None
         Covariance of the log-proportions where these are logistic-normal.
     anchors : ndarray of shape (n_topics,) or None
         Index of the word that was added for each topic alone; None without artificial anchors.
+    single : bool
+        Every document has one topic, drawn from the prevalence.
     """
 
     topics: np.ndarray
@@ -49,9 +52,12 @@ class TopicModelTruth:
     dirichlet: np.ndarray | None = None
     log_covariance: np.ndarray | None = None
     anchors: np.ndarray | None = None
+    single: bool = False
 
     def proportions(self, n_documents: int, rng: np.random.Generator) -> np.ndarray:
         """Draw topic proportions, shape (n_documents, n_topics), from the model's distribution T."""
+        if self.single:
+            return np.eye(len(self.topics))[rng.choice(len(self.topics), size=n_documents, p=self.prevalence)]
         if self.dirichlet is not None:
             return rng.dirichlet(self.dirichlet, size=n_documents)
         assert self.log_covariance is not None
@@ -61,7 +67,9 @@ class TopicModelTruth:
         return weights / weights.sum(axis=1, keepdims=True)
 
     def second_moment(self, n_samples: int = 200_000) -> np.ndarray:
-        """R = E[w w^T], shape (n_topics, n_topics): exact for a Dirichlet, from ``n_samples`` draws otherwise."""
+        """R = E[w w^T], shape (n_topics, n_topics): from ``n_samples`` draws if logistic-normal, exact otherwise."""
+        if self.single:
+            return np.diag(self.prevalence)
         if self.dirichlet is not None:
             total = self.dirichlet.sum()
             outer = np.outer(self.dirichlet, self.dirichlet) + np.diag(self.dirichlet)
@@ -125,7 +133,7 @@ def topic_model(
     *,
     concentration: float = 0.03,
     spread: float = 1.0,
-    proportions: Literal["dirichlet", "logistic-normal"] = "dirichlet",
+    proportions: Literal["dirichlet", "logistic-normal", "single"] = "dirichlet",
     correlation: float = 0.0,
     n_groups: int = 10,
     log_variance: float = 9.0,
@@ -139,11 +147,11 @@ def topic_model(
     n_topics, n_words : int
         K and V. Artificial anchors are added to the V words.
     concentration : float
-        Mean Dirichlet parameter of a topic.
+        For "dirichlet": mean Dirichlet parameter of a topic.
     spread : float
         Ratio of the largest to the smallest prevalence; topics lie between them geometrically, in random order.
-    proportions : {"dirichlet", "logistic-normal"}
-        Distribution of the topic proportions.
+    proportions : {"dirichlet", "logistic-normal", "single"}
+        Distribution of the topic proportions. "single": one topic a document, drawn from the prevalence.
     correlation : float
         For "logistic-normal": correlation of the log-proportions of two topics of one group (thesis, section 4.3.5).
     n_groups : int
@@ -164,13 +172,14 @@ def topic_model(
     if anchors:
         topics = np.hstack([topics, np.diag(topics.max(axis=1))])
         topics /= topics.sum(axis=1, keepdims=True)
-    prevalence = np.geomspace(1.0, spread, n_topics) if spread != 1 else np.ones(n_topics)
-    prevalence = rng.permutation(prevalence / prevalence.sum())
+    prevalence = geometric_weights(n_topics, spread, rng)
     words = np.arange(n_words, n_words + n_topics) if anchors else None
     if proportions == "dirichlet":
         return TopicModelTruth(topics, prevalence, dirichlet=concentration * n_topics * prevalence, anchors=words)
+    if proportions == "single":
+        return TopicModelTruth(topics, prevalence, anchors=words, single=True)
     if proportions != "logistic-normal":
-        raise LatentiaError(f"proportions={proportions!r}: use 'dirichlet' or 'logistic-normal'.")
+        raise LatentiaError(f"proportions={proportions!r}: use 'dirichlet', 'logistic-normal' or 'single'.")
     group = np.arange(n_topics) % n_groups
     covariance = log_variance * np.where(group[:, None] == group[None, :], correlation, 0.0)
     np.fill_diagonal(covariance, log_variance)

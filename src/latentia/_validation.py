@@ -1,0 +1,94 @@
+"""What every estimator checks: parameters, the table of data, and its columns."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from .exceptions import LatentiaError
+from .passes import Blocks
+
+__all__ = ["check_choices", "check_whole", "seed_of", "table_blocks"]
+
+
+def check_whole(estimator: Any, **least: int) -> None:
+    """Raise unless each named parameter of the estimator is a whole number of at least the given value."""
+    for name, low in least.items():
+        value = getattr(estimator, name)
+        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
+            raise LatentiaError(f"{name}={value!r}: a whole number of at least {low} is needed.")
+
+
+def check_choices(estimator: Any, **allowed: tuple[str, ...]) -> None:
+    """Raise unless each named parameter of the estimator is one of the given values."""
+    for name, values in allowed.items():
+        if getattr(estimator, name) not in values:
+            raise LatentiaError(f"{name}={getattr(estimator, name)!r}: use one of {', '.join(map(repr, values))}.")
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed that ``random_state`` stands for; None or a RandomState draws one."""
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def table_blocks(
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    what: str = "features",
+    sparse: bool = True,
+    min_rows: int = 2,
+    min_columns: int = 1,
+    lengths: Any = None,
+) -> Blocks:
+    """Check a table and cut it into blocks; with ``reset`` the estimator remembers its width and column names.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Gets ``n_features_in_``, ``feature_names_in_`` where scikit-learn sets it, and ``_column_names`` (or None).
+    X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n_columns)
+    reset : bool
+        Whether this is a fit; otherwise the width must be the one remembered.
+    what : str
+        What the columns are called in messages.
+    sparse : bool
+        Whether sparse matrices may come.
+    min_rows, min_columns : int
+        Least sizes in a fit.
+    lengths : array-like of shape (n_sequences,), optional
+        Lengths of sequences of rows.
+    """
+    if isinstance(X, Blocks):
+        width = X.shapes[0][1]
+        if reset:
+            estimator.n_features_in_, estimator._column_names = width, X.names
+            if hasattr(estimator, "feature_names_in_"):
+                del estimator.feature_names_in_
+            if width < min_columns or X.n_rows < min_rows:
+                raise LatentiaError(
+                    f"The data has {X.n_rows} rows and {width} {what}: at least {min_rows} and {min_columns} are needed."
+                )
+        elif width != estimator.n_features_in_:
+            raise LatentiaError(f"X has {width} {what} and the model was fitted on {estimator.n_features_in_}.")
+        if not X.n_rows:
+            raise LatentiaError("The data has no rows.")
+        return X
+    try:
+        X = validate_data(
+            estimator, X, reset=reset, accept_sparse="csr" if sparse else False,
+            dtype=[np.float64, np.float32, np.int64, np.int32],
+            ensure_min_samples=min_rows if reset else 1, ensure_min_features=min_columns if reset else 1,
+        )  # fmt: skip
+    except ValueError as error:
+        raise LatentiaError(str(error)) from error
+    if reset:
+        estimator._column_names = getattr(estimator, "feature_names_in_", None)
+    return Blocks.from_array(X, lengths=lengths)

@@ -1,0 +1,23 @@
+"""Planted data: generators that return the data together with the truth that made it."""
+
+from .mixtures import PlantedMixture, PlantedProducts, gaussian_mixture, product_mixture
+from .sequences import PlantedChain, PlantedGaussianChain, gaussian_chain, hidden_markov_chain
+from .sources import PlantedSources, independent_sources
+from .topics import PlantedTopics, TopicModelTruth, topic_corpus, topic_model
+
+__all__ = [
+    "PlantedChain",
+    "PlantedGaussianChain",
+    "PlantedMixture",
+    "PlantedProducts",
+    "PlantedSources",
+    "PlantedTopics",
+    "TopicModelTruth",
+    "gaussian_chain",
+    "gaussian_mixture",
+    "hidden_markov_chain",
+    "independent_sources",
+    "product_mixture",
+    "topic_corpus",
+    "topic_model",
+]

@@ -1,0 +1,157 @@
+"""Mixtures: spherical Gaussians, and products of independent features.
+
+A sample draws a component h with probability w_h and then its features from that component. The features of a
+spherical Gaussian mixture have mean m_h and covariance s_h^2 I; those of a product mixture are independent given h,
+Bernoulli with probabilities m_h or Gaussian with mean m_h and diagonal covariance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ...exceptions import LatentiaError
+from ._draws import check_sizes, checked_variance, gaussian_rows, geometric_weights, separated_means
+
+__all__ = ["PlantedMixture", "PlantedProducts", "gaussian_mixture", "product_mixture"]
+
+
+@dataclass(frozen=True)
+class PlantedMixture:
+    """Samples of a mixture of spherical Gaussians, and its parameters.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    labels : ndarray of shape (n_samples,), int64
+        Component of each sample.
+    means : ndarray of shape (n_components, n_features)
+    weights : ndarray of shape (n_components,)
+    variance : ndarray of shape (n_components,)
+        Variance of every feature given the component.
+    """
+
+    X: np.ndarray
+    labels: np.ndarray
+    means: np.ndarray
+    weights: np.ndarray
+    variance: np.ndarray
+
+
+@dataclass(frozen=True)
+class PlantedProducts:
+    """Samples of a mixture whose features are independent given the component, and its parameters.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_features), float64
+        Zeros and ones if Bernoulli.
+    labels : ndarray of shape (n_samples,), int64
+        Component of each sample.
+    means : ndarray of shape (n_components, n_features)
+        Probabilities of a one if Bernoulli.
+    weights : ndarray of shape (n_components,)
+    variances : ndarray of shape (n_components, n_features)
+        Variance of each feature given the component; means (1 - means) if Bernoulli.
+    """
+
+    X: np.ndarray
+    labels: np.ndarray
+    means: np.ndarray
+    weights: np.ndarray
+    variances: np.ndarray
+
+
+def gaussian_mixture(
+    n_samples: int = 50_000,
+    n_components: int = 20,
+    n_features: int = 50,
+    *,
+    separation: float = 6.0,
+    spread: float = 1.0,
+    variance: float | np.ndarray = 1.0,
+    random_state: int = 0,
+) -> PlantedMixture:
+    """Plant a mixture of spherical Gaussians and draw from it.
+
+    Parameters
+    ----------
+    n_samples, n_components, n_features : int
+        n, K and d.
+    separation : float
+        Root mean square distance of two means, in units of the square root of the mean variance.
+    spread : float
+        Ratio of the largest to the smallest weight; components lie between them geometrically, in random order.
+    variance : float or ndarray of shape (n_components,)
+    random_state : int
+        The same ``random_state`` plants the same parameters for every ``n_samples``.
+    """
+    check_sizes(n_samples=n_samples, n_components=n_components, n_features=n_features)
+    rng = np.random.default_rng(random_state)
+    variances = checked_variance(variance, (n_components,))
+    weights = geometric_weights(n_components, spread, rng)
+    means = separated_means(n_components, n_features, separation * np.sqrt(variances.mean()), rng)
+    labels = rng.choice(n_components, size=n_samples, p=weights)
+    return PlantedMixture(gaussian_rows(labels, means, variances[:, None], rng), labels, means, weights, variances)
+
+
+def product_mixture(
+    n_samples: int = 20_000,
+    n_components: int = 5,
+    n_features: int = 30,
+    *,
+    kind: Literal["bernoulli", "gaussian"] = "bernoulli",
+    contrast: float = 0.6,
+    separation: float = 6.0,
+    variance: float | np.ndarray = 1.0,
+    spread: float = 1.0,
+    random_state: int = 0,
+) -> PlantedProducts:
+    """Plant a mixture of products and draw from it.
+
+    Parameters
+    ----------
+    n_samples, n_components, n_features : int
+        n, K and d.
+    kind : {"bernoulli", "gaussian"}
+        Distribution of a feature given the component.
+    contrast : float
+        For "bernoulli", in (0, 1]: twice the standard deviation of a probability. Probabilities are Beta(a, a) with
+        2a + 1 = 1 / contrast^2. Near 0 all of them are near 1/2 and components look alike; 1 makes every
+        probability 0 or 1.
+    separation : float
+        For "gaussian": root mean square distance of two means, in units of the square root of the mean variance.
+    variance : float or ndarray of shape (n_features,) or (n_components, n_features)
+        For "gaussian": variance of a feature given the component.
+    spread : float
+        Ratio of the largest to the smallest weight; components lie between them geometrically, in random order.
+    random_state : int
+        The same ``random_state`` plants the same parameters for every ``n_samples``.
+    """
+    check_sizes(n_samples=n_samples, n_components=n_components, n_features=n_features)
+    if kind not in ("bernoulli", "gaussian"):
+        raise LatentiaError(f"kind={kind!r}: use 'bernoulli' or 'gaussian'.")
+    rng = np.random.default_rng(random_state)
+    weights = geometric_weights(n_components, spread, rng)
+    shape = (n_components, n_features)
+    if kind == "bernoulli":
+        means = _probabilities(shape, contrast, rng)
+        labels = rng.choice(n_components, size=n_samples, p=weights)
+        X = (rng.random((n_samples, n_features)) < means[labels]).astype(np.float64)
+        return PlantedProducts(X, labels, means, weights, means * (1 - means))
+    variances = checked_variance(variance, shape)
+    means = separated_means(*shape, separation * np.sqrt(variances.mean()), rng)
+    labels = rng.choice(n_components, size=n_samples, p=weights)
+    return PlantedProducts(gaussian_rows(labels, means, variances, rng), labels, means, weights, variances)
+
+
+def _probabilities(shape: tuple[int, int], contrast: float, rng: np.random.Generator) -> np.ndarray:
+    """Beta(a, a) draws of standard deviation ``contrast`` / 2; fair coins in the limit a = 0."""
+    if not 0 < contrast <= 1:
+        raise LatentiaError(f"contrast={contrast}: need a number in (0, 1].")
+    if contrast == 1:
+        return rng.integers(2, size=shape).astype(np.float64)
+    a = (1 / contrast**2 - 1) / 2
+    return rng.beta(a, a, size=shape)

@@ -1,0 +1,27 @@
+"""Decompositions of small tensors into rank-one components: nothing here sees the data."""
+
+from ._operators import SymmetricFour, SymmetricThree, pair_products
+from .cp import als
+from .decompose import Decomposition, decompose, decompose_operator
+from .joint import joint
+from .polar import polar
+from .power import power
+from .robust import robust
+from .whitened import WhitenedDecomposition, apply_to_modes, decompose_whitened
+
+__all__ = [
+    "Decomposition",
+    "SymmetricFour",
+    "SymmetricThree",
+    "WhitenedDecomposition",
+    "als",
+    "apply_to_modes",
+    "decompose",
+    "decompose_operator",
+    "decompose_whitened",
+    "joint",
+    "pair_products",
+    "polar",
+    "power",
+    "robust",
+]

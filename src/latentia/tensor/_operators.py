@@ -1,0 +1,176 @@
+"""Symmetric tensors as operators: what the decompositions need of T, in packed form.
+
+A symmetric d x d x d tensor is kept as a d x P matrix, P = d (d + 1) / 2, one column a pair i <= j of its last two modes;
+a symmetric tensor with four modes as a P x P matrix. Pairs i < j carry the factor 2, so that
+
+    T(I, v, v) = packed @ pairs(v),      pairs(v)_(i, j) = v_i v_j,
+
+is one matrix product for any number of vectors v, with half of the flops of the full tensor: K d^3 for K vectors.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+__all__ = ["SymmetricFour", "SymmetricThree", "SymmetricTensor", "operator", "pair_products", "stable"]
+
+_CHUNK = 64
+
+
+class SymmetricTensor(Protocol):
+    """A symmetric tensor with ``order`` modes of dimension ``dim``."""
+
+    order: int
+    dim: int
+
+    def contract(self, vectors: np.ndarray) -> np.ndarray:
+        """T(I, v, ..., v) for every row v, shape (m, d)."""
+
+    def matrices(self, vectors: np.ndarray) -> np.ndarray:
+        """T(I, I, v, ..., v) for every row v, shape (m, d, d)."""
+
+    def squared_norm(self) -> float:
+        """Sum of the squares of all entries."""
+
+    def unfolding_gram(self) -> np.ndarray:
+        """Gram matrix of the rows of the d x d^(order - 1) unfolding, shape (d, d)."""
+
+    def project(self, basis: np.ndarray) -> SymmetricTensor:
+        """The tensor T(B, ..., B) for orthonormal columns B, shape (d, k)."""
+
+
+def pair_products(rows: np.ndarray, first: int = 0, last: int | None = None) -> np.ndarray:
+    """v_i v_j for all pairs i <= j and every row v: shape (m, P), pairs ordered by i; optionally i from first to last."""
+    m, d = rows.shape
+    last = d if last is None else last
+    products = np.empty((m, sum(d - i for i in range(first, last))), rows.dtype)
+    start = 0
+    for i in range(first, last):
+        np.multiply(rows[:, i, None], rows[:, i:], out=products[:, start : start + d - i])
+        start += d - i
+    return products
+
+
+class SymmetricThree:
+    """A symmetric tensor with three modes.
+
+    Parameters
+    ----------
+    tensor : ndarray of shape (d, d, d)
+    """
+
+    order = 3
+
+    def __init__(self, tensor: np.ndarray) -> None:
+        self.full, self.dim = tensor, len(tensor)
+        i, j = np.triu_indices(self.dim)
+        self._packed = tensor[:, i, j] * np.where(i == j, 1.0, 2.0).astype(tensor.dtype)
+
+    def contract(self, vectors: np.ndarray) -> np.ndarray:
+        chunks = [vectors[a : a + _CHUNK] for a in range(0, len(vectors), _CHUNK)]
+        return np.vstack([pair_products(chunk) @ self._packed.T for chunk in chunks])
+
+    def matrices(self, vectors: np.ndarray) -> np.ndarray:
+        return (vectors @ self.full.reshape(self.dim, -1)).reshape(len(vectors), self.dim, self.dim)
+
+    def squared_norm(self) -> float:
+        return float(np.vdot(self.full, self.full))
+
+    def unfolding_gram(self) -> np.ndarray:
+        flat = self.full.reshape(self.dim, -1)
+        return flat @ flat.T
+
+    def project(self, basis: np.ndarray) -> SymmetricThree:
+        d, k = basis.shape
+        half = (self.full.reshape(d * d, d) @ basis).reshape(d, d * k)
+        half = (basis.T @ half).reshape(k, d, k).transpose(0, 2, 1) @ basis
+        return SymmetricThree(_symmetric(half))
+
+
+class SymmetricFour:
+    """A symmetric tensor with four modes, given by its packed matrix.
+
+    Parameters
+    ----------
+    packed : ndarray of shape (P, P)
+        Entry ((i, j), (k, l)) is T_ijkl, for pairs i <= j and k <= l.
+    dim : int
+    """
+
+    order = 4
+
+    def __init__(self, packed: np.ndarray, dim: int) -> None:
+        self.dim, self._plain = dim, packed
+        i, j = np.triu_indices(dim)
+        self._twice = np.where(i == j, 1.0, 2.0)
+        self._where = np.empty((dim, dim), np.int64)
+        self._where[i, j] = self._where[j, i] = np.arange(len(i))
+
+    @classmethod
+    def of(cls, tensor: np.ndarray) -> SymmetricFour:
+        """Pack a full tensor, shape (d, d, d, d)."""
+        i, j = np.triu_indices(len(tensor))
+        return cls(tensor[i, j][:, i, j], len(tensor))
+
+    def contract(self, vectors: np.ndarray) -> np.ndarray:
+        return np.einsum("mij,mj->mi", self.matrices(vectors), vectors)
+
+    def matrices(self, vectors: np.ndarray) -> np.ndarray:
+        packed = (pair_products(vectors) * self._twice) @ self._plain
+        return packed[:, self._where]
+
+    def squared_norm(self) -> float:
+        return float(self._twice @ self._plain**2 @ self._twice)
+
+    def unfolding_gram(self) -> np.ndarray:
+        # T_ijkl T_ajkl summed over j, k, l: the pair (k, l) is an inner product of rows of the packed matrix.
+        rows = self._plain * np.sqrt(self._twice)
+        inner = rows @ rows.T
+        return np.array([[inner[self._where[i], self._where[a]].sum() for a in range(self.dim)] for i in range(self.dim)])
+
+    def eigenmatrices(self, n_components: int) -> np.ndarray:
+        """The n leading eigenmatrices of the d^2 x d^2 unfolding, times |eigenvalue|^(1/2), shape (n, d, d)."""
+        root = np.sqrt(self._twice)
+        values, vectors = np.linalg.eigh(root[:, None] * self._plain * root)
+        top = np.argsort(-np.abs(values))[:n_components]
+        matrices = (vectors[:, top] / root[:, None] * np.sqrt(np.abs(values[top]))).T
+        return matrices[:, self._where]
+
+    def project(self, basis: np.ndarray) -> SymmetricFour:
+        k = basis.shape[1]
+        i, j = np.triu_indices(k)
+        # Row (a, b) maps the pair (i, j) of the old coordinates: B_ia B_jb, both orders of the pair.
+        o, p = np.triu_indices(self.dim)
+        lift = basis[o][:, i] * basis[p][:, j] + np.where((o == p)[:, None], 0.0, basis[p][:, i] * basis[o][:, j])
+        return SymmetricFour(lift.T @ self._plain @ lift, k)
+
+
+def operator(tensor: np.ndarray) -> SymmetricTensor:
+    """A symmetric array with three or four modes as an operator."""
+    return SymmetricThree(tensor) if tensor.ndim == 3 else SymmetricFour.of(tensor)
+
+
+def stable(tensor: SymmetricTensor, weights: np.ndarray, vectors: np.ndarray, n_steps: int = 30) -> np.ndarray:
+    """Whether the power map contracts around each vector: its derivative is (order - 1) P T(I, I, v, ...) P / weight."""
+    attracts = np.empty(len(weights), bool)
+    for a in range(0, len(weights), 64):
+        v, w = vectors[a : a + 64], weights[a : a + 64]
+        matrices = tensor.matrices(v)
+        probe = np.random.default_rng(0).standard_normal(v.shape)
+        size = np.zeros(len(v))
+        for _ in range(n_steps):
+            probe -= np.einsum("mi,mi->m", probe, v)[:, None] * v
+            probe /= np.maximum(np.linalg.norm(probe, axis=1, keepdims=True), np.finfo(float).tiny)
+            probe = np.matmul(matrices, probe[:, :, None])[:, :, 0]
+            probe -= np.einsum("mi,mi->m", probe, v)[:, None] * v
+            size = np.linalg.norm(probe, axis=1)
+        attracts[a : a + 64] = (tensor.order - 1) * size < np.abs(w)
+    return attracts
+
+
+def _symmetric(tensor: np.ndarray) -> np.ndarray:
+    """Mean over all orders of three modes."""
+    cyclic = tensor + tensor.transpose(1, 2, 0) + tensor.transpose(2, 0, 1)
+    return (cyclic + cyclic.transpose(0, 2, 1)) / 6

@@ -1,0 +1,249 @@
+"""One entrance to the decompositions: checks, a method, and what can be said of its answer."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from sklearn.utils import Bunch, check_random_state
+
+from ..exceptions import LatentiaError
+from ._operators import SymmetricTensor, operator, stable
+from .cp import als
+from .joint import joint
+from .polar import polar
+from .power import power
+from .robust import robust
+
+__all__ = ["Decomposition", "decompose", "decompose_operator"]
+
+Method = Literal["polar", "power", "adaptive", "robust", "joint", "als"]
+_SYMMETRIC = ("polar", "power", "adaptive", "joint")
+_METHODS = (*_SYMMETRIC, "robust", "als")
+
+
+class Decomposition(NamedTuple):
+    """T ~ sum_k weights_k v_k (x) ... (x) v_k.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (K,)
+        By absolute value, descending. Positive for three modes; with four modes the sign is the tensor's.
+    vectors : ndarray of shape (K, d), or three of them, (K, d_i), for an asymmetric tensor
+        Unit rows.
+    info : Bunch
+        ``method``; ``iterations`` (draws, for "robust") and ``converged``; ``residual``, |T - sum| / |T| in Frobenius norm;
+        ``orthogonality_defect``, the spectral norm of V V^T - I (the largest of the modes); ``stable``, shape (K,): whether
+        power iterations started near the vector return to it, that is whether (order - 1) |T(I, I, v, ...)| restricted to
+        the complement of v is below its weight. Vectors without that are no components that the power method could
+        find, and mostly noise.
+    """
+
+    weights: np.ndarray
+    vectors: Any
+    info: Any
+
+
+def decompose(
+    T: Any, n_components: int | None = None, random_state: Any = 0, method: Method = "polar", **options: Any
+) -> Decomposition:
+    """Decompose a tensor into rank-one components.
+
+    Parameters
+    ----------
+    T : array of shape (d, d, d), (d, d, d, d) or (d_1, d_2, d_3)
+        Symmetric for all methods but "robust" and "als"; four modes for "polar" and "joint" only.
+    n_components : int, optional
+        K, by default the smallest dimension. With K < d a symmetric tensor is first projected to the leading K-dimensional
+        space of its unfolding. All methods but "als" need K <= d.
+    random_state : int, RandomState or Generator
+        Seed of the starts; the same seed gives the same bits.
+    method : {"polar", "power", "adaptive", "joint", "robust", "als"}
+        "polar"
+            All components of a nearly orthogonal symmetric tensor at once; fastest and most accurate. [1]_
+        "power"
+            Robust tensor power method with deflation, Algorithms 7.1 and 7.2 of the thesis; Theorem 7.9 bounds its error.
+        "adaptive"
+            Algorithm 7.3: deflates only what threatens the iteration; meant for good initialisers in ``starts``.
+        "joint"
+            Jacobi rotations that diagonalise all slices; deterministic.
+        "robust"
+            Algorithm 2 of the noisy-or paper: three modes with different orthonormal families, systematic error.
+        "als"
+            Alternating least squares: components need not be orthogonal; ``starts`` refines a given answer.
+    **options
+        Of the method: see `latentia.tensor.polar` and so on.
+
+    Returns
+    -------
+    Decomposition
+        A named tuple (weights, vectors, info).
+
+    References
+    ----------
+    .. [1] R. Ge, thesis 2013, chapter 7. S. Arora, R. Ge, T. Ma, A. Risteski, Provable learning of noisy-or networks, STOC 2017,
+       section 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentia.tensor import decompose
+    >>> v = np.linalg.qr(np.random.default_rng(0).standard_normal((4, 4)))[0]
+    >>> tensor = np.einsum("k,ka,kb,kc->abc", [4, 3, 2, 1], v, v, v)
+    >>> weights, vectors, info = decompose(tensor, 4)
+    >>> weights.round(6)
+    array([4., 3., 2., 1.])
+    """
+    tensor = _checked(T, n_components, method)
+    rng = _generator(random_state)
+    symmetric = _is_symmetric(tensor)
+    if method in _SYMMETRIC and not symmetric:
+        raise LatentiaError(
+            f"T is not symmetric, and method={method!r} needs that. Average it over the orders of its modes if it is an "
+            "estimate of a symmetric tensor, or use method='robust' or 'als'."
+        )
+    k = min(tensor.shape) if n_components is None else int(n_components)
+    if method in _SYMMETRIC:
+        return decompose_operator(operator(tensor), k, rng, method, **options)
+    triple, n_iter, converged = (robust if method == "robust" else als)(tensor, k, rng, **options)
+    return _asymmetric(tensor, method, triple, n_iter, converged, symmetric)
+
+
+def decompose_operator(
+    tensor: SymmetricTensor, n_components: int, random_state: Any = 0, method: str = "polar", **options: Any
+) -> Decomposition:
+    """`decompose` for a symmetric tensor in packed form (`SymmetricThree`, `SymmetricFour`)."""
+    rng = _generator(random_state)
+    values, basis = np.linalg.eigh(tensor.unfolding_gram())
+    _check_rank(values[::-1], n_components)
+    small, lift = tensor, None
+    if n_components < tensor.dim:
+        lift = basis[:, ::-1][:, :n_components]
+        small = tensor.project(lift)
+    if method == "joint":
+        vectors, n_iter, converged = joint(small, n_components, **options)
+    elif method == "polar":
+        vectors, n_iter, converged = polar(small, n_components, rng, **_projected(options, lift))
+    else:
+        options = {"adaptive": method == "adaptive"} | _projected(options, lift)
+        vectors, n_iter, converged = power(small, n_components, rng, **options)
+    vectors = vectors if lift is None else vectors @ lift.T
+    images = tensor.contract(vectors)
+    weights = np.einsum("ki,ki->k", images, vectors)
+    if tensor.order % 2:
+        vectors = vectors * np.where(weights < 0, -1.0, 1.0)[:, None]
+        weights = np.abs(weights)
+    order = np.argsort(-np.abs(weights), kind="stable")
+    weights, vectors = weights[order], vectors[order]
+    overlap = vectors @ vectors.T
+    norm = tensor.squared_norm()
+    rest = norm - 2 * weights @ weights + weights @ overlap**tensor.order @ weights
+    info = Bunch(
+        method=method,
+        iterations=n_iter,
+        converged=converged,
+        residual=float(np.sqrt(max(rest, 0.0) / norm)),
+        orthogonality_defect=float(np.abs(np.linalg.eigvalsh(overlap - np.eye(len(overlap)))).max()),
+        stable=stable(tensor, weights, vectors),
+    )
+    return Decomposition(weights, vectors, info)
+
+
+def _asymmetric(
+    tensor: np.ndarray, method: str, triple: tuple[np.ndarray, ...], n_iter: int, converged: bool, symmetric: bool
+) -> Decomposition:
+    """The answer of a method for three different modes; one set of vectors if the tensor is symmetric."""
+    if symmetric:
+        mean = triple[0] + sum(np.sign(np.einsum("ki,ki->k", triple[0], m))[:, None] * m for m in triple[1:])
+        mean /= np.maximum(np.linalg.norm(mean, axis=1, keepdims=True), np.finfo(float).tiny)
+        triple = (mean, mean, mean)
+    gram = np.prod([mode @ mode.T for mode in triple], axis=0)
+    images = np.einsum("abc,ka,kb->kc", tensor, triple[0], triple[1], optimize=True)
+    values = np.einsum("kc,kc->k", images, triple[2])
+    weights = values if method == "robust" else np.linalg.lstsq(gram, values, rcond=None)[0]
+    sign = np.where(weights < 0, -1.0, 1.0)
+    triple = tuple(mode * sign[:, None] for mode in triple) if symmetric else (*triple[:2], triple[2] * sign[:, None])
+    weights = weights * sign
+    order = np.argsort(-weights, kind="stable")
+    weights, triple = weights[order], tuple(mode[order] for mode in triple)
+    fitted = np.einsum("k,ka,kb,kc->abc", weights, *triple, optimize=True)
+    defect = max(float(np.linalg.norm(mode @ mode.T - np.eye(len(weights)), 2)) for mode in triple)
+    info = Bunch(
+        method=method,
+        iterations=n_iter,
+        converged=converged,
+        residual=float(np.linalg.norm(tensor - fitted) / np.linalg.norm(tensor)),
+        orthogonality_defect=defect,
+        stable=_stable_triples(tensor, weights, triple),
+    )
+    return Decomposition(weights, triple[0] if symmetric else triple, info)
+
+
+def _stable_triples(tensor: np.ndarray, weights: np.ndarray, triple: tuple[np.ndarray, ...]) -> np.ndarray:
+    """The same for three modes: twice the second singular value of T(I, I, w) is below the weight."""
+    stable = np.empty(len(weights), bool)
+    for k, weight in enumerate(weights):
+        u, v, w = (mode[k] for mode in triple)
+        matrix = np.tensordot(tensor, w, axes=(2, 0))
+        matrix = matrix - np.outer(u, u @ matrix)
+        matrix -= np.outer(matrix @ v, v)
+        stable[k] = 2 * np.linalg.norm(matrix, 2) < weight
+    return stable
+
+
+def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
+    if method not in _METHODS:
+        raise LatentiaError(f"method={method!r}: use one of {', '.join(map(repr, _METHODS))}.")
+    tensor = np.asarray(T)
+    if tensor.dtype.kind not in "fiub" or tensor.ndim not in (3, 4) or not tensor.size:
+        raise LatentiaError(f"T has shape {tensor.shape} and type {tensor.dtype}: real numbers in three or four modes are needed.")
+    if tensor.ndim == 4 and method not in ("polar", "joint"):
+        raise LatentiaError(f"method={method!r} takes three modes, and T has shape {tensor.shape}: use 'polar' or 'joint'.")
+    tensor = tensor.astype(np.float32 if tensor.dtype == np.float32 else np.float64, copy=False)
+    if not np.isfinite(tensor).all():
+        where = tuple(int(i) for i in np.argwhere(~np.isfinite(tensor))[0])
+        raise LatentiaError(f"T has {tensor[where]} at {where}: all entries must be finite.")
+    if not tensor.any():
+        raise LatentiaError("T is zero: there is nothing to decompose.")
+    if n_components is not None:
+        if not isinstance(n_components, (int, np.integer)) or isinstance(n_components, bool) or n_components < 1:
+            raise LatentiaError(f"n_components={n_components!r}: a whole number of at least 1 is needed.")
+        if n_components > min(tensor.shape) and method != "als":
+            raise LatentiaError(
+                f"n_components={n_components}, and T has shape {tensor.shape}: {method!r} finds orthogonal components, at most "
+                f"{min(tensor.shape)}. Lower n_components, or use method='als'."
+            )
+    return tensor
+
+
+def _check_rank(values: np.ndarray, n_components: int) -> None:
+    """Squared singular values of the unfolding, descending, must carry n components."""
+    rank = int((values > len(values) * np.finfo(float).eps * values[0]).sum())
+    if rank < n_components:
+        raise LatentiaError(
+            f"Singular value {rank + 1} of the tensor's unfolding is zero ({np.sqrt(max(values[rank], 0)):.2g} beside "
+            f"{np.sqrt(values[0]):.2g}): it supports n_components={rank}, and {n_components} were asked for."
+        )
+
+
+def _is_symmetric(tensor: np.ndarray) -> bool:
+    if len(set(tensor.shape)) > 1:
+        return False
+    scale = np.abs(tensor).max() * (1e-4 if tensor.dtype == np.float32 else 1e-8)
+    swaps = [(i, i + 1) for i in range(tensor.ndim - 1)]
+    return all(np.abs(tensor - tensor.swapaxes(i, j)).max() <= scale for i, j in swaps)
+
+
+def _projected(options: dict[str, Any], lift: np.ndarray | None) -> dict[str, Any]:
+    """The options with ``starts`` in the coordinates of the projected tensor."""
+    if options.get("starts") is None or lift is None:
+        return options
+    return options | {"starts": np.asarray(options["starts"]) @ lift}
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, (int, np.integer)):
+        return np.random.default_rng(int(random_state))
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

@@ -1,0 +1,59 @@
+"""From second and third moments to components: whitening makes general vectors orthogonal (thesis, section 7.2).
+
+If M_2 = sum_k w_k mu_k mu_k^T and M_3 = sum_k w_k mu_k^(x 3) with linearly independent mu_k, then W with W^T M_2 W = I turns the
+vectors sqrt(w_k) W^T mu_k into an orthonormal basis v_k, and M_3(W, W, W) = sum_k w_k^(-1/2) v_k^(x 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..linalg import Whitening, whiten
+from .decompose import decompose
+
+__all__ = ["WhitenedDecomposition", "apply_to_modes", "decompose_whitened"]
+
+
+@dataclass(frozen=True)
+class WhitenedDecomposition:
+    """Components in whitened coordinates.
+
+    Attributes
+    ----------
+    whitening : Whitening
+    tensor : ndarray of shape (K, K, K)
+        M_3(W, W, W).
+    weights : ndarray of shape (K,)
+        Its eigenvalues, positive.
+    vectors : ndarray of shape (K, K)
+        v_k in rows, orthonormal.
+    info : Bunch
+        Of `decompose`.
+    """
+
+    whitening: Whitening
+    tensor: np.ndarray
+    weights: np.ndarray
+    vectors: np.ndarray
+    info: Any
+
+
+def decompose_whitened(
+    second: np.ndarray, third: np.ndarray, n_components: int, random_state: Any = 0, **options: Any
+) -> WhitenedDecomposition:
+    """Whiten M_3, shape (b, b, b), by M_2, shape (b, b), and decompose it into ``n_components``."""
+    whitening = whiten(second, n_components)
+    tensor = apply_to_modes(third, whitening.matrix)
+    weights, vectors, info = decompose(tensor, n_components, random_state, **options)
+    return WhitenedDecomposition(whitening, tensor, weights, vectors, info)
+
+
+def apply_to_modes(third: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """T(W, W, W), shape (k, k, k), of a symmetric (b, b, b) array and W of shape (b, k)."""
+    for _ in range(3):  # each product moves the first mode to the end
+        third = np.tensordot(third, matrix, axes=(0, 0))
+    cyclic = third + third.transpose(1, 2, 0) + third.transpose(2, 0, 1)
+    return (cyclic + cyclic.transpose(0, 2, 1)) / 6

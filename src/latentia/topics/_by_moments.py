@@ -1,0 +1,231 @@
+"""What topic models by tensor decomposition share: passes, whitening, error bars, evidence.
+
+Passes over the documents: word frequencies; two of subspace iteration for coordinates in which the sampling noise is even;
+one for all moments in them, of four groups of documents. All else is algebra on arrays of K + 12 dimensions.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from .._threads import threads
+from .._validation import check_whole, seed_of, table_blocks
+from ..evidence import Check, Evidence, TensorMeasured, error_checks, mean_nearest_distance, tensor_checks, whitened_noise
+from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning
+from ..moments import Cooccurrence, DocumentMoments, WordMoments, leading_words
+from ..moments.counts import as_counts, check_counts
+from ..passes import Blocks
+from ..tensor import WhitenedDecomposition, decompose_whitened
+
+__all__ = ["ByMoments", "Recovered"]
+
+_OVERSAMPLE = 12
+_TRUSTED = 0.4
+_SPLITS = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
+_EVERYONE = (0, 1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """Topics (K, V), their shares (K,), and the decomposition they come from."""
+
+    topics: np.ndarray
+    shares: np.ndarray
+    fit: WhitenedDecomposition
+
+
+class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of topic models whose corrected moments are sums over topics."""
+
+    n_components: int
+    refine: int
+    n_splits: int
+    vocabulary: Any
+    random_state: Any
+    n_jobs: int | None
+    verbose: bool
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn topics from counts.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V)
+            Nonnegative counts of words in documents. Documents of fewer than three words are left out.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        blocks = self._blocks(X, reset=True)
+        moments = self._moments(blocks)
+        self._prepare(moments.of(_EVERYONE), blocks)
+        found = self._recover(moments.of(_EVERYONE))
+        topics, shares = self._refine(found.topics, found.shares, blocks)
+        order = np.argsort(-shares, kind="stable")
+        topics, shares = topics[order], shares[order]
+        errors, unmeasured = self._half_errors(topics, moments, blocks)
+        self._finish(topics, shares, moments.q.n_passes + self.refine)
+        return self._weigh_evidence(found.fit, moments, errors, unmeasured)
+
+    # --- stages -------------------------------------------------------------------------------------------------
+
+    def _moments(self, blocks: Blocks) -> DocumentMoments:
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
+        q = Cooccurrence(blocks, n_groups=4, random_state=self._seed, **options)
+        self._report_dropped(q, blocks.n_rows)
+        self.word_probabilities_ = q.marginal()
+        with threads(1) as parallel:
+            moments = DocumentMoments(q, leading_words(q, self.n_components + _OVERSAMPLE), parallel)
+        if moments.documents.sum() < 4 * min(2, moments.documents.min() + 1):
+            raise LatentiaError(
+                f"{int(moments.documents.sum())} documents have three words or more: third moments need more of them."
+            )
+        return moments
+
+    def _prepare(self, moments: WordMoments, blocks: Blocks) -> None:
+        """Settle what is chosen once, for all fits."""
+
+    def _corrected(self, moments: WordMoments) -> WordMoments:
+        """Moments that are sums over topics."""
+        return moments
+
+    def _recover(self, moments: WordMoments) -> Recovered:
+        """Topics and their shares from moments: M_2 W v_k is sqrt(w_k) mu_k, and E[x]^T W v_k is sqrt(w_k)."""
+        corrected = self._corrected(moments)
+        fit = decompose_whitened(corrected.second, corrected.third, self.n_components, self._seed)
+        directions = fit.whitening.matrix @ fit.vectors.T
+        roots = np.maximum(corrected.first @ directions, 1e-6)
+        return Recovered(_distributions((corrected.sketch @ directions).T, moments.marginal), _shares(roots**2), fit)
+
+    def _refine(self, topics: np.ndarray, shares: np.ndarray, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+    def _half_errors(
+        self, topics: np.ndarray, moments: DocumentMoments, blocks: Blocks
+    ) -> tuple[np.ndarray | None, str]:
+        """Mean distance of each topic to the nearest one of fits on halves of the documents; or None, and why."""
+        halves = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for groups in self._halves():
+                try:
+                    found = self._recover(moments.of(groups))
+                except LatentiaError as error:
+                    return None, f"Half of the documents cannot carry the topics. {error}"
+                half = blocks.group(frozenset(groups), 4, self._seed) if self.refine else blocks
+                halves.append(self._refine(found.topics, found.shares, half)[0])
+        errors = mean_nearest_distance(topics, halves) if halves else None
+        return errors, "Needs halves of the data: call evidence_.stability(X)."
+
+    def _halves(self) -> list[tuple[int, ...]]:
+        splits = min(self.n_splits, 1) if self.refine else self.n_splits
+        return [half for split in _SPLITS[:splits] for half in split]
+
+    def _finish(self, topics: np.ndarray, shares: np.ndarray, n_passes: int) -> None:
+        raise NotImplementedError
+
+    def _weigh_evidence(
+        self, fit: WhitenedDecomposition, moments: DocumentMoments, errors: np.ndarray | None, unmeasured: str
+    ) -> Any:
+        first, second = (self._corrected(moments.of(half)) for half in _SPLITS[0])
+        spectrum_noise, noise = whitened_noise(
+            fit.whitening.matrix, (first.second, first.third), (second.second, second.third)
+        )
+        measured = TensorMeasured(
+            spectrum=fit.whitening.spectrum,
+            spectrum_noise=spectrum_noise,
+            weights=fit.weights,
+            noise=noise,
+            residual=fit.info.residual,
+            stable=fit.info.stable,
+            samples=int(moments.documents.sum()),
+        )
+        checks = error_checks(errors, _TRUSTED, "mean |A_k - A'_k|_1", "in l1, of a possible 2", unmeasured, "topic")
+        checks += [*tensor_checks(measured), *self._model_checks(), *self._dropped_checks()]
+        self.evidence_ = Evidence(checks, errors).bind(self)
+        return self
+
+    def _model_checks(self) -> list[Check]:
+        return []
+
+    # --- helpers ------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        check_whole(self, n_components=1, refine=0, n_splits=0)
+        if self.n_splits > 3:
+            raise LatentiaError(f"n_splits={self.n_splits}: four groups of documents can be split in halves in 3 ways.")
+        self._seed = seed_of(self.random_state)
+
+    def _blocks(self, X: Any, reset: bool) -> Blocks:
+        blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
+        if reset and self.vocabulary is not None and len(self.vocabulary) != self.n_features_in_:
+            raise LatentiaError(
+                f"vocabulary has {len(self.vocabulary)} words and the data {self.n_features_in_} columns: they must agree."
+            )
+        return blocks
+
+    def _checked(self, block: Any) -> Any:
+        check_counts(as_counts(block[0]), block.rows, self._names())
+        return block[0]
+
+    def _names(self) -> Any:
+        return self.vocabulary if self.vocabulary is not None else self._column_names
+
+    def _report_dropped(self, q: Cooccurrence, n_rows: int) -> None:
+        sums = q.sums
+        used = int(sums.used.sum())
+        self._documents = {"used": used, "empty": int(sums.empty.sum()), "short": n_rows - used - int(sums.empty.sum())}
+        words = int((sums.document_frequency > 0).sum())
+        if not used:
+            raise LatentiaError(
+                f"None of the {n_rows} documents has two words or more ({self._documents['empty']} are empty): there is "
+                "nothing to learn from. If they are texts, check the stop words and the vocabulary."
+            )
+        if self.n_components > min(used, words):
+            raise LatentiaError(
+                f"n_components={self.n_components} topics cannot be told apart in {used} documents with {words} words: lower "
+                "n_components."
+            )
+        if sums.fractional:
+            warnings.warn(
+                "The counts are not whole numbers. They are used as they are; tf-idf weights do not follow the model.",
+                NonIntegerCountWarning,
+                stacklevel=4,
+            )
+        if used < n_rows:
+            warnings.warn(
+                f"{n_rows - used} of {n_rows} documents have fewer than two words ({self._documents['empty']} have none) and "
+                "were left out.",
+                DroppedDataWarning,
+                stacklevel=4,
+            )
+
+    def _dropped_checks(self) -> list[Check]:
+        left = self._documents["empty"] + self._documents["short"]
+        meaning = f"Used of {self._documents['used'] + left}; the others have fewer than two words."
+        return [Check("documents used", "", float(self._documents["used"]), "", None, meaning, "section 7.3.1")]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def _distributions(rows: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """Rows with negative entries cut and sums of one; a row without positive entries becomes ``otherwise``."""
+    rows = np.maximum(rows, 0)
+    total = rows.sum(axis=1, keepdims=True)
+    return np.where(total > 0, rows / np.where(total > 0, total, 1.0), otherwise)
+
+
+def _shares(values: np.ndarray) -> np.ndarray:
+    return values / values.sum()

@@ -2,18 +2,20 @@
 
 from . import bounds
 from .checks import Check, Evidence
-from .stability import half_split_errors, mean_nearest_distance
-from .tensors import TensorMeasured, error_checks, tensor_checks, tensor_norm, whitened_noise
+from .stability import EVERYONE, HALVES, errors_from_halves, half_split_errors, mean_nearest_distance
+from .tensors import TensorMeasured, error_checks, tensor_checks, whitened_noise
 
 __all__ = [
+    "EVERYONE",
+    "HALVES",
     "Check",
     "Evidence",
     "TensorMeasured",
     "bounds",
     "error_checks",
+    "errors_from_halves",
     "half_split_errors",
     "mean_nearest_distance",
     "tensor_checks",
-    "tensor_norm",
     "whitened_noise",
 ]

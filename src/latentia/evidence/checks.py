@@ -55,7 +55,8 @@ class Evidence:
     ----------
     checks : list of Check
     component_errors : ndarray of shape (K,) or None
-        Expected l1 error of each component, from fits on halves of the data; None if they were not made.
+        Expected error of each component, from fits on halves of the data; None if they were not made. For distributions
+        it is an l1 distance, of a possible 2; other families say in their documentation what it is.
     """
 
     checks: list[Check]
@@ -75,14 +76,16 @@ class Evidence:
                 return check
         raise KeyError(f"{name!r}; there are {', '.join(check.name for check in self.checks)}")
 
-    def stability(self, X: Any, n_splits: int = 2, random_state: int = 0) -> np.ndarray:
-        """Expected l1 error of each component, from independent fits on disjoint random halves of the data.
+    def stability(self, X: Any, n_splits: int = 2, random_state: int = 0, **fit_parameters: Any) -> np.ndarray:
+        """Expected error of each component, from independent fits on disjoint random halves of the data.
 
         Parameters
         ----------
         X : the data that the model was fitted on, in any form that ``fit`` takes
         n_splits : int
             Random splits into two halves, averaged; each costs two fits on half of the data.
+        **fit_parameters
+            What else ``fit`` took: ``lengths`` of sequences.
 
         Returns
         -------
@@ -92,15 +95,17 @@ class Evidence:
 
         if self._estimator is None:
             raise LatentiaError("This evidence has no model. Use the evidence_ attribute of a fitted or loaded one.")
-        return half_split_errors(self._estimator, X, n_splits=n_splits, random_state=random_state)
+        options: dict[str, Any] = {"n_splits": n_splits, "random_state": random_state}
+        return half_split_errors(self._estimator, X, **options, **fit_parameters)
 
     def bind(self, estimator: Any) -> Evidence:
         """Let `stability` refit copies of ``estimator`` as it is now; returns the evidence.
 
-        Parameters and components are kept, not the estimator: fitting it again leaves this evidence what it was.
+        Parameters and what is compared are kept, not the estimator: fitting it again leaves this evidence what it was.
         """
         self._estimator = clone(estimator)
-        self._estimator.components_ = estimator.components_
+        for name in getattr(estimator, "_compared", ("components_",)):
+            setattr(self._estimator, name, getattr(estimator, name))
         return self
 
     def to_frame(self) -> Any:

@@ -11,6 +11,8 @@ support has no near one.
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,17 +23,28 @@ from ..exceptions import LatentiaError
 from ..metrics.matching import nearest_distances
 from ..passes import Blocks, row_groups
 
-__all__ = ["half_split_errors", "mean_nearest_distance"]
+__all__ = ["EVERYONE", "HALVES", "errors_from_halves", "half_split_errors", "mean_nearest_distance"]
+
+EVERYONE = (0, 1, 2, 3)
+HALVES = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
+"""The three ways to pair four groups of rows into two halves."""
 
 
-def half_split_errors(estimator: Any, X: Any, *, n_splits: int = 2, random_state: int = 0) -> np.ndarray:
-    """Mean l1 distance of each component of a fitted estimator to the nearest one of fits on halves of X.
+def half_split_errors(
+    estimator: Any, X: Any, *, n_splits: int = 2, random_state: int = 0, **fit_parameters: Any
+) -> np.ndarray:
+    """Mean distance of each component of a fitted estimator to the nearest one of fits on halves of X.
 
     Parameters
     ----------
-    estimator : fitted estimator with ``components_``, shape (K, d)
-    X : array-like, sparse matrix, DataFrame or Blocks
+    estimator : fitted estimator
+        Distances are those of its method ``_distances(other)``, which returns an array (K,); without it, l1 between rows of
+        ``components_``. A method ``_halves(X, random_state, **fit_parameters)`` says how its data is halved, as a list of
+        two dicts of arguments of ``fit``; without it, rows of X are dealt at random.
+    X : the data, in any form that ``fit`` takes
     n_splits : int
+    **fit_parameters
+        Further arguments of ``fit`` that belong to the rows, such as ``lengths``.
 
     Returns
     -------
@@ -39,14 +52,48 @@ def half_split_errors(estimator: Any, X: Any, *, n_splits: int = 2, random_state
     """
     if n_splits < 1:
         raise LatentiaError(f"n_splits={n_splits}: at least one split is needed.")
-    halves = []
+    own_halves = getattr(estimator, "_halves", None)
+    distances = []
     for split in range(n_splits):
-        for half in _halves(X, random_state + split):
+        seed = random_state + split
+        halves = own_halves(X, seed, **fit_parameters) if own_halves else [{"X": half} for half in _halves(X, seed)]
+        for half in halves:
             model = clone(estimator)
             if "n_splits" in model.get_params():
                 model.set_params(n_splits=0)
-            halves.append(model.fit(half).components_)
-    return mean_nearest_distance(estimator.components_, halves)
+            distances.append(_distances(estimator, model.fit(**half)))
+    return np.mean(distances, axis=0)
+
+
+def errors_from_halves(
+    fit_half: Callable[[tuple[int, ...]], Any], distance: Callable[[Any], np.ndarray], n_splits: int
+) -> tuple[np.ndarray | None, str]:
+    """Mean distance of each component to fits on halves of four groups of rows, shape (K,); or None, and why.
+
+    Parameters
+    ----------
+    fit_half : callable
+        Fits the groups with the given numbers.
+    distance : callable
+        Distance of each component of the full fit to the nearest one of what ``fit_half`` returned.
+    n_splits : int
+        At most 3.
+    """
+    distances = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for groups in (half for split in HALVES[:n_splits] for half in split):
+            try:
+                distances.append(distance(fit_half(groups)))
+            except LatentiaError as error:
+                return None, f"Half of the data cannot carry the components. {error}"
+    return (np.mean(distances, axis=0) if distances else None), "Needs halves of the data: call evidence_.stability(X)."
+
+
+def _distances(estimator: Any, other: Any) -> np.ndarray:
+    if hasattr(estimator, "_distances"):
+        return estimator._distances(other)
+    return nearest_distances(estimator.components_, other.components_)
 
 
 def mean_nearest_distance(components: np.ndarray, others: list[np.ndarray]) -> np.ndarray:

@@ -3,23 +3,64 @@
 from .admixture import AdmixtureUpdate, fold_in
 from .cooccurrence import Cooccurrence, WordCounts
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
-from .mixtures import MultinomialMixtureUpdate, multinomial_log_likelihood, multinomial_responsibilities
+from .fourth import FourthMoments, FourthSums
+from .hidden_markov import (
+    GaussianChainUpdate,
+    SymbolChainUpdate,
+    forward_backward,
+    gaussian_log_density,
+    log_likelihood,
+    viterbi,
+)
+from .mixtures import (
+    MultinomialMixtureUpdate,
+    ProductMixtureUpdate,
+    SphericalMixtureUpdate,
+    multinomial_log_likelihood,
+    multinomial_responsibilities,
+    product_log_density,
+    spherical_log_density,
+)
 from .multinomial import WordSampler
 from .products import third_moment
+from .vectors import Coordinates, VectorMoments, VectorSums, column_moments, principal_coordinates
+from .views import CommonFrame, ViewMoments, ViewSums, common_frame, frame_noise
 
 __all__ = [
     "AdmixtureUpdate",
+    "CommonFrame",
     "Cooccurrence",
+    "Coordinates",
     "DocumentMoments",
+    "FourthMoments",
+    "FourthSums",
+    "GaussianChainUpdate",
     "MultinomialMixtureUpdate",
+    "ProductMixtureUpdate",
+    "SphericalMixtureUpdate",
+    "SymbolChainUpdate",
+    "VectorMoments",
+    "VectorSums",
+    "ViewMoments",
+    "ViewSums",
     "WordCounts",
     "WordMoments",
     "WordSampler",
     "WordTriples",
+    "column_moments",
+    "common_frame",
     "fold_in",
+    "forward_backward",
+    "frame_noise",
+    "gaussian_log_density",
     "lda_corrected",
     "leading_words",
+    "log_likelihood",
     "multinomial_log_likelihood",
     "multinomial_responsibilities",
+    "principal_coordinates",
+    "product_log_density",
+    "spherical_log_density",
     "third_moment",
+    "viterbi",
 ]

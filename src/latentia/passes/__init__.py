@@ -1,7 +1,7 @@
 """Rows in blocks, and one pass over them."""
 
 from .accumulate import InPlaceStatistic, Statistic, accumulate
-from .blocks import Block, Blocks, row_groups
+from .blocks import Block, Blocks, MappedBlocks, row_groups
 from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState
 
@@ -10,6 +10,7 @@ __all__ = [
     "Blocks",
     "Checkpoint",
     "InPlaceStatistic",
+    "MappedBlocks",
     "PassState",
     "Statistic",
     "accumulate",

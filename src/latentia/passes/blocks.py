@@ -8,7 +8,7 @@ have the same bits wherever they are taken.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["Block", "Blocks", "row_groups"]
+__all__ = ["Block", "Blocks", "MappedBlocks", "row_groups"]
 
 _BLOCK_ENTRIES = 1 << 20
 
@@ -220,6 +220,39 @@ class Blocks:
             for a, b in zip(self._boundaries[:-1], self._boundaries[1:], strict=True)
         ]
         return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+class MappedBlocks(Blocks):
+    """Blocks whose parts are computed from those of others as they are read: joined, shifted, encoded.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    function : callable
+        Maps the parts of a block to the new parts, with the same rows.
+    shapes : sequence of (int, int)
+        Shapes of the new parts.
+    """
+
+    def __init__(
+        self, blocks: Blocks, function: Callable[[Block], Sequence[Any]], shapes: Sequence[tuple[int, int]]
+    ) -> None:
+        self._blocks, self._function = blocks, function
+        self.n_rows, self.names, self.shapes = blocks.n_rows, None, tuple(shapes)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+    def __getitem__(self, number: int) -> Block:
+        block = self._blocks[number]
+        return Block.of(self._function(block), block.number, block.start, block.rows)
+
+    def group(self, groups: frozenset[int], n_groups: int, random_state: int = 0) -> Blocks:
+        return MappedBlocks(self._blocks.group(groups, n_groups, random_state), self._function, self.shapes)
+
+    def table(self) -> Any:
+        pieces = [block[0] for block in self]
+        return sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.vstack(pieces)
 
 
 def row_groups(rows: np.ndarray, n_groups: int, random_state: int = 0) -> np.ndarray:

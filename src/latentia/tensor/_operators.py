@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["SymmetricFour", "SymmetricThree", "SymmetricTensor", "operator", "pair_products", "stable"]
+__all__ = ["SymmetricFour", "SymmetricThree", "SymmetricTensor", "operator", "pair_products", "stable", "tensor_norm"]
 
 _CHUNK = 64
 
@@ -102,7 +102,7 @@ class SymmetricFour:
     order = 4
 
     def __init__(self, packed: np.ndarray, dim: int) -> None:
-        self.dim, self._plain = dim, packed
+        self.dim, self.packed = dim, packed
         i, j = np.triu_indices(dim)
         self._twice = np.where(i == j, 1.0, 2.0)
         self._where = np.empty((dim, dim), np.int64)
@@ -118,22 +118,22 @@ class SymmetricFour:
         return np.einsum("mij,mj->mi", self.matrices(vectors), vectors)
 
     def matrices(self, vectors: np.ndarray) -> np.ndarray:
-        packed = (pair_products(vectors) * self._twice) @ self._plain
+        packed = (pair_products(vectors) * self._twice) @ self.packed
         return packed[:, self._where]
 
     def squared_norm(self) -> float:
-        return float(self._twice @ self._plain**2 @ self._twice)
+        return float(self._twice @ self.packed**2 @ self._twice)
 
     def unfolding_gram(self) -> np.ndarray:
         # T_ijkl T_ajkl summed over j, k, l: the pair (k, l) is an inner product of rows of the packed matrix.
-        rows = self._plain * np.sqrt(self._twice)
+        rows = self.packed * np.sqrt(self._twice)
         inner = rows @ rows.T
         return np.array([[inner[self._where[i], self._where[a]].sum() for a in range(self.dim)] for i in range(self.dim)])
 
     def eigenmatrices(self, n_components: int) -> np.ndarray:
         """The n leading eigenmatrices of the d^2 x d^2 unfolding, times |eigenvalue|^(1/2), shape (n, d, d)."""
         root = np.sqrt(self._twice)
-        values, vectors = np.linalg.eigh(root[:, None] * self._plain * root)
+        values, vectors = np.linalg.eigh(root[:, None] * self.packed * root)
         top = np.argsort(-np.abs(values))[:n_components]
         matrices = (vectors[:, top] / root[:, None] * np.sqrt(np.abs(values[top]))).T
         return matrices[:, self._where]
@@ -144,7 +144,7 @@ class SymmetricFour:
         # Row (a, b) maps the pair (i, j) of the old coordinates: B_ia B_jb, both orders of the pair.
         o, p = np.triu_indices(self.dim)
         lift = basis[o][:, i] * basis[p][:, j] + np.where((o == p)[:, None], 0.0, basis[p][:, i] * basis[o][:, j])
-        return SymmetricFour(lift.T @ self._plain @ lift, k)
+        return SymmetricFour(lift.T @ self.packed @ lift, k)
 
 
 def operator(tensor: np.ndarray) -> SymmetricTensor:
@@ -168,6 +168,19 @@ def stable(tensor: SymmetricTensor, weights: np.ndarray, vectors: np.ndarray, n_
             size = np.linalg.norm(probe, axis=1)
         attracts[a : a + 64] = (tensor.order - 1) * size < np.abs(w)
     return attracts
+
+
+def tensor_norm(tensor: np.ndarray | SymmetricTensor, n_starts: int = 32, n_iter: int = 30) -> float:
+    """Operator norm max |T(v, ..., v)| over unit v of a symmetric tensor, as power iterations from many starts find it."""
+    symmetric = operator(tensor) if isinstance(tensor, np.ndarray) else tensor
+    v = np.random.default_rng(0).standard_normal((n_starts, symmetric.dim))
+    largest = 0.0
+    for _ in range(n_iter):
+        v /= np.maximum(np.linalg.norm(v, axis=1, keepdims=True), np.finfo(float).tiny)
+        image = symmetric.contract(v)
+        largest = max(largest, float(np.abs(np.einsum("ki,ki->k", image, v)).max()))
+        v = image
+    return largest
 
 
 def _symmetric(tensor: np.ndarray) -> np.ndarray:

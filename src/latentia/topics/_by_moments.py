@@ -15,8 +15,19 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 from .._threads import threads
 from .._validation import check_whole, seed_of, table_blocks
-from ..evidence import Check, Evidence, TensorMeasured, error_checks, mean_nearest_distance, tensor_checks, whitened_noise
+from ..evidence import (
+    EVERYONE,
+    HALVES,
+    Check,
+    Evidence,
+    TensorMeasured,
+    error_checks,
+    errors_from_halves,
+    tensor_checks,
+    whitened_noise,
+)
 from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning
+from ..metrics import nearest_distances
 from ..moments import Cooccurrence, DocumentMoments, WordMoments, leading_words
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
@@ -26,8 +37,6 @@ __all__ = ["ByMoments", "Recovered"]
 
 _OVERSAMPLE = 12
 _TRUSTED = 0.4
-_SPLITS = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
-_EVERYONE = (0, 1, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -66,8 +75,8 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._check_parameters()
         blocks = self._blocks(X, reset=True)
         moments = self._moments(blocks)
-        self._prepare(moments.of(_EVERYONE), blocks)
-        found = self._recover(moments.of(_EVERYONE))
+        self._prepare(moments.of(EVERYONE), blocks)
+        found = self._recover(moments.of(EVERYONE))
         topics, shares = self._refine(found.topics, found.shares, blocks)
         order = np.argsort(-shares, kind="stable")
         topics, shares = topics[order], shares[order]
@@ -112,22 +121,14 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self, topics: np.ndarray, moments: DocumentMoments, blocks: Blocks
     ) -> tuple[np.ndarray | None, str]:
         """Mean distance of each topic to the nearest one of fits on halves of the documents; or None, and why."""
-        halves = []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for groups in self._halves():
-                try:
-                    found = self._recover(moments.of(groups))
-                except LatentiaError as error:
-                    return None, f"Half of the documents cannot carry the topics. {error}"
-                half = blocks.group(frozenset(groups), 4, self._seed) if self.refine else blocks
-                halves.append(self._refine(found.topics, found.shares, half)[0])
-        errors = mean_nearest_distance(topics, halves) if halves else None
-        return errors, "Needs halves of the data: call evidence_.stability(X)."
 
-    def _halves(self) -> list[tuple[int, ...]]:
-        splits = min(self.n_splits, 1) if self.refine else self.n_splits
-        return [half for split in _SPLITS[:splits] for half in split]
+        def fit_half(groups: tuple[int, ...]) -> np.ndarray:
+            found = self._recover(moments.of(groups))
+            documents = blocks.group(frozenset(groups), 4, self._seed) if self.refine else blocks
+            return self._refine(found.topics, found.shares, documents)[0]
+
+        n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
+        return errors_from_halves(fit_half, lambda half: nearest_distances(topics, half), n_splits)
 
     def _finish(self, topics: np.ndarray, shares: np.ndarray, n_passes: int) -> None:
         raise NotImplementedError
@@ -135,18 +136,14 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _weigh_evidence(
         self, fit: WhitenedDecomposition, moments: DocumentMoments, errors: np.ndarray | None, unmeasured: str
     ) -> Any:
-        first, second = (self._corrected(moments.of(half)) for half in _SPLITS[0])
-        spectrum_noise, noise = whitened_noise(
-            fit.whitening.matrix, (first.second, first.third), (second.second, second.third)
-        )
+        first, second = (self._corrected(moments.of(half)) for half in HALVES[0])
         measured = TensorMeasured(
             spectrum=fit.whitening.spectrum,
-            spectrum_noise=spectrum_noise,
             weights=fit.weights,
-            noise=noise,
             residual=fit.info.residual,
             stable=fit.info.stable,
             samples=int(moments.documents.sum()),
+            **whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
         )
         checks = error_checks(errors, _TRUSTED, "mean |A_k - A'_k|_1", "in l1, of a possible 2", unmeasured, "topic")
         checks += [*tensor_checks(measured), *self._model_checks(), *self._dropped_checks()]

@@ -1,0 +1,6 @@
+"""Mixtures by tensor decomposition."""
+
+from .multi_view import MultiViewMixture
+from .spherical import SphericalGaussianMixture
+
+__all__ = ["MultiViewMixture", "SphericalGaussianMixture"]

@@ -1,0 +1,235 @@
+"""First, second and third moments of real vectors, in few coordinates.
+
+Coordinates are y = (B^T (x - c), 1) for a centre c and a basis B (D x b). The constant makes moments affine: the third moment
+of y contains the first and the second, the sums of halves can be centred at their own means, and K component means need only be
+affinely independent (K - 1 dimensions), not linearly. B is the identity where D is small, and the leading principal
+subspace of the data otherwise, so that nothing of size D x D or D^3 appears.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._threads import Parallel
+from ..linalg import subspace_iteration
+from ..passes import Block, Blocks, accumulate, row_groups
+from ..tensor import apply_to_modes
+from .products import CHUNK, add_cubes, mirror_cube
+
+__all__ = ["ColumnMoments", "Coordinates", "VectorMoments", "VectorSums", "column_moments", "principal_coordinates"]
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The map x -> (B^T (x - c), 1), or without the constant.
+
+    Attributes
+    ----------
+    center : ndarray of shape (D,)
+    basis : ndarray of shape (D, b)
+    constant : bool
+    """
+
+    center: np.ndarray
+    basis: np.ndarray
+    constant: bool = True
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates, the constant included."""
+        return self.basis.shape[1] + self.constant
+
+    def __call__(self, table: Any) -> np.ndarray:
+        """Coordinates of the rows of a dense or sparse table, shape (n, size)."""
+        b = self.basis.shape[1]
+        rows = np.ones((table.shape[0], self.size))
+        if sparse.issparse(table):
+            rows[:, :b] = table @ self.basis - self.center @ self.basis
+        else:  # first centred, then multiplied: no cancellation far from the origin
+            rows[:, :b] = (table - self.center) @ self.basis
+        return rows
+
+
+@dataclass
+class ColumnMoments:
+    """Number of rows, and the mean and variance of every column, shape (D,)."""
+
+    n: int
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+class _Columns:
+    """Statistic: `ColumnMoments`, merged without cancellation."""
+
+    def __init__(self, part: int) -> None:
+        self.part = part
+
+    def zero(self) -> ColumnMoments:
+        return ColumnMoments(0, np.zeros(1), np.zeros(1))
+
+    def add(self, state: ColumnMoments, block: Block) -> ColumnMoments:
+        table = block[self.part]
+        if not table.shape[0]:
+            return state
+        mean = np.asarray(table.mean(axis=0), dtype=np.float64).ravel()
+        if sparse.issparse(table):
+            variance = np.asarray(table.multiply(table).mean(axis=0)).ravel() - mean**2
+        else:
+            variance = np.asarray(table, dtype=np.float64).var(axis=0)
+        return self.merge(state, ColumnMoments(table.shape[0], mean, np.maximum(variance, 0)))
+
+    def merge(self, first: ColumnMoments, second: ColumnMoments) -> ColumnMoments:
+        n = first.n + second.n
+        if not n:
+            return first
+        share = second.n / n
+        shift = second.mean - first.mean
+        spread = (1 - share) * first.variance + share * second.variance + share * (1 - share) * shift**2
+        return ColumnMoments(n, first.mean + share * shift, spread)
+
+
+def column_moments(blocks: Blocks, part: int = 0, **options: Any) -> ColumnMoments:
+    """Means and variances of the columns of one part: one pass. Options are those of `accumulate`."""
+    return accumulate(blocks, _Columns(part), **options)
+
+
+class _CentredGram:
+    """In-place statistic: sum over rows of (x - c) (x - c)^T B."""
+
+    def __init__(self, center: np.ndarray, basis: np.ndarray, part: int) -> None:
+        self.coordinates, self.part = Coordinates(center, basis, constant=False), part
+
+    def zero(self) -> np.ndarray:
+        return np.zeros(self.coordinates.basis.shape)
+
+    def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
+        state += centred_product(block[self.part], self.coordinates.center, self.coordinates(block[self.part]))
+        return state
+
+
+def principal_coordinates(
+    blocks: Blocks,
+    n_columns: int,
+    center: np.ndarray,
+    *,
+    scale: np.ndarray | None = None,
+    part: int = 0,
+    n_passes: int = 3,
+    random_state: int = 0,
+    **options: Any,
+) -> tuple[Coordinates, int]:
+    """Coordinates near the leading principal subspace of the columns, and the number of passes that took.
+
+    Parameters
+    ----------
+    n_columns : int
+        b; with at most twice as many columns in the data, all of them are kept and no pass is made.
+    center : ndarray of shape (D,)
+    scale : ndarray of shape (D,), optional
+        Factors of the columns: the subspace is that of the scaled ones, and B contains them.
+    n_passes : int
+        Subspace iterations.
+    """
+    width = blocks.shapes[part][1]
+    scale = np.ones(width) if scale is None else scale
+    if width <= 2 * n_columns:
+        return Coordinates(center, np.diag(scale)), 0
+    column = scale[:, None]
+    start = np.random.default_rng(random_state).standard_normal((width, n_columns))
+
+    def apply(basis: np.ndarray) -> np.ndarray:
+        return column * accumulate(blocks, _CentredGram(center, column * basis, part), **options)
+
+    return Coordinates(center, column * subspace_iteration(apply, start, n_passes)), n_passes
+
+
+@dataclass(frozen=True)
+class VectorSums:
+    """Moments of rows about their own mean, in coordinates y = (B^T (x - mean), 1).
+
+    Attributes
+    ----------
+    n : int
+    mean : ndarray of shape (D,)
+        Of x.
+    third : ndarray of shape (b + 1, b + 1, b + 1)
+        E[y (x) y (x) y]; its last slice is E[y y^T].
+    energy : ndarray of shape (b + 1,)
+        E[|x - mean|^2 y]; its last entry is the total variance.
+    sketch : ndarray of shape (D, b + 1)
+        E[(x - mean) y^T].
+    """
+
+    n: int
+    mean: np.ndarray
+    third: np.ndarray
+    energy: np.ndarray
+    sketch: np.ndarray
+
+
+class VectorMoments:
+    """In-place statistic of vectors in groups of rows; `of` makes the moments of some groups together.
+
+    Parameters
+    ----------
+    coordinates : Coordinates
+    n_groups, random_state : int
+        Rows are dealt into groups by `row_groups`.
+    """
+
+    def __init__(self, coordinates: Coordinates, n_groups: int = 4, random_state: int = 0) -> None:
+        self.coordinates, self.n_groups, self.random_state = coordinates, n_groups, random_state
+
+    def zero(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        size, g = self.coordinates.size, self.n_groups
+        return np.zeros((g, size, size, size)), np.zeros((g, size)), np.zeros((g, len(self.coordinates.center), size))
+
+    def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
+        cubes, energy, sketch = state
+        groups = row_groups(block.rows, self.n_groups, self.random_state)
+        for g in range(self.n_groups):
+            table = block[0][np.flatnonzero(groups == g)]
+            for a in range(0, table.shape[0], 4 * CHUNK):
+                piece = table[a : a + 4 * CHUNK]
+                rows = self.coordinates(piece)
+                add_cubes(cubes[g], rows, None, parallel)
+                energy[g] += squared_distances(piece, self.coordinates.center) @ rows
+                sketch[g] += centred_product(piece, self.coordinates.center, rows)
+        return state
+
+    def of(self, state: Any, groups: tuple[int, ...]) -> VectorSums:
+        """Moments of the rows of some groups, from the summed state."""
+        chosen = list(groups)
+        cube, energy, sketch = (part[chosen].sum(axis=0) for part in state)
+        cube = mirror_cube(cube)
+        n = float(cube[-1, -1, -1])
+        cube, energy, sketch = cube / n, energy / n, sketch / n
+        shift = sketch[:, -1]  # mean of x - c
+        move = np.eye(len(cube))
+        move[:-1, -1] = -cube[:-1, -1, -1]
+        # |x - mean|^2 = |x - c|^2 - 2 (x - c) . shift + |shift|^2, and y' = move y.
+        moved_energy = move @ (energy - 2 * shift @ sketch + shift @ shift * cube[-1, -1])
+        moved_sketch = (sketch - np.outer(shift, cube[-1, -1])) @ move.T
+        mean = self.coordinates.center + shift
+        return VectorSums(round(n), mean, apply_to_modes(cube, move.T), moved_energy, moved_sketch)
+
+
+def squared_distances(table: Any, center: np.ndarray) -> np.ndarray:
+    """|x - c|^2 of every row, shape (n,)."""
+    if sparse.issparse(table):
+        squares = np.asarray(table.multiply(table).sum(axis=1)).ravel()
+        return squares - 2 * (table @ center) + center @ center
+    centred = table - center
+    return np.einsum("ij,ij->i", centred, centred)
+
+
+def centred_product(table: Any, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """sum_n (x_n - c) y_n^T, shape (D, k), for rows y of shape (n, k)."""
+    if sparse.issparse(table):
+        return table.T @ rows - np.outer(center, rows.sum(axis=0))
+    return (table - center).T @ rows

@@ -1,0 +1,263 @@
+"""Cross moments of three views, and the change of coordinates that makes them symmetric.
+
+Views x_1, x_2, x_3 are independent given a component h. In coordinates y_a of each view (see `Coordinates`), with conditional means
+A_a e_k and weights w_k,
+
+    E[y_a y_b^T] = A_a diag(w) A_b^T,      E[y_1 (x) y_2 (x) y_3] = sum_k w_k (A_1 e_k) (x) (A_2 e_k) (x) (A_3 e_k).
+
+Theorem 7.5 of the thesis turns views 1 and 2 into copies of view 3. Here all three views are treated alike. With Sigma_ab = E[y_a y_b^T] in the
+K leading singular directions of each view, Sigma_ab Sigma_cb^-1 Sigma_ca = A_a diag(w) A_a^T is what x_a has in common with the other views; W_a
+whitens it, so that O_a = W_a^T A_a diag(w)^(1/2) is orthogonal and W_a^T Sigma_ab W_b = O_a O_b^T. The leading K
+eigenvectors of the 3K x 3K matrix of these blocks give rotations F_a = O_a G with one common G. In the coordinates N_a = W_a F_a every
+view has the conditional means w_k^(-1/2) v_k with one orthonormal basis v_k, and the third moment is symmetric: it is averaged over
+the orders of the views.
+
+A function f of view a, whatever it is, has E[f(x_a) y_b^T] N_b v_k = w_k^(1/2) E[f(x_a) | k] for each other view b: so the means are
+read off in all D dimensions of a view, and so are second moments.
+
+Sources: R. Ge, thesis 2013, section 7.3.3, Theorem 7.5; S. Arora, R. Ge, T. Ma, A. Risteski, STOC 2017, section C, for the whitening.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._threads import Parallel
+from ..exceptions import LatentiaError
+from ..linalg import whiten
+from ..tensor import tensor_norm
+from ..passes import Block
+from .products import CHUNK, add_triples, symmetrised
+from .vectors import Coordinates
+
+__all__ = ["CommonFrame", "ViewMoments", "ViewSums", "common_frame", "frame_noise"]
+
+_PAIRS = ((0, 1), (0, 2), (1, 2))
+Views = tuple[Sequence[Any], np.ndarray]
+
+
+@dataclass(frozen=True)
+class ViewSums:
+    """Averages over rows.
+
+    Attributes
+    ----------
+    n : int
+    firsts : list of three ndarrays of shape (d_a,)
+        E[y_a].
+    pairs : dict from (a, b) to ndarray of shape (d_a, d_b)
+        E[y_a y_b^T] for all a != b.
+    third : ndarray of shape (d_1, d_2, d_3)
+    sketches : dict from (a, b) to ndarray of shape (D_a, d_b)
+        E[x_a y_b^T].
+    squares : dict from (a, b) to ndarray of shape (D_a, d_b)
+        E[x_a^2 y_b^T], entry by entry; empty unless they were asked for.
+    """
+
+    n: int
+    firsts: list[np.ndarray]
+    pairs: dict[tuple[int, int], np.ndarray]
+    third: np.ndarray
+    sketches: dict[tuple[int, int], np.ndarray]
+    squares: dict[tuple[int, int], np.ndarray]
+
+
+class ViewMoments:
+    """In-place statistic of three views in groups of rows; `of` makes the moments of some groups together.
+
+    Parameters
+    ----------
+    coordinates : three Coordinates
+    views : callable
+        Maps a block to its three aligned tables and the group of every row.
+    n_groups : int
+    sketched : sequence of int
+        Views a for which E[x_a y_b^T] is kept.
+    squares : bool
+        Whether E[(x_a - c_a)^2 y_b^T] is kept for them, c_a being the centre of the view's coordinates.
+    """
+
+    def __init__(
+        self,
+        coordinates: Sequence[Coordinates],
+        views: Callable[[Block], Views],
+        n_groups: int = 4,
+        *,
+        sketched: Sequence[int] = (0, 1, 2),
+        squares: bool = False,
+    ) -> None:
+        self.coordinates, self.views, self.n_groups = list(coordinates), views, n_groups
+        self.sketched = [(a, b) for a in sketched for b in range(3) if b != a]
+        self.squares = squares
+
+    def zero(self) -> dict[Any, np.ndarray]:
+        g, sizes = self.n_groups, [c.size for c in self.coordinates]
+        state: dict[Any, np.ndarray] = {"third": np.zeros((g, *sizes)), "n": np.zeros(g)}
+        for a in range(3):
+            state["first", a] = np.zeros((g, sizes[a]))
+        for a, b in _PAIRS:
+            state["pair", a, b] = np.zeros((g, sizes[a], sizes[b]))
+        for a, b in self.sketched:
+            width = len(self.coordinates[a].center)
+            state["sketch", a, b] = np.zeros((g, width, sizes[b]))
+            if self.squares:
+                state["square", a, b] = np.zeros((g, width, sizes[b]))
+        return state
+
+    def add_tasks(self, state: dict[Any, np.ndarray], block: Block, parallel: Parallel) -> dict[Any, np.ndarray]:
+        tables, groups = self.views(block)
+        for g in range(self.n_groups):
+            rows = np.flatnonzero(groups == g)
+            for start in range(0, len(rows), 4 * CHUNK):
+                self._add(state, g, [table[rows[start : start + 4 * CHUNK]] for table in tables], parallel)
+        return state
+
+    def _add(self, state: dict[Any, np.ndarray], g: int, tables: list[Any], parallel: Parallel) -> None:
+        y = [coordinates(table) for coordinates, table in zip(self.coordinates, tables, strict=True)]
+        state["n"][g] += len(y[0])
+        add_triples(state["third"][g], *y, parallel)
+        for a in range(3):
+            state["first", a][g] += y[a].sum(axis=0)
+        for a, b in _PAIRS:
+            state["pair", a, b][g] += y[a].T @ y[b]
+        for a, b in self.sketched:
+            state["sketch", a, b][g] += tables[a].T @ y[b]
+            if self.squares:
+                state["square", a, b][g] += _squares(tables[a], self.coordinates[a].center, y[b])
+
+    def of(self, state: dict[Any, np.ndarray], groups: tuple[int, ...]) -> ViewSums:
+        """Moments over the rows of some groups, from the summed state."""
+        chosen = list(groups)
+        n = float(state["n"][chosen].sum())
+        mean = {key: value[chosen].sum(axis=0) / max(n, 1.0) for key, value in state.items()}
+        pairs = {(a, b): mean["pair", a, b] for a, b in _PAIRS}
+        pairs |= {(b, a): pair.T for (a, b), pair in pairs.items()}
+        sketches = {(a, b): mean["sketch", a, b] for a, b in self.sketched}
+        squares = {(a, b): mean["square", a, b] for a, b in self.sketched} if self.squares else {}
+        return ViewSums(round(n), [mean["first", a] for a in range(3)], pairs, mean["third"], sketches, squares)
+
+
+@dataclass(frozen=True)
+class CommonFrame:
+    """Coordinates in which the three views are copies of each other.
+
+    Attributes
+    ----------
+    maps : three ndarrays of shape (d_a, K)
+        N_a.
+    tensor : ndarray of shape (K, K, K)
+        The symmetric third moment.
+    firsts : ndarray of shape (3, K)
+        Means of the views.
+    spectrum : ndarray of shape (K,)
+        Singular values of the least well-conditioned pair of views in its leading directions, descending.
+    asymmetry : float
+        Distance of the third moment from symmetry, relative to its norm.
+    """
+
+    maps: list[np.ndarray]
+    tensor: np.ndarray
+    firsts: np.ndarray
+    spectrum: np.ndarray
+    asymmetry: float
+
+    def mean_given(self, moments: dict[tuple[int, int], np.ndarray], a: int, vectors: np.ndarray) -> np.ndarray:
+        """E[f(x_a) | k] for all components, shape (K, D), from E[f(x_a) y_b^T] and the orthonormal rows v_k.
+
+        For each other view b a row weighs v_k . N_b^T y_b, and the weights are scaled to sum one; both answers are averaged.
+        """
+        others = [b for b in range(3) if b != a]
+        found = [moments[a, b] @ (self.maps[b] @ vectors.T) / self._roots(vectors)[b] for b in others]
+        return np.mean(found, axis=0).T
+
+    def weights(self, vectors: np.ndarray) -> np.ndarray:
+        """Weights of the components, shape (K,): v_k . E[N_a^T y_a] is their root."""
+        weights = self._roots(vectors).mean(axis=0) ** 2
+        return weights / weights.sum()
+
+    def _roots(self, vectors: np.ndarray) -> np.ndarray:
+        """(3, K); far below a common size, where a component is noise, they are cut."""
+        return np.maximum(self.firsts @ vectors.T, 0.05 / np.sqrt(len(vectors)))
+
+
+def frame_noise(frame: CommonFrame, first: ViewSums, second: ViewSums) -> dict[str, float]:
+    """`evidence.TensorMeasured`'s noises of the pairs and of the tensor, from two halves of the data."""
+    pairs = [frame.maps[a].T @ (first.pairs[a, b] - second.pairs[a, b]) @ frame.maps[b] / 2 for a, b in _PAIRS]
+    third = np.einsum("abc,ai,bj,ck->ijk", (first.third - second.third) / 2, *frame.maps, optimize=True)
+    return {
+        "whitening_noise": max(float(np.linalg.norm(pair, 2)) for pair in pairs),
+        "noise": tensor_norm(symmetrised(third)),
+    }
+
+
+def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
+    """Symmetrise the moments of three views for ``n_components``."""
+    leading, small, k = _leading_directions(m, n_components)
+    whitenings = []
+    for a in range(3):
+        b, c = (view for view in range(3) if view != a)
+        # Both orders of the other views estimate the same matrix.
+        shared = small[a, b] @ np.linalg.solve(small[c, b], small[c, a])
+        whitenings.append(whiten((shared + shared.T) / 2, k, f"moment that view {a + 1} shares with the others").matrix)
+    blocks = [[np.eye(k) for _ in range(3)] for _ in range(3)]
+    for a, b in small:
+        blocks[a][b] = _rotation(whitenings[a].T @ small[a, b] @ whitenings[b])
+    joint = np.linalg.eigh(np.block(blocks))[1][:, -k:]
+    rotations = [_rotation(joint[a * k : (a + 1) * k]) for a in range(3)]
+    maps = [leading[a] @ whitenings[a] @ rotations[a] for a in range(3)]
+    raw = np.einsum("abc,ai,bj,ck->ijk", m.third, *maps, optimize=True)
+    tensor = symmetrised(raw)
+    firsts = np.array([m.firsts[a] @ maps[a] for a in range(3)])
+    spectra = [np.linalg.svd(small[pair], compute_uv=False) for pair in _PAIRS]
+    asymmetry = max(float(np.linalg.norm(raw.transpose(p) - tensor)) for p in permutations(range(3)))
+    least = min(spectra, key=lambda s: s[-1])
+    return CommonFrame(maps, tensor, firsts, least, asymmetry / max(float(np.linalg.norm(tensor)), 1e-300))
+
+
+def _leading_directions(
+    m: ViewSums, n_components: int
+) -> tuple[list[np.ndarray], dict[tuple[int, int], np.ndarray], int]:
+    """K leading left singular vectors of each view's moments with the others, and the moments between them."""
+    leading = []
+    for a in range(3):
+        u, values, _ = np.linalg.svd(np.hstack([m.pairs[a, b] for b in range(3) if b != a]))
+        rank = int((values > len(u) * np.finfo(float).eps * values[0]).sum())
+        if rank < n_components:
+            what = f"singular value {rank + 1} of its moments with the other views is zero" if rank < len(values) else (
+                f"it has {len(u)} coordinates"
+            )
+            raise LatentiaError(
+                f"n_components={n_components}, but view {a + 1} cannot carry them: {what}. This data supports at most "
+                f"n_components={rank}."
+            )
+        leading.append(u[:, :n_components])
+    small = {(a, b): leading[a].T @ pair @ leading[b] for (a, b), pair in m.pairs.items()}
+    for (a, b), pair in small.items():
+        values = np.linalg.svd(pair, compute_uv=False)
+        if values[-1] <= 1e-10 * values[0]:
+            rank = int((values > 1e-10 * values[0]).sum())
+            raise LatentiaError(
+                f"n_components={n_components}, but singular value {rank + 1} of the moment of views {a + 1} and {b + 1} is "
+                f"{values[rank]:.2g} (the largest is {values[0]:.3g}): this data supports at most n_components={rank}."
+            )
+    return leading, small, n_components
+
+
+def _squares(table: Any, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """sum_n (x_n - c)^2 y_n^T, entry by entry, shape (D, k)."""
+    if not sparse.issparse(table):
+        return ((table - center) ** 2).T @ rows
+    cross, ones = table.T @ rows, rows.sum(axis=0)
+    return table.multiply(table).T @ rows - 2 * center[:, None] * cross + np.outer(center**2, ones)
+
+
+def _rotation(matrix: np.ndarray) -> np.ndarray:
+    """The nearest orthogonal matrix."""
+    u, _, vt = np.linalg.svd(matrix)
+    return u @ vt

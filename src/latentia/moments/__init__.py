@@ -12,6 +12,7 @@ from .hidden_markov import (
     log_likelihood,
     viterbi,
 )
+from .lags import lagged_coordinates, one_hot_blocks, triples, window_groups
 from .mixtures import (
     MultinomialMixtureUpdate,
     ProductMixtureUpdate,
@@ -53,14 +54,18 @@ __all__ = [
     "forward_backward",
     "frame_noise",
     "gaussian_log_density",
+    "lagged_coordinates",
     "lda_corrected",
     "leading_words",
     "log_likelihood",
     "multinomial_log_likelihood",
     "multinomial_responsibilities",
+    "one_hot_blocks",
     "principal_coordinates",
     "product_log_density",
     "spherical_log_density",
     "third_moment",
+    "triples",
     "viterbi",
+    "window_groups",
 ]

@@ -154,6 +154,13 @@ class Blocks:
         blocks.names = names
         return blocks
 
+    @property
+    def lengths(self) -> np.ndarray | None:
+        """Lengths of the sequences, shape (n_sequences,); None if the rows are no sequences."""
+        if self._lengths is None or not self._groups:
+            return self._lengths
+        return self._lengths[self._selected_sequences(0, len(self._lengths))]
+
     def __len__(self) -> int:
         return len(self._boundaries) - 1
 

@@ -1,0 +1,5 @@
+"""Models of sequences."""
+
+from .spectral_hmm import SpectralHMM
+
+__all__ = ["SpectralHMM"]

@@ -1,0 +1,597 @@
+"""Hidden Markov models by tensor decomposition.
+
+Model. A chain of K states starts in state i with probability pi_i and moves from i to j with probability T_ij. In state i it shows the
+symbol x with probability O_ix, or a vector with mean O_i and independent Gaussian features. Given the state of step t + 1, the steps t,
+t + 1 and t + 2 are independent views, and the means of the middle one are the rows of O.
+
+Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, section 7.3.3, Proposition 7.6.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from .._validation import check_choices, check_whole, seed_of
+from ..evidence import (
+    EVERYONE,
+    HALVES,
+    Check,
+    Evidence,
+    TensorMeasured,
+    error_checks,
+    errors_from_halves,
+    tensor_checks,
+)
+from ..exceptions import DroppedDataWarning, LatentiaError
+from ..metrics import nearest_distances
+from ..moments import (
+    CommonFrame,
+    Coordinates,
+    GaussianChainUpdate,
+    SymbolChainUpdate,
+    ViewMoments,
+    ViewSums,
+    column_moments,
+    common_frame,
+    forward_backward,
+    frame_noise,
+    gaussian_log_density,
+    lagged_coordinates,
+    log_likelihood,
+    one_hot_blocks,
+    triples,
+    viterbi,
+    window_groups,
+)
+from ..passes import Block, Blocks, accumulate
+from ..simplex import simplex_least_squares
+from ..tensor import decompose
+
+__all__ = ["SpectralHMM"]
+
+_OVERSAMPLE = 12
+_TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
+_NEAR = 0.25  # of the distance to the nearest other state's mean
+_FLOOR = 0.02  # of a feature's variance: its least variance in a state
+_SMOOTHING = 0.01  # share of the marginal in every distribution that a likelihood is taken of
+_PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Parameters of a chain; ``emissions`` are symbol probabilities (K, S) or means (K, D), these with variances."""
+
+    startprob: np.ndarray
+    transmat: np.ndarray
+    emissions: np.ndarray
+    variances: np.ndarray | None = None
+
+
+class SpectralHMM(BaseEstimator):
+    """Hidden Markov model by tensor decomposition: deterministic, some passes, error bars for every state.
+
+    When to choose it: sequences of symbols or of vectors where Baum-Welch from random starts ends somewhere else each time. It needs some
+    thousands of steps, states that are each visited, and emissions that are linearly independent (for vectors: means that are
+    affinely independent, so at least K - 1 features), and a transition matrix of full rank: states that are told apart by their
+    neighbours as well as by themselves.
+
+    Parameters
+    ----------
+    n_components : int, default=4
+        Number of states K.
+    kind : {"auto", "symbols", "vectors"}, default="auto"
+        What the steps are. "auto" takes strings and a single column of integers as symbols, all else as vectors.
+    n_symbols : int, optional
+        Size of the alphabet, where integers stand for symbols; by default one more than the largest.
+    refine : int, default=0
+        Passes of EM (Baum-Welch), started from the moments. Outside the theorem; 5 to 10 are mostly enough for the
+        accuracy of maximum likelihood.
+    n_splits : int, default=3
+        Splits of the steps into halves, at most 3, whose fits give the error bars; they cost no pass over the data, but with
+        ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
+    random_state : int, default=0
+        Seed of the starts and splits; None or a RandomState draws one.
+    n_jobs : int, optional
+        Threads; the result has the same bits for any number.
+    verbose : bool, default=False
+        Show progress and the time that remains.
+
+    Attributes
+    ----------
+    startprob_ : ndarray of shape (K,)
+        Distribution of the first state. With fewer than ten sequences a state, that of any step.
+    transmat_ : ndarray of shape (K, K)
+        Row i: where state i moves; rows sum to one.
+    emissionprob_ : ndarray of shape (K, S)
+        Symbol probabilities of the states; rows sum to one. For symbols.
+    means_, variances_ : ndarray of shape (K, D)
+        Of the features in each state. For vectors.
+    weights_ : ndarray of shape (K,)
+        Share of the steps in each state, the largest first.
+    symbols_ : ndarray of shape (S,)
+        The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
+    evidence_ : Evidence
+        Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1 distance of its
+        distribution, of a possible 2; for vectors the l2 distance of its mean in standard deviations of the features.
+    n_passes_ : int
+        Passes over the data.
+
+    Notes
+    -----
+    Differences from the thesis:
+
+    1. Its transition matrix is column-stochastic; ``transmat_`` is row-stochastic.
+    2. The three views are symmetrised together and reduced to K dimensions by their cross moments (see `latentia.moments`): emissions
+       need not be square. For vectors a constant is appended.
+    3. Transitions come from E[x_t x_t+1^T] = O^T J O with the joint distribution J of two states, where the thesis reads them
+       off the third view's means; negative entries are cut.
+    4. All steps of a sequence are used, as if it were stationary; the thesis takes the first three of many sequences.
+    5. For vectors, variances of features come from E[x^2 | state], as the means do.
+    6. ``refine`` is Baum-Welch with .01 pseudo-counts. Likelihoods and EM use distributions mixed with 1% of the symbols'
+       frequencies (and of the states', for transitions), so that nothing is impossible.
+
+    References
+    ----------
+    R. Ge, thesis 2013, section 7.3.3. A. Anandkumar, D. Hsu, S. Kakade, A method of moments for mixture models and hidden Markov
+    models, COLT 2012.
+
+    Examples
+    --------
+    >>> from latentia.datasets import planted
+    >>> from latentia.sequences import SpectralHMM
+    >>> chain = planted.hidden_markov_chain(20_000, n_states=3, n_symbols=8)
+    >>> model = SpectralHMM(3, refine=5).fit(chain.symbols)
+    >>> model.predict(chain.symbols).shape
+    (20000,)
+    """
+
+    _compared = ("_emissions", "_scale", "symbols_", "_vectors")
+
+    def __init__(
+        self,
+        n_components: int = 4,
+        *,
+        kind: Literal["auto", "symbols", "vectors"] = "auto",
+        n_symbols: int | None = None,
+        refine: int = 0,
+        n_splits: int = 3,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.kind = kind
+        self.n_symbols = n_symbols
+        self.refine = refine
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, lengths: Any = None) -> SpectralHMM:
+        """Learn the chain.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        blocks = self._read(X, lengths, reset=True)
+        moments, sums, starts = self._moments(blocks)
+        frame, found = self._recover(moments.of(sums, EVERYONE), starts)
+        chain = self._sorted(self._refine(found, blocks))
+
+        def fit_half(groups: tuple[int, ...]) -> np.ndarray:
+            found = self._recover(moments.of(sums, groups), starts)[1]
+            return self._refine(found, self._half(blocks, groups) if self.refine else blocks).emissions
+
+        n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
+        errors, unmeasured = errors_from_halves(fit_half, lambda half: self._nearest(chain.emissions, half), n_splits)
+        self._finish(chain)
+        return self._weigh_evidence(frame, moments, sums, errors, unmeasured)
+
+    def _moments(self, blocks: Blocks) -> tuple[ViewMoments, Any, StartSums]:
+        """Moments of three consecutive steps, and the symbols or vectors at which sequences start."""
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
+        rows = blocks if self._vectors else one_hot_blocks(blocks, len(self.symbols_))
+        columns = column_moments(rows, **options)
+        width = len(columns.mean)
+        self._marginal = columns.mean
+        if self._vectors:
+            if not np.isfinite(columns.variance).all():
+                raise LatentiaError("Input contains NaN or infinity: drop or impute these steps.")
+            seen = columns.variance > 0
+            center, self._scale = columns.mean, np.sqrt(np.where(seen, columns.variance, 1.0))
+            scale = seen / self._scale
+            most = int(seen.sum()) + 1
+            why = f"{int(seen.sum())} of {width} features vary"
+        else:
+            seen = columns.mean > 0
+            center, self._scale = np.zeros(width), np.ones(width)
+            scale = np.where(seen, 1.0 / np.sqrt(np.where(seen, columns.mean, 1.0)), 0.0)
+            most = int(seen.sum())
+            why = f"{most} symbols occur"
+        if self.n_components > most:
+            raise LatentiaError(
+                f"n_components={self.n_components}, but only {why}: this data supports at most n_components={most}."
+            )
+        coordinates, n_passes = lagged_coordinates(
+            rows, self.n_components + _OVERSAMPLE, center, scale, constant=self._vectors, random_state=self._seed, **options
+        )
+        self._stretch = int(np.clip(blocks.n_rows // 400, 10, 1000))
+        moments = ViewMoments(
+            [coordinates] * 3,
+            lambda block: triples(block, 4, self._seed, self._stretch),
+            sketched=(1,),
+            squares=self._vectors,
+        )
+        self.n_passes_ = n_passes + 2 + self.refine
+        starts = _Starts(moments.coordinates[0])
+        sums, first = accumulate(rows, [moments, starts], **options)
+        return moments, sums, first
+
+    def _recover(self, m: ViewSums, starts: StartSums) -> tuple[CommonFrame, Chain]:
+        """Emissions from the middle view, transitions from neighbours."""
+        frame = common_frame(m, self.n_components)
+        v = decompose(frame.tensor, self.n_components, self._seed).vectors
+        emissions, variances = frame.mean_given(m.sketches, 1, v), None
+        if self._vectors:
+            square = frame.mean_given(m.squares, 1, v)
+            variances = np.maximum(square - (emissions - self._marginal) ** 2, _FLOOR * self._scale**2)
+        else:
+            emissions = _distributions(emissions, self._marginal)
+        seen = starts.coordinates(emissions)
+        inverse = np.linalg.pinv(seen)
+        joint = np.maximum(inverse.T @ (m.pairs[0, 1] + m.pairs[1, 2]) @ inverse, 0)
+        shares = joint.sum(axis=0) + joint.sum(axis=1)
+        shares = shares / shares.sum() if shares.sum() > 0 else frame.weights(v)
+        transmat = _distributions(joint, shares)
+        startprob = shares
+        if starts.n >= 10 * self.n_components:
+            target = starts.total / starts.n
+            startprob = simplex_least_squares(target[None], seen, tol=1e-6)[0]
+        return frame, Chain(startprob, transmat, emissions, variances)
+
+    def _refine(self, chain: Chain, blocks: Blocks) -> Chain:
+        for step in range(self.refine):
+            label = self.verbose and f"refining {step + 1} of {self.refine}"
+            chain = chain if step else self._smoothed(chain)
+            if self._vectors:
+                assert chain.variances is not None
+                of_vectors = GaussianChainUpdate(chain.startprob, chain.transmat, chain.emissions, chain.variances)
+                sums = accumulate(blocks, of_vectors, self.n_jobs, progress=label)
+                chain = Chain(*of_vectors.updated(sums, _FLOOR * self._scale**2, _PRIOR))
+            else:
+                of_symbols = SymbolChainUpdate(chain.startprob, chain.transmat, chain.emissions)
+                chain = Chain(*of_symbols.updated(accumulate(blocks, of_symbols, self.n_jobs, progress=label), _PRIOR))
+        return chain
+
+    def _half(self, blocks: Blocks, groups: tuple[int, ...]) -> Blocks:
+        """The stretches of some groups as sequences of their own."""
+        pieces, lengths = [], []
+        for block in blocks:
+            sequence = np.repeat(np.arange(len(block[-1])), block[-1])
+            chosen = np.isin(window_groups(block.rows, 4, self._seed, self._stretch), groups)
+            rows = np.flatnonzero(chosen)
+            breaks = np.flatnonzero((np.diff(rows) > 1) | (np.diff(sequence[rows]) > 0)) + 1
+            pieces.append(block[0][rows])
+            lengths.append(np.diff(np.concatenate([[0], breaks, [len(rows)]])))
+        lengths = [part[part > 0] for part in lengths]
+        return Blocks.from_array(np.vstack(pieces), lengths=np.concatenate(lengths))
+
+    def _sorted(self, chain: Chain) -> Chain:
+        """The most visited state first."""
+        order = np.argsort(-_stationary(chain.transmat), kind="stable")
+        return Chain(
+            chain.startprob[order],
+            chain.transmat[np.ix_(order, order)],
+            chain.emissions[order],
+            None if chain.variances is None else chain.variances[order],
+        )
+
+    def _finish(self, chain: Chain) -> None:
+        for name in ("emissionprob_", "means_", "variances_"):
+            if hasattr(self, name):
+                delattr(self, name)
+        self.startprob_, self.transmat_, self._emissions = chain.startprob, chain.transmat, chain.emissions
+        self.weights_ = _stationary(chain.transmat)
+        if self._vectors:
+            self.means_, self.variances_ = chain.emissions, chain.variances
+        else:
+            self.emissionprob_ = chain.emissions
+
+    def _smoothed(self, chain: Chain) -> Chain:
+        """The chain with every distribution mixed with a little of its marginal."""
+        shares = _stationary(chain.transmat)
+        even = np.full(len(shares), 1.0 / len(shares))
+        emissions = chain.emissions
+        if not self._vectors:
+            emissions = (1 - _SMOOTHING) * emissions + _SMOOTHING * (0.99 * self._marginal + 0.01 / len(self._marginal))
+        return Chain(
+            (1 - _SMOOTHING) * chain.startprob + _SMOOTHING * even,
+            (1 - _SMOOTHING) * chain.transmat + _SMOOTHING * (0.5 * shares + 0.5 * even),
+            emissions,
+            chain.variances,
+        )
+
+    def _nearest(self, emissions: np.ndarray, other: np.ndarray) -> np.ndarray:
+        if self._vectors:
+            return cdist(emissions / self._scale, other / self._scale).min(axis=1)
+        return nearest_distances(emissions, other)
+
+    def _distances(self, other: SpectralHMM) -> np.ndarray:
+        if self._vectors:
+            return self._nearest(self._emissions, other._emissions)
+        alphabet = np.union1d(self.symbols_, other.symbols_)
+        spread = []
+        for model in (self, other):
+            table = np.zeros((len(model._emissions), len(alphabet)))
+            table[:, np.searchsorted(alphabet, model.symbols_)] = model._emissions
+            spread.append(table)
+        return nearest_distances(*spread)
+
+    def _halves(self, X: Any, random_state: int, lengths: Any = None) -> list[dict[str, Any]]:
+        """Arguments of `fit` for two halves, made of stretches of the sequences."""
+        model = SpectralHMM(**self.get_params())
+        model._seed = random_state
+        blocks = model._read(X, lengths, reset=True)
+        model._stretch = int(np.clip(blocks.n_rows // 400, 10, 1000))
+        halves = []
+        for groups in HALVES[0]:
+            half = model._half(blocks, groups)
+            rows = half.table()
+            halves.append({"X": rows if model._vectors else model.symbols_[rows.ravel()], "lengths": half.lengths})
+        return halves
+
+    def _weigh_evidence(
+        self, frame: CommonFrame, moments: ViewMoments, sums: Any, errors: np.ndarray | None, unmeasured: str
+    ) -> SpectralHMM:
+        weights, _, info = decompose(frame.tensor, self.n_components, self._seed)
+        first, second = (moments.of(sums, half) for half in HALVES[0])
+        measured = TensorMeasured(
+            spectrum=frame.spectrum,
+            weights=weights,
+            residual=info.residual,
+            stable=info.stable,
+            samples=moments.of(sums, EVERYONE).n,
+            **frame_noise(frame, first, second),
+        )
+        if self._vectors:
+            scaled = self._emissions / self._scale
+            apart = cdist(scaled, scaled) + np.diag(np.full(len(scaled), np.inf))
+            nearest = float(apart.min(axis=1).mean())
+            limit = _NEAR * nearest if np.isfinite(nearest) else 1.0
+            checks = error_checks(
+                errors, limit, "mean |O_k - O'_k|_2", "in l2 and standard deviations of the features", unmeasured, "state"
+            )
+        else:
+            checks = error_checks(errors, _TRUSTED, "mean |O_k - O'_k|_1", "in l1, of a possible 2", unmeasured, "state")
+        memory = float(np.linalg.svd(self.transmat_, compute_uv=False)[-1])
+        checks += [
+            *tensor_checks(measured),
+            Check(
+                "smallest singular value of T", "sigma_K(T)", memory, "> 0", memory > 1e-3,
+                "Near zero, some states cannot be told apart by what comes before and after them.", "Proposition 7.6",
+            ),
+            Check(
+                "least visited state", "min w_k", float(self.weights_.min()), "", None,
+                f"Share of the steps: {self.weights_.min() * measured.samples:.0f} of them.", "Proposition 7.6",
+            ),
+        ]  # fmt: skip
+        self.evidence_ = Evidence(checks, errors).bind(self)
+        return self
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Most probable path of states (Viterbi), shape (n_steps,)."""
+        return self.decode(X, lengths)[1]
+
+    def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
+        """Log-probability of the most probable path together with the steps, and the path, shape (n_steps,)."""
+        found = [viterbi(*chain) for chain in self._chains(X, lengths)]
+        return float(sum(value for _, value in found)), np.concatenate([states for states, _ in found])
+
+    def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, K)."""
+        return np.vstack([forward_backward(*chain)[1] for chain in self._chains(X, lengths)])
+
+    def score(self, X: Any, lengths: Any = None) -> float:
+        """Log-likelihood of all steps together, in nats. Higher is better."""
+        return float(sum(log_likelihood(*chain) for chain in self._chains(X, lengths)))
+
+    def sample(self, n_samples: int = 100, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Draw a sequence: symbols (n_samples,) or vectors (n_samples, D), and the states (n_samples,)."""
+        check_is_fitted(self)
+        rng = np.random.default_rng(random_state)
+        draws = rng.random(n_samples)
+        states = np.empty(n_samples, np.int64)
+        cumulated = np.cumsum(np.vstack([self.transmat_, self.startprob_]), axis=1)
+        state = self.n_components  # the last row: where a sequence starts
+        for t, draw in enumerate(draws):
+            state = min(int(np.searchsorted(cumulated[state], draw, side="right")), self.n_components - 1)
+            states[t] = state
+        if self._vectors:
+            noise = rng.standard_normal((n_samples, self.means_.shape[1]))
+            return self.means_[states] + np.sqrt(self.variances_[states]) * noise, states
+        emitted = (np.cumsum(self.emissionprob_, axis=1)[states] < rng.random(n_samples)[:, None]).sum(axis=1)
+        return self.symbols_[np.minimum(emitted, len(self.symbols_) - 1)], states
+
+    def _chains(self, X: Any, lengths: Any) -> list[tuple[Any, ...]]:
+        """Arguments of the recursions for every block."""
+        check_is_fitted(self)
+        blocks = self._read(X, lengths, reset=False)
+        variances = self.variances_ if self._vectors else None
+        chain = self._smoothed(Chain(self.startprob_, self.transmat_, self._emissions, variances))
+        return [self._arguments(chain, block) for block in blocks]
+
+    def _arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
+        if self._vectors:
+            density = gaussian_log_density(block[0], chain.emissions, chain.variances)
+            return chain.startprob, chain.transmat, density, block[-1]
+        return chain.startprob, chain.transmat, np.log(chain.emissions.T), block[-1], block[0].ravel()
+
+    # --- helpers ------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        check_whole(self, n_components=1, refine=0, n_splits=0)
+        check_choices(self, kind=("auto", "symbols", "vectors"))
+        if self.n_symbols is not None:
+            check_whole(self, n_symbols=1)
+        if self.n_splits > 3:
+            raise LatentiaError(f"n_splits={self.n_splits}: four groups of steps can be split in halves in 3 ways.")
+        self._seed = seed_of(self.random_state)
+
+    def _read(self, X: Any, lengths: Any, reset: bool) -> Blocks:
+        """Steps as blocks of symbol numbers (n, 1) or vectors (n, D), with the lengths of the sequences."""
+        if isinstance(X, Blocks):
+            blocks = X if X.lengths is not None else None
+            if blocks is None or lengths is not None:
+                raise LatentiaError("Blocks carry the lengths of their sequences: make them with from_array(X, lengths=...).")
+            table = X[0][0]
+        else:
+            table = np.asarray(X)
+            if table.ndim == 1:
+                table = table[:, None]
+            if table.ndim != 2 or not table.size:
+                raise LatentiaError(f"X has shape {table.shape}: a sequence of symbols or of vectors is needed.")
+        symbols = self._is_symbols(table) if reset else not self._vectors
+        if reset:
+            self._vectors = not symbols
+            self.n_features_in_ = table.shape[1]
+        elif table.shape[1] != self.n_features_in_:
+            raise LatentiaError(f"X has {table.shape[1]} features and the model was fitted on {self.n_features_in_}.")
+        if isinstance(X, Blocks):
+            if symbols and reset:
+                self.symbols_ = np.arange(self._alphabet(max(int(block[0].max()) for block in X)))
+            return _long_enough(X) if reset else X
+        values = self._encoded(table, reset) if symbols else self._numbers(table)
+        lengths = [len(values)] if lengths is None else lengths
+        blocks = Blocks.from_array(values, lengths=lengths)
+        return _long_enough(blocks) if reset else blocks
+
+    def _is_symbols(self, table: np.ndarray) -> bool:
+        if self.kind == "vectors":
+            return False
+        one = table.shape[1] == 1
+        if self.kind == "symbols" and not one:
+            raise LatentiaError(f"X has {table.shape[1]} columns: symbols come in one.")
+        return self.kind == "symbols" or (one and table.dtype.kind in "iubUSO")
+
+    def _encoded(self, table: np.ndarray, reset: bool) -> np.ndarray:
+        """Symbols as numbers, shape (n, 1); with ``reset`` the alphabet is made."""
+        values = table[:, 0]
+        if values.dtype.kind == "O":
+            values = values.astype(str)
+        if values.dtype.kind == "f":
+            if not (values % 1 == 0).all():
+                at = int(np.argmax(~(values % 1 == 0)))
+                raise LatentiaError(f"Symbol {values[at]} in row {at}: symbols must be whole numbers or strings.")
+            values = values.astype(np.int64)
+        if reset:
+            numbers = values.dtype.kind in "iub"
+            if numbers and values.min() < 0:
+                at = int(np.argmin(values))
+                raise LatentiaError(f"Symbol {values[at]} in row {at}: whole numbers from 0 are needed.")
+            self.symbols_ = np.arange(self._alphabet(int(values.max()))) if numbers else np.unique(values)
+        known = np.isin(values, self.symbols_)
+        if not known.all():
+            at = int(np.argmin(known))
+            some = ", ".join(map(str, self.symbols_[:5])) + (", ..." if len(self.symbols_) > 5 else "")
+            raise LatentiaError(
+                f"Symbol {str(values[at])!r} in row {at} is outside the alphabet of {len(self.symbols_)} symbols ({some}). Leave such "
+                "steps out, map them to a symbol for rare ones, or fit with n_symbols."
+            )
+        return np.searchsorted(self.symbols_, values)[:, None]
+
+    def _alphabet(self, largest: int) -> int:
+        if self.n_symbols is not None and largest >= self.n_symbols:
+            raise LatentiaError(
+                f"Symbol {largest} is outside the alphabet: n_symbols={self.n_symbols} allows 0 to {self.n_symbols - 1}."
+            )
+        return largest + 1 if self.n_symbols is None else int(self.n_symbols)
+
+    def _numbers(self, table: np.ndarray) -> np.ndarray:
+        try:
+            return check_array(table, dtype=np.float64, input_name="X")
+        except ValueError as error:
+            raise LatentiaError(str(error)) from error
+
+
+@dataclass
+class StartSums:
+    """Number of sequences, and the sum of the coordinates of their first steps."""
+
+    n: int
+    total: np.ndarray
+    coordinates: Coordinates
+
+
+class _Starts:
+    """Statistic: `StartSums`."""
+
+    def __init__(self, coordinates: Coordinates) -> None:
+        self.coordinates = coordinates
+
+    def zero(self) -> StartSums:
+        return StartSums(0, np.zeros(self.coordinates.size), self.coordinates)
+
+    def add(self, state: StartSums, block: Block) -> StartSums:
+        first = np.cumsum(block[-1]) - block[-1]
+        state.total += self.coordinates(block[0][first]).sum(axis=0)
+        state.n += len(first)
+        return state
+
+    def merge(self, first: StartSums, second: StartSums) -> StartSums:
+        return StartSums(first.n + second.n, first.total + second.total, self.coordinates)
+
+
+def _long_enough(blocks: Blocks) -> Blocks:
+    """The blocks, if they have a triple of steps; a warning for sequences without one."""
+    lengths = blocks.lengths
+    short = int((lengths < 3).sum())
+    if short == len(lengths):
+        raise LatentiaError(
+            f"All {short} sequences have fewer than 3 steps (the longest {lengths.max()}): the moments of three consecutive steps "
+            "need longer ones. Were the lengths given?"
+        )
+    if short:
+        warnings.warn(
+            f"{short} of {len(lengths)} sequences have fewer than 3 steps, which the moments cannot use.",
+            DroppedDataWarning,
+            stacklevel=4,
+        )
+    return blocks
+
+
+def _distributions(rows: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """Rows with negative entries cut and sums of one; a row without positive entries becomes ``otherwise``."""
+    rows = np.maximum(rows, 0)
+    total = rows.sum(axis=1, keepdims=True)
+    return np.where(total > 0, rows / np.where(total > 0, total, 1.0), otherwise)
+
+
+def _stationary(transmat: np.ndarray) -> np.ndarray:
+    """Long-run shares of the states, shape (K,)."""
+    k = len(transmat)
+    # A tiny restart makes the answer unique for chains that fall apart.
+    chain = (1 - 1e-9) * transmat + 1e-9 / k
+    equations = np.vstack([chain.T - np.eye(k), np.ones(k)])
+    shares = np.maximum(np.linalg.lstsq(equations, np.append(np.zeros(k), 1.0), rcond=None)[0], 0)
+    return shares / shares.sum()

@@ -12,7 +12,7 @@ from .hidden_markov import (
     log_likelihood,
     viterbi,
 )
-from .lags import lagged_coordinates, one_hot_blocks, triples, window_groups
+from .lags import lagged_coordinates, one_hot_blocks, past_and_future, window_groups
 from .mixtures import (
     MultinomialMixtureUpdate,
     ProductMixtureUpdate,
@@ -61,11 +61,11 @@ __all__ = [
     "multinomial_log_likelihood",
     "multinomial_responsibilities",
     "one_hot_blocks",
+    "past_and_future",
     "principal_coordinates",
     "product_log_density",
     "spherical_log_density",
     "third_moment",
-    "triples",
     "viterbi",
     "window_groups",
 ]

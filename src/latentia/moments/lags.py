@@ -1,7 +1,8 @@
-"""Three consecutive steps of a sequence as three views, and the coordinates in which steps tell of each other.
+"""Past, presence and future of a step as three views, and the coordinates in which steps tell of each other.
 
-Given the state of the middle step, the steps before and after it are independent of it and of each other (thesis, Proposition 7.6), so
-that steps t, t + 1 and t + 2 are the views of `latentia.moments.views`. The leading directions of a step are those of E[x_t x_s^T] + E[x_s x_t^T]
+Given the state of a step, what comes before it, the step itself and what comes after it are independent (thesis, Proposition 7.6), so that they are
+the views of `latentia.moments.views`. The thesis takes the steps t - 1, t and t + 1. Here the past and the future are two vectors each: the next
+neighbour, and the sum of six neighbours with weights .6^(distance - 1), as far as the sequence goes. The leading directions of a step are those of E[x_t x_s^T] + E[x_s x_t^T]
 over neighbours at distance one and two.
 
 Steps of one stretch of a sequence go to one group of rows: neighbours are dependent, and halves of the data should not be.
@@ -21,7 +22,9 @@ from .hidden_markov import as_symbols
 from .vectors import Coordinates, centred_product
 from .views import Views
 
-__all__ = ["lagged_coordinates", "one_hot_blocks", "triples", "window_groups"]
+__all__ = ["lagged_coordinates", "one_hot_blocks", "past_and_future", "window_groups"]
+
+_REACH, _DISCOUNT = 6, 0.6
 
 
 def one_hot_blocks(blocks: Blocks, n_symbols: int) -> Blocks:
@@ -36,11 +39,27 @@ def one_hot_blocks(blocks: Blocks, n_symbols: int) -> Blocks:
     return MappedBlocks(blocks, encode, [(blocks.n_rows, n_symbols)])
 
 
-def triples(block: Block, n_groups: int, random_state: int, stretch: int) -> Views:
-    """Steps t, t + 1 and t + 2 of all sequences of a block, and the group of each triple."""
-    starts = followed(block[-1], 2)
-    groups = window_groups(block.rows[starts], n_groups, random_state, stretch)
-    return [block[0][starts + lag] for lag in range(3)], groups
+def past_and_future(
+    block: Block, coordinates: Coordinates, n_groups: int, random_state: int, stretch: int
+) -> Views:
+    """Past (n, d + b), step (n, D) and future (n, d + b) of the inner steps of all sequences of a block, and their groups.
+
+    The first d columns of the past and of the future are the coordinates of the next neighbour, constant included; the other b are
+    discounted sums, without it.
+    """
+    lengths = block[-1]
+    y = coordinates(block[0])
+    b = coordinates.basis.shape[1]
+    past, future = np.zeros((len(y), b)), np.zeros((len(y), b))
+    for lag in range(1, _REACH + 1):
+        first = followed(lengths, lag)
+        weight = _DISCOUNT ** (lag - 1)
+        past[first + lag] += weight * y[first, :b]
+        future[first] += weight * y[first + lag, :b]
+    inner = followed(lengths, 2) + 1
+    groups = window_groups(block.rows[inner], n_groups, random_state, stretch)
+    before, after = np.hstack([y[inner - 1], past[inner]]), np.hstack([y[inner + 1], future[inner]])
+    return [before, block[0][inner], after], groups
 
 
 def window_groups(rows: np.ndarray, n_groups: int, random_state: int, stretch: int) -> np.ndarray:

@@ -5,8 +5,8 @@ A_a e_k and weights w_k,
 
     E[y_a y_b^T] = A_a diag(w) A_b^T,      E[y_1 (x) y_2 (x) y_3] = sum_k w_k (A_1 e_k) (x) (A_2 e_k) (x) (A_3 e_k).
 
-Theorem 7.5 of the thesis turns views 1 and 2 into copies of view 3. Here all three views are treated alike. With Sigma_ab = E[y_a y_b^T] in the
-K leading singular directions of each view, Sigma_ab Sigma_cb^-1 Sigma_ca = A_a diag(w) A_a^T is what x_a has in common with the other views; W_a
+Theorem 7.5 of the thesis turns views 1 and 2 into copies of view 3. Here all three views are treated alike. Each is reduced to the K directions
+that are most correlated with the other views: the leading singular directions after scaling by E[y_a y_a^T]^-1/2. With Sigma_ab = E[y_a y_b^T] in them, Sigma_ab Sigma_cb^-1 Sigma_ca = A_a diag(w) A_a^T is what x_a has in common with the other views; W_a
 whitens it, so that O_a = W_a^T A_a diag(w)^(1/2) is orthogonal and W_a^T Sigma_ab W_b = O_a O_b^T. The leading K
 eigenvectors of the 3K x 3K matrix of these blocks give rotations F_a = O_a G with one common G. In the coordinates N_a = W_a F_a every
 view has the conditional means w_k^(-1/2) v_k with one orthonormal basis v_k, and the third moment is symmetric: it is averaged over
@@ -52,7 +52,7 @@ class ViewSums:
     firsts : list of three ndarrays of shape (d_a,)
         E[y_a].
     pairs : dict from (a, b) to ndarray of shape (d_a, d_b)
-        E[y_a y_b^T] for all a != b.
+        E[y_a y_b^T] for all a and b.
     third : ndarray of shape (d_1, d_2, d_3)
     sketches : dict from (a, b) to ndarray of shape (D_a, d_b)
         E[x_a y_b^T].
@@ -101,6 +101,7 @@ class ViewMoments:
         state: dict[Any, np.ndarray] = {"third": np.zeros((g, *sizes)), "n": np.zeros(g)}
         for a in range(3):
             state["first", a] = np.zeros((g, sizes[a]))
+            state["pair", a, a] = np.zeros((g, sizes[a], sizes[a]))
         for a, b in _PAIRS:
             state["pair", a, b] = np.zeros((g, sizes[a], sizes[b]))
         for a, b in self.sketched:
@@ -124,6 +125,7 @@ class ViewMoments:
         add_triples(state["third"][g], *y, parallel)
         for a in range(3):
             state["first", a][g] += y[a].sum(axis=0)
+            state["pair", a, a][g] += y[a].T @ y[a]
         for a, b in _PAIRS:
             state["pair", a, b][g] += y[a].T @ y[b]
         for a, b in self.sketched:
@@ -137,7 +139,7 @@ class ViewMoments:
         n = float(state["n"][chosen].sum())
         mean = {key: value[chosen].sum(axis=0) / max(n, 1.0) for key, value in state.items()}
         pairs = {(a, b): mean["pair", a, b] for a, b in _PAIRS}
-        pairs |= {(b, a): pair.T for (a, b), pair in pairs.items()}
+        pairs |= {(b, a): pair.T for (a, b), pair in pairs.items()} | {(a, a): mean["pair", a, a] for a in range(3)}
         sketches = {(a, b): mean["sketch", a, b] for a, b in self.sketched}
         squares = {(a, b): mean["square", a, b] for a, b in self.sketched} if self.squares else {}
         return ViewSums(round(n), [mean["first", a] for a in range(3)], pairs, mean["third"], sketches, squares)
@@ -198,8 +200,8 @@ def frame_noise(frame: CommonFrame, first: ViewSums, second: ViewSums) -> dict[s
 
 def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
     """Symmetrise the moments of three views for ``n_components``."""
-    leading, small, k = _leading_directions(m, n_components)
-    whitenings = []
+    leading, small = _leading_directions(m, n_components)
+    whitenings, k = [], n_components
     for a in range(3):
         b, c = (view for view in range(3) if view != a)
         # Both orders of the other views estimate the same matrix.
@@ -222,31 +224,38 @@ def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
 
 def _leading_directions(
     m: ViewSums, n_components: int
-) -> tuple[list[np.ndarray], dict[tuple[int, int], np.ndarray], int]:
-    """K leading left singular vectors of each view's moments with the others, and the moments between them."""
+) -> tuple[list[np.ndarray], dict[tuple[int, int], np.ndarray]]:
+    """Maps of each view to its K directions most correlated with the other views, and the moments between them."""
+    roots = [_inverse_root(m.pairs[a, a], m.n) for a in range(3)]
     leading = []
     for a in range(3):
-        u, values, _ = np.linalg.svd(np.hstack([m.pairs[a, b] for b in range(3) if b != a]))
-        rank = int((values > len(u) * np.finfo(float).eps * values[0]).sum())
+        others = [roots[a].T @ m.pairs[a, b] @ roots[b] for b in range(3) if b != a]
+        u, values, _ = np.linalg.svd(np.hstack(others), full_matrices=False)
+        rank = int((values > 1e-9 * values[0]).sum())
         if rank < n_components:
-            what = f"singular value {rank + 1} of its moments with the other views is zero" if rank < len(values) else (
-                f"it has {len(u)} coordinates"
-            )
             raise LatentiaError(
-                f"n_components={n_components}, but view {a + 1} cannot carry them: {what}. This data supports at most "
-                f"n_components={rank}."
+                f"n_components={n_components}, but singular value {rank + 1} of the moments of view {a + 1} with the other views is "
+                f"zero: this data supports at most n_components={rank}."
             )
-        leading.append(u[:, :n_components])
-    small = {(a, b): leading[a].T @ pair @ leading[b] for (a, b), pair in m.pairs.items()}
+        leading.append(roots[a] @ u[:, :n_components])
+    small = {(a, b): leading[a].T @ m.pairs[a, b] @ leading[b] for a in range(3) for b in range(3) if a != b}
     for (a, b), pair in small.items():
         values = np.linalg.svd(pair, compute_uv=False)
-        if values[-1] <= 1e-10 * values[0]:
-            rank = int((values > 1e-10 * values[0]).sum())
+        if values[-1] <= 1e-9 * values[0]:
+            rank = int((values > 1e-9 * values[0]).sum())
             raise LatentiaError(
                 f"n_components={n_components}, but singular value {rank + 1} of the moment of views {a + 1} and {b + 1} is "
                 f"{values[rank]:.2g} (the largest is {values[0]:.3g}): this data supports at most n_components={rank}."
             )
-    return leading, small, n_components
+    return leading, small
+
+
+def _inverse_root(moment: np.ndarray, n: int) -> np.ndarray:
+    """M^-1/2 of a second moment (d, d), with a ridge of d / n of its mean eigenvalue; directions without spread are left out."""
+    values, vectors = np.linalg.eigh(moment)
+    seen = values > 1e-9 * values[-1]
+    ridge = len(values) / max(n, 1) * values.mean()
+    return vectors[:, seen] / np.sqrt(values[seen] + ridge)
 
 
 def _squares(table: Any, center: np.ndarray, rows: np.ndarray) -> np.ndarray:

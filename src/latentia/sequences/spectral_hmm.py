@@ -46,7 +46,7 @@ from ..moments import (
     lagged_coordinates,
     log_likelihood,
     one_hot_blocks,
-    triples,
+    past_and_future,
     viterbi,
     window_groups,
 )
@@ -235,14 +235,16 @@ class SpectralHMM(BaseEstimator):
             rows, self.n_components + _OVERSAMPLE, center, scale, constant=self._vectors, random_state=self._seed, **options
         )
         self._stretch = int(np.clip(blocks.n_rows // 400, 10, 1000))
+        size = coordinates.size + coordinates.basis.shape[1]
+        ready = Coordinates(np.zeros(size), np.eye(size), constant=False)  # past and future come in coordinates
         moments = ViewMoments(
-            [coordinates] * 3,
-            lambda block: triples(block, 4, self._seed, self._stretch),
+            [ready, coordinates, ready],
+            lambda block: past_and_future(block, coordinates, 4, self._seed, self._stretch),
             sketched=(1,),
             squares=self._vectors,
         )
         self.n_passes_ = n_passes + 2 + self.refine
-        starts = _Starts(moments.coordinates[0])
+        starts = _Starts(coordinates)
         sums, first = accumulate(rows, [moments, starts], **options)
         return moments, sums, first
 
@@ -258,7 +260,9 @@ class SpectralHMM(BaseEstimator):
             emissions = _distributions(emissions, self._marginal)
         seen = starts.coordinates(emissions)
         inverse = np.linalg.pinv(seen)
-        joint = np.maximum(inverse.T @ (m.pairs[0, 1] + m.pairs[1, 2]) @ inverse, 0)
+        d = starts.coordinates.size
+        neighbours = m.pairs[0, 1][:d] + m.pairs[1, 2][:, :d]
+        joint = np.maximum(inverse.T @ neighbours @ inverse, 0)
         shares = joint.sum(axis=0) + joint.sum(axis=1)
         shares = shares / shares.sum() if shares.sum() > 0 else frame.weights(v)
         transmat = _distributions(joint, shares)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..tensor import apply_to_modes, tensor_norm
+from ..tensor import MomentNoise, apply_to_modes, tensor_norm
 from . import bounds
 from .checks import Check
 
@@ -21,32 +21,25 @@ class TensorMeasured:
     ----------
     spectrum : ndarray
         Leading eigenvalues of the matrix that was whitened, descending.
-    whitening_noise : float
-        Spectral norm of the noise of that matrix after whitening, |W^T E W|, from halves of the data.
     weights : ndarray of shape (K,)
         Eigenvalues of the whitened tensor.
-    noise : float
-        Operator norm of the noise of the whitened tensor, from halves of the data.
     residual : float
         Share of the whitened tensor that the components leave, in Frobenius norm.
     stable : ndarray of bool, shape (K,)
         See `latentia.tensor.Decomposition`.
     samples : int
         Rows that the moments are averages of.
-    spectrum_noise : float, optional
-        Spectral norm of the noise of the matrix itself, where its further eigenvalues are noise: it gives the rank.
+    noise : MomentNoise
     n_directions : int, optional
         Eigenvalues that the components need, where it is not K: K - 1 for means about their centre.
     """
 
     spectrum: np.ndarray
-    whitening_noise: float
     weights: np.ndarray
-    noise: float
     residual: float
     stable: np.ndarray
     samples: int
-    spectrum_noise: float | None = None
+    noise: MomentNoise
     n_directions: int | None = None
 
 
@@ -74,17 +67,18 @@ def error_checks(
 
 def tensor_checks(m: TensorMeasured) -> list[Check]:
     """Rank, noise against the smallest eigenvalue, stability of the fixed points, residual, sample size."""
-    k, smallest = len(m.weights), float(np.abs(m.weights).min())
+    k, smallest = len(m.weights), max(float(np.abs(m.weights).min()), np.finfo(float).tiny)
     directions = k if m.n_directions is None else m.n_directions
     limit = bounds.tensor_noise_limit(smallest, k)
-    needed = bounds.tensor_samples(m.samples, m.noise, smallest, k)
-    lines = _rank(m, directions) if m.spectrum_noise is not None else []
+    needed = bounds.tensor_samples(m.samples, m.noise.tensor, smallest, k)
+    lines = _rank(m, directions) if m.noise.spectrum is not None else []
     if directions:
         last = float(m.spectrum[directions - 1])
         lines.append(
             Check(
-                "smallest singular value", f"sigma_{directions}(M_2)", last, f"> {last * m.whitening_noise:.2g} (its noise)",
-                m.whitening_noise < 1, "What whitening divides by, beside its noise: how far the components are from being dependent.",
+                "smallest singular value", f"sigma_{directions}(M_2)", last, f"> {last * m.noise.whitening:.2g} (its noise)",
+                m.noise.whitening < 1,
+                "What whitening divides by, beside its noise: how far the components are from being dependent.",
                 "Condition 7.2.1, section 7.2",
             )
         )  # fmt: skip
@@ -99,7 +93,7 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
             "Share of the whitened tensor that the components leave: noise, and what the model does not say.", "(7.1)",
         ),
         Check(
-            "tensor noise", "|E|", m.noise, f"<= {limit:.2g} (lambda_min / K)", bool(m.noise <= limit),
+            "tensor noise", "|E|", m.noise.tensor, f"<= {limit:.2g} (lambda_min / K)", bool(m.noise.tensor <= limit),
             "Operator norm of the noise of the whitened tensor. Below the limit (constant 1) recovery is proven; it works far "
             "above.", "Theorem 7.9",
         ),
@@ -111,12 +105,12 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
 
 
 def _rank(m: TensorMeasured, directions: int) -> list[Check]:
-    assert m.spectrum_noise is not None
-    rank = int((m.spectrum > m.spectrum_noise).sum())
+    assert m.noise.spectrum is not None
+    rank = int((m.spectrum > m.noise.spectrum).sum())
     more = " or more" if rank == len(m.spectrum) else ""
     return [
         Check(
-            "rank supported", f"sigma_i > {m.spectrum_noise:.2g}", float(rank), f">= {directions}", rank >= directions,
+            "rank supported", f"sigma_i > {m.noise.spectrum:.2g}", float(rank), f">= {directions}", rank >= directions,
             f"Directions that the second moment tells from noise: {rank}{more}.", "Condition 7.2.1",
         )
     ]  # fmt: skip
@@ -124,14 +118,11 @@ def _rank(m: TensorMeasured, directions: int) -> list[Check]:
 
 def whitened_noise(
     whitening: np.ndarray, first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]
-) -> dict[str, float]:
-    """`TensorMeasured`'s three noises from the moments (M_2, M_3) of two halves of the data and W, shape (b, K).
-
-    Half of the difference of two halves has the distribution of the noise of the whole.
-    """
+) -> MomentNoise:
+    """Noise of the moments (M_2, M_3) in whitened coordinates, from those of two halves and W, shape (b, K)."""
     noise = (first[0] - second[0]) / 2
-    return {
-        "spectrum_noise": float(np.linalg.norm(noise, 2)),
-        "whitening_noise": float(np.linalg.norm(whitening.T @ noise @ whitening, 2)),
-        "noise": tensor_norm(apply_to_modes((first[1] - second[1]) / 2, whitening)),
-    }
+    return MomentNoise(
+        whitening=float(np.linalg.norm(whitening.T @ noise @ whitening, 2)),
+        tensor=tensor_norm(apply_to_modes((first[1] - second[1]) / 2, whitening)),
+        spectrum=float(np.linalg.norm(noise, 2)),
+    )

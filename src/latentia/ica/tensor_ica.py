@@ -1,7 +1,7 @@
 """Independent component analysis by the fourth cumulant.
 
-Model. x = A h + mean with independent sources h_k of unit variance and excess kurtosis kappa_k = E h_k^4 - 3, and z = W^T (x - mean) white.
-Then the fourth cumulant of z is orthogonal,
+Model. x = A h + mean with independent sources h_k of unit variance and excess kurtosis kappa_k = E h_k^4 - 3, and z =
+W^T (x - mean) white. Then the fourth cumulant of z is orthogonal,
 
     C = sum_k kappa_k v_k^(x 4),      v_k = W^T a_k,
 
@@ -37,7 +37,7 @@ from ..exceptions import EvidenceWarning, LatentiaError
 from ..linalg import Whitening, whiten
 from ..moments import FourthMoments, FourthSums, column_moments, principal_coordinates
 from ..passes import Blocks, accumulate
-from ..tensor import SymmetricFour, decompose_operator, tensor_norm
+from ..tensor import MomentNoise, SymmetricFour, decompose_operator, tensor_norm
 
 __all__ = ["TensorICA"]
 
@@ -61,19 +61,20 @@ class _Recovered:
 class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Independent components from the fourth cumulant: deterministic, two passes, error bars for every component.
 
-    When to choose it: in place of scikit-learn's `FastICA`, with the same attributes, where runs must agree, data is larger than memory, or some
-    thousands of rows must be separated fast. It needs sources with kurtosis other than a Gaussian's (at most one without), and
-    fourth moments, so no heavy outliers: clip these first. With ``refine``, FastICA's own iterations start from its answer, which makes
-    them as accurate as FastICA's best run and nearly always convergent.
+    When to choose it: in place of scikit-learn's `FastICA`, with the same attributes, where runs must agree, data is
+    larger than memory, or some thousands of rows must be separated fast. It needs sources with kurtosis other than a
+    Gaussian's (at most one without), and fourth moments, so no heavy outliers: clip these first. With ``refine``,
+    FastICA's own iterations start from its answer, which makes them as accurate as FastICA's best run and nearly
+    always convergent.
 
     Parameters
     ----------
     n_components : int, optional
-        Number of sources K; by default the number of features. With fewer, the data is first reduced to its K leading principal
-        directions.
+        Number of sources K; by default the number of features. With fewer, the data is first reduced to its K leading
+        principal directions.
     refine : int, default=0
-        Most iterations of FastICA (symmetric, logcosh) from the tensor's solution. They hold the K x n_rows whitened data in memory.
-        50 are mostly enough.
+        Most iterations of FastICA (symmetric, logcosh) from the tensor's solution. They hold the K x n_rows whitened
+        data in memory. 50 are mostly enough.
     n_splits : int, default=3
         Random splits into halves, at most 3, whose fits give the error bars; they cost no pass over the data, but with
         ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
@@ -98,8 +99,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_iter_ : int
         Iterations of the decomposition, or of FastICA with ``refine``.
     evidence_ : Evidence
-        Checks of the assumptions. An expected error (``component_errors``) is the amplitude of all other sources in a recovered
-        one, relative to its own: .1 is -20 dB.
+        Checks of the assumptions. An expected error (``component_errors``) is the amplitude of all other sources in a
+        recovered one, relative to its own: .1 is -20 dB.
     n_passes_ : int
         Passes over the data.
 
@@ -108,10 +109,11 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Differences from the thesis:
 
     1. Theorem 7.3 needs centred sources of unit variance; for others kappa = E h^4 - 3 (E h^2)^2.
-    2. All K^4 entries of the whitened cumulant are decomposed by polar iteration, not the contraction M_4(I, I, I, v) with one
-       vector, whose eigenvalues nearly coincide for an unlucky v. kappa_k keeps its sign.
-    3. Whitening is by the covariance. The theorem allows Gaussian noise in x, but its covariance is then in the way: the answer is biased by about
-       the ratio of noise to signal, which halves of the data cannot see. Nothing is promised for noisy mixtures.
+    2. All K^4 entries of the whitened cumulant are decomposed by polar iteration, not the contraction M_4(I, I, I, v)
+       with one vector, whose eigenvalues nearly coincide for an unlucky v. kappa_k keeps its sign.
+    3. Whitening is by the covariance. The theorem allows Gaussian noise in x, but its covariance is then in the way:
+       the answer is biased by about the ratio of noise to signal, which halves of the data cannot see. Nothing is
+       promised for noisy mixtures.
 
     References
     ----------
@@ -197,17 +199,15 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Whiten, decompose the cumulant, rotate."""
         whitening = whiten(sums.covariance, self._size, "covariance")
         kurtosis, v, info = decompose_operator(sums.cumulant(whitening.matrix), self._size, self._seed)
-        return _Recovered(
-            v @ whitening.matrix.T, whitening.inverse @ v.T, sums.mean, kurtosis, whitening, info
-        )
+        return _Recovered(v @ whitening.matrix.T, whitening.inverse @ v.T, sums.mean, kurtosis, whitening, info)
 
-    def _refine(
-        self, found: _Recovered, blocks: Blocks, moments: FourthMoments
-    ) -> tuple[np.ndarray, np.ndarray, int]:
+    def _refine(self, found: _Recovered, blocks: Blocks, moments: FourthMoments) -> tuple[np.ndarray, np.ndarray, int]:
         """Unmixing and mixing in the coordinates of the moments after FastICA's iterations, and their number."""
         if not self.refine or self._size < 2:
             return found.unmixing, found.mixing, found.info.iterations
-        sources = np.vstack([(moments.coordinates(block[0])[:, :-1] - found.mean) @ found.unmixing.T for block in blocks])
+        sources = np.vstack(
+            [(moments.coordinates(block[0])[:, :-1] - found.mean) @ found.unmixing.T for block in blocks]
+        )
         sources -= sources.mean(axis=0)
         fast = FastICA(whiten=False, w_init=np.eye(self._size), max_iter=self.refine, fun="logcosh")
         with warnings.catch_warnings():
@@ -243,11 +243,11 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         cumulants = [half.cumulant(whitening) for half in halves]
         noise = SymmetricFour((cumulants[0].packed - cumulants[1].packed) / 2, self._size)
         size = tensor_norm(noise)
+        difference = (halves[0].covariance - halves[1].covariance) / 2
         measured = TensorMeasured(
             spectrum=found.whitening.spectrum,
-            whitening_noise=float(np.linalg.norm(whitening.T @ (halves[0].covariance - halves[1].covariance) @ whitening, 2) / 2),
+            noise=MomentNoise(float(np.linalg.norm(whitening.T @ difference @ whitening, 2)), size),
             weights=found.kurtosis,
-            noise=size,
             residual=found.info.residual,
             stable=found.info.stable,
             samples=moments.of(sums, EVERYONE).n,
@@ -299,8 +299,10 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         size = width if self.n_components is None else self.n_components
         most = min(width - len(constant), n_rows - 1)
         if size > most:
-            why = f"{len(constant)} of {width} features are constant (the first is column {constant[0]})" if len(constant) else (
-                f"the data has {n_rows} rows and {width} features"
+            why = (
+                f"{len(constant)} of {width} features are constant (the first is column {constant[0]})"
+                if len(constant)
+                else (f"the data has {n_rows} rows and {width} features")
             )
             raise LatentiaError(f"n_components={size}, but {why}: this data supports at most n_components={most}.")
         if size > _MOST:

@@ -1,7 +1,7 @@
 """Mixtures of views that are independent given the component: mixtures of product distributions among them.
 
-Model. A row draws a component h with P(h = k) = w_k, and then each of its views x_1, x_2, x_3, ... independently from distributions of which only the
-means matter, E[x_a | h = k] = mu_ak. Views may be of different kind and dimension.
+Model. A row draws a component h with P(h = k) = w_k, and then each of its views x_1, x_2, x_3, ... independently from
+distributions of which only the means matter, E[x_a | h = k] = mu_ak. Views may be of different kind and dimension.
 
 Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, section 7.3.3, Theorem 7.5.
 """
@@ -55,17 +55,19 @@ _FLOOR = 0.02  # of a feature's variance: the least variance of it in a componen
 class MultiViewMixture(BaseEstimator):
     """Mixture of views by tensor decomposition: deterministic, two passes, error bars for every component.
 
-    When to choose it: three or more groups of measurements that have nothing in common but the class (words in three parts of a text, three
-    sensors, three blocks of a questionnaire), or one table whose features are independent given the class, cut in three. It assumes
-    no distribution within a view. It needs, in every view, means that are affinely independent, so at least K - 1 features there.
+    When to choose it: three or more groups of measurements that have nothing in common but the class (words in three
+    parts of a text, three sensors, three blocks of a questionnaire), or one table whose features are independent
+    given the class, cut in three. It assumes no distribution within a view. It needs, in every view, means that are
+    affinely independent, so at least K - 1 features there.
 
     Parameters
     ----------
     n_components : int, default=5
         Number of components K.
     distribution : {None, "bernoulli", "gaussian"}, default=None
-        Distribution of every feature given the component, all features independent: what ``refine``, `predict` and `score` need.
-        "gaussian" has a variance for each feature and component. None assumes nothing, and finds means and weights alone.
+        Distribution of every feature given the component, all features independent: what ``refine``, `predict` and
+        `score` need. "gaussian" has a variance for each feature and component. None assumes nothing, and finds means
+        and weights alone.
     refine : int, default=0
         EM passes over the data under ``distribution``, started from the moments. Outside the theorem.
     n_splits : int, default=3
@@ -86,8 +88,8 @@ class MultiViewMixture(BaseEstimator):
     variances_ : list of ndarray of shape (K, D_a)
         Variances of the features; with ``distribution="gaussian"``.
     evidence_ : Evidence
-        Checks of the assumptions, and expected l2 errors of the components over all features in standard deviations of the data
-        (``component_errors``).
+        Checks of the assumptions, and expected l2 errors of the components over all features in standard deviations
+        of the data (``component_errors``).
     n_passes_ : int
         Passes over the data.
 
@@ -96,17 +98,17 @@ class MultiViewMixture(BaseEstimator):
     Differences from the thesis:
 
     1. Views may have any dimension: each is reduced to the K leading singular directions of its cross moments.
-    2. A constant is appended to every view, so that K means need only be affinely independent, and features are scaled to unit
-       variance.
-    3. The three views are symmetrised together, and the third moment is averaged over the six orders of the views, where Theorem
-       7.5 singles out one view (see `latentia.moments`).
+    2. A constant is appended to every view, so that K means need only be affinely independent, and features are
+       scaled to unit variance.
+    3. The three views are symmetrised together, and the third moment is averaged over the six orders of the views,
+       where Theorem 7.5 singles out one view (see `latentia.moments`).
     4. Means are weighted averages of the rows, with weights that are linear in the other views, scaled to sum one.
     5. More than three views are joined into three: view i goes to group i mod 3.
 
     References
     ----------
-    R. Ge, thesis 2013, section 7.3.3. A. Anandkumar, R. Ge, D. Hsu, S. Kakade, M. Telgarsky, Tensor decompositions for learning latent
-    variable models, JMLR 2014.
+    R. Ge, thesis 2013, section 7.3.3. A. Anandkumar, R. Ge, D. Hsu, S. Kakade, M. Telgarsky, Tensor
+    decompositions for learning latent variable models, JMLR 2014.
 
     Examples
     --------
@@ -146,7 +148,7 @@ class MultiViewMixture(BaseEstimator):
 
         Parameters
         ----------
-        X : list of three or more tables of shape (n_rows, D_a), or one table of shape (n_rows, D), or Blocks with three or more parts
+        X : list of three or more tables of shape (n_rows, D_a), or one of shape (n_rows, D), or Blocks of three or more parts
         y : ignored
         views : list of lists of columns, optional
             For one table: the columns, by number or name, of each of three or more views.
@@ -161,7 +163,7 @@ class MultiViewMixture(BaseEstimator):
         frame, found = self._recover(moments.of(sums, EVERYONE))
         means, weights, variances = self._refine(*found, blocks)
 
-        def fit_half(groups: tuple[int, ...]) -> np.ndarray:
+        def fit_half(groups: tuple[int, ...]) -> list[np.ndarray]:
             half = blocks.group(frozenset(groups), 4, self._seed) if self.refine else blocks
             return self._refine(*self._recover(moments.of(sums, groups))[1], half)[0]
 
@@ -208,11 +210,19 @@ class MultiViewMixture(BaseEstimator):
             center = np.concatenate([columns[i].mean for i in group])
             scale = np.concatenate([np.where(columns[i].variance > 0, 1.0 / self._scales[i], 0.0) for i in group])
             coordinates, more = principal_coordinates(
-                joint_blocks, self.n_components + _OVERSAMPLE, center, scale=scale, part=a, random_state=self._seed, **options
+                joint_blocks,
+                self.n_components + _OVERSAMPLE,
+                center,
+                scale=scale,
+                part=a,
+                random_state=self._seed,
+                **options,
             )
             joined.append(coordinates)
             n_passes += more
-        moments = ViewMoments(joined, lambda block: (block, row_groups(block.rows, 4, self._seed)), squares=self._gaussian)
+        moments = ViewMoments(
+            joined, lambda block: (block, row_groups(block.rows, 4, self._seed)), squares=self._gaussian
+        )
         self._centers = self._separate([c.center[None] for c in joined])
         self.n_passes_ = len(columns) + n_passes + 1 + self.refine
         return moments, accumulate(joint_blocks, moments, **options)
@@ -285,7 +295,7 @@ class MultiViewMixture(BaseEstimator):
             residual=info.residual,
             stable=info.stable,
             samples=moments.of(sums, EVERYONE).n,
-            **frame_noise(frame, first, second),
+            noise=frame_noise(frame, first, second),
         )
         scaled = np.hstack([m / s for m, s in zip(self.means_, self._scales, strict=True)])
         apart = cdist(scaled, scaled) + np.diag(np.full(len(scaled), np.inf))
@@ -332,7 +342,7 @@ class MultiViewMixture(BaseEstimator):
         check_is_fitted(self)
         if self.distribution is None:
             raise LatentiaError(
-                "Without a distribution there are means and no densities: give distribution='bernoulli' or 'gaussian' and fit again."
+                "Without a distribution there are means and no densities: fit with distribution='bernoulli' or 'gaussian'."
             )
         blocks = _split(X, None if isinstance(X, (list, tuple, Blocks)) else self._views)
         widths = [shape[1] for shape in blocks.shapes]
@@ -359,7 +369,9 @@ class MultiViewMixture(BaseEstimator):
         if self.distribution is not None:
             check_choices(self, distribution=("bernoulli", "gaussian"))
         elif self.refine:
-            raise LatentiaError(f"refine={self.refine} needs a likelihood: give distribution='bernoulli' or 'gaussian'.")
+            raise LatentiaError(
+                f"refine={self.refine} needs a likelihood: give distribution='bernoulli' or 'gaussian'."
+            )
         if self.n_splits > 3:
             raise LatentiaError(f"n_splits={self.n_splits}: four groups of rows can be split in halves in 3 ways.")
         self._seed = seed_of(self.random_state)
@@ -371,11 +383,14 @@ def _split(X: Any, views: Any) -> Blocks:
         return X
     if views is None:
         if not isinstance(X, (list, tuple)) or not len(X) or np.ndim(X[0]) != 2:
-            raise LatentiaError("X: a list of three or more tables is needed, or one table with views=[columns, columns, ...].")
+            raise LatentiaError(
+                "X: a list of three or more tables is needed, or one table with views=[columns, columns, ...]."
+            )
         return Blocks.from_array(*[_checked(table, i) for i, table in enumerate(X)])
     names = [str(c) for c in X.columns] if hasattr(X, "columns") else None
     table = _checked(X, 0)
-    parts, seen = [], set()
+    parts: list[Any] = []
+    seen: set[int] = set()
     for i, view in enumerate(views):
         columns = [_column(c, names, table.shape[1], i) for c in view]
         twice = seen.intersection(columns)

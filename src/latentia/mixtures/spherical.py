@@ -1,15 +1,15 @@
 """Mixtures of spherical Gaussians by tensor decomposition.
 
-Model. A row draws a component h with P(h = k) = w_k, and x = mu_h + sigma_h z with z standard normal in R^D. With y = (x - E[x], 1),
-nu_k = (mu_k - E[x], 1) and s^2 = sum_k w_k sigma_k^2, the least eigenvalue of the covariance,
+Model. A row draws a component h with P(h = k) = w_k, and x = mu_h + sigma_h z with z standard normal in R^D. With y =
+(x - E[x], 1), nu_k = (mu_k - E[x], 1) and s^2 = sum_k w_k sigma_k^2, the least eigenvalue of the covariance,
 
     E[y y^T] - s^2 (I, 0)                                   = sum_k w_k nu_k nu_k^T,
     E[y^(x 3)] - sum_i (g (x) e_i (x) e_i + rotations)       = sum_k w_k nu_k^(x 3),      g = sum_k w_k sigma_k^2 nu_k,
 
 and g = E[r y] / (D - K + 1), where r is the squared distance of x to the K - 1 dimensional plane of the means.
 
-Source: D. Hsu, S. Kakade, Learning mixtures of spherical Gaussians, ITCS 2013, for the moments; R. Ge, thesis, Princeton 2013,
-chapter 7, for the decomposition.
+Source: D. Hsu, S. Kakade, Learning mixtures of spherical Gaussians, ITCS 2013, for the moments; R. Ge, thesis,
+Princeton 2013, chapter 7, for the decomposition.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_whole, seed_of, table_blocks
@@ -36,7 +36,14 @@ from ..evidence import (
     whitened_noise,
 )
 from ..exceptions import LatentiaError
-from ..moments import SphericalMixtureUpdate, VectorMoments, VectorSums, column_moments, principal_coordinates, spherical_log_density
+from ..moments import (
+    SphericalMixtureUpdate,
+    VectorMoments,
+    VectorSums,
+    column_moments,
+    principal_coordinates,
+    spherical_log_density,
+)
 from ..moments.products import symmetrised
 from ..passes import Blocks, accumulate
 from ..tensor import apply_to_modes, decompose
@@ -59,20 +66,20 @@ class _Recovered:
     info: Any
 
 
-class SphericalGaussianMixture(ClusterMixin, BaseEstimator):
+class SphericalGaussianMixture(DensityMixin, BaseEstimator):
     """Mixture of spherical Gaussians by tensor decomposition: deterministic, two passes, error bars for every mean.
 
-    When to choose it: many components of roughly round shape, where EM from random starts merges some of them and splits others. It needs means
-    that do not lie in a plane of fewer than K - 1 dimensions, at least as many features as components, and some hundreds
-    of rows a component. Scale the features first if their units differ.
+    When to choose it: many components of roughly round shape, where EM from random starts merges some of them and
+    splits others. It needs means that do not lie in a plane of fewer than K - 1 dimensions, at least as many features
+    as components, and some hundreds of rows a component. Scale the features first if their units differ.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of components K, at most the number of features.
     refine : int, default=0
-        EM passes over the data, started from the moments. Outside the theorem; 10 are mostly enough for the accuracy of maximum
-        likelihood.
+        EM passes over the data, started from the moments. Outside the theorem; 10 are mostly enough for the accuracy
+        of maximum likelihood.
     n_splits : int, default=3
         Random splits into halves, at most 3, whose fits give the error bars; they cost no pass over the data, but with
         ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
@@ -99,11 +106,11 @@ class SphericalGaussianMixture(ClusterMixin, BaseEstimator):
     -----
     Differences from Hsu and Kakade:
 
-    1. Moments are about the mean, with a constant appended: K means need span only K - 1 dimensions, and moving the data changes
-       nothing.
+    1. Moments are about the mean, with a constant appended: K means need span only K - 1 dimensions, and moving the
+       data changes nothing.
     2. g averages all D - K + 1 directions across the plane of the means, where the paper takes one; s^2 likewise.
-    3. With more than 2 (K + 12) features all moments are taken in the K + 12 leading principal directions; nothing of size
-       D x D appears.
+    3. With more than 2 (K + 12) features all moments are taken in the K + 12 leading principal directions; nothing of
+       size D x D appears.
     4. Weights come from the constant's coordinate, E[y] = sum_k w_k nu_k, not from the tensor's eigenvalues w_k^-1/2.
     5. ``refine`` is not in the paper: EM with variances of at least a thousandth of their mean.
 
@@ -228,9 +235,9 @@ class SphericalGaussianMixture(ClusterMixin, BaseEstimator):
         if len(signal) < self.n_components - 1 or lacking.any():
             rank = int(np.argmax(lacking)) if lacking.any() else len(signal)
             raise LatentiaError(
-                f"n_components={self.n_components} means span {self.n_components - 1} directions, but eigenvalue {rank + 1} of the "
-                f"covariance does not exceed the noise of {noise:.3g} (the largest is {values[0]:.3g}): this data supports at most "
-                f"n_components={rank + 1}."
+                f"n_components={self.n_components} means span {self.n_components - 1} directions, but eigenvalue {rank + 1} of "
+                f"the covariance does not exceed the noise of {noise:.3g} (the largest is {values[0]:.3g}): this data supports "
+                f"at most n_components={rank + 1}."
             )
         return signal
 
@@ -263,11 +270,13 @@ class SphericalGaussianMixture(ClusterMixin, BaseEstimator):
             stable=found.info.stable,
             samples=whole.n,
             n_directions=k - 1,
-            **noise,
+            noise=noise,
         )
         separation = _nearest_other(self.means_)
         limit = _NEAR * separation if np.isfinite(separation) else float(np.sqrt(self.variance_[0]))
-        checks = error_checks(errors, limit, "mean |mu_k - mu'_k|_2", "in l2 and the units of the data", unmeasured, "mean")
+        checks = error_checks(
+            errors, limit, "mean |mu_k - mu'_k|_2", "in l2 and the units of the data", unmeasured, "mean"
+        )
         checks += [*tensor_checks(measured), *self._separation(separation), *self._constant_features()]
         self.evidence_ = Evidence(checks, errors).bind(self)
         return self

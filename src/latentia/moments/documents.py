@@ -1,16 +1,16 @@
 """First, second and third moments of the words of a document, in few dimensions and without bias.
 
-Let x_1, x_2, x_3 be three different words of a document, as unit vectors of R^V, and S a V x b matrix of coordinates. From counts c_d of n_d
-words, with z_d = S^T c_d and s_d = 1 / (n_d (n_d - 1) (n_d - 2)),
+Let x_1, x_2, x_3 be three different words of a document, as unit vectors of R^V, and S a V x b matrix of coordinates.
+From counts c_d of n_d words, with z_d = S^T c_d and s_d = 1 / (n_d (n_d - 1) (n_d - 2)),
 
     S^T E[x_1 x_2 x_3] = mean_d s_d z_d^(x 3) - 3 sym(sum_v S_v (x) S_v (x) G_v) + 2 sum_v a_v S_v^(x 3),
 
-with G = mean_d s_d c_d z_d^T (V x b) and a = mean_d s_d c_d: the falling factorials of counts, exact for whole numbers. The second moment
-is S^T Q S, with Q of `Cooccurrence`. Nothing of size V x V or V^3 appears.
+with G = mean_d s_d c_d z_d^T (V x b) and a = mean_d s_d c_d: the falling factorials of counts, exact for whole
+numbers. The second moment is S^T Q S, with Q of `Cooccurrence`. Nothing of size V x V or V^3 appears.
 
-Documents are dealt into groups with sums of their own, so that moments of halves of the data cost no pass.
-Sources: Ge, thesis 2013, Theorem 7.2; Anandkumar, Foster, Hsu, Kakade, Liu, A spectral algorithm for latent Dirichlet allocation, 2012, for the
-correction by alpha_0.
+Documents are dealt into groups with sums of their own, so that moments of halves of the data cost no pass. Sources:
+Ge, thesis 2013, Theorem 7.2; Anandkumar, Foster, Hsu, Kakade, Liu, A spectral algorithm for latent Dirichlet
+allocation, 2012, for the correction by alpha_0.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .cooccurrence import Cooccurrence, CountProducts
 from .counts import as_counts
 from .products import CHUNK, add_cubes, add_triples, mirror_cube, serial, symmetrised, third_moment
 
-__all__ = ["DocumentMoments", "WordMoments", "WordTriples", "leading_words", "lda_corrected"]
+__all__ = ["DocumentMoments", "WordMoments", "WordTriples", "lda_corrected", "leading_words"]
 
 
 @dataclass(frozen=True)
@@ -159,8 +159,9 @@ def leading_words(q: Cooccurrence, n_columns: int, n_passes: int = 2) -> np.ndar
 def lda_corrected(moments: WordMoments, alpha0: float) -> WordMoments:
     """Moments whose expectation under latent Dirichlet allocation is a sum over topics, like those of single topics.
 
-    With alpha_0 the sum of the Dirichlet parameters alpha_k and topics mu_k, the second moment becomes sum_k alpha_k /
-    (alpha_0 (alpha_0 + 1)) mu_k mu_k^T and the third sum_k 2 alpha_k / (alpha_0 (alpha_0 + 1) (alpha_0 + 2)) mu_k^(x 3) (in coordinates).
+    With alpha_0 the sum of the Dirichlet parameters alpha_k and topics mu_k, the second moment becomes sum_k alpha_k
+    / (alpha_0 (alpha_0 + 1)) mu_k mu_k^T and the third sum_k 2 alpha_k / (alpha_0 (alpha_0 + 1) (alpha_0 + 2))
+    mu_k^(x 3) (in coordinates).
     """
     m = moments.first
     share = alpha0 / (alpha0 + 1)

@@ -1,11 +1,13 @@
 """Past, presence and future of a step as three views, and the coordinates in which steps tell of each other.
 
-Given the state of a step, what comes before it, the step itself and what comes after it are independent (thesis, Proposition 7.6), so that they are
-the views of `latentia.moments.views`. The thesis takes the steps t - 1, t and t + 1. Here the past and the future are two vectors each: the next
-neighbour, and the sum of six neighbours with weights .6^(distance - 1), as far as the sequence goes. The leading directions of a step are those of E[x_t x_s^T] + E[x_s x_t^T]
-over neighbours at distance one and two.
+Given the state of a step, what comes before it, the step itself and what comes after it are independent (thesis,
+Proposition 7.6), so that they are the views of `latentia.moments.views`. The thesis takes the steps t - 1, t and t +
+1. Here the past and the future are two vectors each: the next neighbour, and the sum of six neighbours with weights
+.6^(distance - 1), as far as the sequence goes. The leading directions of a step are those of E[x_t x_s^T] + E[x_s
+x_t^T] over neighbours at distance one and two.
 
-Steps of one stretch of a sequence go to one group of rows: neighbours are dependent, and halves of the data should not be.
+Steps of one stretch of a sequence go to one group of rows: neighbours are dependent, and halves of the data should
+not be.
 """
 
 from __future__ import annotations
@@ -39,13 +41,11 @@ def one_hot_blocks(blocks: Blocks, n_symbols: int) -> Blocks:
     return MappedBlocks(blocks, encode, [(blocks.n_rows, n_symbols)])
 
 
-def past_and_future(
-    block: Block, coordinates: Coordinates, n_groups: int, random_state: int, stretch: int
-) -> Views:
+def past_and_future(block: Block, coordinates: Coordinates, n_groups: int, random_state: int, stretch: int) -> Views:
     """Past (n, d + b), step (n, D) and future (n, d + b) of the inner steps of all sequences of a block, and their groups.
 
-    The first d columns of the past and of the future are the coordinates of the next neighbour, constant included; the other b are
-    discounted sums, without it.
+    The first d columns of the past and of the future are the coordinates of the next neighbour, constant included;
+    the other b are discounted sums, without it.
     """
     lengths = block[-1]
     y = coordinates(block[0])

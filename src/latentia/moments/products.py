@@ -1,13 +1,13 @@
 """Sums of products of rows in symmetric blocked form: third and fourth moments at the speed of matrix products.
 
-Third moment. For rows z_n (n x d) with factors s_n, T = sum_n s_n z_n (x) z_n (x) z_n is symmetric, so that only blocks I <= J <= L of
-index panels are summed: for a pair of panels of 16 the Khatri-Rao product of their columns (rows x 256) meets the columns from
-J on in one matrix product. Flops: about 2 N d^3 / 6, plus what the blocks on the diagonal do twice; bytes: N d^2 / 2 for the
-Khatri-Rao products, in chunks that stay in cache. With float32 rows the products are in float32 and the sums over
-chunks in float64.
+Third moment. For rows z_n (n x d) with factors s_n, T = sum_n s_n z_n (x) z_n (x) z_n is symmetric, so that only
+blocks I <= J <= L of index panels are summed: for a pair of panels of 16 the Khatri-Rao product of their columns
+(rows x 256) meets the columns from J on in one matrix product. Flops: about 2 N d^3 / 6, plus what the blocks on the
+diagonal do twice; bytes: N d^2 / 2 for the Khatri-Rao products, in chunks that stay in cache. With float32 rows the
+products are in float32 and the sums over chunks in float64.
 
-Fourth moment. T = sum_n z_n^(x 4) is kept as the P x P matrix of pairs i <= j, P = d (d + 1) / 2 (see `latentia.tensor`): the Gram
-matrix of the rows' pair products, N P^2 flops.
+Fourth moment. T = sum_n z_n^(x 4) is kept as the P x P matrix of pairs i <= j, P = d (d + 1) / 2 (see
+`latentia.tensor`): the Gram matrix of the rows' pair products, N P^2 flops.
 """
 
 from __future__ import annotations
@@ -17,7 +17,16 @@ import numpy as np
 from .._threads import Parallel
 from ..tensor import pair_products
 
-__all__ = ["CHUNK", "add_cubes", "add_pair_gram", "add_triples", "mirror_cube", "mirror_gram", "symmetrised", "third_moment"]
+__all__ = [
+    "CHUNK",
+    "add_cubes",
+    "add_pair_gram",
+    "add_triples",
+    "mirror_cube",
+    "mirror_gram",
+    "symmetrised",
+    "third_moment",
+]
 
 CHUNK = 2048
 _PANEL = 16

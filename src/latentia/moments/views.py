@@ -1,21 +1,23 @@
 """Cross moments of three views, and the change of coordinates that makes them symmetric.
 
-Views x_1, x_2, x_3 are independent given a component h. In coordinates y_a of each view (see `Coordinates`), with conditional means
-A_a e_k and weights w_k,
+Views x_1, x_2, x_3 are independent given a component h. In coordinates y_a of each view (see `Coordinates`), with
+conditional means A_a e_k and weights w_k,
 
     E[y_a y_b^T] = A_a diag(w) A_b^T,      E[y_1 (x) y_2 (x) y_3] = sum_k w_k (A_1 e_k) (x) (A_2 e_k) (x) (A_3 e_k).
 
-Theorem 7.5 of the thesis turns views 1 and 2 into copies of view 3. Here all three views are treated alike. Each is reduced to the K directions
-that are most correlated with the other views: the leading singular directions after scaling by E[y_a y_a^T]^-1/2. With Sigma_ab = E[y_a y_b^T] in them, Sigma_ab Sigma_cb^-1 Sigma_ca = A_a diag(w) A_a^T is what x_a has in common with the other views; W_a
-whitens it, so that O_a = W_a^T A_a diag(w)^(1/2) is orthogonal and W_a^T Sigma_ab W_b = O_a O_b^T. The leading K
-eigenvectors of the 3K x 3K matrix of these blocks give rotations F_a = O_a G with one common G. In the coordinates N_a = W_a F_a every
-view has the conditional means w_k^(-1/2) v_k with one orthonormal basis v_k, and the third moment is symmetric: it is averaged over
-the orders of the views.
+Theorem 7.5 of the thesis turns views 1 and 2 into copies of view 3. Here all three views are treated alike. Each is
+reduced to the K directions that are most correlated with the other views: the leading singular directions after
+scaling by E[y_a y_a^T]^-1/2. With Sigma_ab = E[y_a y_b^T] in them, Sigma_ab Sigma_cb^-1 Sigma_ca = A_a diag(w) A_a^T
+is what x_a has in common with the other views; W_a whitens it, so that O_a = W_a^T A_a diag(w)^(1/2) is orthogonal
+and W_a^T Sigma_ab W_b = O_a O_b^T. The leading K eigenvectors of the 3K x 3K matrix of these blocks give rotations
+F_a = O_a G with one common G. In the coordinates N_a = W_a F_a every view has the conditional means w_k^(-1/2) v_k
+with one orthonormal basis v_k, and the third moment is symmetric: it is averaged over the orders of the views.
 
-A function f of view a, whatever it is, has E[f(x_a) y_b^T] N_b v_k = w_k^(1/2) E[f(x_a) | k] for each other view b: so the means are
-read off in all D dimensions of a view, and so are second moments.
+A function f of view a, whatever it is, has E[f(x_a) y_b^T] N_b v_k = w_k^(1/2) E[f(x_a) | k] for each other view b:
+so the means are read off in all D dimensions of a view, and so are second moments.
 
-Sources: R. Ge, thesis 2013, section 7.3.3, Theorem 7.5; S. Arora, R. Ge, T. Ma, A. Risteski, STOC 2017, section C, for the whitening.
+Sources: R. Ge, thesis 2013, section 7.3.3, Theorem 7.5; S. Arora, R. Ge, T. Ma, A. Risteski, STOC 2017, section C,
+for the whitening.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ from scipy import sparse
 from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..linalg import whiten
-from ..tensor import tensor_norm
 from ..passes import Block
+from ..tensor import MomentNoise, tensor_norm
 from .products import CHUNK, add_triples, symmetrised
 from .vectors import Coordinates
 
@@ -122,7 +124,7 @@ class ViewMoments:
     def _add(self, state: dict[Any, np.ndarray], g: int, tables: list[Any], parallel: Parallel) -> None:
         y = [coordinates(table) for coordinates, table in zip(self.coordinates, tables, strict=True)]
         state["n"][g] += len(y[0])
-        add_triples(state["third"][g], *y, parallel)
+        add_triples(state["third"][g], y[0], y[1], y[2], parallel)
         for a in range(3):
             state["first", a][g] += y[a].sum(axis=0)
             state["pair", a, a][g] += y[a].T @ y[a]
@@ -172,7 +174,8 @@ class CommonFrame:
     def mean_given(self, moments: dict[tuple[int, int], np.ndarray], a: int, vectors: np.ndarray) -> np.ndarray:
         """E[f(x_a) | k] for all components, shape (K, D), from E[f(x_a) y_b^T] and the orthonormal rows v_k.
 
-        For each other view b a row weighs v_k . N_b^T y_b, and the weights are scaled to sum one; both answers are averaged.
+        For each other view b a row weighs v_k . N_b^T y_b, and the weights are scaled to sum one; both answers are
+        averaged.
         """
         others = [b for b in range(3) if b != a]
         found = [moments[a, b] @ (self.maps[b] @ vectors.T) / self._roots(vectors)[b] for b in others]
@@ -188,14 +191,11 @@ class CommonFrame:
         return np.maximum(self.firsts @ vectors.T, 0.05 / np.sqrt(len(vectors)))
 
 
-def frame_noise(frame: CommonFrame, first: ViewSums, second: ViewSums) -> dict[str, float]:
-    """`evidence.TensorMeasured`'s noises of the pairs and of the tensor, from two halves of the data."""
+def frame_noise(frame: CommonFrame, first: ViewSums, second: ViewSums) -> MomentNoise:
+    """Noise of the pairs of views and of the tensor in the common frame, from two halves of the data."""
     pairs = [frame.maps[a].T @ (first.pairs[a, b] - second.pairs[a, b]) @ frame.maps[b] / 2 for a, b in _PAIRS]
     third = np.einsum("abc,ai,bj,ck->ijk", (first.third - second.third) / 2, *frame.maps, optimize=True)
-    return {
-        "whitening_noise": max(float(np.linalg.norm(pair, 2)) for pair in pairs),
-        "noise": tensor_norm(symmetrised(third)),
-    }
+    return MomentNoise(max(float(np.linalg.norm(pair, 2)) for pair in pairs), tensor_norm(symmetrised(third)))
 
 
 def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
@@ -222,9 +222,7 @@ def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
     return CommonFrame(maps, tensor, firsts, least, asymmetry / max(float(np.linalg.norm(tensor)), 1e-300))
 
 
-def _leading_directions(
-    m: ViewSums, n_components: int
-) -> tuple[list[np.ndarray], dict[tuple[int, int], np.ndarray]]:
+def _leading_directions(m: ViewSums, n_components: int) -> tuple[list[np.ndarray], dict[tuple[int, int], np.ndarray]]:
     """Maps of each view to its K directions most correlated with the other views, and the moments between them."""
     roots = [_inverse_root(m.pairs[a, a], m.n) for a in range(3)]
     leading = []
@@ -234,8 +232,8 @@ def _leading_directions(
         rank = int((values > 1e-9 * values[0]).sum())
         if rank < n_components:
             raise LatentiaError(
-                f"n_components={n_components}, but singular value {rank + 1} of the moments of view {a + 1} with the other views is "
-                f"zero: this data supports at most n_components={rank}."
+                f"n_components={n_components}, but singular value {rank + 1} of the moments of view {a + 1} with the other "
+                f"views is zero: this data supports at most n_components={rank}."
             )
         leading.append(roots[a] @ u[:, :n_components])
     small = {(a, b): leading[a].T @ m.pairs[a, b] @ leading[b] for a in range(3) for b in range(3) if a != b}
@@ -251,7 +249,7 @@ def _leading_directions(
 
 
 def _inverse_root(moment: np.ndarray, n: int) -> np.ndarray:
-    """M^-1/2 of a second moment (d, d), with a ridge of d / n of its mean eigenvalue; directions without spread are left out."""
+    """M^-1/2 of a second moment (d, d), with a ridge of d / n of the mean eigenvalue; without directions of no spread."""
     values, vectors = np.linalg.eigh(moment)
     seen = values > 1e-9 * values[-1]
     ridge = len(values) / max(n, 1) * values.mean()

@@ -1,10 +1,12 @@
 """Hidden Markov models by tensor decomposition.
 
-Model. A chain of K states starts in state i with probability pi_i and moves from i to j with probability T_ij. In state i it shows the
-symbol x with probability O_ix, or a vector with mean O_i and independent Gaussian features. Given the state of step t + 1, the steps t,
-t + 1 and t + 2 are independent views, and the means of the middle one are the rows of O.
+Model. A chain of K states starts in state i with probability pi_i and moves from i to j with probability T_ij. In
+state i it shows the symbol x with probability O_ix, or a vector with mean O_i and independent Gaussian features.
+Given the state of step t + 1, the steps t, t + 1 and t + 2 are independent views, and the means of the middle one are
+the rows of O.
 
-Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, section 7.3.3, Proposition 7.6.
+Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, section 7.3.3, Proposition
+7.6.
 """
 
 from __future__ import annotations
@@ -77,10 +79,10 @@ class Chain:
 class SpectralHMM(BaseEstimator):
     """Hidden Markov model by tensor decomposition: deterministic, some passes, error bars for every state.
 
-    When to choose it: sequences of symbols or of vectors where Baum-Welch from random starts ends somewhere else each time. It needs some
-    thousands of steps, states that are each visited, and emissions that are linearly independent (for vectors: means that are
-    affinely independent, so at least K - 1 features), and a transition matrix of full rank: states that are told apart by their
-    neighbours as well as by themselves.
+    When to choose it: sequences of symbols or of vectors where Baum-Welch from random starts ends somewhere else each
+    time. It needs some thousands of steps, states that are each visited, and emissions that are linearly independent
+    (for vectors: means that are affinely independent, so at least K - 1 features), and a transition matrix of full
+    rank: states that are told apart by their neighbours as well as by themselves.
 
     Parameters
     ----------
@@ -94,8 +96,8 @@ class SpectralHMM(BaseEstimator):
         Passes of EM (Baum-Welch), started from the moments. Outside the theorem; 5 to 10 are mostly enough for the
         accuracy of maximum likelihood.
     n_splits : int, default=3
-        Splits of the steps into halves, at most 3, whose fits give the error bars; they cost no pass over the data, but with
-        ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
+        Splits of the steps into halves, at most 3, whose fits give the error bars; they cost no pass over the data,
+        but with ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
     random_state : int, default=0
         Seed of the starts and splits; None or a RandomState draws one.
     n_jobs : int, optional
@@ -118,8 +120,9 @@ class SpectralHMM(BaseEstimator):
     symbols_ : ndarray of shape (S,)
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
     evidence_ : Evidence
-        Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1 distance of its
-        distribution, of a possible 2; for vectors the l2 distance of its mean in standard deviations of the features.
+        Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1
+        distance of its distribution, of a possible 2; for vectors the l2 distance of its mean in standard deviations
+        of the features.
     n_passes_ : int
         Passes over the data.
 
@@ -128,19 +131,19 @@ class SpectralHMM(BaseEstimator):
     Differences from the thesis:
 
     1. Its transition matrix is column-stochastic; ``transmat_`` is row-stochastic.
-    2. The three views are symmetrised together and reduced to K dimensions by their cross moments (see `latentia.moments`): emissions
-       need not be square. For vectors a constant is appended.
-    3. Transitions come from E[x_t x_t+1^T] = O^T J O with the joint distribution J of two states, where the thesis reads them
-       off the third view's means; negative entries are cut.
+    2. The three views are symmetrised together and reduced to K dimensions by their cross moments (see
+       `latentia.moments`): emissions need not be square. For vectors a constant is appended.
+    3. Transitions come from E[x_t x_t+1^T] = O^T J O with the joint distribution J of two states, where the thesis
+       reads them off the third view's means; negative entries are cut.
     4. All steps of a sequence are used, as if it were stationary; the thesis takes the first three of many sequences.
     5. For vectors, variances of features come from E[x^2 | state], as the means do.
-    6. ``refine`` is Baum-Welch with .01 pseudo-counts. Likelihoods and EM use distributions mixed with 1% of the symbols'
-       frequencies (and of the states', for transitions), so that nothing is impossible.
+    6. ``refine`` is Baum-Welch with .01 pseudo-counts. Likelihoods and EM use distributions mixed with 1% of the
+       symbols' frequencies (and of the states', for transitions), so that nothing is impossible.
 
     References
     ----------
-    R. Ge, thesis 2013, section 7.3.3. A. Anandkumar, D. Hsu, S. Kakade, A method of moments for mixture models and hidden Markov
-    models, COLT 2012.
+    R. Ge, thesis 2013, section 7.3.3. A. Anandkumar, D. Hsu, S. Kakade, A method of moments for mixture
+    models and hidden Markov models, COLT 2012.
 
     Examples
     --------
@@ -153,6 +156,8 @@ class SpectralHMM(BaseEstimator):
     """
 
     _compared = ("_emissions", "_scale", "symbols_", "_vectors")
+    _vectors: bool
+    symbols_: np.ndarray
 
     def __init__(
         self,
@@ -232,7 +237,13 @@ class SpectralHMM(BaseEstimator):
                 f"n_components={self.n_components}, but only {why}: this data supports at most n_components={most}."
             )
         coordinates, n_passes = lagged_coordinates(
-            rows, self.n_components + _OVERSAMPLE, center, scale, constant=self._vectors, random_state=self._seed, **options
+            rows,
+            self.n_components + _OVERSAMPLE,
+            center,
+            scale,
+            constant=self._vectors,
+            random_state=self._seed,
+            **options,
         )
         self._stretch = int(np.clip(blocks.n_rows // 400, 10, 1000))
         size = coordinates.size + coordinates.basis.shape[1]
@@ -374,7 +385,7 @@ class SpectralHMM(BaseEstimator):
             residual=info.residual,
             stable=info.stable,
             samples=moments.of(sums, EVERYONE).n,
-            **frame_noise(frame, first, second),
+            noise=frame_noise(frame, first, second),
         )
         if self._vectors:
             scaled = self._emissions / self._scale
@@ -382,10 +393,17 @@ class SpectralHMM(BaseEstimator):
             nearest = float(apart.min(axis=1).mean())
             limit = _NEAR * nearest if np.isfinite(nearest) else 1.0
             checks = error_checks(
-                errors, limit, "mean |O_k - O'_k|_2", "in l2 and standard deviations of the features", unmeasured, "state"
+                errors,
+                limit,
+                "mean |O_k - O'_k|_2",
+                "in l2 and standard deviations of the features",
+                unmeasured,
+                "state",
             )
         else:
-            checks = error_checks(errors, _TRUSTED, "mean |O_k - O'_k|_1", "in l1, of a possible 2", unmeasured, "state")
+            checks = error_checks(
+                errors, _TRUSTED, "mean |O_k - O'_k|_1", "in l1, of a possible 2", unmeasured, "state"
+            )
         memory = float(np.linalg.svd(self.transmat_, compute_uv=False)[-1])
         checks += [
             *tensor_checks(measured),
@@ -432,8 +450,8 @@ class SpectralHMM(BaseEstimator):
             state = min(int(np.searchsorted(cumulated[state], draw, side="right")), self.n_components - 1)
             states[t] = state
         if self._vectors:
-            noise = rng.standard_normal((n_samples, self.means_.shape[1]))
-            return self.means_[states] + np.sqrt(self.variances_[states]) * noise, states
+            noise = rng.standard_normal((n_samples, self.n_features_in_))
+            return self.means_[states] + np.sqrt(np.asarray(self.variances_)[states]) * noise, states
         emitted = (np.cumsum(self.emissionprob_, axis=1)[states] < rng.random(n_samples)[:, None]).sum(axis=1)
         return self.symbols_[np.minimum(emitted, len(self.symbols_) - 1)], states
 
@@ -447,7 +465,7 @@ class SpectralHMM(BaseEstimator):
 
     def _arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
         if self._vectors:
-            density = gaussian_log_density(block[0], chain.emissions, chain.variances)
+            density = gaussian_log_density(block[0], chain.emissions, np.asarray(chain.variances))
             return chain.startprob, chain.transmat, density, block[-1]
         return chain.startprob, chain.transmat, np.log(chain.emissions.T), block[-1], block[0].ravel()
 
@@ -467,7 +485,9 @@ class SpectralHMM(BaseEstimator):
         if isinstance(X, Blocks):
             blocks = X if X.lengths is not None else None
             if blocks is None or lengths is not None:
-                raise LatentiaError("Blocks carry the lengths of their sequences: make them with from_array(X, lengths=...).")
+                raise LatentiaError(
+                    "Blocks carry the lengths of their sequences: make them with from_array(X, lengths=...)."
+                )
             table = X[0][0]
         else:
             table = np.asarray(X)
@@ -519,8 +539,8 @@ class SpectralHMM(BaseEstimator):
             at = int(np.argmin(known))
             some = ", ".join(map(str, self.symbols_[:5])) + (", ..." if len(self.symbols_) > 5 else "")
             raise LatentiaError(
-                f"Symbol {str(values[at])!r} in row {at} is outside the alphabet of {len(self.symbols_)} symbols ({some}). Leave such "
-                "steps out, map them to a symbol for rare ones, or fit with n_symbols."
+                f"Symbol {str(values[at])!r} in row {at} is outside the alphabet of {len(self.symbols_)} symbols ({some}). "
+                "Leave such steps out, map them to a symbol for rare ones, or fit with n_symbols."
             )
         return np.searchsorted(self.symbols_, values)[:, None]
 
@@ -568,12 +588,12 @@ class _Starts:
 
 def _long_enough(blocks: Blocks) -> Blocks:
     """The blocks, if they have a triple of steps; a warning for sequences without one."""
-    lengths = blocks.lengths
+    lengths = np.asarray(blocks.lengths)
     short = int((lengths < 3).sum())
     if short == len(lengths):
         raise LatentiaError(
-            f"All {short} sequences have fewer than 3 steps (the longest {lengths.max()}): the moments of three consecutive steps "
-            "need longer ones. Were the lengths given?"
+            f"All {short} sequences have fewer than 3 steps (the longest {lengths.max()}): the moments of three consecutive "
+            "steps need longer ones. Were the lengths given?"
         )
     if short:
         warnings.warn(

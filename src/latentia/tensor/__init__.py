@@ -7,10 +7,11 @@ from .joint import joint
 from .polar import polar
 from .power import power
 from .robust import robust
-from .whitened import WhitenedDecomposition, apply_to_modes, decompose_whitened
+from .whitened import MomentNoise, WhitenedDecomposition, apply_to_modes, decompose_whitened
 
 __all__ = [
     "Decomposition",
+    "MomentNoise",
     "SymmetricFour",
     "SymmetricThree",
     "WhitenedDecomposition",

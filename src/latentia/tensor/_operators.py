@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["SymmetricFour", "SymmetricThree", "SymmetricTensor", "operator", "pair_products", "stable", "tensor_norm"]
+__all__ = ["SymmetricFour", "SymmetricTensor", "SymmetricThree", "operator", "pair_products", "stable", "tensor_norm"]
 
 _CHUNK = 64
 
@@ -128,7 +128,9 @@ class SymmetricFour:
         # T_ijkl T_ajkl summed over j, k, l: the pair (k, l) is an inner product of rows of the packed matrix.
         rows = self.packed * np.sqrt(self._twice)
         inner = rows @ rows.T
-        return np.array([[inner[self._where[i], self._where[a]].sum() for a in range(self.dim)] for i in range(self.dim)])
+        return np.array(
+            [[inner[self._where[i], self._where[a]].sum() for a in range(self.dim)] for i in range(self.dim)]
+        )
 
     def eigenmatrices(self, n_components: int) -> np.ndarray:
         """The n leading eigenmatrices of the d^2 x d^2 unfolding, times |eigenvalue|^(1/2), shape (n, d, d)."""

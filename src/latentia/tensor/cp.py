@@ -72,7 +72,7 @@ def _alternate(core: np.ndarray, factors: Factors, max_iter: int, tol: float) ->
     unfoldings = [np.moveaxis(core, mode, 0).reshape(core.shape[mode], -1) for mode in range(3)]
     factors = [_unit(f) for f in factors]
     residual = np.inf
-    for n_iter in range(1, max_iter + 1):  # noqa: B007
+    for n_iter in range(1, max_iter + 1):
         for mode in range(3):
             first, second = (factors[m] for m in range(3) if m != mode)
             gram = (first @ first.T) * (second @ second.T)

@@ -32,11 +32,11 @@ class Decomposition(NamedTuple):
     vectors : ndarray of shape (K, d), or three of them, (K, d_i), for an asymmetric tensor
         Unit rows.
     info : Bunch
-        ``method``; ``iterations`` (draws, for "robust") and ``converged``; ``residual``, |T - sum| / |T| in Frobenius norm;
-        ``orthogonality_defect``, the spectral norm of V V^T - I (the largest of the modes); ``stable``, shape (K,): whether
-        power iterations started near the vector return to it, that is whether (order - 1) |T(I, I, v, ...)| restricted to
-        the complement of v is below its weight. Vectors without that are no components that the power method could
-        find, and mostly noise.
+        ``method``; ``iterations`` (draws, for "robust") and ``converged``; ``residual``, |T - sum| / |T| in Frobenius
+        norm; ``orthogonality_defect``, the spectral norm of V V^T - I (the largest of the modes); ``stable``, shape
+        (K,): whether power iterations started near the vector return to it, that is whether (order - 1) |T(I, I, v,
+        ...)| restricted to the complement of v is below its weight. Vectors without that are no components that the
+        power method could find, and mostly noise.
     """
 
     weights: np.ndarray
@@ -54,15 +54,16 @@ def decompose(
     T : array of shape (d, d, d), (d, d, d, d) or (d_1, d_2, d_3)
         Symmetric for all methods but "robust" and "als"; four modes for "polar" and "joint" only.
     n_components : int, optional
-        K, by default the smallest dimension. With K < d a symmetric tensor is first projected to the leading K-dimensional
-        space of its unfolding. All methods but "als" need K <= d.
+        K, by default the smallest dimension. With K < d a symmetric tensor is first projected to the leading
+        K-dimensional space of its unfolding. All methods but "als" need K <= d.
     random_state : int, RandomState or Generator
         Seed of the starts; the same seed gives the same bits.
     method : {"polar", "power", "adaptive", "joint", "robust", "als"}
         "polar"
             All components of a nearly orthogonal symmetric tensor at once; fastest and most accurate. [1]_
         "power"
-            Robust tensor power method with deflation, Algorithms 7.1 and 7.2 of the thesis; Theorem 7.9 bounds its error.
+            Robust tensor power method with deflation, Algorithms 7.1 and 7.2 of the thesis; Theorem 7.9 bounds its
+            error.
         "adaptive"
             Algorithm 7.3: deflates only what threatens the iteration; meant for good initialisers in ``starts``.
         "joint"
@@ -81,7 +82,8 @@ def decompose(
 
     References
     ----------
-    .. [1] R. Ge, thesis 2013, chapter 7. S. Arora, R. Ge, T. Ma, A. Risteski, Provable learning of noisy-or networks, STOC 2017,
+    .. [1] R. Ge, thesis 2013, chapter 7. S. Arora, R. Ge, T. Ma, A. Risteski, Provable learning of
+    noisy-or networks, STOC 2017,
        section 5.
 
     Examples
@@ -196,9 +198,13 @@ def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
         raise LatentiaError(f"method={method!r}: use one of {', '.join(map(repr, _METHODS))}.")
     tensor = np.asarray(T)
     if tensor.dtype.kind not in "fiub" or tensor.ndim not in (3, 4) or not tensor.size:
-        raise LatentiaError(f"T has shape {tensor.shape} and type {tensor.dtype}: real numbers in three or four modes are needed.")
+        raise LatentiaError(
+            f"T has shape {tensor.shape} and type {tensor.dtype}: real numbers in three or four modes are needed."
+        )
     if tensor.ndim == 4 and method not in ("polar", "joint"):
-        raise LatentiaError(f"method={method!r} takes three modes, and T has shape {tensor.shape}: use 'polar' or 'joint'.")
+        raise LatentiaError(
+            f"method={method!r} takes three modes, and T has shape {tensor.shape}: use 'polar' or 'joint'."
+        )
     tensor = tensor.astype(np.float32 if tensor.dtype == np.float32 else np.float64, copy=False)
     if not np.isfinite(tensor).all():
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(tensor))[0])

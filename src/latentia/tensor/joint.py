@@ -35,10 +35,8 @@ def joint(
     converged : bool
     """
     d = tensor.dim
-    if isinstance(tensor, SymmetricFour):
-        slices = tensor.eigenmatrices(n_components)
-    else:
-        slices = tensor.matrices(np.eye(d))
+    four = isinstance(tensor, SymmetricFour)
+    slices = tensor.eigenmatrices(n_components) if four else tensor.matrices(np.eye(d))  # type: ignore[attr-defined]
     stack = np.ascontiguousarray(slices.transpose(1, 2, 0), dtype=np.float64)  # slices last: rotations run over them
     rotation = np.eye(d)
     n_iter, largest = _sweeps(stack, rotation, max_iter, tol)

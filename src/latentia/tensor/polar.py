@@ -65,7 +65,7 @@ def _ascend(
     tensor: SymmetricTensor, vectors: np.ndarray, max_iter: int, tol: float
 ) -> tuple[np.ndarray, np.ndarray, int, bool]:
     """Vectors, their weights, the number of iterations, and whether the last one changed V by no more than ``tol``."""
-    for n_iter in range(1, max_iter + 1):  # noqa: B007
+    for n_iter in range(1, max_iter + 1):
         images = tensor.contract(vectors)
         weights = np.einsum("ki,ki->k", images, vectors)
         new = _polar_factor(weights[:, None] * images)

@@ -48,21 +48,15 @@ def robust(
     d = max(tensor.shape)
     batch = 4 * d
     most = max(int(np.ceil(d**1.25 * np.log(d + 1) / batch)), 20)
-    pool: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-    values = np.empty(0)
-    chosen: list[int] = []
-    for n_batches in range(1, most + 1):  # noqa: B007
-        found = _polished(tensor, _candidates(tensor, rng.standard_normal((batch, tensor.shape[2]))), n_polish)
-        pool = [tuple(np.vstack(pair) for pair in zip(pool[0], found, strict=True))] if pool else [found]  # type: ignore[misc]
-        values = np.append(values, _values(tensor, *found))
-        chosen = _far_apart(pool[0][0], values, n_components)
+    u, v, w = (np.empty((0, size)) for size in tensor.shape)
+    for n_batches in range(1, most + 1):
+        new = _polished(tensor, _candidates(tensor, rng.standard_normal((batch, tensor.shape[2]))), n_polish)
+        u, v, w = (np.vstack(pair) for pair in zip((u, v, w), new, strict=True))
+        chosen = _far_apart(u, _values(tensor, u, v, w), n_components)
+        u, v, w = u[chosen], v[chosen], w[chosen]
         # One more batch after K are there: a larger one may still come to light.
         if len(chosen) == n_components and n_batches > 1:
             break
-        keep = np.array(chosen)
-        pool, values = [tuple(mode[keep] for mode in pool[0])], values[keep]  # type: ignore[list-item]
-        chosen = list(range(len(keep)))
-    u, v, w = (mode[chosen] for mode in pool[0])
     return (u, v, w), n_batches * batch, len(chosen) == n_components
 
 

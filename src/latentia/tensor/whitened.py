@@ -1,7 +1,7 @@
 """From second and third moments to components: whitening makes general vectors orthogonal (thesis, section 7.2).
 
-If M_2 = sum_k w_k mu_k mu_k^T and M_3 = sum_k w_k mu_k^(x 3) with linearly independent mu_k, then W with W^T M_2 W = I turns the
-vectors sqrt(w_k) W^T mu_k into an orthonormal basis v_k, and M_3(W, W, W) = sum_k w_k^(-1/2) v_k^(x 3).
+If M_2 = sum_k w_k mu_k mu_k^T and M_3 = sum_k w_k mu_k^(x 3) with linearly independent mu_k, then W with W^T M_2 W =
+I turns the vectors sqrt(w_k) W^T mu_k into an orthonormal basis v_k, and M_3(W, W, W) = sum_k w_k^(-1/2) v_k^(x 3).
 """
 
 from __future__ import annotations
@@ -10,11 +10,33 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import Bunch
 
 from ..linalg import Whitening, whiten
 from .decompose import decompose
 
-__all__ = ["WhitenedDecomposition", "apply_to_modes", "decompose_whitened"]
+__all__ = ["MomentNoise", "WhitenedDecomposition", "apply_to_modes", "decompose_whitened"]
+
+
+@dataclass(frozen=True)
+class MomentNoise:
+    """How large the noise of estimated moments is, as two halves of the data tell.
+
+    Half of the difference of two halves has the distribution of the noise of the whole.
+
+    Attributes
+    ----------
+    whitening : float
+        Spectral norm of the noise E of the second moment after whitening, |W^T E W|.
+    tensor : float
+        Operator norm of the noise of the whitened tensor.
+    spectrum : float or None
+        Spectral norm of E itself, where the further eigenvalues of the second moment are noise: it gives the rank.
+    """
+
+    whitening: float
+    tensor: float
+    spectrum: float | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +69,8 @@ def decompose_whitened(
     """Whiten M_3, shape (b, b, b), by M_2, shape (b, b), and decompose it into ``n_components``."""
     whitening = whiten(second, n_components)
     tensor = apply_to_modes(third, whitening.matrix)
+    if n_components == 1:  # nothing to rotate, and a sign that the first moment tells better than a noisy third one
+        return WhitenedDecomposition(whitening, tensor, np.abs(tensor[0, 0]), np.ones((1, 1)), _trivial())
     weights, vectors, info = decompose(tensor, n_components, random_state, **options)
     return WhitenedDecomposition(whitening, tensor, weights, vectors, info)
 
@@ -57,3 +81,10 @@ def apply_to_modes(third: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         third = np.tensordot(third, matrix, axes=(0, 0))
     cyclic = third + third.transpose(1, 2, 0) + third.transpose(2, 0, 1)
     return (cyclic + cyclic.transpose(0, 2, 1)) / 6
+
+
+def _trivial() -> Bunch:
+    """What `decompose` says of one component."""
+    return Bunch(
+        method="none", iterations=0, converged=True, residual=0.0, orthogonality_defect=0.0, stable=np.ones(1, bool)
+    )

@@ -93,9 +93,11 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.word_probabilities_ = q.marginal()
         with threads(1) as parallel:
             moments = DocumentMoments(q, leading_words(q, self.n_components + _OVERSAMPLE), parallel)
-        if moments.documents.sum() < 4 * min(2, moments.documents.min() + 1):
+        triples = int(moments.documents.sum())
+        if self.n_components > 1 and triples < 2 * self.n_components:
             raise LatentiaError(
-                f"{int(moments.documents.sum())} documents have three words or more: third moments need more of them."
+                f"{triples} of {blocks.n_rows} documents have three words or more, which n_components={self.n_components} needs: "
+                f"{2 * self.n_components} at the very least, and hundreds a topic for an answer that can be trusted."
             )
         return moments
 
@@ -143,7 +145,7 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             residual=fit.info.residual,
             stable=fit.info.stable,
             samples=int(moments.documents.sum()),
-            **whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
+            noise=whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
         )
         checks = error_checks(errors, _TRUSTED, "mean |A_k - A'_k|_1", "in l1, of a possible 2", unmeasured, "topic")
         checks += [*tensor_checks(measured), *self._model_checks(), *self._dropped_checks()]

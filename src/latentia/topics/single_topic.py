@@ -1,11 +1,12 @@
 """Single-topic model: every document is about one topic.
 
-Model. A document draws a topic h with P(h = k) = w_k and each of its words from the distribution mu_k. Three different words
-x_1, x_2, x_3 of a document, as unit vectors, then have
+Model. A document draws a topic h with P(h = k) = w_k and each of its words from the distribution mu_k. Three
+different words x_1, x_2, x_3 of a document, as unit vectors, then have
 
     E[x_1 x_2] = sum_k w_k mu_k mu_k^T,      E[x_1 x_2 x_3] = sum_k w_k mu_k^(x 3).
 
-Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, sections 7.2 and 7.3.1, Theorem 7.2.
+Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, sections 7.2 and 7.3.1,
+Theorem 7.2.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ _SMOOTHING = 0.05
 class SingleTopicModel(ByMoments):
     """Clusters of documents by tensor decomposition: deterministic, four passes, error bars for every topic.
 
-    When to choose it: short documents about one thing each (titles, messages, findings), three words or more, or a first
-    look at clusters of documents. Documents that mix topics are the business of `SpectralLDA` or `AnchorTopics`. It needs
-    topics that are linearly independent, and some thousands of documents.
+    When to choose it: short documents about one thing each (titles, messages, findings), three words or more, or a
+    first look at clusters of documents. Documents that mix topics are the business of `SpectralLDA` or
+    `AnchorTopics`. It needs topics that are linearly independent, and some thousands of documents.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ class SingleTopicModel(ByMoments):
         EM passes over the documents for the mixture of multinomials, started from the recovered topics. Outside the
         theorem; 5 are mostly enough to be as good as a fit with known topics.
     n_splits : int, default=3
-        Random splits into halves, at most 3, whose fits give the error bars; they cost no pass over the documents, but with
-        ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
+        Random splits into halves, at most 3, whose fits give the error bars; they cost no pass over the documents,
+        but with ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
     vocabulary : sequence of str, optional
         Words of the columns, where the data has no column names.
     random_state : int, default=0
@@ -69,19 +70,20 @@ class SingleTopicModel(ByMoments):
     -----
     Differences from the thesis:
 
-    1. Moments use all ordered triples of different words of a document, not its first three, through falling factorials of counts.
+    1. Moments use all ordered triples of different words of a document, not its first three, through falling
+       factorials of counts.
     2. They are taken in K + 12 coordinates near the leading eigenspace of D^-1/2 E[x_1 x_2] D^-1/2, D = diag(E[x]);
        nothing of size V x V appears.
-    3. Weights come from E[x] = sum_k w_k mu_k, not from the tensor's eigenvalues w_k^-1/2, which are noisier; topics from
-       E[x_1 x_2] W v_k. Negative entries are cut.
+    3. Weights come from E[x] = sum_k w_k mu_k, not from the tensor's eigenvalues w_k^-1/2, which are noisier; topics
+       from E[x_1 x_2] W v_k. Negative entries are cut.
     4. The tensor is decomposed by polar iteration (`latentia.tensor`), not by deflation.
     5. ``refine`` is not in the thesis: EM with .01 pseudo-counts, on average, for a word in a topic.
     6. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
 
     References
     ----------
-    R. Ge, thesis 2013, chapter 7. A. Anandkumar, D. Hsu, S. Kakade, A method of moments for mixture models and hidden Markov
-    models, COLT 2012.
+    R. Ge, thesis 2013, chapter 7. A. Anandkumar, D. Hsu, S. Kakade, A method of moments for mixture models
+    and hidden Markov models, COLT 2012.
 
     Examples
     --------

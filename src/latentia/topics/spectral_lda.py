@@ -1,16 +1,17 @@
 """Latent Dirichlet allocation by tensor decomposition.
 
-Model. A document draws proportions h from a Dirichlet distribution with parameters alpha_k, alpha_0 = sum_k alpha_k, and each of its words from
-sum_k h_k mu_k. For three different words x_1, x_2, x_3 of a document and m = E[x_1],
+Model. A document draws proportions h from a Dirichlet distribution with parameters alpha_k, sum alpha_0 = a0,
+and each of its words from sum_k h_k mu_k. For three different words x_1, x_2, x_3 of a document and m = E[x_1],
 
-    M_2 = E[x_1 x_2] - alpha_0 / (alpha_0 + 1) m m^T                       = sum_k alpha_k / (alpha_0 (alpha_0 + 1)) mu_k mu_k^T,
-    M_3 = E[x_1 x_2 x_3] - alpha_0 / (alpha_0 + 2) (E[x_1 x_2 m] + its two rotations)
-          + 2 alpha_0^2 / ((alpha_0 + 1) (alpha_0 + 2)) m^(x 3)            = sum_k 2 alpha_k / (alpha_0 (alpha_0 + 1) (alpha_0 + 2)) mu_k^(x 3).
+    M_2 = E[x_1 x_2] - a0 / (a0 + 1) m m^T                            = sum_k alpha_k / (a0 (a0 + 1)) mu_k mu_k^T,
+    M_3 = E[x_1 x_2 x_3] - a0 / (a0 + 2) (E[x_1 x_2 m] + its two rotations)
+          + 2 a0^2 / ((a0 + 1) (a0 + 2)) m^(x 3)                      = sum_k 2 alpha_k / (a0 (a0 + 1) (a0 + 2)) mu_k^(x 3).
 
-Whitening by M_2 makes M_3 orthogonal, with eigenvalues lambda_k = 2 / (alpha_0 + 2) (alpha_0 (alpha_0 + 1) / alpha_k)^(1/2).
+Whitening by M_2 makes M_3 orthogonal, with eigenvalues lambda_k = 2 / (alpha_0 + 2) (alpha_0 (alpha_0 + 1) /
+alpha_k)^(1/2).
 
-Source: A. Anandkumar, D. Foster, D. Hsu, S. Kakade, Y.-K. Liu, A spectral algorithm for latent Dirichlet allocation, NIPS 2012, for the moments; R. Ge,
-thesis, Princeton 2013, chapter 7, for the decomposition.
+Source: A. Anandkumar, D. Foster, D. Hsu, S. Kakade, Y.-K. Liu, A spectral algorithm for latent Dirichlet allocation,
+NIPS 2012, for the moments; R. Ge, thesis, Princeton 2013, chapter 7, for the decomposition.
 """
 
 from __future__ import annotations
@@ -40,23 +41,23 @@ _RANGE = (0.01, 100.0)
 class SpectralLDA(ByMoments):
     """Latent Dirichlet allocation by tensor decomposition: deterministic, four passes, error bars for every topic.
 
-    When to choose it: documents that mix some topics with proportions that are nearly Dirichlet, and topics without words of their own;
-    where topics have such words, `AnchorTopics` assumes less about the proportions. It needs topics that are linearly
-    independent, documents of some dozens of words, and some thousands of them.
+    When to choose it: documents that mix some topics with proportions that are nearly Dirichlet, and topics without
+    words of their own; where topics have such words, `AnchorTopics` assumes less about the proportions. It needs
+    topics that are linearly independent, documents of some dozens of words, and some thousands of them.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics K.
     alpha0 : float, optional
-        Sum of the Dirichlet parameters: small for documents about one topic, large for documents that mix all of them. By
-        default it is found from the moments (difference 1). Too large is better than too small: with a true value of 1
-        the l1 error doubles at 2.5, and triples at .5.
+        Sum of the Dirichlet parameters: small for documents about one topic, large for documents that mix all of
+        them. By default it is found from the moments (difference 1). Too large is better than too small: with a true
+        value of 1 the l1 error doubles at 2.5, and triples at .5.
     refine : int, default=0
         EM passes over the documents, started from the recovered topics. Outside the theorem; 3 to 10 are worth taking.
     n_splits : int, default=3
-        Random splits into halves, at most 3, whose fits give the error bars; they cost no pass over the documents, but with
-        ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
+        Random splits into halves, at most 3, whose fits give the error bars; they cost no pass over the documents,
+        but with ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
     vocabulary : sequence of str, optional
         Words of the columns, where the data has no column names.
     random_state : int, default=0
@@ -87,15 +88,17 @@ class SpectralLDA(ByMoments):
     -----
     Differences from the papers:
 
-    1. alpha_0 need not be known. The mean of the words gives the shares alpha_k / alpha_0 without the third moment, and these
-       predict the eigenvalues lambda_k; the alpha_0 at which the eigenvalues have, on average, the predicted size is taken. It
-       costs no pass over the documents. Where none fits, the end of the range from .01 to 100 is taken, and the evidence says so.
-    2. Moments use all ordered triples of different words of a document, in K + 12 coordinates near the leading eigenspace of
-       D^-1/2 E[x_1 x_2] D^-1/2, D = diag(E[x]); nothing of size V x V appears.
+    1. alpha_0 need not be known. The mean of the words gives the shares alpha_k / alpha_0 without the third moment,
+       and these predict the eigenvalues lambda_k; the alpha_0 at which the eigenvalues have, on average, the
+       predicted size is taken. It costs no pass over the documents. Where none fits, the end of the range from .01 to
+       100 is taken, and the evidence says so.
+    2. Moments use all ordered triples of different words of a document, in K + 12 coordinates near the leading
+       eigenspace of D^-1/2 E[x_1 x_2] D^-1/2, D = diag(E[x]); nothing of size V x V appears.
     3. Topics come from M_2 W v_k, with negative entries cut, and shares from the mean of the words.
     4. The tensor is decomposed by polar iteration (`latentia.tensor`), not by deflation.
-    5. ``refine`` is EM with pseudo-counts of .05 for a topic in a document and .01, on average, for a word in a topic. Proportions
-       are point estimates, which leaves a bias of some hundredths of l1 that halves of the data share.
+    5. ``refine`` is EM with pseudo-counts of .05 for a topic in a document and .01, on average, for a word in a
+       topic. Proportions are point estimates, which leaves a bias of some hundredths of l1 that halves of the data
+       share.
     6. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
 
     References
@@ -171,7 +174,7 @@ class SpectralLDA(ByMoments):
         return [
             Check(
                 "Dirichlet sum", "alpha_0", self.alpha0_, f"in ({_RANGE[0]:g}, {_RANGE[1]:g})", inside,
-                "Where the eigenvalues of the tensor agree with the shares of the topics; at an end, no value makes them agree.",
+                "Where the eigenvalues of the tensor agree with the shares of the topics. At an end, they agree nowhere.",
                 "Anandkumar et al. 2012",
             )
         ]  # fmt: skip
@@ -184,8 +187,7 @@ class SpectralLDA(ByMoments):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-probability, in nats, of a word of one half of a document given the other half. Higher is better."""
-        tables = self._tables(X)
-        return completion_log_likelihood(*self._model(), tables, n_jobs=self.n_jobs)
+        return completion_log_likelihood(*self._model(), iter(self._tables(X)), n_jobs=self.n_jobs)
 
     def perplexity(self, X: Any) -> float:
         """Document-completion perplexity, exp(-score): as uncertain as a uniform choice among that many words."""

@@ -2,7 +2,7 @@
 
 from . import bounds
 from .checks import Check, Evidence
-from .stability import EVERYONE, HALVES, errors_from_halves, half_split_errors, mean_nearest_distance
+from .stability import EVERYONE, HALVES, errors_from_groups, half_split_errors, mean_nearest_distance
 from .tensors import TensorMeasured, error_checks, tensor_checks, whitened_noise
 
 __all__ = [
@@ -13,7 +13,7 @@ __all__ = [
     "TensorMeasured",
     "bounds",
     "error_checks",
-    "errors_from_halves",
+    "errors_from_groups",
     "half_split_errors",
     "mean_nearest_distance",
     "tensor_checks",

@@ -23,7 +23,7 @@ from ..exceptions import LatentiaError
 from ..metrics.matching import nearest_distances
 from ..passes import Blocks, row_groups
 
-__all__ = ["EVERYONE", "HALVES", "errors_from_halves", "half_split_errors", "mean_nearest_distance"]
+__all__ = ["EVERYONE", "HALVES", "errors_from_groups", "half_split_errors", "mean_nearest_distance"]
 
 EVERYONE = (0, 1, 2, 3)
 HALVES = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
@@ -65,29 +65,51 @@ def half_split_errors(
     return np.mean(distances, axis=0)
 
 
-def errors_from_halves(
-    fit_half: Callable[[tuple[int, ...]], Any], distance: Callable[[Any], np.ndarray], n_splits: int
+def errors_from_groups(
+    fit: Callable[[tuple[int, ...]], Any], distance: Callable[[Any], np.ndarray], n_splits: int, cheap: bool = True
 ) -> tuple[np.ndarray | None, str]:
-    """Mean distance of each component to fits on halves of four groups of rows, shape (K,); or None, and why.
+    """Expected error of each component from fits on some of four groups of rows, shape (K,); or None, and why.
+
+    The distance of the full fit to a fit on half of the rows has the size of its error. So has root 3 times the distance to a
+    fit on three quarters, whose variance beyond that of the full fit is a third of it. Where noise is so large that answers jump,
+    both overstate the error: halves fall apart before the whole does, and jumps are not to be scaled. The smaller one is taken.
 
     Parameters
     ----------
-    fit_half : callable
+    fit : callable
         Fits the groups with the given numbers.
     distance : callable
-        Distance of each component of the full fit to the nearest one of what ``fit_half`` returned.
+        Distance of each component of the full fit to the nearest one of what ``fit`` returned.
     n_splits : int
-        At most 3.
+        Splits into halves, at most 3; none gives no errors.
+    cheap : bool
+        Whether fits cost next to nothing. If not, three quarters are tried only where no half can be fitted.
     """
-    distances = []
+    if not n_splits:
+        return None, "Needs fits on parts of the data: call evidence_.stability(X)."
+    halves, reason = _fits([half for split in HALVES[:n_splits] for half in split], fit, distance)
+    estimates = [halves] if halves is not None else []
+    if cheap or halves is None:
+        quarters, reason = _fits([tuple(i for i in EVERYONE if i != g) for g in EVERYONE], fit, distance)
+        estimates += [np.sqrt(3) * quarters] if quarters is not None else []
+    if not estimates:
+        return None, f"No part of the data can carry the components. {reason}"
+    return min(estimates, key=lambda errors: errors.mean()), ""
+
+
+def _fits(
+    parts: list[tuple[int, ...]], fit: Callable[[tuple[int, ...]], Any], distance: Callable[[Any], np.ndarray]
+) -> tuple[np.ndarray | None, str]:
+    """Mean distance over the fits that can be made; or None, and why."""
+    distances, reason = [], ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for groups in (half for split in HALVES[:n_splits] for half in split):
+        for groups in parts:
             try:
-                distances.append(distance(fit_half(groups)))
+                distances.append(distance(fit(groups)))
             except LatentiaError as error:
-                return None, f"Half of the data cannot carry the components. {error}"
-    return (np.mean(distances, axis=0) if distances else None), "Needs halves of the data: call evidence_.stability(X)."
+                reason = str(error)
+    return (np.mean(distances, axis=0), reason) if distances else (None, reason)
 
 
 def _distances(estimator: Any, other: Any) -> np.ndarray:

@@ -105,13 +105,19 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
 
 
 def _rank(m: TensorMeasured, directions: int) -> list[Check]:
+    """One line: too few directions, or more of them than components were asked for."""
     assert m.noise.spectrum is not None
     rank = int((m.spectrum > m.noise.spectrum).sum())
-    more = " or more" if rank == len(m.spectrum) else ""
+    if rank > directions:
+        meaning = "Directions above the noise: more than these components span, so that some of them stand for several."
+    elif rank < directions:
+        meaning = "Directions above the noise: fewer than these components need. Lower n_components."
+    else:
+        meaning = "Directions above the noise: as many as these components need."
     return [
         Check(
-            "rank supported", f"sigma_i > {m.noise.spectrum:.2g}", float(rank), f">= {directions}", rank >= directions,
-            f"Directions that the second moment tells from noise: {rank}{more}.", "Condition 7.2.1",
+            "rank supported", f"sigma_i > {m.noise.spectrum:.2g}", float(rank), f"= {directions}", rank == directions, meaning,
+            "Condition 7.2.1",
         )
     ]  # fmt: skip
 

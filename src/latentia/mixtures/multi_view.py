@@ -26,7 +26,7 @@ from ..evidence import (
     Evidence,
     TensorMeasured,
     error_checks,
-    errors_from_halves,
+    errors_from_groups,
     tensor_checks,
 )
 from ..exceptions import LatentiaError
@@ -168,7 +168,9 @@ class MultiViewMixture(BaseEstimator):
             return self._refine(*self._recover(moments.of(sums, groups))[1], half)[0]
 
         n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
-        errors, unmeasured = errors_from_halves(fit_half, lambda half: self._nearest(means, half), n_splits)
+        errors, unmeasured = errors_from_groups(
+            fit_half, lambda half: self._nearest(means, half), n_splits, cheap=not self.refine
+        )
         self._finish(means, weights, variances)
         return self._weigh_evidence(frame, moments, sums, errors, unmeasured)
 

@@ -31,7 +31,7 @@ from ..evidence import (
     Evidence,
     TensorMeasured,
     error_checks,
-    errors_from_halves,
+    errors_from_groups,
     tensor_checks,
     whitened_noise,
 )
@@ -178,7 +178,9 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
             return self._refine(self._recover(moments.of(sums, groups), basis), half)[0]
 
         n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
-        errors, unmeasured = errors_from_halves(fit_half, lambda half: cdist(self.means_, half).min(axis=1), n_splits)
+        errors, unmeasured = errors_from_groups(
+            fit_half, lambda half: cdist(self.means_, half).min(axis=1), n_splits, cheap=not self.refine
+        )
         self.n_passes_ += self.refine
         return self._weigh_evidence(found, moments, sums, errors, unmeasured)
 

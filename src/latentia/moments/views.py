@@ -159,8 +159,10 @@ class CommonFrame:
         The symmetric third moment.
     firsts : ndarray of shape (3, K)
         Means of the views.
-    spectrum : ndarray of shape (K,)
-        Singular values of the least well-conditioned pair of views in its leading directions, descending.
+    spectrum : ndarray
+        Correlations of the two views that have least in common, descending: their moments after scaling both views.
+    scalings : three ndarrays of shape (d_a, r_a)
+        E[y_a y_a^T]^-1/2.
     asymmetry : float
         Distance of the third moment from symmetry, relative to its norm.
     """
@@ -169,6 +171,7 @@ class CommonFrame:
     tensor: np.ndarray
     firsts: np.ndarray
     spectrum: np.ndarray
+    scalings: list[np.ndarray]
     asymmetry: float
 
     def mean_given(self, moments: dict[tuple[int, int], np.ndarray], a: int, vectors: np.ndarray) -> np.ndarray:
@@ -193,14 +196,18 @@ class CommonFrame:
 
 def frame_noise(frame: CommonFrame, first: ViewSums, second: ViewSums) -> MomentNoise:
     """Noise of the pairs of views and of the tensor in the common frame, from two halves of the data."""
-    pairs = [frame.maps[a].T @ (first.pairs[a, b] - second.pairs[a, b]) @ frame.maps[b] / 2 for a, b in _PAIRS]
+    noises = {pair: (first.pairs[pair] - second.pairs[pair]) / 2 for pair in _PAIRS}
+    pairs = [frame.maps[a].T @ noise @ frame.maps[b] for (a, b), noise in noises.items()]
+    scaled = [frame.scalings[a].T @ noise @ frame.scalings[b] for (a, b), noise in noises.items()]
     third = np.einsum("abc,ai,bj,ck->ijk", (first.third - second.third) / 2, *frame.maps, optimize=True)
-    return MomentNoise(max(float(np.linalg.norm(pair, 2)) for pair in pairs), tensor_norm(symmetrised(third)))
+    whitening, spectrum = (max(float(np.linalg.norm(noise, 2)) for noise in noisy) for noisy in (pairs, scaled))
+    return MomentNoise(whitening, tensor_norm(symmetrised(third)), spectrum)
 
 
 def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
     """Symmetrise the moments of three views for ``n_components``."""
-    leading, small = _leading_directions(m, n_components)
+    scalings = [_inverse_root(m.pairs[a, a], m.n) for a in range(3)]
+    leading, small = _leading_directions(m, scalings, n_components)
     whitenings, k = [], n_components
     for a in range(3):
         b, c = (view for view in range(3) if view != a)
@@ -216,15 +223,16 @@ def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
     raw = np.einsum("abc,ai,bj,ck->ijk", m.third, *maps, optimize=True)
     tensor = symmetrised(raw)
     firsts = np.array([m.firsts[a] @ maps[a] for a in range(3)])
-    spectra = [np.linalg.svd(small[pair], compute_uv=False) for pair in _PAIRS]
+    spectra = [np.linalg.svd(scalings[a].T @ m.pairs[a, b] @ scalings[b], compute_uv=False) for a, b in _PAIRS]
     asymmetry = max(float(np.linalg.norm(raw.transpose(p) - tensor)) for p in permutations(range(3)))
-    least = min(spectra, key=lambda s: s[-1])
-    return CommonFrame(maps, tensor, firsts, least, asymmetry / max(float(np.linalg.norm(tensor)), 1e-300))
+    least = min(spectra, key=lambda s: s[k - 1])
+    return CommonFrame(maps, tensor, firsts, least, scalings, asymmetry / max(float(np.linalg.norm(tensor)), 1e-300))
 
 
-def _leading_directions(m: ViewSums, n_components: int) -> tuple[list[np.ndarray], dict[tuple[int, int], np.ndarray]]:
+def _leading_directions(
+    m: ViewSums, roots: list[np.ndarray], n_components: int
+) -> tuple[list[np.ndarray], dict[tuple[int, int], np.ndarray]]:
     """Maps of each view to its K directions most correlated with the other views, and the moments between them."""
-    roots = [_inverse_root(m.pairs[a, a], m.n) for a in range(3)]
     leading = []
     for a in range(3):
         others = [roots[a].T @ m.pairs[a, b] @ roots[b] for b in range(3) if b != a]

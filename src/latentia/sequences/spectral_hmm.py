@@ -28,7 +28,7 @@ from ..evidence import (
     Evidence,
     TensorMeasured,
     error_checks,
-    errors_from_halves,
+    errors_from_groups,
     tensor_checks,
 )
 from ..exceptions import DroppedDataWarning, LatentiaError
@@ -207,7 +207,9 @@ class SpectralHMM(BaseEstimator):
             return self._refine(found, self._half(blocks, groups) if self.refine else blocks).emissions
 
         n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
-        errors, unmeasured = errors_from_halves(fit_half, lambda half: self._nearest(chain.emissions, half), n_splits)
+        errors, unmeasured = errors_from_groups(
+            fit_half, lambda half: self._nearest(chain.emissions, half), n_splits, cheap=not self.refine
+        )
         self._finish(chain)
         return self._weigh_evidence(frame, moments, sums, errors, unmeasured)
 

@@ -22,7 +22,7 @@ from ..evidence import (
     Evidence,
     TensorMeasured,
     error_checks,
-    errors_from_halves,
+    errors_from_groups,
     tensor_checks,
     whitened_noise,
 )
@@ -130,7 +130,9 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return self._refine(found.topics, found.shares, documents)[0]
 
         n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
-        return errors_from_halves(fit_half, lambda half: nearest_distances(topics, half), n_splits)
+        return errors_from_groups(
+            fit_half, lambda half: nearest_distances(topics, half), n_splits, cheap=not self.refine
+        )
 
     def _finish(self, topics: np.ndarray, shares: np.ndarray, n_passes: int) -> None:
         raise NotImplementedError

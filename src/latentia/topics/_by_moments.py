@@ -96,7 +96,7 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         triples = int(moments.documents.sum())
         if self.n_components > 1 and triples < 2 * self.n_components:
             raise LatentiaError(
-                f"{triples} of {blocks.n_rows} documents have three words or more, which n_components={self.n_components} needs: "
+                f"{triples} of {blocks.n_rows} documents have three words or more. n_components={self.n_components} needs "
                 f"{2 * self.n_components} at the very least, and hundreds a topic for an answer that can be trusted."
             )
         return moments

@@ -19,22 +19,25 @@ def refine_topics(
     word_probabilities: np.ndarray,
     n_passes: int,
     *,
+    dirichlet: np.ndarray | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> np.ndarray:
     """Topics, shape (K, V), after ``n_passes`` EM passes over the documents; unchanged after none.
 
-    Proportions of all documents are held in float32 from pass to pass, n_documents x K.
+    With the Dirichlet parameters of the proportions, shape (K,), words are attributed without their own share (see
+    `AdmixtureUpdate`); without them proportions are point estimates under a small pseudo-count. Proportions of all
+    documents are held in float32 from pass to pass, n_documents x K.
     """
     if not n_passes:
         return topics
     k = len(topics)
-    alpha = np.full(k, _PROPORTION_PRIOR)
+    alpha = np.full(k, _PROPORTION_PRIOR) if dirichlet is None else dirichlet
     prior = word_prior(word_probabilities)
     proportions = np.full((blocks.n_rows, k), 1.0 / k, dtype=np.float32)
     topics = smoothed(topics, word_probabilities, 1e-6)
     for step in range(n_passes):
-        update = AdmixtureUpdate(topics, alpha, proportions, _LATER if step else _FIRST)
+        update = AdmixtureUpdate(topics, alpha, proportions, _LATER if step else _FIRST, dirichlet is not None)
         label = progress and f"refining {step + 1} of {n_passes}"
         topics = update.updated_topics(accumulate(blocks, update, n_jobs, progress=label), prior)
     return topics

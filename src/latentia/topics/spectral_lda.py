@@ -54,7 +54,7 @@ class SpectralLDA(ByMoments):
         them. By default it is found from the moments (difference 1). Too large is better than too small: with a true
         value of 1 the l1 error doubles at 2.5, and triples at .5.
     refine : int, default=0
-        EM passes over the documents, started from the recovered topics. Outside the theorem; 3 to 10 are worth taking.
+        EM passes over the documents, started from the recovered topics. Outside the theorem; 5 to 10 are worth taking.
     n_splits : int, default=3
         Random splits into halves, at most 3, whose fits give the error bars; they cost no pass over the documents,
         but with ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
@@ -96,9 +96,9 @@ class SpectralLDA(ByMoments):
        eigenspace of D^-1/2 E[x_1 x_2] D^-1/2, D = diag(E[x]); nothing of size V x V appears.
     3. Topics come from M_2 W v_k, with negative entries cut, and shares from the mean of the words.
     4. The tensor is decomposed by polar iteration (`latentia.tensor`), not by deflation.
-    5. ``refine`` is EM with pseudo-counts of .05 for a topic in a document and .01, on average, for a word in a
-       topic. Proportions are point estimates, which leaves a bias of some hundredths of l1 that halves of the data
-       share.
+    5. ``refine`` is EM for the topics with the Dirichlet parameters as they were found. A word is attributed to
+       topics by the other words of its document: attributing it by point estimates of the proportions, itself
+       included, leaves a bias.
     6. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
 
     References
@@ -160,7 +160,8 @@ class SpectralLDA(ByMoments):
         return float(np.exp(brentq(excess, low, high, xtol=0.01)))
 
     def _refine(self, topics: np.ndarray, shares: np.ndarray, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
-        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose, "dirichlet": self.alpha0_ * shares}
+        topics = smoothed(topics, self.word_probabilities_, _SMOOTHING) if self.refine else topics
         return refine_topics(topics, blocks, self.word_probabilities_, self.refine, **options), shares
 
     def _finish(self, topics: np.ndarray, shares: np.ndarray, n_passes: int) -> None:

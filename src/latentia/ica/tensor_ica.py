@@ -174,9 +174,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return self._refine(self._recover(moments.of(sums, groups)), half, moments)[0]
 
         n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
-        errors, unmeasured = errors_from_groups(
-            fit_half, lambda half: _crosstalk(half @ mixing), n_splits, cheap=not self.refine
-        )
+        errors, unmeasured = errors_from_groups(fit_half, lambda half: _crosstalk(half @ mixing), n_splits)
         self._finish(found, unmixing, mixing, n_iter, moments)
         return self._weigh_evidence(found, moments, sums, errors, unmeasured)
 

@@ -2,10 +2,10 @@
 
     minimise |T - sum_k lambda_k a_k (x) b_k (x) c_k|^2
 
-over one mode at a time, each a linear least-squares problem. When to prefer it: tensors that are not orthogonal, and to refine
-an answer of another method (``starts``). There is no guarantee: a random start may end in a poor local minimum, so several
-are made and the best one is kept. Tensors with more dimensions than components are first compressed to the leading
-singular spaces of their unfoldings.
+over one mode at a time, each a linear least-squares problem. When to prefer it: tensors that are not orthogonal, and
+to refine an answer of another method (``starts``). There is no guarantee: a start may end in a poor local minimum, so
+several random ones and one from a matrix pencil (exact where T has no noise) are made, and the best one is kept.
+Tensors with more dimensions than components are first compressed to the leading singular spaces of their unfoldings.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def als(
     ----------
     tensor : ndarray of shape (d_1, d_2, d_3)
     n_starts : int
-        Random starts.
+        Random starts, besides that from a matrix pencil.
     max_iter, tol
         Iterations of a start, and the decrease of the relative residual at which it has converged.
     starts : three ndarrays of shape (n_components, d_i), optional
@@ -55,6 +55,7 @@ def als(
         first = [[np.asarray(s) @ basis for s, basis in zip(starts, bases, strict=True)]]
     else:
         first = [[rng.standard_normal((n_components, d)) for d in core.shape] for _ in range(n_starts)]
+        first += _pencil(core, n_components, rng)
     best: tuple[float, Factors, bool] | None = None
     total = 0
     for factors in first:
@@ -86,6 +87,20 @@ def _alternate(core: np.ndarray, factors: Factors, max_iter: int, tol: float) ->
         if old - residual <= tol:
             return residual, factors, n_iter, True
     return residual, factors, n_iter, False
+
+
+def _pencil(core: np.ndarray, n_components: int, rng: np.random.Generator) -> list[Factors]:
+    """Starting factors from the eigenvectors of T(I, I, x) T(I, I, y)^+ for random x and y; none if K exceeds a dimension."""
+    if min(core.shape[:2]) < n_components:
+        return []
+    first, second = (core @ rng.standard_normal(core.shape[2]) for _ in range(2))
+    try:
+        a = np.linalg.eig(first @ np.linalg.pinv(second))[1].real.T
+        slices = (np.linalg.pinv(a.T) @ core.reshape(len(core), -1)).reshape(n_components, *core.shape[1:])
+        u, _, vt = np.linalg.svd(slices)
+    except np.linalg.LinAlgError:
+        return []
+    return [[a, u[:, :, 0], vt[:, 0]]]
 
 
 def _leading_space(tensor: np.ndarray, mode: int, n_components: int) -> np.ndarray:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from .exceptions import LatentiaError
 from .passes import Blocks
 
-__all__ = ["check_choices", "check_whole", "seed_of", "table_blocks"]
+__all__ = ["check_choices", "check_splits", "check_whole", "seed_of", "table_blocks"]
 
 
 def check_whole(estimator: Any, **least: int) -> None:
@@ -30,11 +30,26 @@ def check_choices(estimator: Any, **allowed: tuple[str, ...]) -> None:
             raise LatentiaError(f"{name}={getattr(estimator, name)!r}: use one of {', '.join(map(repr, values))}.")
 
 
+def check_splits(estimator: Any, rows: str) -> None:
+    """Raise unless ``n_splits`` is from 0 to 3; ``rows`` is what is split."""
+    check_whole(estimator, n_splits=0)
+    if estimator.n_splits > 3:
+        raise LatentiaError(f"n_splits={estimator.n_splits}: four groups of {rows} can be split in halves in 3 ways.")
+
+
 def seed_of(random_state: Any) -> int:
-    """The seed that ``random_state`` stands for; None or a RandomState draws one."""
-    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+    """The seed that ``random_state`` stands for; None, a RandomState or a Generator draws one."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    whole = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
+    if whole and int(random_state) >= 0:
         return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    try:
+        return int(check_random_state(random_state).randint(2**31 - 1))
+    except ValueError as error:
+        raise LatentiaError(
+            f"random_state={random_state!r}: a whole number of at least 0 is needed, or None."
+        ) from error
 
 
 def table_blocks(
@@ -89,6 +104,10 @@ def table_blocks(
         )  # fmt: skip
     except ValueError as error:
         raise LatentiaError(str(error)) from error
+    except TypeError as error:
+        if "parse" in str(error):  # sparse or sparsity: other types of input are programming errors
+            raise LatentiaError(str(error)) from error
+        raise
     if reset:
         estimator._column_names = getattr(estimator, "feature_names_in_", None)
     return Blocks.from_array(X, lengths=lengths)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latentia.datasets import planted
-from latentia.moments import Cooccurrence, DocumentMoments, WordMoments, leading_words, lda_corrected
+from latentia.moments import Cooccurrence, DocumentMoments, WordMoments, lda_corrected, leading_words
 from latentia.passes import Blocks
 
 

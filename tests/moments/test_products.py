@@ -9,10 +9,9 @@ from latentia.moments.products import (
     mirror_cube,
     mirror_gram,
     serial,
-    symmetrised,
     third_moment,
 )
-from latentia.tensor import pair_products
+from latentia.tensor import pair_products, symmetrised
 
 
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 3), (50, 16), (5000, 33), (100, 40)])

@@ -64,7 +64,7 @@ def test_past_and_future_stay_within_their_sequence():
     symbols = np.array([0, 1, 2, 0, 1, 2, 2, 1])[:, None]
     blocks = one_hot_blocks(Blocks.from_array(symbols, lengths=[5, 3]), 3)
     identity = Coordinates(np.zeros(3), np.eye(3), constant=False)
-    (past, step, future), groups = past_and_future(blocks[0], identity, 4, 0, 2)
+    (past, step, future), groups = past_and_future(blocks[0], identity, np.zeros(3), 4, 0, 2)
     assert step.toarray().argmax(axis=1).tolist() == [1, 2, 0, 2]
     assert past[:, :3].argmax(axis=1).tolist() == [0, 1, 2, 2]
     assert future[:, :3].argmax(axis=1).tolist() == [2, 0, 1, 1]

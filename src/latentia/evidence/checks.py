@@ -85,7 +85,7 @@ class Evidence:
         n_splits : int
             Random splits into two halves, averaged; each costs two fits on half of the data.
         **fit_parameters
-            What else ``fit`` took: ``lengths`` of sequences.
+            What else ``fit`` took: ``lengths`` of sequences, ``views`` of a table.
 
         Returns
         -------
@@ -105,7 +105,8 @@ class Evidence:
         """
         self._estimator = clone(estimator)
         for name in getattr(estimator, "_compared", ("components_",)):
-            setattr(self._estimator, name, getattr(estimator, name))
+            if hasattr(estimator, name):
+                setattr(self._estimator, name, getattr(estimator, name))
         return self
 
     def to_frame(self) -> Any:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..exceptions import LatentiaError
 from ..metrics.matching import nearest_distances
 from ..passes import Blocks, row_groups
 
-__all__ = ["EVERYONE", "HALVES", "errors_from_groups", "half_split_errors", "mean_nearest_distance"]
+__all__ = ["EVERYONE", "HALVES", "PartErrors", "errors_from_groups", "half_split_errors", "mean_nearest_distance"]
 
 EVERYONE = (0, 1, 2, 3)
 HALVES = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
@@ -65,14 +66,35 @@ def half_split_errors(
     return np.mean(distances, axis=0)
 
 
+@dataclass(frozen=True)
+class PartErrors:
+    """What fits on parts of the data say of the full fit.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (K,) or None
+        Expected error of each component; None if no part could be fitted, or none was asked for.
+    n_parts, n_failed : int
+        Parts, and those on which the model could not be fitted.
+    reason : str
+        Why there are no errors, or why the last part failed.
+    """
+
+    errors: np.ndarray | None
+    n_parts: int
+    n_failed: int
+    reason: str
+
+
 def errors_from_groups(
     fit: Callable[[tuple[int, ...]], Any], distance: Callable[[Any], np.ndarray], n_splits: int, cheap: bool = True
-) -> tuple[np.ndarray | None, str]:
-    """Expected error of each component from fits on some of four groups of rows, shape (K,); or None, and why.
+) -> PartErrors:
+    """Expected error of each component from fits on some of four groups of rows.
 
-    The distance of the full fit to a fit on half of the rows has the size of its error. So has root 3 times the distance to a
-    fit on three quarters, whose variance beyond that of the full fit is a third of it. Where noise is so large that answers jump,
-    both overstate the error: halves fall apart before the whole does, and jumps are not to be scaled. The smaller one is taken.
+    The distance of the full fit to a fit on half of the rows has the size of its error. So has root 3 times the distance
+    to a fit on three quarters, whose variance beyond that of the full fit is a third of it. Where noise is so large that
+    answers jump, both overstate the error: halves fall apart before the whole does, and jumps are not to be scaled. The
+    smaller one is taken.
 
     Parameters
     ----------
@@ -86,21 +108,25 @@ def errors_from_groups(
         Whether fits cost next to nothing. If not, three quarters are tried only where no half can be fitted.
     """
     if not n_splits:
-        return None, "Needs fits on parts of the data: call evidence_.stability(X)."
-    halves, reason = _fits([half for split in HALVES[:n_splits] for half in split], fit, distance)
-    estimates = [halves] if halves is not None else []
-    if cheap or halves is None:
-        quarters, reason = _fits([tuple(i for i in EVERYONE if i != g) for g in EVERYONE], fit, distance)
-        estimates += [np.sqrt(3) * quarters] if quarters is not None else []
+        return PartErrors(None, 0, 0, "Needs fits on parts of the data: call evidence_.stability(X).")
+    parts: list[tuple[int, ...]] = [half for split in HALVES[:n_splits] for half in split]
+    found, reason = _fits(parts, fit, distance)
+    estimates, n_parts, n_failed = [found] if found else [], len(parts), len(parts) - len(found)
+    if cheap or not found:
+        parts = [tuple(i for i in EVERYONE if i != g) for g in EVERYONE]
+        found, later = _fits(parts, fit, distance)
+        estimates += [[np.sqrt(3) * one for one in found]] if found else []
+        n_parts, n_failed, reason = n_parts + len(parts), n_failed + len(parts) - len(found), later or reason
     if not estimates:
-        return None, f"No part of the data can carry the components. {reason}"
-    return min(estimates, key=lambda errors: errors.mean()), ""
+        return PartErrors(None, n_parts, n_failed, f"No part of the data can carry the components. {reason}")
+    errors = min((np.mean(one, axis=0) for one in estimates), key=lambda one: float(one.mean()))
+    return PartErrors(errors, n_parts, n_failed, reason)
 
 
 def _fits(
     parts: list[tuple[int, ...]], fit: Callable[[tuple[int, ...]], Any], distance: Callable[[Any], np.ndarray]
-) -> tuple[np.ndarray | None, str]:
-    """Mean distance over the fits that can be made; or None, and why."""
+) -> tuple[list[np.ndarray], str]:
+    """Distances to the fits that can be made, and why the last of the others cannot."""
     distances, reason = [], ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -109,7 +135,7 @@ def _fits(
                 distances.append(distance(fit(groups)))
             except LatentiaError as error:
                 reason = str(error)
-    return (np.mean(distances, axis=0), reason) if distances else (None, reason)
+    return distances, reason
 
 
 def _distances(estimator: Any, other: Any) -> np.ndarray:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..metrics.matching import nearest_other_distance
 from ..tensor import MomentNoise, apply_to_modes, tensor_norm
 from . import bounds
 from .checks import Check
+from .stability import PartErrors
 
-__all__ = ["TensorMeasured", "error_checks", "tensor_checks", "whitened_noise"]
+__all__ = ["TensorMeasured", "error_checks", "separation_limit", "tensor_checks", "whitened_noise"]
 
 
 @dataclass(frozen=True)
@@ -43,26 +45,40 @@ class TensorMeasured:
     n_directions: int | None = None
 
 
-def error_checks(
-    errors: np.ndarray | None, limit: float, symbol: str, unit: str, unmeasured: str, what: str = "component"
-) -> list[Check]:
-    """The line that decides, the mean expected error, and the line of the worst component."""
+def error_checks(parts: PartErrors, limit: float, symbol: str, unit: str, what: str = "component") -> list[Check]:
+    """The lines that decide, the mean expected error and the share of parts that could be fitted, and the worst component."""
+    errors = parts.errors
     if errors is None:
-        return [Check("expected error", symbol, "not measured", f"<= {limit:.3g}", None, unmeasured, "split halves")]
+        return [
+            Check("expected error", symbol, "not measured", f"<= {limit:.3g}", None, parts.reason, "parts of the data")
+        ]
     mean, worst = float(errors.mean()), int(errors.argmax())
     shaky = int((errors > 2 * limit).sum())
-    return [
+    lines = [
         Check(
             "expected error", symbol, mean, f"<= {limit:.3g}", mean <= limit,
-            f"Mean error of a {what}, {unit}, as halves of the data predict it.",
-            "split halves", decides=True,
+            f"Mean error of a {what}, {unit}, as parts of the data predict it.", "parts of the data", decides=True,
         ),
         Check(
             f"least stable {what}", f"max of {symbol.removeprefix('mean ')}", float(errors[worst]), f"<= {2 * limit:.3g}",
             bool(errors[worst] <= 2 * limit),
-            f"{what.capitalize()} {worst}. {shaky} {what}s are above the limit: do not rely on them.", "split halves",
+            f"{what.capitalize()} {worst}. {shaky} {what}s are above the limit: do not rely on them.", "parts of the data",
         ),
     ]  # fmt: skip
+    if parts.n_failed:
+        lines.append(
+            Check(
+                "parts fitted", "halves, three quarters", float(parts.n_parts - parts.n_failed),
+                f">= {-(-3 * parts.n_parts // 4)} of {parts.n_parts}", parts.n_failed <= parts.n_parts // 4,
+                f"Parts of the data that carry the components. {parts.reason}", "parts of the data", decides=True,
+            )
+        )  # fmt: skip
+    return lines
+
+
+def separation_limit(components: np.ndarray, metric: str, most: float = np.inf) -> float:
+    """Error up to which components are told apart: a third of the mean distance to the nearest other one, or ``most``."""
+    return min(most, nearest_other_distance(components, metric) / 3)
 
 
 def tensor_checks(m: TensorMeasured) -> list[Check]:
@@ -76,10 +92,10 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
         last = float(m.spectrum[directions - 1])
         lines.append(
             Check(
-                "smallest singular value", f"sigma_{directions}(M_2)", last, f"> {last * m.noise.whitening:.2g} (its noise)",
-                m.noise.whitening < 1,
+                "smallest singular value", f"sigma_{directions}(M_2)", last, f"> {2 * last * m.noise.whitening:.2g} (twice its noise)",
+                m.noise.whitening < 0.5,
                 "What whitening divides by, beside its noise: how far the components are from being dependent.",
-                "Condition 7.2.1, section 7.2",
+                "Condition 7.2.1, section 7.2", decides=m.noise.whitening >= 0.5,
             )
         )  # fmt: skip
     return [
@@ -117,7 +133,7 @@ def _rank(m: TensorMeasured, directions: int) -> list[Check]:
     return [
         Check(
             "rank supported", f"sigma_i > {m.noise.spectrum:.2g}", float(rank), f"= {directions}", rank == directions, meaning,
-            "Condition 7.2.1",
+            "Condition 7.2.1"
         )
     ]  # fmt: skip
 

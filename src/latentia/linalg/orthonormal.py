@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-__all__ = ["cholesky_qr"]
+__all__ = ["cholesky_qr", "polar_factor"]
 
 
 def cholesky_qr(columns: np.ndarray) -> np.ndarray:
@@ -28,6 +28,12 @@ def cholesky_qr(columns: np.ndarray) -> np.ndarray:
     for _ in range(2 if shifted else 1):
         basis, _ = _round(basis)
     return basis
+
+
+def polar_factor(matrix: np.ndarray) -> np.ndarray:
+    """The nearest matrix with orthonormal rows, or columns if it is tall."""
+    u, _, vt = np.linalg.svd(matrix, full_matrices=False)
+    return u @ vt
 
 
 def _round(columns: np.ndarray) -> tuple[np.ndarray, bool]:

@@ -14,7 +14,7 @@ from ..moments.admixture import fold_in, token_probabilities
 __all__ = ["completion_log_likelihood", "completion_perplexity", "split_tokens"]
 
 
-def split_tokens(table: Any, random_state: int = 0) -> tuple[sparse.csr_array, sparse.csr_array]:
+def split_tokens(table: Any, random_state: Any = 0) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Split every document's tokens at random into two halves, each token with probability one half."""
     csr = sparse.csr_array(table)
     counts = np.maximum(np.rint(csr.data), csr.data > 0).astype(np.int64)  # a fraction is an occurrence
@@ -49,9 +49,10 @@ def completion_log_likelihood(
     max_iter, tol
         Of the proportions, as in `moments.fold_in`.
     """
+    rng = np.random.default_rng(random_state)  # one for all pieces: the answer does not depend on how rows are cut
     total, log_likelihood = 0.0, 0.0
     for table in tables if isinstance(tables, Iterator) else [tables]:
-        observed, hidden = split_tokens(table, random_state)
+        observed, hidden = split_tokens(table, rng)
         weights = fold_in(observed, components, alpha, max_iter=max_iter, tol=tol, n_jobs=n_jobs)
         probability = token_probabilities(hidden, components, weights)
         seen = hidden.data > 0

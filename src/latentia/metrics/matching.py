@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
-__all__ = ["l1_distances", "match_components", "nearest_distances", "recovery_errors"]
+__all__ = ["l1_distances", "match_components", "nearest_distances", "nearest_other_distance", "recovery_errors"]
 
 
 def l1_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -35,6 +35,13 @@ def match_components(found: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, n
 def nearest_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """l1 distance of every row of ``first`` to the nearest row of ``second``, shape (m,)."""
     return l1_distances(first, second).min(axis=1)
+
+
+def nearest_other_distance(components: np.ndarray, metric: str = "cityblock") -> float:
+    """Mean distance of a row to the nearest other row; infinite for a single one."""
+    distances = cdist(components, components, metric)
+    np.fill_diagonal(distances, np.inf)
+    return float(distances.min(axis=1).mean())
 
 
 def recovery_errors(found: np.ndarray, true: np.ndarray, norm: Literal["l1", "l2"] = "l1") -> np.ndarray:

@@ -8,7 +8,7 @@ Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Prince
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,17 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._validation import check_choices, check_whole, seed_of
+from .._validation import check_choices, check_splits, check_whole, seed_of
 from ..evidence import (
     EVERYONE,
     HALVES,
     Check,
     Evidence,
+    PartErrors,
     TensorMeasured,
     error_checks,
     errors_from_groups,
+    separation_limit,
     tensor_checks,
 )
 from ..exceptions import LatentiaError
@@ -35,25 +37,24 @@ from ..moments import (
     ProductMixtureUpdate,
     ViewMoments,
     ViewSums,
-    column_moments,
+    all_column_moments,
     common_frame,
     frame_noise,
     principal_coordinates,
     product_log_density,
 )
-from ..passes import Blocks, MappedBlocks, accumulate, row_groups
+from ..passes import Block, Blocks, MappedBlocks, accumulate, row_groups
 from ..tensor import decompose
 
 __all__ = ["MultiViewMixture"]
 
 _OVERSAMPLE = 12
-_NEAR = 0.25  # of the distance to the nearest other component: the error up to which they are told apart well
 _LEAST = 1e-3  # least probability of a binary feature, and of its absence
 _FLOOR = 0.02  # of a feature's variance: the least variance of it in a component
 
 
 class MultiViewMixture(BaseEstimator):
-    """Mixture of views by tensor decomposition: deterministic, two passes, error bars for every component.
+    """Mixture of views by tensor decomposition: deterministic, few passes, error bars for every component.
 
     When to choose it: three or more groups of measurements that have nothing in common but the class (words in three
     parts of a text, three sensors, three blocks of a questionnaire), or one table whose features are independent
@@ -120,7 +121,7 @@ class MultiViewMixture(BaseEstimator):
     [(3, 10), (3, 10), (3, 10)]
     """
 
-    _compared = ("means_", "_scales")
+    _compared = ("means_", "_scales", "_views")
 
     def __init__(
         self,
@@ -168,16 +169,15 @@ class MultiViewMixture(BaseEstimator):
             return self._refine(*self._recover(moments.of(sums, groups))[1], half)[0]
 
         n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
-        errors, unmeasured = errors_from_groups(
-            fit_half, lambda half: self._nearest(means, half), n_splits, cheap=not self.refine
-        )
+        parts = errors_from_groups(fit_half, lambda half: self._nearest(means, half), n_splits, cheap=not self.refine)
         self._finish(means, weights, variances)
-        return self._weigh_evidence(frame, moments, sums, errors, unmeasured)
+        return self._weigh_evidence(frame, moments, sums, parts)
 
     def _read(self, X: Any, views: Any) -> Blocks:
         """Blocks with one part a view; the number of columns of each is remembered."""
         blocks = _split(X, views)
         self._widths = [shape[1] for shape in blocks.shapes]
+        self._width = None if views is None else np.shape(X)[1]
         self._views = None if views is None else [[_plain(c) for c in view] for view in views]
         if len(self._widths) < 3:
             raise LatentiaError(f"{len(self._widths)} views: three or more are needed. Cut one table with views=[...].")
@@ -198,10 +198,8 @@ class MultiViewMixture(BaseEstimator):
 
     def _moments(self, blocks: Blocks) -> tuple[ViewMoments, Any]:
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        columns = [column_moments(blocks, part, **options) for part in range(len(self._widths))]
+        columns = all_column_moments(blocks, **options)
         for i, column in enumerate(columns):
-            if not np.isfinite(column.variance).all():
-                raise LatentiaError(f"View {i + 1} contains NaN or infinity: drop or impute these entries.")
             if (column.variance > 0).sum() == 0:
                 raise LatentiaError(f"View {i + 1} is constant: it says nothing about the component. Leave it out.")
         self._constant = sum(int((column.variance == 0).sum()) for column in columns)
@@ -226,7 +224,7 @@ class MultiViewMixture(BaseEstimator):
             joined, lambda block: (block, row_groups(block.rows, 4, self._seed)), squares=self._gaussian
         )
         self._centers = self._separate([c.center[None] for c in joined])
-        self.n_passes_ = len(columns) + n_passes + 1 + self.refine
+        self.n_passes_ = 1 + n_passes + 1 + self.refine
         return moments, accumulate(joint_blocks, moments, **options)
 
     def _recover(self, m: ViewSums) -> tuple[CommonFrame, tuple[list[np.ndarray], np.ndarray, list[np.ndarray] | None]]:
@@ -260,7 +258,7 @@ class MultiViewMixture(BaseEstimator):
             mean = np.hstack(self._possible(means))
             variance = None if variances is None else np.hstack(variances)
             width = sum(self._widths)
-            rows = MappedBlocks(blocks, lambda block: [_side_by_side(block)], [(blocks.n_rows, width)])
+            rows = MappedBlocks(blocks, lambda block: [self._rows(block)], [(blocks.n_rows, width)])
             floor = _FLOOR * np.concatenate(self._scales) ** 2 if self._gaussian else _LEAST
             for step in range(self.refine):
                 update = ProductMixtureUpdate(str(self.distribution), mean, variance, weights)
@@ -287,7 +285,7 @@ class MultiViewMixture(BaseEstimator):
         return self._nearest(self.means_, other.means_)
 
     def _weigh_evidence(
-        self, frame: CommonFrame, moments: ViewMoments, sums: Any, errors: np.ndarray | None, unmeasured: str
+        self, frame: CommonFrame, moments: ViewMoments, sums: Any, parts: PartErrors
     ) -> MultiViewMixture:
         weights, _, info = decompose(frame.tensor, self.n_components, self._seed)
         first, second = (moments.of(sums, half) for half in HALVES[0])
@@ -300,12 +298,8 @@ class MultiViewMixture(BaseEstimator):
             noise=frame_noise(frame, first, second),
         )
         scaled = np.hstack([m / s for m, s in zip(self.means_, self._scales, strict=True)])
-        apart = cdist(scaled, scaled) + np.diag(np.full(len(scaled), np.inf))
-        nearest = float(apart.min(axis=1).mean())
-        limit = _NEAR * nearest if np.isfinite(nearest) else 1.0
-        checks = error_checks(
-            errors, limit, "mean |mu_k - mu'_k|_2", "in l2 over all features, in standard deviations", unmeasured
-        )
+        limit = separation_limit(scaled, "euclidean") if self.n_components > 1 else 1.0
+        checks = error_checks(parts, limit, "mean |mu_k - mu'_k|_2", "in l2 over all features, in standard deviations")
         checks += tensor_checks(measured)
         checks.append(
             Check(
@@ -317,12 +311,13 @@ class MultiViewMixture(BaseEstimator):
         if self._constant:
             meaning = "They tell nothing about the component and were left out of the moments."
             checks.append(Check("constant features", "", float(self._constant), "", None, meaning, "model"))
-        self.evidence_ = Evidence(checks, errors).bind(self)
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of `fit` for two random halves of the rows."""
-        blocks = _split(X, fit_parameters.get("views"))
+        several = isinstance(X, Blocks) or (isinstance(X, (list, tuple)) and np.ndim(X[0]) == 2)
+        blocks = _split(X, None if several else fit_parameters.get("views", self._views))
         return [{"X": half} for half in blocks.split(2, random_state)]
 
     # --- use ----------------------------------------------------------------------------------------------------
@@ -339,14 +334,19 @@ class MultiViewMixture(BaseEstimator):
         """Mean log-density of a row, in nats. Higher is better. Needs ``distribution``."""
         return float(np.mean(np.concatenate([logsumexp(joint, axis=1) for joint in self._joint(X)])))
 
-    def _joint(self, X: Any) -> list[np.ndarray]:
-        """Log-density of each row together with each component, (n, K) for every block."""
+    def _joint(self, X: Any) -> Iterator[np.ndarray]:
+        """Log-density of each row together with each component, (n, K), block by block."""
         check_is_fitted(self)
         if self.distribution is None:
             raise LatentiaError(
                 "Without a distribution there are means and no densities: fit with distribution='bernoulli' or 'gaussian'."
             )
-        blocks = _split(X, None if isinstance(X, (list, tuple, Blocks)) else self._views)
+        several = isinstance(X, Blocks) or (isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 2)
+        if not several and self._views is None:
+            raise LatentiaError(f"The model was fitted on {len(self._widths)} tables: give as many, in a list.")
+        if not several and np.shape(X)[1] != self._width:
+            raise LatentiaError(f"X has {np.shape(X)[1]} columns and the model was fitted on {self._width}.")
+        blocks = _split(X, None if several else self._views)
         widths = [shape[1] for shape in blocks.shapes]
         if widths != self._widths:
             raise LatentiaError(f"The views have {widths} columns and the model was fitted on {self._widths}.")
@@ -354,7 +354,21 @@ class MultiViewMixture(BaseEstimator):
         variances = np.hstack(self.variances_) if self._gaussian else None
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
         kind = str(self.distribution)
-        return [product_log_density(kind, _side_by_side(block), means, variances) + log_weights for block in blocks]
+        return (product_log_density(kind, self._rows(block), means, variances) + log_weights for block in blocks)
+
+    def _rows(self, block: Block) -> Any:
+        """The views of a block side by side; under "bernoulli" they must be 0 and 1."""
+        table = _side_by_side(block)
+        if self.distribution == "bernoulli":
+            values = table.data if sparse.issparse(table) else table
+            if ((values != 0) & (values != 1)).any():
+                dense = table.toarray() if sparse.issparse(table) else table
+                row, column = (int(i) for i in np.argwhere((dense != 0) & (dense != 1))[0])
+                raise LatentiaError(
+                    f"distribution='bernoulli' needs features of 0 and 1, and row {block.rows[row]} has {dense[row, column]} "
+                    f"in column {column} of the joined views: use 'gaussian', or make the features binary."
+                )
+        return table
 
     def _possible(self, means: list[np.ndarray]) -> list[np.ndarray]:
         """Means that every row is possible under: probabilities are kept off 0 and 1."""
@@ -367,15 +381,14 @@ class MultiViewMixture(BaseEstimator):
         return self.distribution == "gaussian"
 
     def _check_parameters(self) -> None:
-        check_whole(self, n_components=1, refine=0, n_splits=0)
+        check_whole(self, n_components=1, refine=0)
         if self.distribution is not None:
             check_choices(self, distribution=("bernoulli", "gaussian"))
         elif self.refine:
             raise LatentiaError(
                 f"refine={self.refine} needs a likelihood: give distribution='bernoulli' or 'gaussian'."
             )
-        if self.n_splits > 3:
-            raise LatentiaError(f"n_splits={self.n_splits}: four groups of rows can be split in halves in 3 ways.")
+        check_splits(self, "rows")
         self._seed = seed_of(self.random_state)
 
 
@@ -394,6 +407,8 @@ def _split(X: Any, views: Any) -> Blocks:
     parts: list[Any] = []
     seen: set[int] = set()
     for i, view in enumerate(views):
+        if np.ndim(view) != 1:
+            raise LatentiaError(f"views: view {i + 1} is {view!r}; a list of columns is needed for each view.")
         columns = [_column(c, names, table.shape[1], i) for c in view]
         twice = seen.intersection(columns)
         if twice or len(set(columns)) < len(columns) or not columns:

@@ -14,6 +14,7 @@ Princeton 2013, chapter 7, for the decomposition.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,19 +24,22 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_whole, seed_of, table_blocks
+from .._validation import check_splits, check_whole, seed_of, table_blocks
 from ..evidence import (
     EVERYONE,
     HALVES,
     Check,
     Evidence,
+    PartErrors,
     TensorMeasured,
     error_checks,
     errors_from_groups,
+    separation_limit,
     tensor_checks,
     whitened_noise,
 )
 from ..exceptions import LatentiaError
+from ..metrics import nearest_other_distance
 from ..moments import (
     SphericalMixtureUpdate,
     VectorMoments,
@@ -44,14 +48,12 @@ from ..moments import (
     principal_coordinates,
     spherical_log_density,
 )
-from ..moments.products import symmetrised
 from ..passes import Blocks, accumulate
-from ..tensor import apply_to_modes, decompose
+from ..tensor import apply_to_modes, decompose, symmetrised
 
 __all__ = ["SphericalGaussianMixture"]
 
 _OVERSAMPLE = 12
-_NEAR = 0.25  # of the distance to the nearest other mean: the error up to which components are told apart well
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ class _Recovered:
 
 
 class SphericalGaussianMixture(DensityMixin, BaseEstimator):
-    """Mixture of spherical Gaussians by tensor decomposition: deterministic, two passes, error bars for every mean.
+    """Mixture of spherical Gaussians by tensor decomposition: deterministic, few passes, error bars for every mean.
 
     When to choose it: many components of roughly round shape, where EM from random starts merges some of them and
     splits others. It needs means that do not lie in a plane of fewer than K - 1 dimensions, at least as many features
@@ -178,19 +180,20 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
             return self._refine(self._recover(moments.of(sums, groups), basis), half)[0]
 
         n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
-        errors, unmeasured = errors_from_groups(
+        parts = errors_from_groups(
             fit_half, lambda half: cdist(self.means_, half).min(axis=1), n_splits, cheap=not self.refine
         )
         self.n_passes_ += self.refine
-        return self._weigh_evidence(found, moments, sums, errors, unmeasured)
+        return self._weigh_evidence(found, moments, sums, parts)
 
     def _moments(self, blocks: Blocks) -> tuple[VectorMoments, Any]:
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         columns = column_moments(blocks, **options)
         if not columns.variance.any():
             raise LatentiaError(f"All {columns.n} rows are the same: there is no mixture to find.")
-        if not np.isfinite(columns.variance).all():
-            raise LatentiaError("Input contains NaN or infinity: drop or impute these entries.")
+        self._least = 1e-9 * float(
+            columns.variance.mean()
+        )  # rows that are all the same in a component leave no variance
         self._features = {"constant": int((columns.variance == 0).sum())}
         coordinates, n_passes = principal_coordinates(
             blocks, self.n_components + _OVERSAMPLE, columns.mean, random_state=self._seed, **options
@@ -223,7 +226,7 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
         directions = whitening @ v.T
         spread = m.sketch @ directions - noise * basis @ directions[:-1]
         means = m.mean + (spread / roots).T
-        variance = np.clip(v @ g / roots, 0.05 * noise, 20 * noise)
+        variance = np.clip(v @ g / roots, max(0.05 * noise, self._least), max(20 * noise, self._least))
         weights = roots**2 / (roots**2).sum()
         order = np.argsort(-weights, kind="stable")
         return _Recovered(
@@ -249,7 +252,7 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
             update = SphericalMixtureUpdate(means, weights, variance)
             label = self.verbose and f"refining {step + 1} of {self.refine}"
             sums = accumulate(blocks, update, self.n_jobs, progress=label)
-            means, weights, variance = update.updated(sums, floor=1e-3 * float(weights @ variance))
+            means, weights, variance = update.updated(sums, floor=max(1e-3 * float(weights @ variance), self._least))
         order = np.argsort(-weights, kind="stable")
         return means[order], weights[order], variance[order]
 
@@ -257,7 +260,7 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
         return cdist(self.means_, other.means_).min(axis=1)
 
     def _weigh_evidence(
-        self, found: _Recovered, moments: VectorMoments, sums: Any, errors: np.ndarray | None, unmeasured: str
+        self, found: _Recovered, moments: VectorMoments, sums: Any, parts: PartErrors
     ) -> SphericalGaussianMixture:
         first, second = (moments.of(sums, half) for half in HALVES[0])
         noise = whitened_noise(
@@ -274,13 +277,13 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
             n_directions=k - 1,
             noise=noise,
         )
-        separation = _nearest_other(self.means_)
-        limit = _NEAR * separation if np.isfinite(separation) else float(np.sqrt(self.variance_[0]))
-        checks = error_checks(
-            errors, limit, "mean |mu_k - mu'_k|_2", "in l2 and the units of the data", unmeasured, "mean"
+        separation = nearest_other_distance(self.means_, "euclidean")
+        limit = (
+            separation_limit(self.means_, "euclidean") if self.n_components > 1 else float(np.sqrt(self.variance_[0]))
         )
+        checks = error_checks(parts, limit, "mean |mu_k - mu'_k|_2", "in l2 and the units of the data", "mean")
         checks += [*tensor_checks(measured), *self._separation(separation), *self._constant_features()]
-        self.evidence_ = Evidence(checks, errors).bind(self)
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     def _separation(self, nearest: float) -> list[Check]:
@@ -328,30 +331,22 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
         noise = rng.standard_normal((n_samples, self.means_.shape[1]))
         return self.means_[labels] + np.sqrt(self.variance_[labels])[:, None] * noise, labels
 
-    def _joint(self, X: Any) -> list[np.ndarray]:
-        """Log-density of each row together with each component, (n, K) for every block."""
+    def _joint(self, X: Any) -> Iterator[np.ndarray]:
+        """Log-density of each row together with each component, (n, K), block by block."""
         check_is_fitted(self)
         blocks = table_blocks(self, X, reset=False)
         variance = np.maximum(self.variance_, np.finfo(float).tiny)
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
-        return [spherical_log_density(block[0], self.means_, variance) + log_weights for block in blocks]
+        return (spherical_log_density(block[0], self.means_, variance) + log_weights for block in blocks)
 
     # --- helpers ------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_whole(self, n_components=1, refine=0, n_splits=0)
-        if self.n_splits > 3:
-            raise LatentiaError(f"n_splits={self.n_splits}: four groups of rows can be split in halves in 3 ways.")
+        check_whole(self, n_components=1, refine=0)
+        check_splits(self, "rows")
         self._seed = seed_of(self.random_state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _nearest_other(means: np.ndarray) -> float:
-    """Mean distance of a mean to the nearest other one; infinite for a single one."""
-    distances = cdist(means, means)
-    np.fill_diagonal(distances, np.inf)
-    return float(distances.min(axis=1).mean())

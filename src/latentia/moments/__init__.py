@@ -24,7 +24,7 @@ from .mixtures import (
 )
 from .multinomial import WordSampler
 from .products import third_moment
-from .vectors import Coordinates, VectorMoments, VectorSums, column_moments, principal_coordinates
+from .vectors import Coordinates, VectorMoments, VectorSums, all_column_moments, column_moments, principal_coordinates
 from .views import CommonFrame, ViewMoments, ViewSums, common_frame, frame_noise
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "WordMoments",
     "WordSampler",
     "WordTriples",
+    "all_column_moments",
     "column_moments",
     "common_frame",
     "fold_in",

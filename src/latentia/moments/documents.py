@@ -22,11 +22,13 @@ import numpy as np
 from scipy import sparse
 
 from .._threads import Parallel
+from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
 from ..passes import Block, row_groups
+from ..tensor import symmetrised
 from .cooccurrence import Cooccurrence, CountProducts
 from .counts import as_counts
-from .products import CHUNK, add_cubes, add_triples, mirror_cube, serial, symmetrised, third_moment
+from .products import CHUNK, add_cubes, add_triples, mirror_cube, serial, third_moment
 
 __all__ = ["DocumentMoments", "WordMoments", "WordTriples", "lda_corrected", "leading_words"]
 
@@ -135,6 +137,8 @@ class DocumentMoments:
     def of(self, groups: tuple[int, ...]) -> WordMoments:
         """The moments over the documents of some groups together."""
         chosen = list(groups)
+        if not self.q.sums.used[chosen].sum():
+            raise LatentiaError("A part of the data has no documents: there are too few to be split.")
         sketch = self.q.combine(self._sketches, groups)
         second = self.coordinates.T @ sketch
         marginal = self.q.marginal(chosen)

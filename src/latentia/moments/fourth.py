@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._threads import Parallel
+from ..exceptions import LatentiaError
 from ..passes import Block, row_groups
 from ..tensor import SymmetricFour
 from .products import CHUNK, add_pair_gram, mirror_gram
@@ -84,6 +85,8 @@ class FourthMoments:
         """Moments of the rows of some groups, from the summed state."""
         gram: Any = mirror_gram(state[list(groups)].sum(axis=0))
         n = float(gram[-1, -1])
+        if n < 1:
+            raise LatentiaError("A part of the data has no rows: there are too few to be split.")
         gram = gram / n
         size = self.coordinates.size
         i, j = np.triu_indices(size)

@@ -41,21 +41,25 @@ def one_hot_blocks(blocks: Blocks, n_symbols: int) -> Blocks:
     return MappedBlocks(blocks, encode, [(blocks.n_rows, n_symbols)])
 
 
-def past_and_future(block: Block, coordinates: Coordinates, n_groups: int, random_state: int, stretch: int) -> Views:
+def past_and_future(
+    block: Block, coordinates: Coordinates, average: np.ndarray, n_groups: int, random_state: int, stretch: int
+) -> Views:
     """Past (n, d + b), step (n, D) and future (n, d + b) of the inner steps of all sequences of a block, and their groups.
 
-    The first d columns of the past and of the future are the coordinates of the next neighbour, constant included;
-    the other b are discounted sums, without it.
+    The first d columns of the past and of the future are the coordinates of the next neighbour, constant included; the
+    other b are discounted sums of differences from the ``average`` coordinates, (b,), without the constant. Near the ends
+    of a sequence the sums have fewer terms, and if they grew with their number they would tell of each other.
     """
     lengths = block[-1]
     y = coordinates(block[0])
     b = coordinates.basis.shape[1]
-    past, future = np.zeros((len(y), b)), np.zeros((len(y), b))
+    apart = y[:, :b] - average
+    past, future = np.zeros_like(apart), np.zeros_like(apart)
     for lag in range(1, _REACH + 1):
         first = followed(lengths, lag)
         weight = _DISCOUNT ** (lag - 1)
-        past[first + lag] += weight * y[first, :b]
-        future[first] += weight * y[first + lag, :b]
+        past[first + lag] += weight * apart[first]
+        future[first] += weight * apart[first + lag]
     inner = followed(lengths, 2) + 1
     groups = window_groups(block.rows[inner], n_groups, random_state, stretch)
     before, after = np.hstack([y[inner - 1], past[inner]]), np.hstack([y[inner + 1], future[inner]])

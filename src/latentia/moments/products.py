@@ -24,7 +24,6 @@ __all__ = [
     "add_triples",
     "mirror_cube",
     "mirror_gram",
-    "symmetrised",
     "third_moment",
 ]
 
@@ -121,9 +120,3 @@ def mirror_gram(total: np.ndarray) -> np.ndarray:
     lower = np.tril_indices(len(total), -1)
     total[lower] = total.T[lower]
     return total
-
-
-def symmetrised(tensor: np.ndarray) -> np.ndarray:
-    """Mean of a (d, d, d) array over all orders of its modes."""
-    cyclic = tensor + tensor.transpose(1, 2, 0) + tensor.transpose(2, 0, 1)
-    return (cyclic + cyclic.transpose(0, 2, 1)) / 6

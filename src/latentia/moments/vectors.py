@@ -15,12 +15,21 @@ import numpy as np
 from scipy import sparse
 
 from .._threads import Parallel
+from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
 from ..passes import Block, Blocks, accumulate, row_groups
 from ..tensor import apply_to_modes
 from .products import CHUNK, add_cubes, mirror_cube
 
-__all__ = ["ColumnMoments", "Coordinates", "VectorMoments", "VectorSums", "column_moments", "principal_coordinates"]
+__all__ = [
+    "ColumnMoments",
+    "Coordinates",
+    "VectorMoments",
+    "VectorSums",
+    "all_column_moments",
+    "column_moments",
+    "principal_coordinates",
+]
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,10 @@ class Coordinates:
 
 @dataclass
 class ColumnMoments:
-    """Number of rows, and the mean and variance of every column, shape (D,)."""
+    """Number of rows, and the mean and variance of every column, shape (D,).
+
+    A variance within rounding of zero is zero: constants whose mean is not exact would seem to vary otherwise.
+    """
 
     n: int
     mean: np.ndarray
@@ -95,7 +107,24 @@ class _Columns:
 
 def column_moments(blocks: Blocks, part: int = 0, **options: Any) -> ColumnMoments:
     """Means and variances of the columns of one part: one pass. Options are those of `accumulate`."""
-    return accumulate(blocks, _Columns(part), **options)
+    return checked_columns(accumulate(blocks, _Columns(part), **options))
+
+
+def all_column_moments(blocks: Blocks, **options: Any) -> list[ColumnMoments]:
+    """The same for all parts: one pass."""
+    found = accumulate(blocks, [_Columns(part) for part in range(len(blocks.shapes))], **options)
+    return [checked_columns(columns, f"View {part + 1}") for part, columns in enumerate(found)]
+
+
+def checked_columns(columns: ColumnMoments, what: str = "Input") -> ColumnMoments:
+    """Raise for a column with NaN or infinity; variances within rounding of zero become zero."""
+    finite = np.isfinite(columns.variance) & np.isfinite(columns.mean)
+    if not finite.all():
+        raise LatentiaError(
+            f"{what} contains NaN or infinity (the first in column {int(np.argmin(finite))}): drop or impute these entries."
+        )
+    rounding = (16 * np.finfo(float).eps * columns.mean) ** 2
+    return ColumnMoments(columns.n, columns.mean, np.where(columns.variance > rounding, columns.variance, 0.0))
 
 
 class _CentredGram:
@@ -120,6 +149,7 @@ def principal_coordinates(
     scale: np.ndarray | None = None,
     part: int = 0,
     n_passes: int = 3,
+    slack: float = 2.0,
     random_state: int = 0,
     **options: Any,
 ) -> tuple[Coordinates, int]:
@@ -128,7 +158,7 @@ def principal_coordinates(
     Parameters
     ----------
     n_columns : int
-        b; with at most twice as many columns in the data, all of them are kept and no pass is made.
+        b; with at most ``slack`` times as many columns in the data, all of them are kept and no pass is made.
     center : ndarray of shape (D,)
     scale : ndarray of shape (D,), optional
         Factors of the columns: the subspace is that of the scaled ones, and B contains them.
@@ -137,7 +167,7 @@ def principal_coordinates(
     """
     width = blocks.shapes[part][1]
     scale = np.ones(width) if scale is None else scale
-    if width <= 2 * n_columns:
+    if width <= slack * n_columns:
         return Coordinates(center, np.diag(scale)), 0
     column = scale[:, None]
     start = np.random.default_rng(random_state).standard_normal((width, n_columns))
@@ -208,6 +238,8 @@ class VectorMoments:
         cube, energy, sketch = (part[chosen].sum(axis=0) for part in state)
         cube = mirror_cube(cube)
         n = float(cube[-1, -1, -1])
+        if n < 1:
+            raise LatentiaError("A part of the data has no rows: there are too few to be split.")
         cube, energy, sketch = cube / n, energy / n, sketch / n
         shift = sketch[:, -1]  # mean of x - c
         move = np.eye(len(cube))

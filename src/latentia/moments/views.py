@@ -32,10 +32,10 @@ from scipy import sparse
 
 from .._threads import Parallel
 from ..exceptions import LatentiaError
-from ..linalg import whiten
+from ..linalg import polar_factor, whiten
 from ..passes import Block
-from ..tensor import MomentNoise, tensor_norm
-from .products import CHUNK, add_triples, symmetrised
+from ..tensor import MomentNoise, symmetrised, tensor_norm
+from .products import CHUNK, add_triples
 from .vectors import Coordinates
 
 __all__ = ["CommonFrame", "ViewMoments", "ViewSums", "common_frame", "frame_noise"]
@@ -139,6 +139,8 @@ class ViewMoments:
         """Moments over the rows of some groups, from the summed state."""
         chosen = list(groups)
         n = float(state["n"][chosen].sum())
+        if n < 1:
+            raise LatentiaError("A part of the data has no rows: there are too few to be split.")
         mean = {key: value[chosen].sum(axis=0) / max(n, 1.0) for key, value in state.items()}
         pairs = {(a, b): mean["pair", a, b] for a, b in _PAIRS}
         pairs |= {(b, a): pair.T for (a, b), pair in pairs.items()} | {(a, a): mean["pair", a, a] for a in range(3)}
@@ -216,9 +218,9 @@ def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
         whitenings.append(whiten((shared + shared.T) / 2, k, f"moment that view {a + 1} shares with the others").matrix)
     blocks = [[np.eye(k) for _ in range(3)] for _ in range(3)]
     for a, b in small:
-        blocks[a][b] = _rotation(whitenings[a].T @ small[a, b] @ whitenings[b])
+        blocks[a][b] = polar_factor(whitenings[a].T @ small[a, b] @ whitenings[b])
     joint = np.linalg.eigh(np.block(blocks))[1][:, -k:]
-    rotations = [_rotation(joint[a * k : (a + 1) * k]) for a in range(3)]
+    rotations = [polar_factor(joint[a * k : (a + 1) * k]) for a in range(3)]
     maps = [leading[a] @ whitenings[a] @ rotations[a] for a in range(3)]
     raw = np.einsum("abc,ai,bj,ck->ijk", m.third, *maps, optimize=True)
     tensor = symmetrised(raw)
@@ -270,9 +272,3 @@ def _squares(table: Any, center: np.ndarray, rows: np.ndarray) -> np.ndarray:
         return ((table - center) ** 2).T @ rows
     cross, ones = table.T @ rows, rows.sum(axis=0)
     return table.multiply(table).T @ rows - 2 * center[:, None] * cross + np.outer(center**2, ones)
-
-
-def _rotation(matrix: np.ndarray) -> np.ndarray:
-    """The nearest orthogonal matrix."""
-    u, _, vt = np.linalg.svd(matrix)
-    return u @ vt

@@ -12,6 +12,7 @@ Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Prince
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -20,15 +21,17 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .._validation import check_choices, check_whole, seed_of
+from .._validation import check_choices, check_splits, check_whole, seed_of
 from ..evidence import (
     EVERYONE,
     HALVES,
     Check,
     Evidence,
+    PartErrors,
     TensorMeasured,
     error_checks,
     errors_from_groups,
+    separation_limit,
     tensor_checks,
 )
 from ..exceptions import DroppedDataWarning, LatentiaError
@@ -53,14 +56,13 @@ from ..moments import (
     window_groups,
 )
 from ..passes import Block, Blocks, accumulate
-from ..simplex import simplex_least_squares
+from ..simplex import distributions, simplex_least_squares
 from ..tensor import decompose
 
 __all__ = ["SpectralHMM"]
 
 _OVERSAMPLE = 12
 _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
-_NEAR = 0.25  # of the distance to the nearest other state's mean
 _FLOOR = 0.02  # of a feature's variance: its least variance in a state
 _SMOOTHING = 0.01  # share of the marginal in every distribution that a likelihood is taken of
 _PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
@@ -94,7 +96,7 @@ class SpectralHMM(BaseEstimator):
         Size of the alphabet, where integers stand for symbols; by default one more than the largest.
     refine : int, default=0
         Passes of EM (Baum-Welch), started from the moments. Outside the theorem; 5 to 10 are mostly enough for the
-        accuracy of maximum likelihood.
+        accuracy of maximum likelihood. Its error bars hold half of the data in memory.
     n_splits : int, default=3
         Splits of the steps into halves, at most 3, whose fits give the error bars; they cost no pass over the data,
         but with ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
@@ -207,11 +209,11 @@ class SpectralHMM(BaseEstimator):
             return self._refine(found, self._half(blocks, groups) if self.refine else blocks).emissions
 
         n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
-        errors, unmeasured = errors_from_groups(
+        parts = errors_from_groups(
             fit_half, lambda half: self._nearest(chain.emissions, half), n_splits, cheap=not self.refine
         )
         self._finish(chain)
-        return self._weigh_evidence(frame, moments, sums, errors, unmeasured)
+        return self._weigh_evidence(frame, moments, sums, parts)
 
     def _moments(self, blocks: Blocks) -> tuple[ViewMoments, Any, StartSums]:
         """Moments of three consecutive steps, and the symbols or vectors at which sequences start."""
@@ -221,8 +223,6 @@ class SpectralHMM(BaseEstimator):
         width = len(columns.mean)
         self._marginal = columns.mean
         if self._vectors:
-            if not np.isfinite(columns.variance).all():
-                raise LatentiaError("Input contains NaN or infinity: drop or impute these steps.")
             seen = columns.variance > 0
             center, self._scale = columns.mean, np.sqrt(np.where(seen, columns.variance, 1.0))
             scale = seen / self._scale
@@ -233,7 +233,7 @@ class SpectralHMM(BaseEstimator):
             center, self._scale = np.zeros(width), np.ones(width)
             scale = np.where(seen, 1.0 / np.sqrt(np.where(seen, columns.mean, 1.0)), 0.0)
             most = int(seen.sum())
-            why = f"{most} symbols occur"
+            why = f"{most} different symbols occur" if most > 1 else "one symbol occurs"
         if self.n_components > most:
             raise LatentiaError(
                 f"n_components={self.n_components}, but only {why}: this data supports at most n_components={most}."
@@ -248,11 +248,12 @@ class SpectralHMM(BaseEstimator):
             **options,
         )
         self._stretch = int(np.clip(blocks.n_rows // 400, 10, 1000))
+        average = (columns.mean - center) @ coordinates.basis
         size = coordinates.size + coordinates.basis.shape[1]
         ready = Coordinates(np.zeros(size), np.eye(size), constant=False)  # past and future come in coordinates
         moments = ViewMoments(
             [ready, coordinates, ready],
-            lambda block: past_and_future(block, coordinates, 4, self._seed, self._stretch),
+            lambda block: past_and_future(block, coordinates, average, 4, self._seed, self._stretch),
             sketched=(1,),
             squares=self._vectors,
         )
@@ -270,7 +271,7 @@ class SpectralHMM(BaseEstimator):
             square = frame.mean_given(m.squares, 1, v)
             variances = np.maximum(square - (emissions - self._marginal) ** 2, _FLOOR * self._scale**2)
         else:
-            emissions = _distributions(emissions, self._marginal)
+            emissions = distributions(emissions, self._marginal)
         seen = starts.coordinates(emissions)
         inverse = np.linalg.pinv(seen)
         d = starts.coordinates.size
@@ -278,7 +279,7 @@ class SpectralHMM(BaseEstimator):
         joint = np.maximum(inverse.T @ neighbours @ inverse, 0)
         shares = joint.sum(axis=0) + joint.sum(axis=1)
         shares = shares / shares.sum() if shares.sum() > 0 else frame.weights(v)
-        transmat = _distributions(joint, shares)
+        transmat = distributions(joint, shares)
         startprob = shares
         if starts.n >= 10 * self.n_components:
             target = starts.total / starts.n
@@ -376,9 +377,7 @@ class SpectralHMM(BaseEstimator):
             halves.append({"X": rows if model._vectors else model.symbols_[rows.ravel()], "lengths": half.lengths})
         return halves
 
-    def _weigh_evidence(
-        self, frame: CommonFrame, moments: ViewMoments, sums: Any, errors: np.ndarray | None, unmeasured: str
-    ) -> SpectralHMM:
+    def _weigh_evidence(self, frame: CommonFrame, moments: ViewMoments, sums: Any, parts: PartErrors) -> SpectralHMM:
         weights, _, info = decompose(frame.tensor, self.n_components, self._seed)
         first, second = (moments.of(sums, half) for half in HALVES[0])
         measured = TensorMeasured(
@@ -391,21 +390,12 @@ class SpectralHMM(BaseEstimator):
         )
         if self._vectors:
             scaled = self._emissions / self._scale
-            apart = cdist(scaled, scaled) + np.diag(np.full(len(scaled), np.inf))
-            nearest = float(apart.min(axis=1).mean())
-            limit = _NEAR * nearest if np.isfinite(nearest) else 1.0
-            checks = error_checks(
-                errors,
-                limit,
-                "mean |O_k - O'_k|_2",
-                "in l2 and standard deviations of the features",
-                unmeasured,
-                "state",
-            )
+            limit = separation_limit(scaled, "euclidean") if self.n_components > 1 else 1.0
+            unit = "in l2 and standard deviations of the features"
+            checks = error_checks(parts, limit, "mean |O_k - O'_k|_2", unit, "state")
         else:
-            checks = error_checks(
-                errors, _TRUSTED, "mean |O_k - O'_k|_1", "in l1, of a possible 2", unmeasured, "state"
-            )
+            limit = separation_limit(self._emissions, "cityblock", _TRUSTED)
+            checks = error_checks(parts, limit, "mean |O_k - O'_k|_1", "in l1, of a possible 2", "state")
         memory = float(np.linalg.svd(self.transmat_, compute_uv=False)[-1])
         checks += [
             *tensor_checks(measured),
@@ -418,7 +408,7 @@ class SpectralHMM(BaseEstimator):
                 f"Share of the steps: {self.weights_.min() * measured.samples:.0f} of them.", "Proposition 7.6",
             ),
         ]  # fmt: skip
-        self.evidence_ = Evidence(checks, errors).bind(self)
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     # --- use ----------------------------------------------------------------------------------------------------
@@ -457,13 +447,13 @@ class SpectralHMM(BaseEstimator):
         emitted = (np.cumsum(self.emissionprob_, axis=1)[states] < rng.random(n_samples)[:, None]).sum(axis=1)
         return self.symbols_[np.minimum(emitted, len(self.symbols_) - 1)], states
 
-    def _chains(self, X: Any, lengths: Any) -> list[tuple[Any, ...]]:
-        """Arguments of the recursions for every block."""
+    def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[Any, ...]]:
+        """Arguments of the recursions, block by block."""
         check_is_fitted(self)
         blocks = self._read(X, lengths, reset=False)
         variances = self.variances_ if self._vectors else None
         chain = self._smoothed(Chain(self.startprob_, self.transmat_, self._emissions, variances))
-        return [self._arguments(chain, block) for block in blocks]
+        return (self._arguments(chain, block) for block in blocks)
 
     def _arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
         if self._vectors:
@@ -474,12 +464,11 @@ class SpectralHMM(BaseEstimator):
     # --- helpers ------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_whole(self, n_components=1, refine=0, n_splits=0)
+        check_whole(self, n_components=1, refine=0)
         check_choices(self, kind=("auto", "symbols", "vectors"))
         if self.n_symbols is not None:
             check_whole(self, n_symbols=1)
-        if self.n_splits > 3:
-            raise LatentiaError(f"n_splits={self.n_splits}: four groups of steps can be split in halves in 3 ways.")
+        check_splits(self, "steps")
         self._seed = seed_of(self.random_state)
 
     def _read(self, X: Any, lengths: Any, reset: bool) -> Blocks:
@@ -500,10 +489,15 @@ class SpectralHMM(BaseEstimator):
         symbols = self._is_symbols(table) if reset else not self._vectors
         if reset:
             self._vectors = not symbols
+            self.__dict__.pop("symbols_", None)
             self.n_features_in_ = table.shape[1]
         elif table.shape[1] != self.n_features_in_:
             raise LatentiaError(f"X has {table.shape[1]} features and the model was fitted on {self.n_features_in_}.")
         if isinstance(X, Blocks):
+            if symbols and not reset and self.symbols_.dtype.kind not in "iu":
+                raise LatentiaError(
+                    "The model was fitted on strings, and Blocks hold numbers: give the strings as an array."
+                )
             if symbols and reset:
                 self.symbols_ = np.arange(self._alphabet(max(int(block[0].max()) for block in X)))
             return _long_enough(X) if reset else X
@@ -542,7 +536,7 @@ class SpectralHMM(BaseEstimator):
             some = ", ".join(map(str, self.symbols_[:5])) + (", ..." if len(self.symbols_) > 5 else "")
             raise LatentiaError(
                 f"Symbol {str(values[at])!r} in row {at} is outside the alphabet of {len(self.symbols_)} symbols ({some}). "
-                "Leave such steps out, map them to a symbol for rare ones, or fit with n_symbols."
+                "Leave such steps out, or map them, before the fit too, to a symbol for rare ones."
             )
         return np.searchsorted(self.symbols_, values)[:, None]
 
@@ -604,13 +598,6 @@ def _long_enough(blocks: Blocks) -> Blocks:
             stacklevel=4,
         )
     return blocks
-
-
-def _distributions(rows: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Rows with negative entries cut and sums of one; a row without positive entries becomes ``otherwise``."""
-    rows = np.maximum(rows, 0)
-    total = rows.sum(axis=1, keepdims=True)
-    return np.where(total > 0, rows / np.where(total > 0, total, 1.0), otherwise)
 
 
 def _stationary(transmat: np.ndarray) -> np.ndarray:

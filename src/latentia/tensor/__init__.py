@@ -1,6 +1,6 @@
 """Decompositions of small tensors into rank-one components: nothing here sees the data."""
 
-from ._operators import SymmetricFour, SymmetricThree, pair_products, tensor_norm
+from ._operators import SymmetricFour, SymmetricThree, pair_products, symmetrised, tensor_norm
 from .cp import als
 from .decompose import Decomposition, decompose, decompose_operator
 from .joint import joint
@@ -25,5 +25,6 @@ __all__ = [
     "polar",
     "power",
     "robust",
+    "symmetrised",
     "tensor_norm",
 ]

@@ -14,7 +14,17 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["SymmetricFour", "SymmetricTensor", "SymmetricThree", "operator", "pair_products", "stable", "tensor_norm"]
+__all__ = [
+    "SymmetricFour",
+    "SymmetricTensor",
+    "SymmetricThree",
+    "operator",
+    "pair_products",
+    "stable",
+    "symmetrised",
+    "tensor_norm",
+    "unit_rows",
+]
 
 _CHUNK = 64
 
@@ -86,7 +96,7 @@ class SymmetricThree:
         d, k = basis.shape
         half = (self.full.reshape(d * d, d) @ basis).reshape(d, d * k)
         half = (basis.T @ half).reshape(k, d, k).transpose(0, 2, 1) @ basis
-        return SymmetricThree(_symmetric(half))
+        return SymmetricThree(symmetrised(half))
 
 
 class SymmetricFour:
@@ -185,7 +195,13 @@ def tensor_norm(tensor: np.ndarray | SymmetricTensor, n_starts: int = 32, n_iter
     return largest
 
 
-def _symmetric(tensor: np.ndarray) -> np.ndarray:
-    """Mean over all orders of three modes."""
+def symmetrised(tensor: np.ndarray) -> np.ndarray:
+    """Mean of a (d, d, d) array over all orders of its modes."""
     cyclic = tensor + tensor.transpose(1, 2, 0) + tensor.transpose(2, 0, 1)
     return (cyclic + cyclic.transpose(0, 2, 1)) / 6
+
+
+def unit_rows(rows: np.ndarray) -> np.ndarray:
+    """Rows scaled to length one; zero rows stay."""
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(norms > 0, norms, 1.0)

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ._operators import unit_rows
+
 __all__ = ["als"]
 
 Factors = list[np.ndarray]
@@ -71,7 +73,7 @@ def als(
 def _alternate(core: np.ndarray, factors: Factors, max_iter: int, tol: float) -> tuple[float, Factors, int, bool]:
     norm = float(np.linalg.norm(core))
     unfoldings = [np.moveaxis(core, mode, 0).reshape(core.shape[mode], -1) for mode in range(3)]
-    factors = [_unit(f) for f in factors]
+    factors = [unit_rows(f) for f in factors]
     residual = np.inf
     for n_iter in range(1, max_iter + 1):
         for mode in range(3):
@@ -80,7 +82,7 @@ def _alternate(core: np.ndarray, factors: Factors, max_iter: int, tol: float) ->
             pairs = (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
             images = pairs @ unfoldings[mode].T
             solved = np.linalg.lstsq(gram, images, rcond=None)[0]
-            factors[mode] = _unit(solved)
+            factors[mode] = unit_rows(solved)
         # |T - S|^2 = |T|^2 - 2 <T, S> + |S|^2 from what the last mode has at hand.
         fitted = float(np.sum((solved @ solved.T) * gram)) - 2 * float(np.sum(solved * images))
         old, residual = residual, float(np.sqrt(max(norm**2 + fitted, 0.0))) / norm
@@ -109,8 +111,3 @@ def _leading_space(tensor: np.ndarray, mode: int, n_components: int) -> np.ndarr
     if len(flat) <= n_components:
         return np.eye(len(flat))
     return np.linalg.eigh(flat @ flat.T)[1][:, ::-1][:, :n_components]
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(norms > 0, norms, 1.0)

@@ -20,6 +20,14 @@ __all__ = ["Decomposition", "decompose", "decompose_operator"]
 Method = Literal["polar", "power", "adaptive", "robust", "joint", "als"]
 _SYMMETRIC = ("polar", "power", "adaptive", "joint")
 _METHODS = (*_SYMMETRIC, "robust", "als")
+_OPTIONS = {
+    "polar": ("n_starts", "max_iter", "tol", "starts"),
+    "power": ("n_starts", "n_iter", "starts"),
+    "adaptive": ("n_starts", "n_iter", "starts", "threshold"),
+    "joint": ("max_iter", "tol"),
+    "robust": ("n_polish",),
+    "als": ("n_starts", "max_iter", "tol", "starts"),
+}
 
 
 class Decomposition(NamedTuple):
@@ -100,11 +108,13 @@ def decompose(
     rng = _generator(random_state)
     symmetric = _is_symmetric(tensor)
     if method in _SYMMETRIC and not symmetric:
+        other = ", or use method='robust' or 'als'" if tensor.ndim == 3 else ""
         raise LatentiaError(
             f"T is not symmetric, and method={method!r} needs that. Average it over the orders of its modes if it is an "
-            "estimate of a symmetric tensor, or use method='robust' or 'als'."
+            f"estimate of a symmetric tensor{other}."
         )
     k = min(tensor.shape) if n_components is None else int(n_components)
+    _check_options(method, options, k, tensor.shape[0] if symmetric else None)
     if method in _SYMMETRIC:
         return decompose_operator(operator(tensor), k, rng, method, **options)
     triple, n_iter, converged = (robust if method == "robust" else als)(tensor, k, rng, **options)
@@ -116,6 +126,10 @@ def decompose_operator(
 ) -> Decomposition:
     """`decompose` for a symmetric tensor in packed form (`SymmetricThree`, `SymmetricFour`)."""
     rng = _generator(random_state)
+    if method not in _SYMMETRIC or n_components > tensor.dim:
+        raise LatentiaError(
+            f"method={method!r}, n_components={n_components} for a symmetric tensor of dimension {tensor.dim}."
+        )
     values, basis = np.linalg.eigh(tensor.unfolding_gram())
     _check_rank(values[::-1], n_components)
     small, lift = tensor, None
@@ -211,6 +225,11 @@ def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
         raise LatentiaError(f"T has {tensor[where]} at {where}: all entries must be finite.")
     if not tensor.any():
         raise LatentiaError("T is zero: there is nothing to decompose.")
+    size = float(np.abs(tensor).max())
+    if not 1e-90 < size < 1e90:
+        raise LatentiaError(
+            f"T has entries of size {size:.0e}, whose products are out of range: divide it by their size."
+        )
     if n_components is not None:
         if not isinstance(n_components, (int, np.integer)) or isinstance(n_components, bool) or n_components < 1:
             raise LatentiaError(f"n_components={n_components!r}: a whole number of at least 1 is needed.")
@@ -230,6 +249,27 @@ def _check_rank(values: np.ndarray, n_components: int) -> None:
             f"Singular value {rank + 1} of the tensor's unfolding is zero ({np.sqrt(max(values[rank], 0)):.2g} beside "
             f"{np.sqrt(values[0]):.2g}): it supports n_components={rank}, and {n_components} were asked for."
         )
+
+
+def _check_options(method: str, options: dict[str, Any], n_components: int, dim: int | None) -> None:
+    """Raise for options that the method does not have, and for values that make no sense."""
+    unknown = sorted(set(options) - set(_OPTIONS[method]))
+    if unknown:
+        raise LatentiaError(f"method={method!r} has no option {unknown[0]!r}; it has {', '.join(_OPTIONS[method])}.")
+    for name in ("n_starts", "n_iter", "max_iter"):
+        value = options.get(name, 1)
+        if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
+            raise LatentiaError(f"{name}={value!r}: a whole number of at least 1 is needed.")
+    starts = options.get("starts")
+    if starts is None or dim is None:
+        return
+    if method == "als" and np.ndim(starts) == 2:
+        starts = options["starts"] = [starts] * 3
+    least = n_components if method in ("polar", "als") else 1
+    for one in starts if method == "als" else [starts]:
+        if np.ndim(one) != 2 or np.shape(one)[1] != dim or np.shape(one)[0] < least:
+            shape = f"({n_components}, {dim})" if least > 1 else f"(any number, {dim})"
+            raise LatentiaError(f"starts has shape {np.shape(one)}: {shape} is needed.")
 
 
 def _is_symmetric(tensor: np.ndarray) -> bool:

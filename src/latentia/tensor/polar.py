@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..linalg import polar_factor
 from ._operators import SymmetricTensor, stable
 
 __all__ = ["polar"]
@@ -52,11 +53,12 @@ def polar(
     best, best_value, total, settled = np.empty(shape), -np.inf, 0, False
     for _ in range(n_starts if starts is None else 1):
         frame = rng.standard_normal(shape) if starts is None else starts
-        vectors, weights, n_iter, converged = _ascend(tensor, _polar_factor(frame), max_iter, tol)
+        vectors, weights, n_iter, converged = _ascend(tensor, polar_factor(frame), max_iter, tol)
         total += n_iter
-        if weights @ weights > best_value:
+        attracts = bool(stable(tensor, weights, vectors).all())
+        if attracts or weights @ weights > best_value:
             best, best_value, settled = vectors, float(weights @ weights), converged
-        if stable(tensor, weights, vectors).all():
+        if attracts:
             break
     return best, total, settled
 
@@ -68,16 +70,10 @@ def _ascend(
     for n_iter in range(1, max_iter + 1):
         images = tensor.contract(vectors)
         weights = np.einsum("ki,ki->k", images, vectors)
-        new = _polar_factor(weights[:, None] * images)
+        new = polar_factor(weights[:, None] * images)
         new *= np.where(np.einsum("ki,ki->k", new, vectors) < 0, -1.0, 1.0)[:, None]
         change = np.abs(new - vectors).max()
         vectors = new
         if change <= tol:
             return vectors, weights, n_iter, True
     return vectors, weights, n_iter, False
-
-
-def _polar_factor(rows: np.ndarray) -> np.ndarray:
-    """The nearest matrix with orthonormal rows."""
-    u, _, vt = np.linalg.svd(rows, full_matrices=False)
-    return u @ vt

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._operators import SymmetricTensor
+from ._operators import SymmetricTensor, unit_rows
 
 __all__ = ["power"]
 
@@ -68,7 +68,7 @@ def power(
     total, settled = 0, True
     while len(found) < n_components:
         batch = rng.standard_normal((n_starts, tensor.dim)) if starts is None else starts
-        theta = _unit(np.array(batch, dtype=np.float64))
+        theta = unit_rows(np.array(batch, dtype=np.float64))
         moved = np.full(len(theta), np.inf)
         deflated = _Deflated(tensor, found, weights, adaptive, threshold)
         for _ in range(n_iter):
@@ -105,7 +105,7 @@ class _Deflated:
 
     def step(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Next unit vectors, and how far each has moved (up to sign)."""
-        new = _unit(self.contract(theta))
+        new = unit_rows(self.contract(theta))
         moved = np.sqrt(np.maximum(2 - 2 * np.abs(np.einsum("ki,ki->k", new, theta)), 0))
         return new, moved
 
@@ -123,8 +123,3 @@ def _distinct(theta: np.ndarray, values: np.ndarray, moved: np.ndarray, most: in
         if moved[i] < _SETTLED and np.abs(np.array(kept) @ theta[i]).max() < _APART:
             kept.append(theta[i])
     return kept
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(norms > 0, norms, 1.0)

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ._operators import unit_rows
+
 __all__ = ["robust"]
 
 _FAR = 0.5
@@ -66,7 +68,7 @@ def _candidates(tensor: np.ndarray, draws: np.ndarray) -> tuple[np.ndarray, np.n
     matrices = (tensor.reshape(-1, d3) @ draws.T).reshape(d1, d2, len(draws)).transpose(2, 0, 1)
     left, _, right = np.linalg.svd(matrices, full_matrices=False)
     u, v = left[:, :, 0], right[:, 0]
-    return u, v, _unit(_third(tensor, u, v))
+    return u, v, unit_rows(_third(tensor, u, v))
 
 
 def _polished(
@@ -74,9 +76,9 @@ def _polished(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     u, v, w = vectors
     for _ in range(n_steps):
-        u = _unit(_third(tensor.transpose(1, 2, 0), v, w))
-        v = _unit(_third(tensor.transpose(0, 2, 1), u, w))
-        w = _unit(_third(tensor, u, v))
+        u = unit_rows(_third(tensor.transpose(1, 2, 0), v, w))
+        v = unit_rows(_third(tensor.transpose(0, 2, 1), u, w))
+        w = unit_rows(_third(tensor, u, v))
     return u, v, w
 
 
@@ -100,8 +102,3 @@ def _far_apart(u: np.ndarray, values: np.ndarray, most: int) -> list[int]:
         if not kept or np.sqrt(2 - 2 * np.minimum(np.abs(u[kept] @ u[i]), 1)).min() >= _FAR:
             kept.append(int(i))
     return kept
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(norms > 0, norms, 1.0)

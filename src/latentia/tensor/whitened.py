@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ..linalg import Whitening, whiten
+from ._operators import symmetrised
 from .decompose import decompose
 
 __all__ = ["MomentNoise", "WhitenedDecomposition", "apply_to_modes", "decompose_whitened"]
@@ -79,8 +80,7 @@ def apply_to_modes(third: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """T(W, W, W), shape (k, k, k), of a symmetric (b, b, b) array and W of shape (b, k)."""
     for _ in range(3):  # each product moves the first mode to the end
         third = np.tensordot(third, matrix, axes=(0, 0))
-    cyclic = third + third.transpose(1, 2, 0) + third.transpose(2, 0, 1)
-    return (cyclic + cyclic.transpose(0, 2, 1)) / 6
+    return symmetrised(third)
 
 
 def _trivial() -> Bunch:

@@ -7,22 +7,26 @@ one for all moments in them, of four groups of documents. All else is algebra on
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from .._threads import threads
-from .._validation import check_whole, seed_of, table_blocks
+from .._validation import check_splits, check_whole, seed_of, table_blocks
 from ..evidence import (
     EVERYONE,
     HALVES,
     Check,
     Evidence,
+    PartErrors,
     TensorMeasured,
     error_checks,
     errors_from_groups,
+    separation_limit,
     tensor_checks,
     whitened_noise,
 )
@@ -31,6 +35,7 @@ from ..metrics import nearest_distances
 from ..moments import Cooccurrence, DocumentMoments, WordMoments, leading_words
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
+from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, decompose_whitened
 
 __all__ = ["ByMoments", "Recovered"]
@@ -65,7 +70,8 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V)
-            Nonnegative counts of words in documents. Documents of fewer than three words are left out.
+            Nonnegative counts of words in documents. Those of one word or none are left out, those of two count for pairs
+            alone.
         y : ignored
 
         Returns
@@ -80,9 +86,9 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         topics, shares = self._refine(found.topics, found.shares, blocks)
         order = np.argsort(-shares, kind="stable")
         topics, shares = topics[order], shares[order]
-        errors, unmeasured = self._half_errors(topics, moments, blocks)
+        parts = self._part_errors(topics, moments, blocks)
         self._finish(topics, shares, moments.q.n_passes + self.refine)
-        return self._weigh_evidence(found.fit, moments, errors, unmeasured)
+        return self._weigh_evidence(found.fit, moments, parts)
 
     # --- stages -------------------------------------------------------------------------------------------------
 
@@ -93,7 +99,7 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.word_probabilities_ = q.marginal()
         with threads(1) as parallel:
             moments = DocumentMoments(q, leading_words(q, self.n_components + _OVERSAMPLE), parallel)
-        triples = int(moments.documents.sum())
+        triples = self._documents["triples"] = int(moments.documents.sum())
         if self.n_components > 1 and triples < 2 * self.n_components:
             raise LatentiaError(
                 f"{triples} of {blocks.n_rows} documents have three words or more. n_components={self.n_components} needs "
@@ -114,15 +120,13 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         fit = decompose_whitened(corrected.second, corrected.third, self.n_components, self._seed)
         directions = fit.whitening.matrix @ fit.vectors.T
         roots = np.maximum(corrected.first @ directions, 1e-6)
-        return Recovered(_distributions((corrected.sketch @ directions).T, moments.marginal), _shares(roots**2), fit)
+        return Recovered(distributions((corrected.sketch @ directions).T, moments.marginal), _shares(roots**2), fit)
 
     def _refine(self, topics: np.ndarray, shares: np.ndarray, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
 
-    def _half_errors(
-        self, topics: np.ndarray, moments: DocumentMoments, blocks: Blocks
-    ) -> tuple[np.ndarray | None, str]:
-        """Mean distance of each topic to the nearest one of fits on halves of the documents; or None, and why."""
+    def _part_errors(self, topics: np.ndarray, moments: DocumentMoments, blocks: Blocks) -> PartErrors:
+        """Distances of each topic to the nearest one of fits on parts of the documents."""
 
         def fit_half(groups: tuple[int, ...]) -> np.ndarray:
             found = self._recover(moments.of(groups))
@@ -137,9 +141,7 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _finish(self, topics: np.ndarray, shares: np.ndarray, n_passes: int) -> None:
         raise NotImplementedError
 
-    def _weigh_evidence(
-        self, fit: WhitenedDecomposition, moments: DocumentMoments, errors: np.ndarray | None, unmeasured: str
-    ) -> Any:
+    def _weigh_evidence(self, fit: WhitenedDecomposition, moments: DocumentMoments, parts: PartErrors) -> Any:
         first, second = (self._corrected(moments.of(half)) for half in HALVES[0])
         measured = TensorMeasured(
             spectrum=fit.whitening.spectrum,
@@ -149,9 +151,10 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             samples=int(moments.documents.sum()),
             noise=whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
         )
-        checks = error_checks(errors, _TRUSTED, "mean |A_k - A'_k|_1", "in l1, of a possible 2", unmeasured, "topic")
+        limit = separation_limit(self.components_, "cityblock", _TRUSTED)
+        checks = error_checks(parts, limit, "mean |A_k - A'_k|_1", "in l1, of a possible 2", "topic")
         checks += [*tensor_checks(measured), *self._model_checks(), *self._dropped_checks()]
-        self.evidence_ = Evidence(checks, errors).bind(self)
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     def _model_checks(self) -> list[Check]:
@@ -160,9 +163,8 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     # --- helpers ------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_whole(self, n_components=1, refine=0, n_splits=0)
-        if self.n_splits > 3:
-            raise LatentiaError(f"n_splits={self.n_splits}: four groups of documents can be split in halves in 3 ways.")
+        check_whole(self, n_components=1, refine=0)
+        check_splits(self, "documents")
         self._seed = seed_of(self.random_state)
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:
@@ -176,6 +178,11 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _checked(self, block: Any) -> Any:
         check_counts(as_counts(block[0]), block.rows, self._names())
         return block[0]
+
+    def _tables(self, X: Any) -> Iterator[Any]:
+        """Checked tables of new documents, one block at a time."""
+        check_is_fitted(self)
+        return (self._checked(block) for block in self._blocks(X, reset=False))
 
     def _names(self) -> Any:
         return self.vocabulary if self.vocabulary is not None else self._column_names
@@ -211,7 +218,10 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _dropped_checks(self) -> list[Check]:
         left = self._documents["empty"] + self._documents["short"]
-        meaning = f"Used of {self._documents['used'] + left}; the others have fewer than two words."
+        meaning = (
+            f"Of {self._documents['used'] + left}; the others have fewer than two words. {self._documents['triples']} have the "
+            "three words that third moments need."
+        )
         return [Check("documents used", "", float(self._documents["used"]), "", None, meaning, "section 7.3.1")]
 
     def __sklearn_tags__(self) -> Any:
@@ -219,13 +229,6 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
-
-
-def _distributions(rows: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Rows with negative entries cut and sums of one; a row without positive entries becomes ``otherwise``."""
-    rows = np.maximum(rows, 0)
-    total = rows.sum(axis=1, keepdims=True)
-    return np.where(total > 0, rows / np.where(total > 0, total, 1.0), otherwise)
 
 
 def _shares(values: np.ndarray) -> np.ndarray:

@@ -166,7 +166,3 @@ class SingleTopicModel(ByMoments):
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
         return smoothed(self.components_, self.word_probabilities_, _SMOOTHING), self.weights_
-
-    def _tables(self, X: Any) -> list[Any]:
-        check_is_fitted(self)
-        return [self._checked(block) for block in self._blocks(X, reset=False)]

@@ -153,11 +153,13 @@ class SpectralLDA(ByMoments):
             predicted = 2 * np.sqrt((self.alpha0_ + 1) / found.shares) / (self.alpha0_ + 2)
             return float(np.log(np.mean(found.fit.weights / predicted)))
 
+        if self.n_components == 1:
+            return 1.0  # the proportions of one topic say nothing of alpha_0
         low, high = np.log(_RANGE)
         ends = excess(low), excess(high)
         if ends[0] >= 0 or ends[1] <= 0:
             return _RANGE[0] if ends[0] >= 0 else _RANGE[1]
-        return float(np.exp(brentq(excess, low, high, xtol=0.01)))
+        return float(np.exp(brentq(excess, low, high, xtol=1e-4)))
 
     def _refine(self, topics: np.ndarray, shares: np.ndarray, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose, "dirichlet": self.alpha0_ * shares}
@@ -169,7 +171,7 @@ class SpectralLDA(ByMoments):
         self.n_passes_, self._n_features_out = n_passes, len(topics)
 
     def _model_checks(self) -> list[Check]:
-        if self.alpha0 is not None:
+        if self.alpha0 is not None or self.n_components == 1:
             return []
         inside = bool(_RANGE[0] < self.alpha0_ < _RANGE[1])
         return [
@@ -188,7 +190,7 @@ class SpectralLDA(ByMoments):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-probability, in nats, of a word of one half of a document given the other half. Higher is better."""
-        return completion_log_likelihood(*self._model(), iter(self._tables(X)), n_jobs=self.n_jobs)
+        return completion_log_likelihood(*self._model(), self._tables(X), n_jobs=self.n_jobs)
 
     def perplexity(self, X: Any) -> float:
         """Document-completion perplexity, exp(-score): as uncertain as a uniform choice among that many words."""
@@ -211,10 +213,6 @@ class SpectralLDA(ByMoments):
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
         return smoothed(self.components_, self.word_probabilities_, _SMOOTHING), self.dirichlet_
-
-    def _tables(self, X: Any) -> list[Any]:
-        check_is_fitted(self)
-        return [self._checked(block) for block in self._blocks(X, reset=False)]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+import latentia
+from latentia import LatentiaError
+from latentia.datasets import planted
+from latentia.metrics import match_components, recovery_errors
+from latentia.mixtures import SphericalGaussianMixture
+from latentia.passes import Blocks
+
+
+@pytest.fixture(scope="module")
+def data():
+    return planted.gaussian_mixture(8000, 6, 12, separation=6, spread=3, variance=[1, 2, 1, 0.5, 1, 1.5], random_state=0)
+
+
+def test_means_weights_and_variances(data):
+    plain, refined = SphericalGaussianMixture(6).fit(data.X), SphericalGaussianMixture(6, refine=10).fit(data.X)
+    known = np.array([data.X[data.labels == k].mean(axis=0) for k in range(6)])
+    best = recovery_errors(known, data.means, norm="l2")
+    assert recovery_errors(refined.means_, data.means, norm="l2").max() <= 1.3 * best.max()
+    assert recovery_errors(plain.means_, data.means, norm="l2").max() <= 0.6
+    found, true = match_components(refined.means_, data.means)
+    np.testing.assert_allclose(refined.weights_[found], data.weights[true], atol=0.02)
+    np.testing.assert_allclose(refined.variance_[found], data.variance[true], rtol=0.05)
+    assert (np.diff(refined.weights_) <= 0).all()
+    assert plain.n_passes_ == 2
+    labels = np.argsort(found)[refined.predict(data.X)]
+    assert (labels == data.labels).mean() > 0.95
+
+
+@pytest.mark.slow
+def test_twenty_components_at_six_sigma():
+    data = planted.gaussian_mixture(50_000, 20, 50, separation=6, random_state=0)
+    model = SphericalGaussianMixture(20, refine=10, n_splits=0).fit(data.X)
+    assert recovery_errors(model.means_, data.means, norm="l2").max() <= 0.25
+
+
+def test_moving_and_turning_the_data_moves_and_turns_the_means(data):
+    rotation = np.linalg.qr(np.random.default_rng(0).standard_normal((12, 12)))[0]
+    first = SphericalGaussianMixture(6).fit(data.X)
+    second = SphericalGaussianMixture(6).fit(data.X @ rotation + 1e5)
+    np.testing.assert_allclose(second.means_, first.means_ @ rotation + 1e5, atol=1e-4)
+    np.testing.assert_allclose(second.variance_, first.variance_, rtol=1e-4)
+
+
+def test_as_many_components_as_features_and_means_in_a_plane_through_no_origin():
+    data = planted.gaussian_mixture(20_000, 4, 4, separation=8, random_state=3)
+    found = SphericalGaussianMixture(4, refine=5).fit(data.X)
+    assert recovery_errors(found.means_, data.means, norm="l2").max() < 0.2
+    rng = np.random.default_rng(0)  # two means on a line through the origin: linearly dependent, affinely independent
+    x = np.vstack([rng.standard_normal((2000, 3)) + 3, rng.standard_normal((2000, 3)) + 9])
+    assert np.sort(SphericalGaussianMixture(2).fit(x).means_[:, 0]) == pytest.approx([3, 9], abs=0.3)
+
+
+def test_many_features_are_reduced_first():
+    data = planted.gaussian_mixture(6000, 5, 300, separation=20, random_state=1)
+    model = SphericalGaussianMixture(5).fit(data.X)
+    known = np.array([data.X[data.labels == k].mean(axis=0) for k in range(5)])
+    assert recovery_errors(model.means_, data.means, norm="l2").max() < 1.3 * recovery_errors(
+        known, data.means, norm="l2"
+    ).max()
+    assert model.n_passes_ == 5
+
+
+def test_the_same_bits_for_any_input_form_and_number_of_threads(data):
+    first = SphericalGaussianMixture(6, refine=2).fit(data.X)
+    for other in (
+        SphericalGaussianMixture(6, refine=2, n_jobs=2).fit(data.X),
+        SphericalGaussianMixture(6, refine=2).fit(Blocks.from_array(data.X)),
+    ):
+        assert (other.means_ == first.means_).all()
+        assert (other.evidence_.component_errors == first.evidence_.component_errors).all()
+    thin = SphericalGaussianMixture(6, refine=2).fit(sparse.csr_array(data.X))
+    np.testing.assert_allclose(thin.means_, first.means_, atol=1e-6)
+
+
+def test_use_save_and_load(data, tmp_path):
+    model = SphericalGaussianMixture(6, refine=3).fit(data.X)
+    proba = model.predict_proba(data.X[:50])
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    assert (proba.argmax(axis=1) == model.predict(data.X[:50])).all()
+    assert model.score(data.X) == pytest.approx(model.score_samples(data.X).mean())
+    x, labels = model.sample(4000)
+    assert x.shape == (4000, 12)
+    np.testing.assert_allclose(x[labels == 0].mean(axis=0), model.means_[0], atol=0.3)
+    loaded = latentia.load(latentia.save(model, tmp_path / "m"))
+    assert (loaded.predict(data.X) == model.predict(data.X)).all()
+    assert loaded.evidence_.stability(data.X, n_splits=1).shape == (6,)
+
+
+def test_evidence(data):
+    model = SphericalGaussianMixture(6).fit(data.X)
+    assert model.evidence_.holds
+    assert model.evidence_["rank supported"].measured == 5
+    true = recovery_errors(model.means_, data.means, norm="l2").mean()
+    assert model.evidence_.component_errors.mean() == pytest.approx(true, rel=0.5)
+    hopeless = planted.gaussian_mixture(400, 8, 40, separation=1.5, random_state=2)
+    assert not SphericalGaussianMixture(8).fit(hopeless.X).evidence_.holds
+
+
+def test_one_component():
+    x = np.random.default_rng(0).standard_normal((500, 3)) * 2 + 7
+    model = SphericalGaussianMixture(1).fit(x)
+    np.testing.assert_allclose(model.means_[0], x.mean(axis=0))
+    assert model.variance_[0] == pytest.approx(4, rel=0.1)
+
+
+def test_bad_input(data):
+    x = data.X[:100]
+    with pytest.raises(LatentiaError, match="100 rows of 12 features support at most n_components=12"):
+        SphericalGaussianMixture(13).fit(x)
+    with pytest.raises(LatentiaError, match="All 50 rows are the same"):
+        SphericalGaussianMixture(2).fit(np.ones((50, 3)))
+    with pytest.raises(LatentiaError, match="does not exceed the noise"):
+        SphericalGaussianMixture(3).fit(np.outer(np.arange(40.0), np.ones(4)))
+    with pytest.raises(LatentiaError, match="NaN"):
+        SphericalGaussianMixture(2).fit(np.full((20, 3), np.nan))
+    with pytest.raises(LatentiaError, match="n_splits=5"):
+        SphericalGaussianMixture(2, n_splits=5).fit(x)
+
+
+def test_constant_features_are_reported(data):
+    x = np.hstack([data.X, np.full((8000, 1), 3.0)])
+    model = SphericalGaussianMixture(6).fit(x)
+    assert model.evidence_["constant features"].measured == 1
+    np.testing.assert_allclose(model.means_[:, -1], 3.0, atol=1e-6)

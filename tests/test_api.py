@@ -11,7 +11,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import latentia
-from latentia.datasets import planted
 from latentia.evidence import Evidence
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture

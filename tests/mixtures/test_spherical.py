@@ -12,7 +12,9 @@ from latentia.passes import Blocks
 
 @pytest.fixture(scope="module")
 def data():
-    return planted.gaussian_mixture(8000, 6, 12, separation=6, spread=3, variance=[1, 2, 1, 0.5, 1, 1.5], random_state=0)
+    return planted.gaussian_mixture(
+        8000, 6, 12, separation=6, spread=3, variance=[1, 2, 1, 0.5, 1, 1.5], random_state=0
+    )
 
 
 def test_means_weights_and_variances(data):
@@ -58,9 +60,10 @@ def test_many_features_are_reduced_first():
     data = planted.gaussian_mixture(6000, 5, 300, separation=20, random_state=1)
     model = SphericalGaussianMixture(5).fit(data.X)
     known = np.array([data.X[data.labels == k].mean(axis=0) for k in range(5)])
-    assert recovery_errors(model.means_, data.means, norm="l2").max() < 1.3 * recovery_errors(
-        known, data.means, norm="l2"
-    ).max()
+    assert (
+        recovery_errors(model.means_, data.means, norm="l2").max()
+        < 1.3 * recovery_errors(known, data.means, norm="l2").max()
+    )
     assert model.n_passes_ == 5
 
 

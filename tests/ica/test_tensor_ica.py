@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+import latentia
+from latentia import LatentiaError
+from latentia.datasets import planted
+from latentia.exceptions import EvidenceWarning
+from latentia.ica import TensorICA
+from latentia.metrics import amari_index
+from latentia.passes import Blocks
+
+
+@pytest.fixture(scope="module")
+def data():
+    return planted.independent_sources(20_000, 10, random_state=0)
+
+
+def test_separation(data):
+    plain, refined = TensorICA().fit(data.X), TensorICA(refine=50).fit(data.X)
+    assert amari_index(plain.components_, data.mixing) < 0.013
+    assert amari_index(refined.components_, data.mixing) < 0.008
+    assert plain.n_passes_ == 2
+    sources = plain.transform(data.X)
+    np.testing.assert_allclose(sources.T @ sources / len(sources), np.eye(10), atol=1e-6)
+    np.testing.assert_allclose(plain.inverse_transform(sources), data.X, atol=1e-8)
+    np.testing.assert_allclose(plain.components_ @ plain.mixing_, np.eye(10), atol=1e-8)
+    assert (plain.mixing_[np.abs(plain.mixing_).argmax(axis=0), np.arange(10)] > 0).all()
+    np.testing.assert_allclose(plain.kurtosis_, 3, atol=1.2)  # a Laplace distribution has 3
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "mixed", "exponential"])
+def test_sources_of_either_sign_of_kurtosis(distribution):
+    data = planted.independent_sources(20_000, 6, distribution=distribution, random_state=1)
+    assert amari_index(TensorICA().fit(data.X).components_, data.mixing) < 0.04
+
+
+def test_units_and_origin_do_not_matter(data):
+    scale = np.geomspace(1e-7, 1e7, 10)
+    model = TensorICA().fit(data.X * scale + 1e3 * scale)
+    assert amari_index(model.components_ * scale, data.mixing) < 0.013
+    back = model.inverse_transform(model.transform(data.X * scale + 1e3 * scale))
+    np.testing.assert_allclose(back, data.X * scale + 1e3 * scale, rtol=1e-6)
+
+
+def test_more_features_than_sources():
+    data = planted.independent_sources(20_000, 4, 30, random_state=2)
+    model = TensorICA(4).fit(data.X)
+    assert model.components_.shape == (4, 30)
+    assert amari_index(model.components_, data.mixing) < 0.02
+    assert model.evidence_["variance left out"].measured < 1e-9
+    assert model.evidence_.holds
+    with pytest.raises(LatentiaError, match="supports at most n_components=4"):
+        TensorICA(6).fit(data.X)
+
+
+def test_fewer_components_than_sources_do_not_hold(data):
+    evidence = TensorICA(4).fit(data.X).evidence_
+    assert evidence["variance left out"].holds is False
+    assert not evidence.holds
+
+
+def test_the_same_bits_for_any_input_form_and_number_of_threads(data):
+    x = data.X[:5000]
+    first = TensorICA(10, refine=20).fit(x)
+    for other in (TensorICA(10, refine=20, n_jobs=2).fit(x), TensorICA(10, refine=20).fit(Blocks.from_array(x))):
+        assert (other.components_ == first.components_).all()
+        assert (other.evidence_.component_errors == first.evidence_.component_errors).all()
+
+
+def test_evidence(data, tmp_path):
+    model = TensorICA().fit(data.X)
+    assert model.evidence_.holds
+    gains = model.components_ @ data.mixing
+    gains /= np.linalg.norm(gains, axis=1, keepdims=True)
+    true = np.sqrt(1 - (gains**2).max(axis=1)).mean()
+    assert model.evidence_.component_errors.mean() == pytest.approx(true, rel=0.4)
+    loaded = latentia.load(latentia.save(model, tmp_path / "m"))
+    assert (loaded.transform(data.X[:9]) == model.transform(data.X[:9])).all()
+    assert loaded.evidence_.stability(data.X, n_splits=1).mean() == pytest.approx(true, rel=0.5)
+
+
+def test_gaussian_sources_are_told():
+    x = np.random.default_rng(0).standard_normal((4000, 5))
+    evidence = TensorICA().fit(x).evidence_
+    assert evidence["sources that look Gaussian"].measured >= 3
+    assert not evidence.holds
+
+
+def test_refining_that_does_not_converge_warns():
+    x = np.random.default_rng(0).standard_normal((1000, 8))
+    with pytest.warns(EvidenceWarning, match="have not converged after refine=2"):
+        TensorICA(refine=2).fit(x)
+
+
+def test_bad_input(data):
+    x = data.X[:200]
+    with pytest.raises(LatentiaError, match="1 of 11 features are constant \\(the first is column 10\\)"):
+        TensorICA().fit(np.hstack([x, np.full((200, 1), 0.1)]))
+    with pytest.raises(LatentiaError, match="supports at most n_components=10"):
+        TensorICA(11).fit(x)
+    with pytest.raises(LatentiaError, match="parse"):
+        TensorICA().fit(sparse.csr_array(x))
+    with pytest.raises(LatentiaError, match="more than a gigabyte"):
+        TensorICA().fit(np.random.default_rng(0).standard_normal((300, 120)))
+    with pytest.raises(LatentiaError, match=r"\(n_rows, 10\) is needed"):
+        TensorICA().fit(x).inverse_transform(np.ones((3, 4)))
+    with pytest.raises(LatentiaError, match="random_state=-1"):
+        TensorICA(random_state=-1).fit(x)

@@ -1,0 +1,106 @@
+"""Evidence of the models by tensor decomposition: over sweeps from easy to impossible it predicts the true error."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+from scipy.stats import spearmanr
+
+from latentia import LatentiaError
+from latentia.datasets import planted
+from latentia.ica import TensorICA
+from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
+from latentia.sequences import SpectralHMM
+from latentia.topics import SingleTopicModel, SpectralLDA
+
+
+def distances(found, true, metric):
+    """Mean distance of matched components."""
+    apart = cdist(found, true, metric)
+    return apart[linear_sum_assignment(apart)].mean()
+
+
+def single_topic(seed, n, length):
+    corpus = planted.topic_corpus(n, n_topics=10, n_words=500, length=length, proportions="single", random_state=seed)
+    model = SingleTopicModel(10).fit(corpus.counts)
+    return model, distances(model.components_, corpus.topics, "cityblock")
+
+
+def lda(seed, n, length, alpha0):
+    corpus = planted.topic_corpus(
+        n, n_topics=10, n_words=500, length=length, concentration=alpha0 / 10, random_state=seed
+    )
+    model = SpectralLDA(10).fit(corpus.counts)
+    return model, distances(model.components_, corpus.topics, "cityblock")
+
+
+def gaussian(seed, n, separation):
+    data = planted.gaussian_mixture(n, 8, 20, separation=separation, random_state=seed)
+    model = SphericalGaussianMixture(8).fit(data.X)
+    return model, distances(model.means_, data.means, "euclidean")
+
+
+def product(seed, n, contrast):
+    data = planted.product_mixture(n, 5, 30, contrast=contrast, random_state=seed)
+    model = MultiViewMixture(5).fit(data.X, views=np.array_split(np.arange(30), 3))
+    scale = np.concatenate(model._scales)
+    return model, distances(np.hstack(model.means_) / scale, data.means / scale, "euclidean")
+
+
+def chain(seed, n, persistence):
+    data = planted.hidden_markov_chain(n, 4, 12, persistence=persistence, random_state=seed)
+    model = SpectralHMM(4).fit(data.symbols)
+    return model, distances(model.emissionprob_, data.emissionprob, "cityblock")
+
+
+def sources(seed, n, size):
+    data = planted.independent_sources(n, size, random_state=seed)
+    model = TensorICA().fit(data.X)
+    gains = model.components_ @ data.mixing
+    shares = (gains / np.linalg.norm(gains, axis=1, keepdims=True)) ** 2
+    return model, np.sqrt(1 - shares.max(axis=1)).mean()
+
+
+SWEEPS = {
+    single_topic: [(300, 10), (500, 20), (1000, 20), (3000, 20), (10_000, 20), (2000, 50), (10_000, 50), (300, 50), (200, 8)],
+    lda: [
+        (300, 50, 1.0), (1000, 50, 1.0), (3000, 50, 1.0), (10_000, 50, 1.0), (3000, 100, 0.3), (10_000, 100, 0.3),
+        (3000, 100, 4.0), (10_000, 100, 4.0), (200, 20, 4.0),
+    ],
+    gaussian: [
+        (1000, 6), (3000, 6), (10_000, 6), (30_000, 6), (3000, 3), (10_000, 3), (30_000, 3), (2000, 1.5), (600, 2),
+    ],
+    product: [
+        (1000, 0.6), (3000, 0.6), (10_000, 0.6), (30_000, 0.6), (3000, 0.45), (10_000, 0.45), (30_000, 0.45), (500, 0.6),
+        (2000, 0.15),
+    ],
+    chain: [
+        (2000, 0.8), (5000, 0.8), (20_000, 0.8), (100_000, 0.8), (10_000, 0.65), (30_000, 0.65), (100_000, 0.65),
+        (5000, 0.65), (500, 0.5),
+    ],
+    sources: [
+        (500, 5), (2000, 5), (20_000, 5), (1000, 10), (3000, 10), (10_000, 10), (50_000, 10), (5000, 15), (200, 12),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", SWEEPS, ids=lambda f: f.__name__)
+def test_evidence_predicts_the_error(family):
+    true, expected = [], []
+    for seed, setting in enumerate(SWEEPS[family]):
+        hopeless = setting is SWEEPS[family][-1]
+        try:
+            model, error = family(seed, *setting)
+        except LatentiaError:
+            if hopeless:
+                continue
+            raise
+        if hopeless:
+            assert not model.evidence_.holds
+        if model.evidence_.component_errors is not None:
+            true.append(error)
+            expected.append(model.evidence_.component_errors.mean())
+    assert len(true) >= 8
+    assert spearmanr(true, expected)[0] >= 0.9
+    assert np.exp(np.abs(np.log(np.array(true) / expected)).max()) <= 1.5

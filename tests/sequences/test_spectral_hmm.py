@@ -1,0 +1,189 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import latentia
+from latentia import LatentiaError
+from latentia.datasets import planted
+from latentia.exceptions import DroppedDataWarning
+from latentia.metrics import match_components, recovery_errors
+from latentia.passes import Blocks
+from latentia.sequences import SpectralHMM
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return planted.hidden_markov_chain(20_000, 4, 12, persistence=0.8, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def vectors():
+    return planted.gaussian_chain(20_000, 4, 5, separation=4, persistence=0.6, random_state=0)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_every_seed_of_an_easy_chain(seed):
+    chain = planted.hidden_markov_chain(20_000, 4, 12, persistence=0.8, random_state=seed)
+    model = SpectralHMM(4, refine=5, n_splits=0).fit(chain.symbols)
+    assert recovery_errors(model.emissionprob_, chain.emissionprob).max() < 0.1
+    found, true = match_components(model.emissionprob_, chain.emissionprob)
+    np.testing.assert_allclose(model.transmat_[np.ix_(found, found)], chain.transmat[np.ix_(true, true)], atol=0.05)
+
+
+def test_moments_alone(chain):
+    model = SpectralHMM(4).fit(chain.symbols)
+    assert recovery_errors(model.emissionprob_, chain.emissionprob).max() < 0.1
+    np.testing.assert_allclose(model.transmat_.sum(axis=1), 1)
+    np.testing.assert_allclose(model.emissionprob_.sum(axis=1), 1)
+    np.testing.assert_allclose(model.weights_ @ model.transmat_, model.weights_, atol=1e-8)
+    assert (np.diff(model.weights_) <= 0).all()
+    assert model.n_passes_ == 2
+
+
+def test_vectors(vectors):
+    plain, refined = SpectralHMM(4).fit(vectors.X), SpectralHMM(4, refine=5).fit(vectors.X)
+    assert recovery_errors(plain.means_, vectors.means, norm="l2").max() < 0.25
+    assert recovery_errors(refined.means_, vectors.means, norm="l2").max() < 0.1
+    np.testing.assert_allclose(refined.variances_, 1, atol=0.1)
+    assert not hasattr(plain, "emissionprob_")
+    assert not hasattr(plain, "symbols_")
+    found, true = match_components(refined.means_, vectors.means)
+    states = true[np.argsort(found)][refined.predict(vectors.X)]
+    assert (states == vectors.states).mean() > 0.95
+
+
+def test_one_feature_carries_two_states_wherever_the_origin_is():
+    chain = planted.gaussian_chain(20_000, 2, 1, separation=3, persistence=0.7, random_state=1)
+    model = SpectralHMM(2).fit(chain.X + 1e6)
+    assert np.abs(np.sort(model.means_.ravel()) - 1e6 - np.sort(chain.means.ravel())).max() < 0.2
+    with pytest.raises(LatentiaError, match="only 1 of 1 features vary: this data supports at most n_components=2"):
+        SpectralHMM(3).fit(chain.X)
+
+
+@pytest.mark.parametrize(
+    ("length", "most"), [(3, 0.15), (4, 0.1), (10, 0.1), (50, 0.1)]
+)  # of 3 steps a third has a past
+def test_short_sequences(length, most):
+    n = 120_000 // length
+    chain = planted.hidden_markov_chain(lengths=[length] * n, n_states=3, n_symbols=8, persistence=0.6, random_state=2)
+    model = SpectralHMM(3, refine=5).fit(chain.symbols, chain.lengths)
+    assert recovery_errors(model.emissionprob_, chain.emissionprob).max() < most
+    found, true = match_components(model.emissionprob_, chain.emissionprob)
+    np.testing.assert_allclose(model.startprob_[found], chain.startprob[true], atol=most)
+
+
+def test_a_start_that_is_not_the_stationary_distribution():
+    chain = planted.hidden_markov_chain(40_000, 3, 8, persistence=0.7, random_state=3)
+    starts = np.flatnonzero(chain.states == 1)[::8][:800]
+    starts = starts[starts < 39_990]
+    symbols = np.concatenate([chain.symbols[s : s + 10] for s in starts])
+    model = SpectralHMM(3, refine=5).fit(symbols, [10] * len(starts))
+    found, true = match_components(model.emissionprob_, chain.emissionprob)
+    assert model.startprob_[found[list(true).index(1)]] > 0.8
+
+
+def test_strings_integers_and_frames(chain):
+    names = np.array([f"s{i:02d}" for i in range(12)])
+    plain = SpectralHMM(4).fit(chain.symbols)
+    named = SpectralHMM(4).fit(names[chain.symbols])
+    framed = SpectralHMM(4).fit(pd.DataFrame({"x": chain.symbols}))
+    column = SpectralHMM(4).fit(chain.symbols[:, None])
+    for other in (named, framed, column):
+        assert (other.emissionprob_ == plain.emissionprob_).all()
+    assert named.symbols_.tolist() == names.tolist()
+    assert (named.predict(names[chain.symbols[:100]]) == plain.predict(chain.symbols[:100])).all()
+    wide = SpectralHMM(4, n_symbols=15).fit(chain.symbols)
+    assert wide.emissionprob_.shape == (4, 15)
+    assert (wide.emissionprob_[:, 12:] == 0).all()
+
+
+def test_the_same_bits_for_any_input_form_and_number_of_threads(vectors):
+    lengths = [500] * 40
+    first = SpectralHMM(4, refine=2).fit(vectors.X, lengths)
+    for other in (
+        SpectralHMM(4, refine=2, n_jobs=2).fit(vectors.X, lengths),
+        SpectralHMM(4, refine=2).fit(Blocks.from_array(vectors.X, lengths=lengths)),
+    ):
+        assert (other.means_ == first.means_).all()
+        assert (other.evidence_.component_errors == first.evidence_.component_errors).all()
+
+
+def test_path_smoothing_and_likelihood(chain):
+    model = SpectralHMM(4, refine=5).fit(chain.symbols)
+    path = model.predict(chain.symbols)
+    found, true = match_components(model.emissionprob_, chain.emissionprob)
+    assert (true[np.argsort(found)][path] == chain.states).mean() > 0.75
+    proba = model.predict_proba(chain.symbols)
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    value, same = model.decode(chain.symbols)
+    assert (same == path).all()
+    assert value < model.score(chain.symbols) < 0
+    lengths = [5000] * 4
+    assert model.score(chain.symbols, lengths) == pytest.approx(model.score(chain.symbols), rel=1e-3)
+    symbols, states = model.sample(5000)
+    assert set(states) <= set(range(4))
+    drawn = np.bincount(symbols[states == 0], minlength=12) / (states == 0).sum()
+    np.testing.assert_allclose(drawn, model.emissionprob_[0], atol=0.05)
+
+
+def test_a_symbol_that_was_never_seen_is_not_impossible(chain):
+    model = SpectralHMM(4, n_symbols=13).fit(chain.symbols)
+    assert np.isfinite(model.score(np.append(chain.symbols[:100], 12)))
+
+
+def test_evidence_and_stability(chain, vectors, tmp_path):
+    model = SpectralHMM(4).fit(chain.symbols)
+    assert model.evidence_.holds
+    assert model.evidence_["rank supported"].measured == 4
+    loaded = latentia.load(latentia.save(model, tmp_path / "m"))
+    assert (loaded.predict(chain.symbols) == model.predict(chain.symbols)).all()
+    errors = loaded.evidence_.stability(chain.symbols, n_splits=1)
+    assert errors.mean() == pytest.approx(model.evidence_.component_errors.mean(), rel=0.7)
+    continuous = SpectralHMM(4).fit(vectors.X, [1000] * 20)
+    assert continuous.evidence_.holds
+    assert continuous.evidence_.stability(vectors.X, n_splits=1, lengths=[1000] * 20).shape == (4,)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_independent_symbols_are_not_called_a_chain(seed):
+    symbols = np.random.default_rng(seed).integers(0, 8, 5000)
+    try:
+        model = SpectralHMM(2).fit(symbols)
+    except LatentiaError:
+        return  # so much the better
+    assert not model.evidence_.holds
+
+
+def test_refitting_on_another_kind_forgets_the_first(chain, vectors):
+    model = SpectralHMM(4).fit(chain.symbols)
+    model.fit(vectors.X)
+    assert not hasattr(model, "emissionprob_")
+    model.fit(chain.symbols)
+    assert not hasattr(model, "means_")
+
+
+def test_bad_input(chain):
+    x = chain.symbols[:300]
+    with pytest.raises(LatentiaError, match="All 150 sequences have fewer than 3 steps"):
+        SpectralHMM(2).fit(x, [2] * 150)
+    with pytest.raises(LatentiaError, match="lengths add up to 200, and the data has 300 rows"):
+        SpectralHMM(2).fit(x, [100, 100])
+    with pytest.raises(LatentiaError, match="Symbol 11 is outside the alphabet: n_symbols=5"):
+        SpectralHMM(2, n_symbols=5).fit(chain.symbols)
+    with pytest.raises(LatentiaError, match="Symbol -1 in row 3"):
+        SpectralHMM(2).fit(np.where(np.arange(300) == 3, -1, x))
+    with pytest.raises(LatentiaError, match="this data supports at most n_components=12"):
+        SpectralHMM(13).fit(chain.symbols)
+    with pytest.raises(LatentiaError, match="symbols come in one"):
+        SpectralHMM(2, kind="symbols").fit(np.zeros((30, 2), int))
+    with pytest.raises(LatentiaError, match="whole numbers or strings"):
+        SpectralHMM(2, kind="symbols").fit(np.linspace(0, 1, 30))
+    with pytest.raises(LatentiaError, match="NaN"):
+        SpectralHMM(2).fit(np.full((30, 2), np.nan))
+    with pytest.raises(LatentiaError, match="a sequence of symbols or of vectors"):
+        SpectralHMM(2).fit([])
+    model = SpectralHMM(3).fit(np.array(list("abcdefghijkl"))[chain.symbols])
+    with pytest.raises(LatentiaError, match=r"Symbol 'zebra' in row 1 is outside the alphabet of 12 symbols \(a, b"):
+        model.predict(["a", "zebra"])
+    with pytest.warns(DroppedDataWarning, match="1 of 2 sequences have fewer than 3 steps"):
+        SpectralHMM(2).fit(x, [298, 2])

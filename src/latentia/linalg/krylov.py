@@ -78,7 +78,9 @@ def block_krylov_svd(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Largest singular triplets of anything with ``shape``, ``@`` and ``.T``: a sparse matrix, a LinearOperator.
 
-    Each of the ``n_passes`` passes applies the operator and its transpose once; one more product gives U.
+    The Krylov space is built on the smaller side, so that it holds ``n_passes`` blocks of as many rows as that side has.
+    Each of the ``n_passes`` passes applies the operator and its transpose once; one more product gives the other side:
+    2 n_passes + 1 products with blocks of ``n_components + oversample`` columns (the last with ``n_components``).
 
     Returns
     -------
@@ -86,10 +88,19 @@ def block_krylov_svd(
     values : ndarray of shape (n_components,), descending
     vt : ndarray of shape (n_components, n_columns)
     """
-    options: dict[str, Any] = {"n_passes": n_passes, "oversample": oversample, "random_state": random_state}
+    if operator.shape[0] < operator.shape[1]:
+        options: dict[str, Any] = {"n_passes": n_passes, "oversample": oversample, "random_state": random_state}
+        v, values, ut = block_krylov_svd(operator.T, n_components, **options)
+        return ut.T, values, v.T
+    options = {"n_passes": n_passes, "oversample": oversample, "random_state": random_state}
     _, v = block_krylov_eigh(lambda block: operator.T @ (operator @ block), operator.shape[1], n_components, **options)
-    u, values, rotation = np.linalg.svd(operator @ v, full_matrices=False)
-    return u, values, rotation @ v.T
+    # The tall side is orthogonalised by its Gram matrix, whose condition is that of the leading singular values, squared.
+    image = operator @ v
+    squares, rotation = np.linalg.eigh(image.T @ image)
+    values = np.sqrt(np.maximum(squares[::-1], 0))
+    rotation = rotation[:, ::-1]
+    image = image @ (rotation / np.where(values > 0, values, 1.0))
+    return image, values, rotation.T @ v.T
 
 
 def _new_directions(block: np.ndarray, basis: np.ndarray) -> np.ndarray:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 
 from .._threads import Parallel
-from ..tensor import pair_products
 
 __all__ = [
     "CHUNK",
@@ -105,14 +104,19 @@ def add_triples(
 
 def add_pair_gram(total: np.ndarray, rows: np.ndarray, parallel: Parallel) -> None:
     """Add sum_n pairs(z_n) pairs(z_n)^T to the upper blocks of ``total``, (P, P); `mirror_gram` fills in the others."""
+    d = rows.shape[1]
+    starts = np.concatenate([[0], np.cumsum(np.arange(d, 0, -1))])
     for a in range(0, len(rows), CHUNK):
-        products = pair_products(rows[a : a + CHUNK])
+        columns = np.ascontiguousarray(rows[a : a + CHUNK].T)
+        products = np.empty((len(total), columns.shape[1]))
+        for i in range(d):
+            np.multiply(columns[i], columns[i:], out=products[starts[i] : starts[i + 1]])
 
         def task(t: int, products: np.ndarray = products) -> None:
             start = t * _PAIRS
-            total[start : start + _PAIRS, start:] += products[:, start : start + _PAIRS].T @ products[:, start:]
+            total[start : start + _PAIRS, start:] += products[start : start + _PAIRS] @ products[start:].T
 
-        parallel(task, -(-products.shape[1] // _PAIRS))
+        parallel(task, -(-len(total) // _PAIRS))
 
 
 def mirror_gram(total: np.ndarray) -> np.ndarray:

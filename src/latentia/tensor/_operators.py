@@ -26,7 +26,7 @@ __all__ = [
     "unit_rows",
 ]
 
-_CHUNK = 64
+_CHUNK, _SMALL = 64, 32
 
 
 class SymmetricTensor(Protocol):
@@ -43,6 +43,9 @@ class SymmetricTensor(Protocol):
 
     def squared_norm(self) -> float:
         """Sum of the squares of all entries."""
+
+    def in_single_precision(self) -> SymmetricTensor:
+        """The same tensor in float32, for iterations far from their end."""
 
     def unfolding_gram(self) -> np.ndarray:
         """Gram matrix of the rows of the d x d^(order - 1) unfolding, shape (d, d)."""
@@ -88,6 +91,9 @@ class SymmetricThree:
     def squared_norm(self) -> float:
         return float(np.vdot(self.full, self.full))
 
+    def in_single_precision(self) -> SymmetricThree:
+        return SymmetricThree(self.full.astype(np.float32))
+
     def unfolding_gram(self) -> np.ndarray:
         flat = self.full.reshape(self.dim, -1)
         return flat @ flat.T
@@ -114,7 +120,7 @@ class SymmetricFour:
     def __init__(self, packed: np.ndarray, dim: int) -> None:
         self.dim, self.packed = dim, packed
         i, j = np.triu_indices(dim)
-        self._twice = np.where(i == j, 1.0, 2.0)
+        self._twice = np.where(i == j, 1.0, 2.0).astype(packed.dtype)
         self._where = np.empty((dim, dim), np.int64)
         self._where[i, j] = self._where[j, i] = np.arange(len(i))
 
@@ -133,6 +139,9 @@ class SymmetricFour:
 
     def squared_norm(self) -> float:
         return float(self._twice @ self.packed**2 @ self._twice)
+
+    def in_single_precision(self) -> SymmetricFour:
+        return SymmetricFour(self.packed.astype(np.float32), self.dim)
 
     def unfolding_gram(self) -> np.ndarray:
         # T_ijkl T_ajkl summed over j, k, l: the pair (k, l) is an inner product of rows of the packed matrix.
@@ -164,22 +173,33 @@ def operator(tensor: np.ndarray) -> SymmetricTensor:
     return SymmetricThree(tensor) if tensor.ndim == 3 else SymmetricFour.of(tensor)
 
 
-def stable(tensor: SymmetricTensor, weights: np.ndarray, vectors: np.ndarray, n_steps: int = 30) -> np.ndarray:
+def stable(tensor: SymmetricTensor, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Whether the power map contracts around each vector: its derivative is (order - 1) P T(I, I, v, ...) P / weight."""
     attracts = np.empty(len(weights), bool)
-    for a in range(0, len(weights), 64):
-        v, w = vectors[a : a + 64], weights[a : a + 64]
-        matrices = tensor.matrices(v)
-        probe = np.random.default_rng(0).standard_normal(v.shape)
-        size = np.zeros(len(v))
-        for _ in range(n_steps):
-            probe -= np.einsum("mi,mi->m", probe, v)[:, None] * v
-            probe /= np.maximum(np.linalg.norm(probe, axis=1, keepdims=True), np.finfo(float).tiny)
-            probe = np.matmul(matrices, probe[:, :, None])[:, :, 0]
-            probe -= np.einsum("mi,mi->m", probe, v)[:, None] * v
-            size = np.linalg.norm(probe, axis=1)
-        attracts[a : a + 64] = (tensor.order - 1) * size < np.abs(w)
+    for a in range(0, len(weights), _CHUNK):
+        v, w = vectors[a : a + _CHUNK], weights[a : a + _CHUNK]
+        size = _spectral_radius(tensor.matrices(v), v)
+        attracts[a : a + _CHUNK] = (tensor.order - 1) * size < np.abs(w)
     return attracts
+
+
+def _spectral_radius(matrices: np.ndarray, v: np.ndarray, n_steps: int = 15) -> np.ndarray:
+    """Largest absolute eigenvalue of each symmetric matrix on the complement of its unit vector, shape (m,)."""
+    image = np.matmul(matrices, v[:, :, None])[:, :, 0]
+    if v.shape[1] <= _SMALL:
+        inner = np.einsum("mi,mi->m", image, v)
+        cross = image[:, :, None] * v[:, None, :]
+        projected = matrices - cross - cross.transpose(0, 2, 1) + inner[:, None, None] * v[:, :, None] * v[:, None, :]
+        return np.abs(np.linalg.eigvalsh(projected)).max(axis=1)
+    probe = np.random.default_rng(0).standard_normal(v.shape).astype(v.dtype)
+    size = np.zeros(len(v))
+    for _ in range(n_steps):
+        probe -= np.einsum("mi,mi->m", probe, v)[:, None] * v
+        probe /= np.maximum(np.linalg.norm(probe, axis=1, keepdims=True), np.finfo(probe.dtype).tiny)
+        probe = np.matmul(matrices, probe[:, :, None])[:, :, 0]
+        probe -= np.einsum("mi,mi->m", probe, v)[:, None] * v
+        size = np.linalg.norm(probe, axis=1)
+    return size
 
 
 def tensor_norm(tensor: np.ndarray | SymmetricTensor, n_starts: int = 32, n_iter: int = 30) -> float:

@@ -15,14 +15,24 @@ COMMANDS = [
     ["evidence_predicts_error.py", "--refine", "3"],
     ["thesis_section_4_3.py"],
     ["topics_at_scale.py"],
+    ["tensor_decomposition.py"],
+    ["third_moment_speed.py"],
+    ["sparse_whitening.py"],
+    ["tensor_topics.py"],
+    ["tensor_mixtures.py"],
+    ["hmm_ten_seeds.py"],
+    ["ica_speed.py"],
+    ["tensor_real_data.py"],
+    ["evidence_of_tensor_models.py"],
 ]
+WITH_QUICK = ("evidence", "thesis", "tensor", "third", "sparse", "hmm", "ica")
 QUICK = {"topics_recover_planted.py": ["--quick", "--seeds", "1"], "topics_at_scale.py": ["--documents", "10000"]}
 
 
 def main() -> None:
     quick = "--quick" in sys.argv[1:]
     for name, *options in COMMANDS:
-        shorter = QUICK.get(name, ["--quick"] if "evidence" in name or "thesis" in name else []) if quick else []
+        shorter = QUICK.get(name, ["--quick"] if name.startswith(WITH_QUICK) else []) if quick else []
         print(f"\n== {name} {' '.join(options + shorter)}", flush=True)
         subprocess.run([sys.executable, HERE / name, *options, *shorter], check=True)
 

@@ -75,6 +75,41 @@ def test_anchors_from_a_file(texts, tmp_path):
     assert model.anchor_words_[:2] == [["offering", "altar"], ["david", "saul"]]
 
 
+@pytest.mark.parametrize(("model", "kind"), [("lda", "SpectralLDA"), ("single", "SingleTopicModel")])
+def test_other_models(call, rows, texts, tmp_path, model, kind):
+    out = tmp_path / "o"
+    printed = call("topics", texts, "-k", "2:3", "--model", model, "--refine", 2, "--out", out)
+    fitted = latentia.load(out / "model.npz")
+    assert type(fitted).__name__ == kind
+    assert "lowest held-out perplexity" in printed
+    words = rows(out / "topics.csv")
+    assert "anchor" not in words[0]
+    shares = fitted.weights_ if model == "single" else fitted.prevalence_
+    assert float(words[0]["share"]) == pytest.approx(shares[0], abs=1e-5)
+    documents = rows(out / "documents.csv")
+    assert sum(float(documents[0][f"topic {i}"]) for i in range(len(shares))) == pytest.approx(1, abs=1e-4)
+    assert all(1 < float(row["perplexity"]) < 1e5 for row in rows(out / "comparison.csv"))
+    assert "Anchor word" not in (out / "report.html").read_text("utf-8")
+
+
+def test_the_dirichlet_sum_can_be_given(call, texts, tmp_path):
+    call("topics", texts, "-k", 2, "--model", "lda", "--alpha0", 0.5, "--refine", 0, "--out", tmp_path / "o")
+    assert latentia.load(tmp_path / "o" / "model.npz").alpha0_ == 0.5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--model", "pear"], "--model 'pear': use one of anchor, lda, single"),
+        (["--model", "lda", "--anchors", "a.txt"], "--model lda has no anchors"),
+        (["--alpha0", "1"], "--alpha0: --model anchor has no such parameter"),
+        (["--model", "lda", "--alpha0", "-1"], "--alpha0 -1: a positive number is needed"),
+    ],
+)
+def test_options_that_do_not_fit_the_model(refused, texts, options, message):
+    assert message in refused("topics", texts, *options)
+
+
 def test_uci_and_folder_and_csv(tmp_path, corpus):
     coo = corpus.counts.tocoo()
     with open(tmp_path / "docword.p.txt", "w") as file:

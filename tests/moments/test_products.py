@@ -65,4 +65,6 @@ def test_symmetrised_is_the_mean_over_orders():
     t = np.random.default_rng(5).random((3, 3, 3))
     s = symmetrised(t)
     assert np.allclose(s, s.transpose(2, 1, 0))
-    assert s[0, 1, 2] == pytest.approx(np.mean([t[0, 1, 2], t[0, 2, 1], t[1, 0, 2], t[1, 2, 0], t[2, 0, 1], t[2, 1, 0]]))
+    assert s[0, 1, 2] == pytest.approx(
+        np.mean([t[0, 1, 2], t[0, 2, 1], t[1, 0, 2], t[1, 2, 0], t[2, 0, 1], t[2, 1, 0]])
+    )

@@ -2,9 +2,7 @@
 
 import json
 import re
-import shutil
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -17,16 +15,13 @@ from latentia.exceptions import LatentiaError, MissingExtraError
 from latentia.passes import Blocks
 from latentia.report import topics as report_topics
 from latentia.report import write_topics_report
-from latentia.topics import AnchorTopics
+from latentia.report._parts import grade
+from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 
 pytest.importorskip("jinja2", reason="the report needs jinja2")
 pytest.importorskip("plotly", reason="the report needs plotly")
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --window-size=1280,900"
-)
 
 
 @pytest.fixture(scope="module")
@@ -53,29 +48,9 @@ def page(fitted, tmp_path_factory):
     )  # fmt: skip
 
 
-class _Tags(HTMLParser):
-    """Start tags with their attributes, and the text of every script."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.scripts, self.cells = [], [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        if tag == "script":
-            self.scripts.append("")
-
-    def handle_data(self, data):
-        if self.lasttag == "script" and self.cdata_elem == "script":
-            self.scripts[-1] += data
-        elif data.strip():
-            self.cells.append(data.strip())
-
-
 @pytest.fixture(scope="module")
-def parsed(page):
-    return _Tags(page.read_text("utf-8"))
+def parsed(page, read_page):
+    return read_page(page)
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +100,19 @@ def test_three_equidistant_points_keep_their_distances_on_the_map():
         assert np.linalg.norm(places[i] - places[j]) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(("kind", "shares"), [(SpectralLDA, "prevalence_"), (SingleTopicModel, "weights_")])
+def test_models_without_anchors_have_no_word_of_them(fitted, tmp_path, kind, shares, read_page):
+    model = kind(4).fit(fitted[1])
+    page = read_page(write_topics_report(tmp_path / "r.html", model, fitted[1], vocabulary=fitted[2]))
+    data = json.loads(page.scripts[0])
+    assert [topic["share"] for topic in data] == list(getattr(model, shares))
+    assert not any("nchor" in cell for cell in page.cells)
+    assert all(topic["anchors"] is None and not any(word["anchor"] for word in topic["words"]) for topic in data)
+    assert "anchors" not in {attrs.get("id") for _, attrs in page.tags}
+    kinds = {"Documents most surely of this topic", "Documents with the largest share"}
+    assert len(kinds.intersection(page.cells)) == 1
+
+
 def test_hostile_text_stays_text(parsed, data):
     assert len(parsed.scripts) == 3  # data, plotting library, the page's own
     assert "bold" not in parsed.cells
@@ -161,7 +149,7 @@ def test_evidence_and_comparison_are_shown(fitted, parsed):
     [(0.0, "reliable"), (0.4, "reliable"), (0.41, "read with care"), (0.81, "unreliable"), (None, "not measured")],
 )
 def test_grades(error, label):
-    assert report_topics._grade(error).label == label
+    assert grade(error).label == label
 
 
 def _evidence(holds, errors):
@@ -178,10 +166,10 @@ def _evidence(holds, errors):
         (None, "These topics were not checked"),
     ],
 )
-def test_the_verdict_follows_the_evidence(fitted, tmp_path, evidence, headline):
+def test_the_verdict_follows_the_evidence(fitted, tmp_path, evidence, headline, read_page):
     model = AnchorTopics(4).fit(fitted[1])
     model.evidence_ = evidence
-    page = _Tags(write_topics_report(tmp_path / "r.html", model, fitted[1]).read_text("utf-8"))
+    page = read_page(write_topics_report(tmp_path / "r.html", model, fitted[1]))
     assert headline in page.cells
     errors = [topic["error"] for topic in json.loads(page.scripts[0])]
     if evidence is None or evidence.component_errors is None:
@@ -190,19 +178,19 @@ def test_the_verdict_follows_the_evidence(fitted, tmp_path, evidence, headline):
         assert errors == [None if np.isnan(e) else e for e in evidence.component_errors]
 
 
-def test_without_names_words_and_documents_are_numbered(fitted, tmp_path):
+def test_without_names_words_and_documents_are_numbered(fitted, tmp_path, read_page):
     model, counts, *_ = fitted
-    page = _Tags(write_topics_report(tmp_path / "r.html", model, Blocks.from_array(counts)).read_text("utf-8"))
+    page = read_page(write_topics_report(tmp_path / "r.html", model, Blocks.from_array(counts)))
     data = json.loads(page.scripts[0])
     assert data[1]["anchors"] == [f"word {model.anchors_[1]}"]
     assert all(re.fullmatch(r"document \d+", d["name"]) and not d["excerpt"] for t in data for d in t["documents"])
 
 
-def test_one_topic_and_empty_documents(tmp_path):
+def test_one_topic_and_empty_documents(tmp_path, read_page):
     counts = sparse.csr_array(np.vstack([np.eye(6)[[0, 1, 2]] + 1, np.zeros((2, 6))]))
     with pytest.warns(match="left out"):
         model = AnchorTopics(1, min_df=1).fit(counts)
-    page = _Tags(write_topics_report(tmp_path / "r.html", model, counts).read_text("utf-8"))
+    page = read_page(write_topics_report(tmp_path / "r.html", model, counts))
     (topic,) = json.loads(page.scripts[0])
     assert [d["name"] for d in topic["documents"]] == ["document 1", "document 2", "document 3"]
     assert topic["similar"] == []
@@ -258,23 +246,6 @@ def test_a_missing_package_names_its_extra(fitted, tmp_path, monkeypatch, packag
 
 
 # --- in a browser ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """Headless Chromium with an empty profile."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.skip("chromium and chromedriver are not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in [*FLAGS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"]:
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    window = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=driver))
-    yield window
-    window.quit()
 
 
 @pytest.fixture
@@ -362,6 +333,20 @@ def test_headings_sort_the_table(opened, data):
     heading.click()
     assert order() == [topic["number"] for topic in sorted(data, key=lambda topic: -topic["share"])]
     assert heading.find_element("xpath", "..").get_attribute("aria-sort") == "descending"
+
+
+def test_a_page_without_anchors_works(browser, fitted, tmp_path):
+    path = write_topics_report(tmp_path / "r.html", SpectralLDA(4).fit(fitted[1]), fitted[1])
+    browser.get(path.as_uri())
+    data = json.loads(_find(browser, "#report-data").get_attribute("textContent"))
+    _find(browser, '#topic-table tr[data-topic="2"]').click()
+    _check_shown(browser, data[2])
+    heading = browser.find_elements("css selector", "#topic-table th button")[-1]
+    heading.click()
+    rows = browser.find_elements("css selector", "#topic-table tbody tr")
+    order = [int(row.get_attribute("data-topic")) for row in rows]
+    assert order == [topic["number"] for topic in sorted(data, key=lambda topic: topic["error"])]
+    assert [entry["message"] for entry in browser.get_log("browser")] == []
 
 
 def test_nothing_is_wider_than_a_phone(opened):

@@ -11,6 +11,9 @@ from rich.console import Console
 
 from .. import __version__
 from ..exceptions import LatentiaError
+from .hmm import hmm
+from .ica import ica
+from .mixture import mixture
 from .topics import demo, topics
 
 __all__ = ["app", "main"]
@@ -22,6 +25,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(topics)
+app.command()(hmm)
+app.command()(mixture)
+app.command()(ica)
 app.command()(demo)
 
 

@@ -87,7 +87,12 @@ class PartErrors:
 
 
 def errors_from_groups(
-    fit: Callable[[tuple[int, ...]], Any], distance: Callable[[Any], np.ndarray], n_splits: int, cheap: bool = True
+    fit: Callable[[tuple[int, ...]], Any],
+    distance: Callable[[Any], np.ndarray],
+    n_splits: int,
+    *,
+    cheap: bool = True,
+    most: float = np.inf,
 ) -> PartErrors:
     """Expected error of each component from fits on some of four groups of rows.
 
@@ -106,6 +111,8 @@ def errors_from_groups(
         Splits into halves, at most 3; none gives no errors.
     cheap : bool
         Whether fits cost next to nothing. If not, three quarters are tried only where no half can be fitted.
+    most : float
+        The largest distance that there can be.
     """
     if not n_splits:
         return PartErrors(None, 0, 0, "Needs fits on parts of the data: call evidence_.stability(X).")
@@ -120,7 +127,7 @@ def errors_from_groups(
     if not estimates:
         return PartErrors(None, n_parts, n_failed, f"No part of the data can carry the components. {reason}")
     errors = min((np.mean(one, axis=0) for one in estimates), key=lambda one: float(one.mean()))
-    return PartErrors(errors, n_parts, n_failed, reason)
+    return PartErrors(np.minimum(errors, most), n_parts, n_failed, reason)
 
 
 def _fits(

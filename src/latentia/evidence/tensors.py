@@ -92,10 +92,10 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
         last = float(m.spectrum[directions - 1])
         lines.append(
             Check(
-                "smallest singular value", f"sigma_{directions}(M_2)", last, f"> {2 * last * m.noise.whitening:.2g} (twice its noise)",
-                m.noise.whitening < 0.5,
+                "smallest singular value", f"sigma_{directions}(M_2)", last, f"> {last * m.noise.whitening:.2g} (its noise)",
+                m.noise.whitening < 1,
                 "What whitening divides by, beside its noise: how far the components are from being dependent.",
-                "Condition 7.2.1, section 7.2", decides=m.noise.whitening >= 0.5,
+                "Condition 7.2.1, section 7.2", decides=m.noise.whitening >= 1,
             )
         )  # fmt: skip
     return [

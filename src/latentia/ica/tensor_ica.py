@@ -176,7 +176,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             return self._refine(self._recover(moments.of(sums, groups)), half, moments)[0]
 
         n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
-        parts = errors_from_groups(fit_half, lambda half: _crosstalk(half @ mixing), n_splits)
+        parts = errors_from_groups(fit_half, lambda half: _crosstalk(half @ mixing), n_splits, most=1.0)
         self._finish(found, unmixing, mixing, n_iter, moments)
         return self._weigh_evidence(found, moments, sums, parts)
 

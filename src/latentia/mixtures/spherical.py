@@ -236,7 +236,7 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
     def _signal(self, values: np.ndarray, noise: float) -> np.ndarray:
         """Variance of the means along the K - 1 leading directions, shape (K - 1,)."""
         signal = values[: self.n_components - 1] - noise
-        lacking = signal <= len(values) * np.finfo(float).eps * values[0]
+        lacking = signal <= 1e-9 * values[0]
         if len(signal) < self.n_components - 1 or lacking.any():
             rank = int(np.argmax(lacking)) if lacking.any() else len(signal)
             raise LatentiaError(

@@ -141,6 +141,11 @@ class AdmixtureUpdate:
         parallel(columns, len(state))
         return state
 
+    def shares(self) -> np.ndarray:
+        """Mean proportions of the documents, shape (K,)."""
+        mean = np.asarray(self.proportions.mean(axis=0, dtype=np.float64))
+        return mean / mean.sum()
+
     def updated_topics(self, state: list[np.ndarray], prior: np.ndarray) -> np.ndarray:
         """The topics after the pass, shape (K, V), rows sum to one, with ``prior`` pseudo-counts of every word."""
         expected = (self.by_word * np.concatenate(state, axis=1)).T + prior

@@ -5,13 +5,14 @@ conditional means A_a e_k and weights w_k,
 
     E[y_a y_b^T] = A_a diag(w) A_b^T,      E[y_1 (x) y_2 (x) y_3] = sum_k w_k (A_1 e_k) (x) (A_2 e_k) (x) (A_3 e_k).
 
-Theorem 7.5 of the thesis turns views 1 and 2 into copies of view 3. Here all three views are treated alike. Each is
-reduced to the K directions that are most correlated with the other views: the leading singular directions after
-scaling by E[y_a y_a^T]^-1/2. With Sigma_ab = E[y_a y_b^T] in them, Sigma_ab Sigma_cb^-1 Sigma_ca = A_a diag(w) A_a^T
-is what x_a has in common with the other views; W_a whitens it, so that O_a = W_a^T A_a diag(w)^(1/2) is orthogonal
-and W_a^T Sigma_ab W_b = O_a O_b^T. The leading K eigenvectors of the 3K x 3K matrix of these blocks give rotations
-F_a = O_a G with one common G. In the coordinates N_a = W_a F_a every view has the conditional means w_k^(-1/2) v_k
-with one orthonormal basis v_k, and the third moment is symmetric: it is averaged over the orders of the views.
+Theorem 7.5 of the thesis turns views 1 and 2 into copies of view 3. Here all three views are treated alike. With C_ab
+the moments after scaling the views by E[y_a y_a^T]^-1/2, the leading K eigenvectors of C_21 C_13 C_32 are the
+directions of the middle view that all three have in common, and their images under C_12 and C_32 those of the others.
+With Sigma_ab = E[y_a y_b^T] in them, Sigma_ab Sigma_cb^-1 Sigma_ca = A_a diag(w) A_a^T is what x_a has in common with
+the other views; W_a whitens it, so that O_a = W_a^T A_a diag(w)^(1/2) is orthogonal and W_a^T Sigma_ab W_b = O_a
+O_b^T. The leading K eigenvectors of the 3K x 3K matrix of these blocks give rotations F_a = O_a G with one common G.
+In the coordinates N_a = W_a F_a every view has the conditional means w_k^(-1/2) v_k with one orthonormal basis v_k,
+and the third moment is symmetric: it is averaged over the orders of the views.
 
 A function f of view a, whatever it is, has E[f(x_a) y_b^T] N_b v_k = w_k^(1/2) E[f(x_a) | k] for each other view b:
 so the means are read off in all D dimensions of a view, and so are second moments.
@@ -232,28 +233,33 @@ def common_frame(m: ViewSums, n_components: int) -> CommonFrame:
 
 
 def _leading_directions(
-    m: ViewSums, roots: list[np.ndarray], n_components: int
+    m: ViewSums, scalings: list[np.ndarray], n_components: int
 ) -> tuple[list[np.ndarray], dict[tuple[int, int], np.ndarray]]:
-    """Maps of each view to its K directions most correlated with the other views, and the moments between them."""
-    leading = []
-    for a in range(3):
-        others = [roots[a].T @ m.pairs[a, b] @ roots[b] for b in range(3) if b != a]
-        u, values, _ = np.linalg.svd(np.hstack(others), full_matrices=False)
-        rank = int((values > 1e-9 * values[0]).sum())
+    """Maps of each view to the K directions in which all three views agree, and the moments between them."""
+    scaled = {(a, b): scalings[a].T @ m.pairs[a, b] @ scalings[b] for a in range(3) for b in range(3) if a != b}
+    # Once around the views: what only two of them share, such as fixed phrases of neighbours, drops out.
+    around = scaled[1, 0] @ scaled[0, 2] @ scaled[2, 1]
+    values, vectors = np.linalg.eigh((around + around.T) / 2)
+    middle = vectors[:, ::-1][:, :n_components]
+    if (values[::-1][:n_components] <= 1e-12 * values[-1]).any():  # not definite: take what there is by size
+        left, singular, _ = np.linalg.svd(around)
+        rank = int((singular > 1e-12 * singular[0]).sum())
         if rank < n_components:
             raise LatentiaError(
-                f"n_components={n_components}, but singular value {rank + 1} of the moments of view {a + 1} with the other "
-                f"views is zero: this data supports at most n_components={rank}."
+                f"n_components={n_components}, but singular value {rank + 1} of what the three views have in common is zero: "
+                f"this data supports at most n_components={rank}."
             )
-        leading.append(roots[a] @ u[:, :n_components])
-    small = {(a, b): leading[a].T @ m.pairs[a, b] @ leading[b] for a in range(3) for b in range(3) if a != b}
+        middle = left[:, :n_components]
+    directions = [middle if a == 1 else np.linalg.qr(scaled[a, 1] @ middle)[0] for a in range(3)]
+    leading = [scaling @ basis for scaling, basis in zip(scalings, directions, strict=True)]
+    small = {(a, b): leading[a].T @ m.pairs[a, b] @ leading[b] for a, b in scaled}
     for (a, b), pair in small.items():
-        values = np.linalg.svd(pair, compute_uv=False)
-        if values[-1] <= 1e-9 * values[0]:
-            rank = int((values > 1e-9 * values[0]).sum())
+        singular = np.linalg.svd(pair, compute_uv=False)
+        if singular[-1] <= 1e-9 * singular[0]:
+            rank = int((singular > 1e-9 * singular[0]).sum())
             raise LatentiaError(
                 f"n_components={n_components}, but singular value {rank + 1} of the moment of views {a + 1} and {b + 1} is "
-                f"{values[rank]:.2g} (the largest is {values[0]:.3g}): this data supports at most n_components={rank}."
+                f"{singular[rank]:.2g} (the largest is {singular[0]:.3g}): this data supports at most n_components={rank}."
             )
     return leading, small
 

@@ -1,6 +1,9 @@
 """Reports: one HTML file that needs no network and no other file."""
 
 from ._page import import_report
+from .hmm import write_hmm_report
+from .ica import write_ica_report
+from .mixture import write_mixture_report
 from .topics import write_topics_report
 
-__all__ = ["import_report", "write_topics_report"]
+__all__ = ["import_report", "write_hmm_report", "write_ica_report", "write_mixture_report", "write_topics_report"]

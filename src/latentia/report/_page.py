@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..exceptions import LatentiaError, MissingExtraError
+from ._parts import short_number
 
 __all__ = ["import_report", "render", "write_page"]
 
@@ -34,6 +35,7 @@ def render(template: str, **values: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["short"] = short_number
     return environment.get_template(template).render(plotly_js=_plotly_js(), **values)
 
 

@@ -14,33 +14,30 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..evidence import Evidence
-from ..evidence.checks import describe
 from ..exceptions import LatentiaError
 from ..metrics import l1_distances
 from ..passes import Blocks
 from ._page import render, write_page
+from ._parts import (
+    Grade,
+    Nouns,
+    comparison_rows,
+    component_errors,
+    count,
+    error_limit,
+    evidence_rows,
+    grade,
+    largest,
+    legend,
+    verdict,
+    version,
+)
 
-__all__ = ["write_topics_report"]
+__all__ = ["topic_shares", "write_topics_report"]
 
 _TABLE_WORDS, _BAR_WORDS, _TITLE_WORDS = 10, 20, 3
 _DOCUMENTS, _SIMILAR, _EXCERPT = 5, 4, 260
-
-
-@dataclass(frozen=True)
-class _Grade:
-    """How far a topic may be trusted; `key` is its name in the style sheet."""
-
-    key: str
-    label: str
-    rule: str
-
-
-_RELIABLE = _Grade("good", "reliable", "expected error up to 0.4")
-_CARE = _Grade("care", "read with care", "above 0.4, up to 0.8")
-_UNREADABLE = _Grade("bad", "unreliable", "above 0.8")
-_UNKNOWN = _Grade("unknown", "not measured", "no error was measured")
-_LIMITS = ((0.4, _RELIABLE), (0.8, _CARE))
+_NOUNS = Nouns("topics", "topic", "documents")
 
 
 @dataclass(frozen=True)
@@ -61,14 +58,17 @@ class _Document:
 
 @dataclass(frozen=True)
 class _Topic:
-    """What the page shows of a topic; `error` is None where it was not measured, `similar` holds (number, overlap)."""
+    """What the page shows of a topic; `error` is None where it was not measured, `similar` holds (number, overlap).
+
+    `anchors` is None for models without anchor words.
+    """
 
     number: int
     share: float
     error: float | None
-    grade: _Grade
+    grade: Grade
     words: list[_Word]
-    anchors: list[str]
+    anchors: list[str] | None
     similar: list[tuple[int, float]]
     documents: list[_Document]
     x: float
@@ -112,7 +112,7 @@ def write_topics_report(
     ----------
     path : path
         The file appears complete or not at all; one that is there is replaced.
-    model : AnchorTopics
+    model : AnchorTopics, SpectralLDA or SingleTopicModel
         A fitted model.
     table : sparse matrix, array or Blocks of shape (n_documents, V)
         Counts of words in the documents to show, usually those that the model was fitted on.
@@ -134,22 +134,33 @@ def write_topics_report(
     check_is_fitted(model)
     blocks = table if isinstance(table, Blocks) else Blocks.from_array(table)
     corpus = _read_corpus(model, blocks, vocabulary, names, texts)
-    topics = _describe_topics(model, corpus)
     evidence = getattr(model, "evidence_", None)
+    limit = error_limit(evidence)
+    topics = _describe_topics(model, corpus, limit)
+    errors = [topic.error for topic in topics]
     page = render(
         "topics.html",
         title=title,
         source=source,
         summary=_summary(corpus),
-        verdict=_verdict(evidence, topics),
+        nouns=_NOUNS,
+        verdict=verdict(evidence, [topic.grade for topic in topics], _NOUNS, _error_sentence(errors)),
         topics=topics,
-        legend=_legend(topics),
+        anchored=hasattr(model, "anchor_words_"),
+        single=hasattr(model, "predict"),
+        legend=legend(errors, limit),
+        limit=limit,
         data=[asdict(topic) | {"title": topic.title} for topic in topics],
-        checks=_evidence_rows(evidence),
-        comparison=_comparison(comparison, len(topics)),
-        version=_version(),
+        checks=evidence_rows(evidence),
+        comparison=comparison_rows(comparison, len(topics)),
+        version=version(),
     )
     return write_page(path, page)
+
+
+def topic_shares(model: Any) -> np.ndarray:
+    """Share of every topic in the corpus, shape (K,)."""
+    return np.asarray(model.prevalence_ if hasattr(model, "prevalence_") else model.weights_)
 
 
 # --- documents ------------------------------------------------------------------------------------------------------
@@ -183,7 +194,7 @@ def _top_documents(corpus: _Corpus, topic: int) -> list[_Document]:
     """
     usual = np.median(corpus.lengths[corpus.lengths > 0]) if (corpus.lengths > 0).any() else 0.0
     written = np.flatnonzero((corpus.lengths > 0) & (corpus.lengths >= usual / 2))
-    rows = written[_largest(corpus.shares[written, topic], _DOCUMENTS)]
+    rows = written[largest(corpus.shares[written, topic], _DOCUMENTS)]
     return [
         _Document(
             name=f"document {row + 1}" if corpus.names is None else str(corpus.names[row]),
@@ -203,31 +214,21 @@ def _excerpt(text: str) -> str:
     return start[:_EXCERPT].rsplit(" ", 1)[0] + " …"
 
 
-def _largest(values: np.ndarray, count: int) -> np.ndarray:
-    """Positions of the largest values, largest first; equal ones in their order."""
-    if count < len(values):
-        limit = np.partition(values, -count)[-count]
-        above = np.flatnonzero(values >= limit)
-    else:
-        above = np.arange(len(values))
-    return above[np.argsort(-values[above], kind="stable")][:count]
-
-
 # --- topics ---------------------------------------------------------------------------------------------------------
 
 
-def _describe_topics(model: Any, corpus: _Corpus) -> list[_Topic]:
-    errors = _errors(model, len(model.components_))
+def _describe_topics(model: Any, corpus: _Corpus, limit: float) -> list[_Topic]:
+    errors, shares = component_errors(getattr(model, "evidence_", None), len(model.components_)), topic_shares(model)
     distances = l1_distances(model.components_, model.components_)
     places = _places(distances)
     anchors = [_anchors(model, k, corpus.vocabulary) for k in range(len(errors))]
     return [
         _Topic(
             number=k,
-            share=float(model.prevalence_[k]),
+            share=float(shares[k]),
             error=error,
-            grade=_grade(error),
-            words=_top_words(model, k, corpus.vocabulary, anchors[k]),
+            grade=grade(error, limit),
+            words=_top_words(model, k, corpus.vocabulary, anchors[k] or []),
             anchors=anchors[k],
             similar=_similar(distances[k], k),
             documents=_top_documents(corpus, k),
@@ -238,22 +239,10 @@ def _describe_topics(model: Any, corpus: _Corpus) -> list[_Topic]:
     ]
 
 
-def _errors(model: Any, n_topics: int) -> list[float | None]:
-    """Expected errors of the topics; None for each that was not measured."""
-    errors = getattr(getattr(model, "evidence_", None), "component_errors", None)
-    if errors is None:
-        return [None] * n_topics
-    return [float(error) if np.isfinite(error) else None for error in errors]
-
-
-def _grade(error: float | None) -> _Grade:
-    if error is None:
-        return _UNKNOWN
-    return next((grade for limit, grade in _LIMITS if error <= limit), _UNREADABLE)
-
-
-def _anchors(model: Any, topic: int, vocabulary: list[str]) -> list[str]:
+def _anchors(model: Any, topic: int, vocabulary: list[str]) -> list[str] | None:
     """A topic's anchor words; those known by column only take their names from the vocabulary."""
+    if not hasattr(model, "anchor_words_"):
+        return None
     words = model.anchor_words_[topic]
     return [word if isinstance(word, str) else vocabulary[int(word)] for word in words]
 
@@ -267,7 +256,7 @@ def _top_words(model: Any, topic: int, vocabulary: list[str], anchors: list[str]
             corpus=float(model.word_probabilities_[i]),
             anchor=vocabulary[i] in anchors,
         )
-        for i in _largest(probabilities, _BAR_WORDS)
+        for i in largest(probabilities, _BAR_WORDS)
     ]
 
 
@@ -295,81 +284,17 @@ def _places(distances: np.ndarray) -> np.ndarray:
 def _summary(corpus: _Corpus) -> str:
     n_documents, n_topics = corpus.shares.shape
     return (
-        f"{_count(n_topics, 'topic')} in {_count(n_documents, 'document')} with "
-        f"{_count(len(corpus.vocabulary), 'different word')} ({float(corpus.lengths.sum()):,.0f} words in all)."
+        f"{count(n_topics, 'topic')} in {count(n_documents, 'document')} with "
+        f"{count(len(corpus.vocabulary), 'different word')} ({float(corpus.lengths.sum()):,.0f} words in all)."
     )
 
 
-def _verdict(evidence: Evidence | None, topics: list[_Topic]) -> dict[str, str]:
-    """The verdict: a key for the style sheet, a headline, and what it means."""
-    if evidence is None or not any(check.decides for check in evidence.checks):
-        text = "No error bars were made for this model, so nothing is known about how far its topics can be trusted."
-        return {"key": "unknown", "headline": "These topics were not checked", "text": text, "error": ""}
-    if evidence.holds:
-        headline, text = "The evidence supports these topics", "They can be read and compared one by one."
-        key = "good"
-    else:
-        headline = "The evidence does not support these topics as a whole"
-        text = "Read only those marked reliable. Fewer topics, or more documents, usually make the others firmer."
-        if not any(topic.grade is _RELIABLE for topic in topics):
-            text = "None of them is reliable. Try fewer topics, or more documents."
-        key = "bad"
-    return {"key": key, "headline": headline, "text": text, "error": _error_sentence(topics)}
-
-
-def _error_sentence(topics: list[_Topic]) -> str:
-    errors = [topic.error for topic in topics if topic.error is not None]
-    if not errors:
+def _error_sentence(errors: Sequence[float | None]) -> str:
+    measured = [error for error in errors if error is not None]
+    if not measured:
         return ""
-    mean = float(np.mean(errors))
+    mean = float(np.mean(measured))
     return (
         f"Expected error of a topic: {mean:.2f} on average, where 0 is perfect and 2 is all wrong. "
-        f"That is about {mean / 2:.0%} of a topic's probability expected on the wrong words."
+        f"That is about {min(mean / 2, 1):.0%} of a topic's probability expected on the wrong words."
     )
-
-
-def _legend(topics: list[_Topic]) -> list[tuple[_Grade, int]]:
-    """The grades with the number of topics of each; those of a measured model also where there are none."""
-    counts = [(grade, sum(topic.grade is grade for topic in topics)) for grade in (_RELIABLE, _CARE, _UNREADABLE)]
-    unknown = sum(topic.grade is _UNKNOWN for topic in topics)
-    measured = counts if unknown < len(topics) else []
-    return measured + ([(_UNKNOWN, unknown)] if unknown else [])
-
-
-def _evidence_rows(evidence: Evidence | None) -> list[dict[str, str]]:
-    columns = ("name", "measured", "needed", "holds", "meaning")
-    checks = [] if evidence is None else evidence.checks
-    return [
-        dict(zip(columns, describe(check), strict=True)) | {"reference": check.reference, "symbol": check.symbol}
-        for check in checks
-    ]
-
-
-def _comparison(rows: Sequence[Mapping[str, Any]] | None, n_topics: int) -> dict[str, Any] | None:
-    """Headings, and rows of texts with a mark on those of this model's number of topics."""
-    if not rows:
-        return None
-    headings = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [([_cell(row.get(key)) for key in headings], row.get(headings[0]) == n_topics) for row in rows]
-    return {"headings": [str(heading).replace("_", " ") for heading in headings], "rows": cells}
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, (bool, np.bool_)):
-        return "yes" if value else "NO"
-    if isinstance(value, (float, np.floating)):
-        number = float(value)
-        return f"{number:,.0f}" if number.is_integer() or abs(number) >= 1000 else f"{number:.3g}"
-    return str(value)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
-def _version() -> str:
-    from .. import __version__
-
-    return __version__

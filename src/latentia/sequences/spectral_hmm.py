@@ -210,7 +210,11 @@ class SpectralHMM(BaseEstimator):
 
         n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
         parts = errors_from_groups(
-            fit_half, lambda half: self._nearest(chain.emissions, half), n_splits, cheap=not self.refine
+            fit_half,
+            lambda half: self._nearest(chain.emissions, half),
+            n_splits,
+            cheap=not self.refine,
+            most=np.inf if self._vectors else 2.0,
         )
         self._finish(chain)
         return self._weigh_evidence(frame, moments, sums, parts)

@@ -135,7 +135,7 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
         return errors_from_groups(
-            fit_half, lambda half: nearest_distances(topics, half), n_splits, cheap=not self.refine
+            fit_half, lambda half: nearest_distances(topics, half), n_splits, cheap=not self.refine, most=2.0
         )
 
     def _finish(self, topics: np.ndarray, shares: np.ndarray, n_passes: int) -> None:

@@ -22,15 +22,17 @@ def refine_topics(
     dirichlet: np.ndarray | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
-) -> np.ndarray:
-    """Topics, shape (K, V), after ``n_passes`` EM passes over the documents; unchanged after none.
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Topics, shape (K, V), after ``n_passes`` EM passes over the documents, and mean proportions (K,).
+
+    Without passes topics are unchanged, and there are no proportions.
 
     With the Dirichlet parameters of the proportions, shape (K,), words are attributed without their own share (see
     `AdmixtureUpdate`); without them proportions are point estimates under a small pseudo-count. Proportions of all
     documents are held in float32 from pass to pass, n_documents x K.
     """
     if not n_passes:
-        return topics
+        return topics, None
     k = len(topics)
     alpha = np.full(k, _PROPORTION_PRIOR) if dirichlet is None else dirichlet
     prior = word_prior(word_probabilities)
@@ -40,7 +42,7 @@ def refine_topics(
         update = AdmixtureUpdate(topics, alpha, proportions, _LATER if step else _FIRST, dirichlet is not None)
         label = progress and f"refining {step + 1} of {n_passes}"
         topics = update.updated_topics(accumulate(blocks, update, n_jobs, progress=label), prior)
-    return topics
+    return topics, update.shares()
 
 
 def word_prior(word_probabilities: np.ndarray) -> np.ndarray:

@@ -378,7 +378,7 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         """Topics over all words, after the EM passes."""
         topics = self._all_words(topics)
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        return refine_topics(topics, blocks, self.word_probabilities_, self.refine, **options)
+        return refine_topics(topics, blocks, self.word_probabilities_, self.refine, **options)[0]
 
     def _half_errors(
         self, topics: np.ndarray, sketches: GroupSketches, blocks: Blocks

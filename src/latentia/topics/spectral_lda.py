@@ -164,7 +164,8 @@ class SpectralLDA(ByMoments):
     def _refine(self, topics: np.ndarray, shares: np.ndarray, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose, "dirichlet": self.alpha0_ * shares}
         topics = smoothed(topics, self.word_probabilities_, _SMOOTHING) if self.refine else topics
-        return refine_topics(topics, blocks, self.word_probabilities_, self.refine, **options), shares
+        topics, found = refine_topics(topics, blocks, self.word_probabilities_, self.refine, **options)
+        return topics, shares if found is None else found
 
     def _finish(self, topics: np.ndarray, shares: np.ndarray, n_passes: int) -> None:
         self.components_, self.prevalence_, self.dirichlet_ = topics, shares, self.alpha0_ * shares

@@ -2,6 +2,7 @@
 (() => {
   const topics = JSON.parse(document.getElementById("report-data").textContent);
   const byId = (id) => document.getElementById(id);
+  const single = document.getElementById("detail").dataset.single === "yes";
   const rows = [...document.querySelectorAll("#topic-table tbody tr")];
   const percent = (x, digits = 1) => (100 * x).toFixed(digits) + "%";
   const style = {
@@ -150,7 +151,7 @@
     const facts = [element("span", "", percent(topic.share) + " of the corpus"), badge];
     if (topic.error !== null) facts.push(element("span", "", `expected error ${topic.error.toFixed(2)} of 2`));
     byId("topic-facts").replaceChildren(...facts);
-    byId("anchors").replaceChildren(...topic.anchors.flatMap((word, i) =>
+    byId("anchors")?.replaceChildren(...(topic.anchors ?? []).flatMap((word, i) =>
       [...(i ? [", "] : []), element("b", "anchor", word)]));
   }
 
@@ -177,7 +178,8 @@
   function fillDocuments(topic) {
     byId("documents").replaceChildren(...topic.documents.map((d) => {
       const item = element("li");
-      const size = ` ${percent(d.share, 0)} of its ${d.words.toLocaleString("en")} counted words`;
+      const size = single ? ` probability ${percent(d.share, 0)}, ${d.words.toLocaleString("en")} counted words`
+        : ` ${percent(d.share, 0)} of its ${d.words.toLocaleString("en")} counted words`;
       item.append(element("span", "name", d.name), element("span", "size", size));
       if (d.excerpt) {
         const excerpt = element("p", "excerpt");
@@ -215,7 +217,7 @@
     document.querySelectorAll("#topic-table th").forEach((th) => th.removeAttribute("aria-sort"));
     heading.setAttribute("aria-sort", up ? "ascending" : "descending");
     const value = (row) => row.cells[column].dataset.value;
-    const numeric = column !== 2 && column !== 3;
+    const numeric = heading.textContent.trim() === "Expected error" || column < 2;
     rows.sort((a, b) => {
       const [x, y] = [value(a), value(b)];
       if (x === "" || y === "") return (x === "") - (y === "");

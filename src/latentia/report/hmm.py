@@ -1,0 +1,296 @@
+"""The report of a hidden Markov model, for readers who do not program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import LatentiaError
+from ._figures import PALETTE, heat_map, lines, shortened
+from ._page import render, write_page
+from ._parts import (
+    Grade,
+    Nouns,
+    component_errors,
+    count,
+    error_limit,
+    evidence_rows,
+    grade,
+    legend,
+    verdict,
+    version,
+)
+
+__all__ = ["emission_lifts", "mean_stays", "write_hmm_report"]
+
+_TABLE_SYMBOLS, _BAR_SYMBOLS = 10, 15
+_SEQUENCES, _STEPS, _CURVE_STEPS, _CURVES = 8, 60, 500, 5
+_MEANS_SHOWN, _MAP_COLUMNS = 8, 60
+_LEAST = 5e-4  # probability of a symbol that is worth a line
+_NOUNS = Nouns("states", "state", "steps")
+
+
+@dataclass(frozen=True)
+class _Symbol:
+    text: str
+    state: float
+    overall: float
+    lift: float
+
+
+@dataclass(frozen=True)
+class _State:
+    """What the page shows of a state: `top` are its most probable symbols, `apart` those that it favours most."""
+
+    number: int
+    share: float
+    start: float
+    stay: float
+    error: float | None
+    grade: Grade
+    colour: str
+    top: list[_Symbol]
+    apart: list[_Symbol]
+    means: list[tuple[str, float, float]]
+    symbols: list[_Symbol]
+
+
+def mean_stays(transmat: np.ndarray) -> np.ndarray:
+    """Steps that a state lasts on average, 1 / (1 - p), shape (K,); infinite where it is never left."""
+    leave = 1 - np.diag(transmat)
+    return np.where(leave > 1e-6, 1 / np.maximum(leave, 1e-6), np.inf)
+
+
+def emission_lifts(model: Any, steps: np.ndarray) -> np.ndarray:
+    """How many times as probable as overall every symbol is in every state, shape (K, S)."""
+    frequencies = _frequencies(model, steps)
+    return model.emissionprob_ / np.where(frequencies > 0, frequencies, np.inf)
+
+
+def write_hmm_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    steps: Any,
+    lengths: Sequence[int] | np.ndarray,
+    *,
+    columns: Sequence[str] | None = None,
+    states: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+    title: str = "States",
+    source: str = "",
+) -> Path:
+    """Write what a hidden Markov model found, and how far it can be trusted, to one HTML file that works offline.
+
+    Parameters
+    ----------
+    path : path
+        The file appears complete or not at all; one that is there is replaced.
+    model : SpectralHMM
+        A fitted model.
+    steps : array of shape (n_steps,) of symbols, or (n_steps, D) of numbers
+        The sequences one after another, usually those that the model was fitted on.
+    lengths : sequence of int
+        Lengths of the sequences.
+    columns : sequence of str of length D, optional
+        Names of the features.
+    states : ndarray of int, shape (n_steps,), optional
+        The most probable path, where it is known already.
+    names : sequence of str of length n_sequences, optional
+        Names of the sequences.
+    title, source : str
+        Heading of the page, and where the sequences came from.
+
+    Returns
+    -------
+    Path of the file
+
+    """
+    check_is_fitted(model)
+    steps, lengths = np.asarray(steps), np.asarray(lengths)
+    if lengths.sum() != len(steps):
+        raise LatentiaError(f"lengths add up to {lengths.sum()}, and the data has {len(steps)} steps: they must agree.")
+    evidence, symbols = getattr(model, "evidence_", None), hasattr(model, "emissionprob_")
+    path_of_states = model.predict(steps, lengths) if states is None else states
+    limit = error_limit(evidence)
+    features = [] if symbols else _feature_names(columns, steps.shape[1])
+    described = _describe(model, steps, features, limit)
+    errors = [state.error for state in described]
+    page = render(
+        "hmm.html",
+        title=title,
+        source=source,
+        summary=_summary(model, steps, lengths, symbols),
+        nouns=_NOUNS,
+        verdict=verdict(evidence, [s.grade for s in described], _NOUNS, _error_sentence(errors, limit, symbols)),
+        legend=legend(errors, limit),
+        limit=limit,
+        states=described,
+        symbols=symbols,
+        examples=_examples(steps, lengths, path_of_states, names) if symbols else [],
+        palette=PALETTE,
+        data=_figures(model, steps, lengths, path_of_states, features),
+        checks=evidence_rows(evidence),
+        comparison=None,
+        version=version(),
+    )
+    return write_page(path, page)
+
+
+# --- states ---------------------------------------------------------------------------------------------------------
+
+
+def _describe(model: Any, steps: np.ndarray, features: list[str], limit: float) -> list[_State]:
+    k = len(model.weights_)
+    errors, stays = component_errors(getattr(model, "evidence_", None), k), mean_stays(model.transmat_)
+    listed = [([], []) for _ in range(k)] if features else _symbols(model, steps)
+    return [
+        _State(
+            number=i,
+            share=float(model.weights_[i]),
+            start=float(model.startprob_[i]),
+            stay=float(stays[i]),
+            error=errors[i],
+            grade=grade(errors[i], limit),
+            colour=PALETTE[i % len(PALETTE)],
+            top=listed[i][0][:_TABLE_SYMBOLS],
+            apart=listed[i][1],
+            means=_means(model, i, features) if features else [],
+            symbols=listed[i][0],
+        )
+        for i in range(k)
+    ]
+
+
+def _symbols(model: Any, steps: np.ndarray) -> list[tuple[list[_Symbol], list[_Symbol]]]:
+    """For every state the most probable symbols, and those whose probability it raises most."""
+    overall, lifts = _frequencies(model, steps), emission_lifts(model, steps)
+    found = []
+    for probabilities, lift in zip(model.emissionprob_, lifts, strict=True):
+        gain = probabilities * np.log(np.maximum(lift, 1e-12))
+        probable = np.argsort(-probabilities, kind="stable")[:_BAR_SYMBOLS]
+        probable = probable[probabilities[probable] >= min(_LEAST, probabilities.max())]
+        apart = [s for s in np.argsort(-gain, kind="stable")[:_TABLE_SYMBOLS] if lift[s] > 1]
+        found.append(
+            tuple(
+                [
+                    _Symbol(str(model.symbols_[s]), float(probabilities[s]), float(overall[s]), float(lift[s]))
+                    for s in order
+                ]
+                for order in (probable, apart)
+            )
+        )
+    return found  # type: ignore[return-value]
+
+
+def _frequencies(model: Any, steps: np.ndarray) -> np.ndarray:
+    places = np.searchsorted(model.symbols_, steps)
+    return np.bincount(places, minlength=len(model.symbols_)) / len(steps)
+
+
+def _means(model: Any, state: int, features: list[str]) -> list[tuple[str, float, float]]:
+    """Mean and standard deviation of the columns that tell the state apart best."""
+    spread = np.sqrt(model.weights_ @ model.variances_) + 1e-300
+    apart = np.abs(model.means_[state] - model.weights_ @ model.means_) / spread
+    chosen = np.sort(np.argsort(-apart, kind="stable")[:_MEANS_SHOWN])
+    deviations = np.sqrt(model.variances_[state])
+    return [(features[d], float(model.means_[state, d]), float(deviations[d])) for d in chosen]
+
+
+def _feature_names(columns: Sequence[str] | None, width: int) -> list[str]:
+    if columns is None:
+        return [f"column {i}" for i in range(1, width + 1)]
+    if len(columns) != width:
+        raise LatentiaError(f"columns has {len(columns)} entries and the data has {width}: they must agree.")
+    return [str(name) for name in columns]
+
+
+# --- figures and examples -------------------------------------------------------------------------------------------
+
+
+def _figures(
+    model: Any, steps: np.ndarray, lengths: np.ndarray, states: np.ndarray, features: list[str]
+) -> dict[str, Any]:
+    k = len(model.weights_)
+    names = [str(i) for i in range(k)]
+    hover = [
+        [f"from state {i} to state {j}<br>probability {p:.3f}" for j, p in enumerate(row)]
+        for i, row in enumerate(model.transmat_)
+    ]
+    figures = {"transitions": heat_map(model.transmat_, names, names, hover=hover, row_title="from", column_title="to")}
+    if features:
+        figures["means"] = _means_figure(model, features)
+        figures["curves"] = _curves(model, steps[: lengths[0]][:_CURVE_STEPS], states, features)
+    return figures
+
+
+def _means_figure(model: Any, features: list[str]) -> dict[str, Any]:
+    """Means in standard deviations of all steps, for at most 60 columns: those whose means differ most."""
+    centre = model.weights_ @ model.means_
+    total = np.sqrt(model.weights_ @ (model.variances_ + (model.means_ - centre) ** 2))
+    scaled = (model.means_ - centre) / np.where(total > 0, total, 1.0)
+    chosen = np.sort(np.argsort(-(model.weights_ @ scaled**2), kind="stable")[:_MAP_COLUMNS])
+    hover = [
+        [
+            f"state {i}, {shortened(features[d])}<br>mean {model.means_[i, d]:.4g}, standard deviation "
+            f"{np.sqrt(model.variances_[i, d]):.4g}<br>{scaled[i, d]:+.2f} standard deviations from the overall mean"
+            for d in chosen
+        ]
+        for i in range(len(scaled))
+    ]
+    rows = [f"state {i}" for i in range(len(scaled))]
+    return heat_map(scaled[:, chosen], rows, [features[d] for d in chosen], hover=hover, signed=True, digits=1)
+
+
+def _curves(model: Any, steps: np.ndarray, states: np.ndarray, features: list[str]) -> dict[str, Any]:
+    """The path over the first steps, and the columns that tell the states apart best."""
+    spread = np.sqrt(model.weights_ @ model.variances_) + 1e-300
+    apart = model.means_.std(axis=0) / spread
+    chosen = np.sort(np.argsort(-apart, kind="stable")[:_CURVES])
+    x = np.arange(1, len(steps) + 1)
+    series = [("state", x, states[: len(steps)]), *((features[d], x, steps[:, d]) for d in chosen)]
+    return lines(series, steps=[0], title="step")
+
+
+def _examples(
+    steps: np.ndarray, lengths: np.ndarray, states: np.ndarray, names: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """The beginnings of the first sequences, each symbol with its state."""
+    found, start = [], 0
+    for i, length in enumerate(lengths[:_SEQUENCES]):
+        shown = range(start, start + min(int(length), _STEPS))
+        name = f"sequence {i + 1}" if names is None else str(names[i])
+        pairs = [(str(steps[t]), int(states[t])) for t in shown]
+        found.append({"name": name, "steps": pairs, "more": int(length) > _STEPS})
+        start += int(length)
+    return found
+
+
+# --- words about the whole ------------------------------------------------------------------------------------------
+
+
+def _summary(model: Any, steps: np.ndarray, lengths: np.ndarray, symbols: bool) -> str:
+    what = count(len(model.symbols_), "different symbol") if symbols else count(steps.shape[1], "column")
+    held = f"{count(len(model.weights_), 'state')} in {count(len(lengths), 'sequence')} of {what}"
+    return f"{held} ({len(steps):,} steps in all)."
+
+
+def _error_sentence(errors: Sequence[float | None], limit: float, symbols: bool) -> str:
+    measured = [error for error in errors if error is not None]
+    if not measured:
+        return ""
+    mean = float(np.mean(measured))
+    if symbols:
+        return (
+            f"Expected error of a state: {mean:.2f} on average, where 0 is perfect and 2 is all wrong. "
+            f"That is about {min(mean / 2, 1):.0%} of a state's probability expected on the wrong symbols."
+        )
+    return (
+        f"Expected error of a state's means: {mean:.2g} standard deviations on average; up to {limit:.2g} "
+        "states are told apart well."
+    )

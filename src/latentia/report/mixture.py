@@ -1,0 +1,208 @@
+"""The report of a mixture, for readers who do not program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import LatentiaError
+from ._figures import PALETTE, heat_map, places_on_a_plane, points, shortened
+from ._page import render, write_page
+from ._parts import (
+    Grade,
+    Nouns,
+    comparison_rows,
+    component_errors,
+    count,
+    error_limit,
+    evidence_rows,
+    grade,
+    legend,
+    verdict,
+    version,
+)
+
+__all__ = ["standard_deviations", "telling_columns", "write_mixture_report"]
+
+_TELLING, _MAP_COLUMNS, _SAMPLE = 6, 60, 2000
+_NOUNS = Nouns("components", "component", "rows")
+
+
+@dataclass(frozen=True)
+class _Component:
+    """What the page shows of a component; `telling` are columns, means, and their distance from the overall mean."""
+
+    number: int
+    share: float
+    rows: int
+    error: float | None
+    grade: Grade
+    spread: float | None
+    colour: str
+    telling: list[tuple[str, float, float]]
+
+
+def standard_deviations(means: np.ndarray, values: Any) -> np.ndarray:
+    """Means (K, D) as distances from the overall mean in standard deviations of the rows."""
+    centre, deviation = _overall(values)
+    return (means - centre) / deviation
+
+
+def telling_columns(scaled: np.ndarray, component: int) -> np.ndarray:
+    """The columns in which a component lies farthest from the overall mean, farthest first."""
+    return np.argsort(-np.abs(scaled[component]), kind="stable")[:_TELLING]
+
+
+def write_mixture_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    values: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    means: np.ndarray | None = None,
+    labels: np.ndarray | None = None,
+    scaled: bool = False,
+    title: str = "Components",
+    source: str = "",
+    comparison: Sequence[Mapping[str, Any]] | None = None,
+) -> Path:
+    """Write what a mixture found, and how far it can be trusted, to one HTML file that works offline.
+
+    Parameters
+    ----------
+    path : path
+        The file appears complete or not at all; one that is there is replaced.
+    model : SphericalGaussianMixture or MultiViewMixture
+        A fitted model.
+    values : array or sparse matrix of shape (n_rows, D)
+        The rows to show, in the units of the reader.
+    columns : sequence of str of length D, optional
+        Names of the columns.
+    means : ndarray of shape (K, D), optional
+        Means in the same units; by default the model's.
+    labels : ndarray of int, shape (n_rows,), optional
+        Component of every row; by default the model's prediction.
+    scaled : bool
+        Whether the model was fitted on columns brought to standard deviation 1; then ``means`` and ``labels`` are needed.
+    title, source : str
+        Heading of the page, and where the rows came from.
+    comparison : sequence of dict, optional
+        Rows of a table that compares numbers of components, the first value the number.
+
+    Returns
+    -------
+    Path of the file
+
+    """
+    check_is_fitted(model)
+    if means is None:
+        means = np.hstack(model.means_) if isinstance(model.means_, list) else model.means_
+    labels = model.predict(values) if labels is None else labels
+    names = [f"column {i}" for i in range(1, means.shape[1] + 1)] if columns is None else [str(c) for c in columns]
+    if len(names) != means.shape[1]:
+        raise LatentiaError(f"columns has {len(names)} entries and the data has {means.shape[1]}: they must agree.")
+    evidence, limit = getattr(model, "evidence_", None), error_limit(getattr(model, "evidence_", None))
+    distances = standard_deviations(means, values)
+    components = _describe(model, means, distances, labels, names, limit)
+    errors = [component.error for component in components]
+    unit = "in standard deviations" if scaled or not hasattr(model, "variance_") else "in the units of the data"
+    page = render(
+        "mixture.html",
+        title=title,
+        source=source,
+        summary=f"{count(len(means), 'component')} in {count(len(labels), 'row')} of {count(len(names), 'column')}.",
+        nouns=_NOUNS,
+        verdict=verdict(evidence, [c.grade for c in components], _NOUNS, _error_sentence(errors, limit, unit)),
+        legend=legend(errors, limit),
+        limit=limit,
+        components=components,
+        scaled=scaled,
+        spherical=hasattr(model, "variance_"),
+        unit=unit,
+        all_columns=len(names) <= _MAP_COLUMNS,
+        sampled=len(labels) > _SAMPLE,
+        data=_figures(model.weights_, means, distances, values, labels, names),
+        checks=evidence_rows(evidence),
+        comparison=comparison_rows(comparison, len(means)),
+        version=version(),
+    )
+    return write_page(path, page)
+
+
+def _describe(
+    model: Any, means: np.ndarray, distances: np.ndarray, labels: np.ndarray, names: list[str], limit: float
+) -> list[_Component]:
+    errors = component_errors(getattr(model, "evidence_", None), len(means))
+    counts = np.bincount(labels, minlength=len(means))
+    return [
+        _Component(
+            number=i,
+            share=float(model.weights_[i]),
+            rows=int(counts[i]),
+            error=error,
+            grade=grade(error, limit),
+            spread=float(np.sqrt(model.variance_[i])) if hasattr(model, "variance_") else None,
+            colour=PALETTE[i % len(PALETTE)],
+            telling=[(names[d], float(means[i, d]), float(distances[i, d])) for d in telling_columns(distances, i)],
+        )
+        for i, error in enumerate(errors)
+    ]
+
+
+def _overall(values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and standard deviation of the columns, these 1 where a column is constant."""
+    mean = np.asarray(values.mean(axis=0)).ravel()
+    square = np.asarray(values.multiply(values).mean(axis=0)).ravel() if sparse.issparse(values) else None
+    variance = values.var(axis=0) if square is None else np.maximum(square - mean**2, 0)
+    return mean, np.where(variance > 0, np.sqrt(variance), 1.0)
+
+
+# --- figures --------------------------------------------------------------------------------------------------------
+
+
+def _figures(
+    weights: np.ndarray, means: np.ndarray, distances: np.ndarray, values: Any, labels: np.ndarray, names: list[str]
+) -> dict[str, Any]:
+    chosen = np.sort(np.argsort(-(weights @ distances**2), kind="stable")[:_MAP_COLUMNS])
+    hover = [
+        [
+            f"component {i}, {shortened(names[d])}<br>mean {means[i, d]:.4g}<br>{distances[i, d]:+.2f} standard deviations "
+            "from the overall mean"
+            for d in chosen
+        ]
+        for i in range(len(means))
+    ]
+    rows = [f"component {i}" for i in range(len(means))]
+    heat = heat_map(distances[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=True, digits=1)
+    return {"means": heat, "plane": _plane(weights, distances, values, labels)}
+
+
+def _plane(weights: np.ndarray, distances: np.ndarray, values: Any, labels: np.ndarray) -> dict[str, Any]:
+    """A sample of the rows in the plane in which the means lie farthest apart."""
+    centre, deviation = _overall(values)
+    sample = np.sort(np.random.default_rng(0).permutation(len(labels))[:_SAMPLE])
+    rows = values[sample]
+    rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    plane = places_on_a_plane(distances, weights / weights.sum())
+    names = [f"component {i}" for i in range(len(weights))]
+    return points(((rows - centre) / deviation) @ plane, labels[sample], distances @ plane, names)
+
+
+# --- words about the whole ------------------------------------------------------------------------------------------
+
+
+def _error_sentence(errors: Sequence[float | None], limit: float, unit: str) -> str:
+    measured = [error for error in errors if error is not None]
+    if not measured:
+        return ""
+    return (
+        f"Expected error of a component's mean: {np.mean(measured):.2g} on average, {unit} over all columns together; "
+        f"up to {limit:.2g} components are told apart well."
+    )

@@ -1,0 +1,57 @@
+import csv
+import subprocess
+import sys
+
+import pytest
+
+from latentia.cli.main import app
+from latentia.exceptions import LatentiaError
+
+
+@pytest.fixture
+def call(capsys):
+    """Run a command in this process; its output."""
+
+    def run(*arguments):
+        capsys.readouterr()
+        app([*map(str, arguments), "--quiet"], standalone_mode=False)
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """Run a command that must fail, and leave the folder of results out; its message."""
+
+    def run(*arguments):
+        before = sorted(path.name for path in tmp_path.iterdir())
+        with pytest.raises(LatentiaError) as error:
+            app([*map(str, arguments), "--out", str(tmp_path / "o"), "--quiet"], standalone_mode=False)
+        assert sorted(path.name for path in tmp_path.iterdir() if not path.name.endswith("cache")) == before
+        return str(error.value)
+
+    return run
+
+
+@pytest.fixture
+def shell():
+    """Run a command as users do; its exit code and what it wrote to standard error."""
+
+    def run(*arguments):
+        command = [sys.executable, "-m", "latentia", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stderr
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """Read a CSV file as dictionaries."""
+
+    def read(path):
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    return read

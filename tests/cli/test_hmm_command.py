@@ -1,0 +1,142 @@
+import gzip
+
+import numpy as np
+import pytest
+
+import latentia
+from latentia.datasets import planted
+
+LENGTHS = [40] * 150
+
+
+@pytest.fixture(scope="module")
+def chain():
+    return planted.hidden_markov_chain(sum(LENGTHS), n_states=3, n_symbols=6, lengths=LENGTHS)
+
+
+@pytest.fixture(scope="module")
+def words(chain):
+    """The chain as sequences of words."""
+    return np.array(["Red", "green", "Blue", "<i>", "white", "12"])[chain.symbols].reshape(-1, 40)
+
+
+@pytest.fixture(scope="module")
+def text(words, tmp_path_factory):
+    path = tmp_path_factory.mktemp("hmm") / "words.txt.gz"
+    with gzip.open(path, "wt") as file:
+        file.write("\n\n".join(" ".join(line) for line in words))
+    return path
+
+
+@pytest.fixture(scope="module")
+def vectors(chain, tmp_path_factory):
+    """The chain as measurements of two things, of which only the means know the state."""
+    values = np.array([[0.0, 500.0], [8.0, 100.0], [4.0, 900.0]])[chain.states]
+    values += np.random.default_rng(0).standard_normal(values.shape) * [1.0, 50.0]
+    path = tmp_path_factory.mktemp("hmm") / "vectors.csv"
+    lines = [f"p{i // 40},{i},{a:.5f},{b:.5f}" for i, (a, b) in enumerate(values)]
+    path.write_text("\n".join(["patient,second,pulse,pressure", *lines]))
+    return path
+
+
+def test_sequences_of_symbols_a_line(call, rows, text, chain, words, tmp_path):
+    out = tmp_path / "o"
+    printed = call("hmm", text, "-k", 3, "--out", out)
+    assert "150 sequences, 6,000 steps, 6 symbols" in printed
+    assert "Evidence" in printed
+    assert sorted(file.name for file in out.iterdir()) == [
+        "evidence.csv", "model.npz", "paths.csv", "report.html", "states.csv", "transitions.csv",
+    ]  # fmt: skip
+    model = latentia.load(out / "model.npz")
+    states = rows(out / "states.csv")
+    assert len(states) == 3 * 6
+    first = [row for row in states if row["state"] == "0"]
+    assert sum(float(row["probability"]) for row in first) == pytest.approx(1, abs=1e-6)
+    assert first[0]["symbol"] == model.symbols_[model.emissionprob_[0].argmax()]
+    frequency = (words == first[0]["symbol"]).mean()
+    assert float(first[0]["lift"]) == pytest.approx(float(first[0]["probability"]) / frequency, rel=1e-3)
+    moves = rows(out / "transitions.csv")
+    stay = float(moves[1]["to 1"])
+    assert float(moves[1]["mean stay"]) == pytest.approx(1 / (1 - stay), rel=1e-3)
+    path = rows(out / "paths.csv")
+    assert len(path) == 6000
+    assert [path[41][name] for name in ("sequence", "step", "symbol")] == ["line 3", "2", words[1, 1]]
+    assert all(0 < float(row["probability"]) <= 1 for row in path)
+    agreement = np.zeros((3, 3))
+    np.add.at(agreement, (chain.states, [int(row["state"]) for row in path]), 1)
+    assert agreement.max(axis=1).sum() / 6000 > 0.7
+
+
+def test_rare_symbols_and_lower_case(call, rows, text, words, tmp_path):
+    names, counts = np.unique(words, return_counts=True)
+    limit = int(np.sort(counts)[2])
+    call("hmm", text, "-k", 2, "--refine", 1, "--min-count", limit, "--lower", "--out", tmp_path / "o")
+    kept = {name.lower() for name, count in zip(names, counts, strict=True) if count >= limit}
+    assert {row["symbol"] for row in rows(tmp_path / "o" / "states.csv")} == kept | {"<rare>"}
+
+
+def test_a_column_of_symbols_with_sequences(call, rows, words, tmp_path):
+    lines = [f"s{i},{word}" for i, line in enumerate(words[:100]) for word in line]
+    (tmp_path / "x.tsv").write_text("\n".join(["name,word", *lines]).replace(",", "\t"))
+    printed = call(
+        "hmm",
+        tmp_path / "x.tsv",
+        "-k",
+        2,
+        "--refine",
+        1,
+        "--column",
+        "word",
+        "--sequence",
+        "name",
+        "--out",
+        tmp_path / "o",
+    )
+    assert "100 sequences, 4,000 steps, 6 symbols" in printed
+    assert rows(tmp_path / "o" / "paths.csv")[40]["sequence"] == "s1"
+
+
+def test_columns_of_numbers(call, rows, vectors, tmp_path):
+    options = ["--columns", "pulse, pressure", "--sequence", "patient"]
+    printed = call("hmm", vectors, "-k", 3, *options, "--out", tmp_path / "o")
+    assert "150 sequences, 6,000 steps, columns pulse, pressure" in printed
+    states = rows(tmp_path / "o" / "states.csv")
+    means = sorted(float(row["mean"]) for row in states if row["column"] == "pulse")
+    assert means == pytest.approx([0, 4, 8], abs=0.2)
+    assert float(states[1]["standard deviation"]) == pytest.approx(50, rel=0.1)
+    path = rows(tmp_path / "o" / "paths.csv")
+    assert [path[40][name] for name in ("sequence", "step", "row")] == ["p1", "1", "42"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("x.txt", "", [], "x.txt: the file has no symbols in it"),
+        ("x.txt", "a b a b a\n", ["-k", "9"], "x.txt: -k 9, but only 2"),
+        ("x.txt", "a b c\n", ["--min-count", "2"], "fewer than two symbols occur 2 times or more; lower --min-count"),
+        ("x.txt", "a a a\n", [], "fewer than two symbols are there"),
+        ("x.txt", "a b c\n", ["--column", "a"], "a text file has no columns; leave --column out"),
+        ("x.txt", "1 2 3\n", ["--kind", "vectors"], "Save vectors as .csv"),
+        ("x.txt", "a b\n", ["--kind", "pears"], "--kind 'pears': use one of auto, symbols, vectors"),
+        ("x.txt", "a b\n", ["--jobs", "0"], "--jobs 0"),
+        ("x.csv", "a,b\nx,y\n", [], "which column holds the symbols? There are a, b; name one with --column"),
+        ("x.csv", "a,b\nx,y\n", ["--column", "c"], "no column 'c', which --column names. There are a, b."),
+        ("x.csv", "a,b\nx,1\n", ["--sequence", "c"], "no column 'c', which --sequence names"),
+        ("x.csv", "a,b\nx,1\n", ["--column", "a", "--columns", "b"], "give one of the two"),
+        ("x.csv", "a,b\nx,1\n", ["--column", "a", "--sequence", "a"], "it cannot be both"),
+        ("x.csv", "a,b\nx,1\n,2\n", ["--column", "a"], "x.csv, line 3, column 'a': no value"),
+        ("x.csv", "a,b\n1.5,1\nn/a,2\n", [], "x.csv, line 3, column 'a': no value ('n/a')"),
+        ("x.csv", "a,b\n1.5,1\n2.5,2\n", ["--lower"], "are for symbols"),
+    ],
+)
+def test_bad_input(refused, tmp_path, name, content, options, message):
+    (tmp_path / name).write_text(content)
+    assert message in refused("hmm", tmp_path / name, *options)
+
+
+def test_bad_input_ends_with_code_2(shell, tmp_path):
+    code, message = shell("hmm", tmp_path / "absent.txt", "--out", tmp_path / "o")
+    assert code == 2
+    assert "absent.txt: no such file" in message
+    assert "Traceback" not in message
+    assert list(tmp_path.iterdir()) == []

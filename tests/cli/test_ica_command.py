@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+
+import latentia
+from latentia.metrics import amari_index
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """A square wave, a saw tooth and bursts; and how three signals of very different units mix them."""
+    t = np.arange(4000) / 100
+    bursts = np.random.default_rng(0).laplace(size=len(t))
+    sources = np.column_stack([np.sign(np.sin(t)), 1.7 * t % 1, bursts])
+    return sources, np.array([[1.0, 2.0, -1.0], [100.0, -50.0, 80.0], [0.01, 0.01, 0.02]])
+
+
+@pytest.fixture(scope="module")
+def path(mixed, tmp_path_factory):
+    sources, mixing = mixed
+    target = tmp_path_factory.mktemp("ica") / "signals.csv"
+    lines = [f"{i}," + ",".join(f"{v:.8g}" for v in row) for i, row in enumerate(sources @ mixing.T + 7)]
+    target.write_text("\n".join(["time,left,right,top", *lines]))
+    return target
+
+
+def test_signals_are_separated(call, rows, path, mixed, tmp_path):
+    out = tmp_path / "o"
+    printed = call("ica", path, "--ignore", "time", "--out", out)
+    assert "4,000 rows, 3 columns: left, right, top" in printed
+    assert sorted(file.name for file in out.iterdir()) == [
+        "evidence.csv", "mixing.csv", "model.npz", "report.html", "sources.csv", "unmixing.csv",
+    ]  # fmt: skip
+    unmixing = np.array([[float(row[n]) for n in ("left", "right", "top")] for row in rows(out / "unmixing.csv")])
+    assert amari_index(unmixing, mixed[1]) < 0.05
+    mixing = np.array([[float(row[f"source {k}"]) for k in range(3)] for row in rows(out / "mixing.csv")])
+    np.testing.assert_allclose(mixing @ unmixing, np.eye(3), atol=1e-3)
+    found = np.array([[float(row[f"source {k}"]) for k in range(3)] for row in rows(out / "sources.csv")])
+    np.testing.assert_allclose(found.std(axis=0), 1, rtol=0.01)
+    overlap = np.abs(np.corrcoef(found.T, mixed[0].T)[:3, 3:])
+    assert (overlap.max(axis=1) > 0.98).all()
+    assert latentia.load(out / "model.npz").components_.shape == (3, 3)
+
+
+def test_columns_that_count_the_rows_are_pointed_out(call, path, tmp_path):
+    assert "note: column 'time' counts the rows" in call("ica", path, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("a\n1\n", [], "one column of numbers, 'a': two or more signals"),
+        ("a,b\n1,2\n2,4\n", ["-k", "3"], "2 columns cannot carry 3 sources; lower -k"),
+        ("a,b\n1,2\n,4\n", [], "x.csv, line 3, column 'a': no value"),
+        ("a,b\n1,2\n2,2\n3,2\n", [], "x.csv: -k 2, but 1 of 2 features are constant"),
+    ],
+)
+def test_bad_input(refused, tmp_path, content, options, message):
+    (tmp_path / "x.csv").write_text(content)
+    assert message in refused("ica", tmp_path / "x.csv", *options)
+
+
+def test_bad_input_ends_with_code_2(shell, tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n,4\n")
+    code, message = shell("ica", tmp_path / "x.csv", "--out", tmp_path / "o")
+    assert code == 2
+    assert "line 3" in message
+    assert "Traceback" not in message

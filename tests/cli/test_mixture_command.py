@@ -1,0 +1,140 @@
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+import latentia
+from latentia.datasets import planted
+
+UNITS = np.array([1.0, 1000.0, 0.01, 1.0, 1.0, 50.0])
+
+
+@pytest.fixture(scope="module")
+def data():
+    return planted.gaussian_mixture(2000, n_components=3, n_features=6, separation=10, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def path(data, tmp_path_factory):
+    """The rows in mixed units, with a number, a name and a quoted field."""
+    target = tmp_path_factory.mktemp("mixture") / "rows.csv"
+    lines = [f'{i},"n, {i}",' + ",".join(f"{v:.8g}" for v in row) for i, row in enumerate(data.X * UNITS)]
+    target.write_text("\n".join(["id,name,a,b,c,d,e,f", *lines]))
+    return target
+
+
+def agreement(labels, truth):
+    table = np.zeros((labels.max() + 1, truth.max() + 1))
+    np.add.at(table, (labels, truth), 1)
+    return table.max(axis=1).sum() / len(truth)
+
+
+def test_components_of_a_table(call, rows, path, data, tmp_path):
+    out = tmp_path / "o"
+    printed = call("mixture", path, "-k", 3, "--ignore", "id", "--out", out)
+    assert "2,000 rows, 6 columns: a, b, c, d, e, f" in printed
+    assert "left out: id, name" in printed
+    assert "standard deviations" in printed
+    assert sorted(file.name for file in out.iterdir()) == [
+        "evidence.csv", "labels.csv", "means.csv", "model.npz", "report.html", "scaling.csv",
+    ]  # fmt: skip
+    means = np.array([[float(row[name]) for name in "abcdef"] for row in rows(out / "means.csv")]) / UNITS
+    assert cdist(data.means, means).min(axis=1).max() < 0.5
+    labels = rows(out / "labels.csv")
+    assert labels[0]["row"] == "2"
+    assert agreement(np.array([int(row["component"]) for row in labels]), data.labels) > 0.97
+    scaling = rows(out / "scaling.csv")
+    scaled = [
+        (x - float(s["subtracted"])) / float(s["divided by"]) for x, s in zip(data.X[0] * UNITS, scaling, strict=True)
+    ]
+    assert latentia.load(out / "model.npz").predict([scaled])[0] == int(labels[0]["component"])
+
+
+def test_a_range_is_compared(call, rows, path, tmp_path):
+    printed = call("mixture", path, "-k", "2:4", "--columns", "a,d,e,f", "--refine", 3, "--out", tmp_path / "o")
+    compared = rows(tmp_path / "o" / "comparison.csv")
+    assert [row["components"] for row in compared] == ["2", "3", "4"]
+    best = max(compared, key=lambda row: float(row["held-out log-density"]))["components"]
+    assert f"{best} components have the highest held-out log-density" in printed
+    assert len(rows(tmp_path / "o" / "means.csv")) == int(best)
+
+
+def test_views_of_yes_and_no(call, rows, tmp_path):
+    data = planted.product_mixture(3000, n_components=2, n_features=9)
+    lines = [",".join(f"{int(v)}" for v in row) for row in data.X]
+    (tmp_path / "q.csv").write_text("\n".join([",".join(f"q{i}" for i in range(9)), *lines]))
+    views = "q0,q1,q2; q3,q4,q5; q6,q7,q8"
+    call("mixture", tmp_path / "q.csv", "-k", 2, "--views", views, "--out", tmp_path / "o")
+    model = latentia.load(tmp_path / "o" / "model.npz")
+    assert model.distribution == "bernoulli"
+    assert (
+        agreement(np.array([int(row["component"]) for row in rows(tmp_path / "o" / "labels.csv")]), data.labels) > 0.9
+    )
+    assert not (tmp_path / "o" / "scaling.csv").exists()
+
+
+def test_a_sparse_matrix(call, rows, data, tmp_path):
+    entries = [f"{i + 1} {j + 1} {v:.6g}" for (i, j), v in np.ndenumerate(data.X)]
+    header = "%%MatrixMarket matrix coordinate real general"
+    (tmp_path / "x.mtx").write_text("\n".join([header, f"2000 6 {len(entries)}", *entries]))
+    call("mixture", tmp_path / "x.mtx", "-k", 3, "--refine", 2, "--out", tmp_path / "o")
+    labels = rows(tmp_path / "o" / "labels.csv")
+    assert labels[0]["row"] == "1"
+    assert agreement(np.array([int(row["component"]) for row in labels]), data.labels) > 0.97
+
+
+def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = dict(zip("abcdef", data.X.T, strict=True)) | {"name": ["x"] * 2000}
+    parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
+    printed = call("mixture", tmp_path / "x.parquet", "-k", 3, "--refine", 2, "--no-scale", "--out", tmp_path / "o")
+    assert "left out: name" in printed
+    assert len(rows(tmp_path / "o" / "labels.csv")) == 2000
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("", [], "x.csv: the file is empty"),
+        ("a,b\n", [], "no rows below the header"),
+        ("a\n1\n", [], "one column of numbers, 'a'"),
+        ("a,b\nx,y\n", [], "no column holds numbers. There are a, b."),
+        ("a,b\n1,2\n3,\n", [], "x.csv, line 3, column 'b': no value (''). Fill it in, delete the line"),
+        ("a,b\n1,2\n3,4\n5,x\n", [], "x.csv, line 4, column 'b': 'x' is not a number"),
+        ("a,b\n1,2\n3,inf\n", [], "x.csv, line 3, column 'b': 'inf' is not a number"),
+        ('a,b\n1,"2,5"\n3,"4,5"\n', [], "'2,5' is not a number. Write decimals with a point"),
+        ('a,b\n"1\n",2\n3,z\n5,6\n', [], "x.csv, line 4, column 'b': 'z'"),
+        ("a,b\n1\n", [], "x.csv, line 2: 1 fields, and the header has 2"),
+        ("a,a\n1,2\n", [], "two columns are called 'a'"),
+        ("1.5,2.5\n1,2\n", [], "line 1: numbers, where the names of the columns are needed"),
+        ("a;b\n1;2\n", [], "separated by ';'?"),
+        ("a,b\n1,2\n2,1\n", ["-k", "3"], "2 rows of 2 columns cannot carry 3 components; at most -k 2"),
+        ("a,b\n1,2\n2,1\n", ["-k", "x"], "-k 'x': give a number of components"),
+        ("a,b\n1,2\n2,1\n", ["--columns", "a,z"], "no column 'z', which --columns names. There are a, b."),
+        ("a,b\n1,2\n2,1\n", ["--ignore", "z"], "no column 'z', which --ignore names"),
+        ("a,b\n1,2\n2,1\n", ["--columns", "a", "--ignore", "a"], "both name 'a'"),
+        ("a,b\n1,2\n2,1\n", ["--views", "a;b"], "2 groups of columns; three or more"),
+        ("a,b\n1,2\n2,1\n", ["--views", "a;b;a"], "--views names 'a' twice"),
+        ("a,b\n1,2\n2,1\n", ["--views", "a;b;c"], "no column 'c', which --views names"),
+        ("a,b\n1,2\n2,1\n", ["--views", "a;b;c", "--no-scale"], "leave it out"),
+        ("a,b\n1,2\n2,1\n", ["--distribution", "gaussian"], "--distribution is for --views"),
+    ],
+)
+def test_bad_input(refused, tmp_path, content, options, message):
+    (tmp_path / "x.csv").write_text(content)
+    assert message in refused("mixture", tmp_path / "x.csv", *options)
+
+
+def test_bad_input_ends_with_code_2(shell, tmp_path):
+    (tmp_path / "x.txt").write_text("a b\n")
+    code, message = shell("mixture", tmp_path / "x.txt", "--out", tmp_path / "o")
+    assert code == 2
+    assert "Save it as .csv, .tsv, .parquet or .mtx" in message
+    assert "Traceback" not in message
+
+
+def test_a_missing_value_in_parquet(refused, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(pa.table({"a": [1.0, 2.0, None], "b": [1, 2, 3]}), tmp_path / "x.parquet")
+    assert "x.parquet, row 3, column 'a': no value" in refused("mixture", tmp_path / "x.parquet")

@@ -118,5 +118,16 @@ def test_bad_input(data):
         MultiViewMixture(2, distribution="poisson").fit(x, views=VIEWS)
     with pytest.raises(LatentiaError, match="there are means and no densities"):
         MultiViewMixture(2).fit(data.X, views=VIEWS).predict(data.X)
-    with pytest.raises(LatentiaError, match="supports at most n_components="):
-        MultiViewMixture(4).fit(np.random.default_rng(0).random((300, 30)) < 0.5, views=VIEWS)
+    two = np.repeat(np.random.default_rng(0).standard_normal((2, 30)), 200, axis=0)
+    with pytest.raises(LatentiaError, match="singular value 3 .* this data supports at most n_components=2"):
+        MultiViewMixture(3).fit(two, views=VIEWS)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_independent_features_are_not_called_a_mixture(seed):
+    x = (np.random.default_rng(seed).random((2000, 30)) < 0.5).astype(float)
+    try:
+        model = MultiViewMixture(4).fit(x, views=VIEWS)
+    except LatentiaError:
+        return  # so much the better
+    assert not model.evidence_.holds

@@ -241,7 +241,8 @@ def _leading_directions(
     around = scaled[1, 0] @ scaled[0, 2] @ scaled[2, 1]
     values, vectors = np.linalg.eigh((around + around.T) / 2)
     middle = vectors[:, ::-1][:, :n_components]
-    if (values[::-1][:n_components] <= 1e-12 * values[-1]).any():  # not definite: take what there is by size
+    definite = int((values > 1e-12 * values[-1]).sum())
+    if definite < n_components:  # what there is by size
         left, singular, _ = np.linalg.svd(around)
         rank = int((singular > 1e-12 * singular[0]).sum())
         if rank < n_components:

@@ -66,13 +66,32 @@ def algorithm_7_2(tensor: np.ndarray, n_starts: int, n_steps: int, seed: int) ->
 def _steps(tensor: np.ndarray, theta: np.ndarray, n_steps: int) -> np.ndarray:
     theta = theta / np.linalg.norm(theta)
     for _ in range(n_steps):
-        theta = np.tensordot(np.tensordot(tensor, theta, 1), theta, 1)
+        theta = CONTRACT(tensor, theta)
         theta /= np.linalg.norm(theta)
     return theta
 
 
 def _value(tensor: np.ndarray, theta: np.ndarray) -> float:
-    return float(np.tensordot(np.tensordot(tensor, theta, 1), theta, 1) @ theta)
+    return float(CONTRACT(tensor, theta) @ theta)
+
+
+def by_blas(tensor: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """T(I, theta, theta) as two matrix-vector products."""
+    return np.tensordot(np.tensordot(tensor, theta, 1), theta, 1)
+
+
+def as_written(tensor: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """T(I, theta, theta) as it is written."""
+    return np.einsum("ijk,j,k->i", tensor, theta, theta)
+
+
+CONTRACT = by_blas
+
+
+def literal(tensor: np.ndarray, seed: int, contract) -> np.ndarray:
+    global CONTRACT
+    CONTRACT = contract
+    return algorithm_7_2(tensor, 20, 20, seed)
 
 
 def tensorly_parafac(tensor: np.ndarray, seed: int) -> np.ndarray:
@@ -102,7 +121,8 @@ def compare(k: int, level: float, seeds: list[int], peers: bool = True, methods=
         tensor, vectors = planted(k, level, seed)
         tasks = {name: lambda o=options: own(tensor, **o) for name, options in methods.items()}
         if peers:
-            tasks["Algorithm 7.2 literal"] = lambda: algorithm_7_2(tensor, 20, 20, seed)
+            tasks["Algorithm 7.2 literal, einsum"] = lambda: literal(tensor, seed, as_written)
+            tasks["Algorithm 7.2 literal, BLAS"] = lambda: literal(tensor, seed, by_blas)
             tasks["tensorly parafac, random start"] = lambda: tensorly_parafac(tensor, seed)
         for name, task in tasks.items():
             run = timed(task)

@@ -11,7 +11,6 @@ Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Prince
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_choices, check_splits, check_whole, seed_of
 from ..evidence import (
@@ -34,7 +33,7 @@ from ..evidence import (
     separation_limit,
     tensor_checks,
 )
-from ..exceptions import DroppedDataWarning, LatentiaError
+from ..exceptions import LatentiaError
 from ..metrics import nearest_distances
 from ..moments import (
     CommonFrame,
@@ -53,29 +52,19 @@ from ..moments import (
     one_hot_blocks,
     past_and_future,
     viterbi,
-    window_groups,
 )
 from ..passes import Block, Blocks, accumulate
 from ..simplex import distributions, simplex_least_squares
 from ..tensor import decompose
+from ._chain import Chain, stationary
+from ._steps import alphabet, as_table, encoded, has_symbols, long_enough, stretches, vectors
 
 __all__ = ["SpectralHMM"]
 
 _OVERSAMPLE = 12
 _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
 _FLOOR = 0.02  # of a feature's variance: its least variance in a state
-_SMOOTHING = 0.01  # share of the marginal in every distribution that a likelihood is taken of
 _PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
-
-
-@dataclass(frozen=True)
-class Chain:
-    """Parameters of a chain; ``emissions`` are symbol probabilities (K, S) or means (K, D), these with variances."""
-
-    startprob: np.ndarray
-    transmat: np.ndarray
-    emissions: np.ndarray
-    variances: np.ndarray | None = None
 
 
 class SpectralHMM(BaseEstimator):
@@ -202,17 +191,16 @@ class SpectralHMM(BaseEstimator):
         blocks = self._read(X, lengths, reset=True)
         moments, sums, starts = self._moments(blocks)
         frame, found = self._recover(moments.of(sums, EVERYONE), starts)
-        chain = self._sorted(self._refine(found, blocks))
+        chain = self._refine(found, blocks).sorted()
 
-        def fit_half(groups: tuple[int, ...]) -> np.ndarray:
-            found = self._recover(moments.of(sums, groups), starts)[1]
-            return self._refine(found, self._half(blocks, groups) if self.refine else blocks).emissions
+        def fit_part(groups: tuple[int, ...]) -> np.ndarray:
+            part = stretches(blocks, groups, self._seed, self._stretch) if self.refine else blocks
+            return self._refine(self._recover(moments.of(sums, groups), starts)[1], part).emissions
 
-        n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
         parts = errors_from_groups(
-            fit_half,
-            lambda half: self._nearest(chain.emissions, half),
-            n_splits,
+            fit_part,
+            lambda emissions: self._nearest(chain.emissions, emissions),
+            min(self.n_splits, 1) if self.refine else self.n_splits,
             cheap=not self.refine,
             most=np.inf if self._vectors else 2.0,
         )
@@ -251,7 +239,7 @@ class SpectralHMM(BaseEstimator):
             random_state=self._seed,
             **options,
         )
-        self._stretch = int(np.clip(blocks.n_rows // 400, 10, 1000))
+        self._stretch = _stretch(blocks)
         average = (columns.mean - center) @ coordinates.basis
         size = coordinates.size + coordinates.basis.shape[1]
         ready = Coordinates(np.zeros(size), np.eye(size), constant=False)  # past and future come in coordinates
@@ -293,7 +281,7 @@ class SpectralHMM(BaseEstimator):
     def _refine(self, chain: Chain, blocks: Blocks) -> Chain:
         for step in range(self.refine):
             label = self.verbose and f"refining {step + 1} of {self.refine}"
-            chain = chain if step else self._smoothed(chain)
+            chain = chain if step else chain.smoothed(self._marginal)
             if self._vectors:
                 assert chain.variances is not None
                 of_vectors = GaussianChainUpdate(chain.startprob, chain.transmat, chain.emissions, chain.variances)
@@ -304,53 +292,16 @@ class SpectralHMM(BaseEstimator):
                 chain = Chain(*of_symbols.updated(accumulate(blocks, of_symbols, self.n_jobs, progress=label), _PRIOR))
         return chain
 
-    def _half(self, blocks: Blocks, groups: tuple[int, ...]) -> Blocks:
-        """The stretches of some groups as sequences of their own."""
-        pieces, lengths = [], []
-        for block in blocks:
-            sequence = np.repeat(np.arange(len(block[-1])), block[-1])
-            chosen = np.isin(window_groups(block.rows, 4, self._seed, self._stretch), groups)
-            rows = np.flatnonzero(chosen)
-            breaks = np.flatnonzero((np.diff(rows) > 1) | (np.diff(sequence[rows]) > 0)) + 1
-            pieces.append(block[0][rows])
-            lengths.append(np.diff(np.concatenate([[0], breaks, [len(rows)]])))
-        lengths = [part[part > 0] for part in lengths]
-        return Blocks.from_array(np.vstack(pieces), lengths=np.concatenate(lengths))
-
-    def _sorted(self, chain: Chain) -> Chain:
-        """The most visited state first."""
-        order = np.argsort(-_stationary(chain.transmat), kind="stable")
-        return Chain(
-            chain.startprob[order],
-            chain.transmat[np.ix_(order, order)],
-            chain.emissions[order],
-            None if chain.variances is None else chain.variances[order],
-        )
-
     def _finish(self, chain: Chain) -> None:
         for name in ("emissionprob_", "means_", "variances_"):
             if hasattr(self, name):
                 delattr(self, name)
         self.startprob_, self.transmat_, self._emissions = chain.startprob, chain.transmat, chain.emissions
-        self.weights_ = _stationary(chain.transmat)
+        self.weights_ = stationary(chain.transmat)
         if self._vectors:
             self.means_, self.variances_ = chain.emissions, chain.variances
         else:
             self.emissionprob_ = chain.emissions
-
-    def _smoothed(self, chain: Chain) -> Chain:
-        """The chain with every distribution mixed with a little of its marginal."""
-        shares = _stationary(chain.transmat)
-        even = np.full(len(shares), 1.0 / len(shares))
-        emissions = chain.emissions
-        if not self._vectors:
-            emissions = (1 - _SMOOTHING) * emissions + _SMOOTHING * (0.99 * self._marginal + 0.01 / len(self._marginal))
-        return Chain(
-            (1 - _SMOOTHING) * chain.startprob + _SMOOTHING * even,
-            (1 - _SMOOTHING) * chain.transmat + _SMOOTHING * (0.5 * shares + 0.5 * even),
-            emissions,
-            chain.variances,
-        )
 
     def _nearest(self, emissions: np.ndarray, other: np.ndarray) -> np.ndarray:
         if self._vectors:
@@ -360,11 +311,11 @@ class SpectralHMM(BaseEstimator):
     def _distances(self, other: SpectralHMM) -> np.ndarray:
         if self._vectors:
             return self._nearest(self._emissions, other._emissions)
-        alphabet = np.union1d(self.symbols_, other.symbols_)
+        together = np.union1d(self.symbols_, other.symbols_)
         spread = []
         for model in (self, other):
-            table = np.zeros((len(model._emissions), len(alphabet)))
-            table[:, np.searchsorted(alphabet, model.symbols_)] = model._emissions
+            table = np.zeros((len(model._emissions), len(together)))
+            table[:, np.searchsorted(together, model.symbols_)] = model._emissions
             spread.append(table)
         return nearest_distances(*spread)
 
@@ -373,10 +324,9 @@ class SpectralHMM(BaseEstimator):
         model = SpectralHMM(**self.get_params())
         model._seed = random_state
         blocks = model._read(X, lengths, reset=True)
-        model._stretch = int(np.clip(blocks.n_rows // 400, 10, 1000))
         halves = []
         for groups in HALVES[0]:
-            half = model._half(blocks, groups)
+            half = stretches(blocks, groups, random_state, _stretch(blocks))
             rows = half.table()
             halves.append({"X": rows if model._vectors else model.symbols_[rows.ravel()], "lengths": half.lengths})
         return halves
@@ -456,7 +406,7 @@ class SpectralHMM(BaseEstimator):
         check_is_fitted(self)
         blocks = self._read(X, lengths, reset=False)
         variances = self.variances_ if self._vectors else None
-        chain = self._smoothed(Chain(self.startprob_, self.transmat_, self._emissions, variances))
+        chain = Chain(self.startprob_, self.transmat_, self._emissions, variances).smoothed(self._marginal)
         return (self._arguments(chain, block) for block in blocks)
 
     def _arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
@@ -477,85 +427,25 @@ class SpectralHMM(BaseEstimator):
 
     def _read(self, X: Any, lengths: Any, reset: bool) -> Blocks:
         """Steps as blocks of symbol numbers (n, 1) or vectors (n, D), with the lengths of the sequences."""
-        if isinstance(X, Blocks):
-            blocks = X if X.lengths is not None else None
-            if blocks is None or lengths is not None:
-                raise LatentiaError(
-                    "Blocks carry the lengths of their sequences: make them with from_array(X, lengths=...)."
-                )
-            table = X[0][0]
-        else:
-            table = np.asarray(X)
-            if table.ndim == 1:
-                table = table[:, None]
-            if table.ndim != 2 or not table.size:
-                raise LatentiaError(f"X has shape {table.shape}: a sequence of symbols or of vectors is needed.")
-        symbols = self._is_symbols(table) if reset else not self._vectors
+        table = as_table(X, lengths)
         if reset:
-            self._vectors = not symbols
+            self._vectors = not has_symbols(table, self.kind)
             self.__dict__.pop("symbols_", None)
             self.n_features_in_ = table.shape[1]
         elif table.shape[1] != self.n_features_in_:
             raise LatentiaError(f"X has {table.shape[1]} features and the model was fitted on {self.n_features_in_}.")
+        if not self._vectors and reset:
+            self.symbols_ = alphabet(X, table, self.n_symbols)
         if isinstance(X, Blocks):
-            if symbols and not reset and self.symbols_.dtype.kind not in "iu":
+            if not self._vectors and self.symbols_.dtype.kind not in "iu":
                 raise LatentiaError(
-                    "The model was fitted on strings, and Blocks hold numbers: give the strings as an array."
+                    "The model was fitted on strings, and Blocks hold numbers: give strings as an array."
                 )
-            if symbols and reset:
-                self.symbols_ = np.arange(self._alphabet(max(int(block[0].max()) for block in X)))
-            return _long_enough(X) if reset else X
-        values = self._encoded(table, reset) if symbols else self._numbers(table)
-        lengths = [len(values)] if lengths is None else lengths
-        blocks = Blocks.from_array(values, lengths=lengths)
-        return _long_enough(blocks) if reset else blocks
-
-    def _is_symbols(self, table: np.ndarray) -> bool:
-        if self.kind == "vectors":
-            return False
-        one = table.shape[1] == 1
-        if self.kind == "symbols" and not one:
-            raise LatentiaError(f"X has {table.shape[1]} columns: symbols come in one.")
-        return self.kind == "symbols" or (one and table.dtype.kind in "iubUSO")
-
-    def _encoded(self, table: np.ndarray, reset: bool) -> np.ndarray:
-        """Symbols as numbers, shape (n, 1); with ``reset`` the alphabet is made."""
-        values = table[:, 0]
-        if values.dtype.kind == "O":
-            values = values.astype(str)
-        if values.dtype.kind == "f":
-            if not (values % 1 == 0).all():
-                at = int(np.argmax(~(values % 1 == 0)))
-                raise LatentiaError(f"Symbol {values[at]} in row {at}: symbols must be whole numbers or strings.")
-            values = values.astype(np.int64)
-        if reset:
-            numbers = values.dtype.kind in "iub"
-            if numbers and values.min() < 0:
-                at = int(np.argmin(values))
-                raise LatentiaError(f"Symbol {values[at]} in row {at}: whole numbers from 0 are needed.")
-            self.symbols_ = np.arange(self._alphabet(int(values.max()))) if numbers else np.unique(values)
-        known = np.isin(values, self.symbols_)
-        if not known.all():
-            at = int(np.argmin(known))
-            some = ", ".join(map(str, self.symbols_[:5])) + (", ..." if len(self.symbols_) > 5 else "")
-            raise LatentiaError(
-                f"Symbol {str(values[at])!r} in row {at} is outside the alphabet of {len(self.symbols_)} symbols ({some}). "
-                "Leave such steps out, or map them, before the fit too, to a symbol for rare ones."
-            )
-        return np.searchsorted(self.symbols_, values)[:, None]
-
-    def _alphabet(self, largest: int) -> int:
-        if self.n_symbols is not None and largest >= self.n_symbols:
-            raise LatentiaError(
-                f"Symbol {largest} is outside the alphabet: n_symbols={self.n_symbols} allows 0 to {self.n_symbols - 1}."
-            )
-        return largest + 1 if self.n_symbols is None else int(self.n_symbols)
-
-    def _numbers(self, table: np.ndarray) -> np.ndarray:
-        try:
-            return check_array(table, dtype=np.float64, input_name="X")
-        except ValueError as error:
-            raise LatentiaError(str(error)) from error
+            blocks = X
+        else:
+            values = vectors(table) if self._vectors else encoded(table, self.symbols_)
+            blocks = Blocks.from_array(values, lengths=[len(values)] if lengths is None else lengths)
+        return long_enough(blocks) if reset else blocks
 
 
 @dataclass
@@ -586,29 +476,6 @@ class _Starts:
         return StartSums(first.n + second.n, first.total + second.total, self.coordinates)
 
 
-def _long_enough(blocks: Blocks) -> Blocks:
-    """The blocks, if they have a triple of steps; a warning for sequences without one."""
-    lengths = np.asarray(blocks.lengths)
-    short = int((lengths < 3).sum())
-    if short == len(lengths):
-        raise LatentiaError(
-            f"All {short} sequences have fewer than 3 steps (the longest {lengths.max()}): the moments of three consecutive "
-            "steps need longer ones. Were the lengths given?"
-        )
-    if short:
-        warnings.warn(
-            f"{short} of {len(lengths)} sequences have fewer than 3 steps, which the moments cannot use.",
-            DroppedDataWarning,
-            stacklevel=4,
-        )
-    return blocks
-
-
-def _stationary(transmat: np.ndarray) -> np.ndarray:
-    """Long-run shares of the states, shape (K,)."""
-    k = len(transmat)
-    # A tiny restart makes the answer unique for chains that fall apart.
-    chain = (1 - 1e-9) * transmat + 1e-9 / k
-    equations = np.vstack([chain.T - np.eye(k), np.ones(k)])
-    shares = np.maximum(np.linalg.lstsq(equations, np.append(np.zeros(k), 1.0), rcond=None)[0], 0)
-    return shares / shares.sum()
+def _stretch(blocks: Blocks) -> int:
+    """Neighbouring steps that are dealt together: some hundred stretches a group."""
+    return int(np.clip(blocks.n_rows // 400, 10, 1000))

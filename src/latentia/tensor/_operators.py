@@ -34,6 +34,7 @@ class SymmetricTensor(Protocol):
 
     order: int
     dim: int
+    dtype: np.dtype
 
     def contract(self, vectors: np.ndarray) -> np.ndarray:
         """T(I, v, ..., v) for every row v, shape (m, d)."""
@@ -77,7 +78,7 @@ class SymmetricThree:
     order = 3
 
     def __init__(self, tensor: np.ndarray) -> None:
-        self.full, self.dim = tensor, len(tensor)
+        self.full, self.dim, self.dtype = tensor, len(tensor), tensor.dtype
         i, j = np.triu_indices(self.dim)
         self._packed = tensor[:, i, j] * np.where(i == j, 1.0, 2.0).astype(tensor.dtype)
 
@@ -118,7 +119,7 @@ class SymmetricFour:
     order = 4
 
     def __init__(self, packed: np.ndarray, dim: int) -> None:
-        self.dim, self.packed = dim, packed
+        self.dim, self.packed, self.dtype = dim, packed, packed.dtype
         i, j = np.triu_indices(dim)
         self._twice = np.where(i == j, 1.0, 2.0).astype(packed.dtype)
         self._where = np.empty((dim, dim), np.int64)

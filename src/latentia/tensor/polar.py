@@ -53,12 +53,13 @@ def polar(
     """
     shape = (n_components, tensor.dim)
     best, best_value, total, settled = np.empty(shape), -np.inf, 0, False
+    tol = max(tol, 10 * float(np.finfo(tensor.dtype).eps))
     rough = tensor.in_single_precision()
     for _ in range(n_starts if starts is None else 1):
         frame = polar_factor(rng.standard_normal(shape) if starts is None else np.asarray(starts, dtype=np.float64))
         # Half of the bytes and flops for the way from a random frame; double precision for the end of it.
         near, _, n_rough, _ = _ascend(rough, frame.astype(np.float32), max_iter, max(tol, _NEAR))
-        vectors, weights, n_iter, converged = _ascend(tensor, near.astype(np.float64), max_iter, tol)
+        vectors, weights, n_iter, converged = _ascend(tensor, near.astype(tensor.dtype), max_iter, tol)
         total += n_rough + n_iter
         attracts = bool(stable(tensor, weights, vectors).all())
         if attracts or weights @ weights > best_value:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 from .exceptions import LatentiaError
 from .passes import Blocks
 
-__all__ = ["check_choices", "check_splits", "check_whole", "seed_of", "table_blocks"]
+__all__ = ["check_choices", "check_splits", "check_vocabulary", "check_whole", "seed_of", "table_blocks"]
 
 
 def check_whole(estimator: Any, **least: int) -> None:
@@ -35,6 +35,15 @@ def check_splits(estimator: Any, rows: str) -> None:
     check_whole(estimator, n_splits=0)
     if estimator.n_splits > 3:
         raise LatentiaError(f"n_splits={estimator.n_splits}: four groups of {rows} can be split in halves in 3 ways.")
+
+
+def check_vocabulary(estimator: Any) -> None:
+    """Raise unless ``vocabulary`` is None or names every column."""
+    given = estimator.vocabulary
+    if given is not None and len(given) != estimator.n_features_in_:
+        raise LatentiaError(
+            f"vocabulary has {len(given)} words and the data {estimator.n_features_in_} columns: they must agree."
+        )
 
 
 def seed_of(random_state: Any) -> int:
@@ -87,14 +96,14 @@ def table_blocks(
             estimator.n_features_in_, estimator._column_names = width, X.names
             if hasattr(estimator, "feature_names_in_"):
                 del estimator.feature_names_in_
-            if width < min_columns or X.n_rows < min_rows:
+            if X.n_rows and (width < min_columns or X.n_rows < min_rows):
                 raise LatentiaError(
                     f"The data has {X.n_rows} rows and {width} {what}: at least {min_rows} and {min_columns} are needed."
                 )
         elif width != estimator.n_features_in_:
             raise LatentiaError(f"X has {width} {what} and the model was fitted on {estimator.n_features_in_}.")
         if not X.n_rows:
-            raise LatentiaError("The data has no rows.")
+            raise LatentiaError("The data is empty: it has no rows.")
         return X
     try:
         X = validate_data(

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from .._threads import threads
-from .._validation import check_splits, check_whole, seed_of, table_blocks
+from .._validation import check_splits, check_vocabulary, check_whole, seed_of, table_blocks
 from ..evidence import (
     EVERYONE,
     HALVES,
@@ -169,10 +169,8 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
-        if reset and self.vocabulary is not None and len(self.vocabulary) != self.n_features_in_:
-            raise LatentiaError(
-                f"vocabulary has {len(self.vocabulary)} words and the data {self.n_features_in_} columns: they must agree."
-            )
+        if reset:
+            check_vocabulary(self)
         return blocks
 
     def _checked(self, block: Any) -> Any:

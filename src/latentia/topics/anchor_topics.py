@@ -19,9 +19,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from .._validation import check_choices, check_splits, check_vocabulary, check_whole, seed_of, table_blocks
 from ..evidence import Evidence
 from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning
 from ..metrics import completion_log_likelihood, nearest_distances
@@ -236,7 +236,7 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         q = (q + q.T) / (2 * q.sum())
         if self.n_components > len(q):
             raise LatentiaError(f"n_components={self.n_components} and Q has {len(q)} words: lower n_components.")
-        self._remember_columns(len(q), None)
+        self._remember_columns(len(q))
         self._codes = np.arange(len(q))
         self._document_frequency = np.full(len(q), np.inf)
         self._documents, self._words, self._length = _no_documents(len(q))
@@ -483,66 +483,36 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     # --- helpers ------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        choices = {
-            "embedding": ("subspace", "projection"),
-            "recover": ("l2", "kl", "inverse"),
-            "dirichlet": ("likelihood", "moments"),
-        }
+        check_choices(
+            self,
+            embedding=("subspace", "projection"),
+            recover=("l2", "kl", "inverse"),
+            dirichlet=("likelihood", "moments"),
+        )
         if isinstance(self.anchors, str):
-            choices["anchors"] = ("greedy", "lp")
-        for name, allowed in choices.items():
-            if getattr(self, name) not in allowed:
-                raise LatentiaError(f"{name}={getattr(self, name)!r}: use one of {', '.join(map(repr, allowed))}.")
-        least = {"n_components": 1, "refine": 0, "runoff_df": 0, "n_splits": 0}
-        least |= {"min_df": 0} if self.min_df is not None else {}
-        for name, low in least.items():
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < low:
-                raise LatentiaError(f"{name}={value!r}: a whole number of at least {low} is needed.")
-        if self.n_splits > 3:
-            raise LatentiaError(f"n_splits={self.n_splits}: four groups of documents can be split in halves in 3 ways.")
-        if not isinstance(self.anchors, (str, Sequence)):
+            check_choices(self, anchors=("greedy", "lp"))
+        elif not isinstance(self.anchors, Sequence):
             raise LatentiaError(f"anchors={self.anchors!r}: use 'greedy', 'lp' or a list of words.")
-        if isinstance(self.random_state, (int, np.integer)):
-            self._seed = int(self.random_state)
-        else:
-            self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        check_whole(self, n_components=1, refine=0, runoff_df=0)
+        if self.min_df is not None:
+            check_whole(self, min_df=0)
+        check_splits(self, "documents")
+        self._seed = seed_of(self.random_state)
         if not isinstance(self.tol, (int, float)) or not 0 < self.tol < 1:
             raise LatentiaError(f"tol={self.tol!r}: a relative gap between 0 and 1 is needed.")
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         """Check the input and cut it into blocks; remember its width and column names when ``reset``."""
-        if isinstance(X, Blocks):
-            blocks = X
-            if reset:
-                self._remember_columns(X.shapes[0][1], X.names)
-            elif X.shapes[0][1] != self.n_features_in_:
-                raise LatentiaError(f"X has {X.shapes[0][1]} words and the model was fitted on {self.n_features_in_}.")
-        else:
-            try:
-                X = validate_data(
-                    self, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32, np.int64, np.int32],
-                    ensure_min_samples=2 if reset else 1, ensure_min_features=2 if reset else 1,
-                )  # fmt: skip
-            except ValueError as error:
-                raise LatentiaError(str(error)) from error
-            blocks = Blocks.from_array(X)
-            if reset:
-                self._remember_columns(X.shape[1], getattr(self, "feature_names_in_", None))
-        if blocks.n_rows == 0:
-            raise LatentiaError("The corpus is empty: there are no documents.")
+        blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
+        if reset:
+            check_vocabulary(self)
         return blocks
 
-    def _remember_columns(self, width: int, names: Any) -> None:
-        """Width and column names of the data; ``vocabulary`` goes before the names that the data has."""
-        self.n_features_in_ = width
-        if names is None and hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        self._column_names = names
-        if self.vocabulary is not None and len(self.vocabulary) != width:
-            raise LatentiaError(
-                f"vocabulary has {len(self.vocabulary)} words and the data {width} columns: they must agree."
-            )
+    def _remember_columns(self, width: int) -> None:
+        """Width of data without column names."""
+        self.n_features_in_, self._column_names = width, None
+        self.__dict__.pop("feature_names_in_", None)
+        check_vocabulary(self)
 
     def _checked(self, block: Any) -> Any:
         check_counts(as_counts(block[0]), block.rows, self._names())

@@ -51,8 +51,8 @@ class SpectralLDA(ByMoments):
         Number of topics K.
     alpha0 : float, optional
         Sum of the Dirichlet parameters: small for documents about one topic, large for documents that mix all of
-        them. By default it is found from the moments (difference 1). Too large is better than too small: with a true
-        value of 1 the l1 error doubles at 2.5, and triples at .5.
+        them. By default it is found from the moments (difference 1). Too large is better than too
+        small: with a true value of 1 the l1 error is 1.2 times as large at 2, and 2.7 times at .5.
     refine : int, default=0
         EM passes over the documents, started from the recovered topics. Outside the theorem; 5 to 10 are worth taking.
     n_splits : int, default=3

@@ -72,6 +72,21 @@ def test_short_sequences(length, most):
     np.testing.assert_allclose(model.startprob_[found], chain.startprob[true], atol=most)
 
 
+def test_a_large_alphabet_with_frequencies_as_in_text():
+    emissions = planted.topic_model(6, 1000, random_state=0).topics
+    chain = planted.hidden_markov_chain(
+        100_000, 6, 12, persistence=0.5, min_mass=0.05, min_singular_value=0, random_state=0
+    )
+    rng = np.random.default_rng(0)
+    symbols = np.empty(len(chain.states), np.int64)
+    for k, row in enumerate(emissions):
+        steps = np.flatnonzero(chain.states == k)
+        symbols[steps] = rng.choice(1000, size=len(steps), p=row)
+    model = SpectralHMM(6, n_symbols=1000, refine=10).fit(symbols)
+    assert recovery_errors(model.emissionprob_, emissions).mean() < 0.3
+    assert model.n_passes_ == 20
+
+
 def test_a_start_that_is_not_the_stationary_distribution():
     chain = planted.hidden_markov_chain(40_000, 3, 8, persistence=0.7, random_state=3)
     starts = np.flatnonzero(chain.states == 1)[::8][:800]

@@ -104,7 +104,7 @@ def lagged_coordinates(
     scale: np.ndarray,
     *,
     constant: bool,
-    n_passes: int = 3,
+    n_passes: int = 8,
     random_state: int = 0,
     **options: Any,
 ) -> tuple[Coordinates, int]:
@@ -119,6 +119,8 @@ def lagged_coordinates(
     center, scale : ndarray of shape (D,)
     constant : bool
         Whether a constant is appended.
+    n_passes : int
+        Subspace iterations: many, since lagged moments are indefinite and their eigenvalues fall slowly.
     """
     width = len(center)
     if width <= 2 * n_columns:

@@ -126,9 +126,12 @@ class SpectralHMM(BaseEstimator):
        `latentia.moments`): emissions need not be square. For vectors a constant is appended.
     3. Transitions come from E[x_t x_t+1^T] = O^T J O with the joint distribution J of two states, where the thesis
        reads them off the third view's means; negative entries are cut.
-    4. All steps of a sequence are used, as if it were stationary; the thesis takes the first three of many sequences.
-    5. For vectors, variances of features come from E[x^2 | state], as the means do.
-    6. ``refine`` is Baum-Welch with .01 pseudo-counts. Likelihoods and EM use distributions mixed with 1% of the
+    4. With more than 2 (K + 12) symbols the moments are taken in the K + 12 leading directions in which steps tell of
+       their neighbours, symbols being weighted by the fourth root of their inverse frequency: by the root, as for
+       documents, rare ones drown the others in noise. Eight passes.
+    5. All steps of a sequence are used, as if it were stationary; the thesis takes the first three of many sequences.
+    6. For vectors, variances of features come from E[x^2 | state], as the means do.
+    7. ``refine`` is Baum-Welch with .01 pseudo-counts. Likelihoods and EM use distributions mixed with 1% of the
        symbols' frequencies (and of the states', for transitions), so that nothing is impossible.
 
     References
@@ -223,7 +226,7 @@ class SpectralHMM(BaseEstimator):
         else:
             seen = columns.mean > 0
             center, self._scale = np.zeros(width), np.ones(width)
-            scale = np.where(seen, 1.0 / np.sqrt(np.where(seen, columns.mean, 1.0)), 0.0)
+            scale = np.where(seen, np.where(seen, columns.mean, 1.0) ** -0.25, 0.0)
             most = int(seen.sum())
             why = f"{most} different symbols occur" if most > 1 else "one symbol occurs"
         if self.n_components > most:

@@ -9,20 +9,21 @@ from typing import TypeAlias
 
 from joblib import effective_n_jobs
 
-__all__ = ["Parallel", "for_chunks", "threads"]
+__all__ = ["Parallel", "for_chunks", "serial", "threads"]
 
 Parallel: TypeAlias = Callable[[Callable[[int], None], int], None]
 """``parallel(task, n_tasks)`` runs task(0), ..., task(n_tasks - 1) and waits for them."""
 
 
+def serial(task: Callable[[int], None], n_tasks: int) -> None:
+    """A `Parallel` that runs in the caller's thread."""
+    for i in range(n_tasks):
+        task(i)
+
+
 @contextlib.contextmanager
 def threads(n_workers: int) -> Iterator[Parallel]:
     """A `Parallel` on ``n_workers`` threads; one worker runs in the caller's thread."""
-
-    def serial(task: Callable[[int], None], n_tasks: int) -> None:
-        for i in range(n_tasks):
-            task(i)
-
     if n_workers == 1:
         yield serial
         return

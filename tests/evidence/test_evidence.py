@@ -64,3 +64,12 @@ def test_l1_condition_number_is_the_minimum():
     alpha = np.array([0.3, 0.5, 1.2])  # Lemma 3.18
     r = np.outer(alpha, alpha) + np.diag(alpha)
     assert bounds.l1_condition_number(r) >= 1 / (2 * (alpha.sum() + 1))
+
+
+def test_bounds_of_the_tensor_power_method():
+    limit = bounds.tensor_noise_limit(2.0, 10)
+    assert limit == pytest.approx(0.2)
+    assert bounds.tensor_vector_error(0.1, 2.0) == pytest.approx(0.4)
+    assert bounds.tensor_samples(1000, 0.4, 2.0, 10) == pytest.approx(4000)  # half of the noise: four times the rows
+    with pytest.raises(LatentiaError, match="must be positive"):
+        bounds.tensor_vector_error(0.1, 0.0)

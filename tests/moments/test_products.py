@@ -1,14 +1,13 @@
 import numpy as np
 import pytest
 
-from latentia._threads import threads
+from latentia._threads import serial, threads
 from latentia.moments.products import (
     add_cubes,
     add_pair_gram,
     add_triples,
     mirror_cube,
     mirror_gram,
-    serial,
     third_moment,
 )
 from latentia.tensor import pair_products, symmetrised

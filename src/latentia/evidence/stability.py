@@ -110,13 +110,14 @@ def errors_from_groups(
     n_splits : int
         Splits into halves, at most 3; none gives no errors.
     cheap : bool
-        Whether fits cost next to nothing. If not, three quarters are tried only where no half can be fitted.
+        Whether fits cost next to nothing. If not, one split is made, and three quarters are tried only where no half
+        can be fitted.
     most : float
         The largest distance that there can be.
     """
     if not n_splits:
         return PartErrors(None, 0, 0, "Needs fits on parts of the data: call evidence_.stability(X).")
-    parts: list[tuple[int, ...]] = [half for split in HALVES[:n_splits] for half in split]
+    parts: list[tuple[int, ...]] = [half for split in HALVES[: n_splits if cheap else 1] for half in split]
     found, reason = _fits(parts, fit, distance)
     estimates, n_parts, n_failed = [found] if found else [], len(parts), len(parts) - len(found)
     if cheap or not found:

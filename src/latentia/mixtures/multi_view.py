@@ -44,7 +44,7 @@ from ..moments import (
     product_log_density,
 )
 from ..passes import Block, Blocks, MappedBlocks, accumulate, row_groups
-from ..tensor import decompose
+from ..tensor import Decomposition, decompose
 
 __all__ = ["MultiViewMixture"]
 
@@ -161,17 +161,18 @@ class MultiViewMixture(BaseEstimator):
         self._check_parameters()
         blocks = self._read(X, views)
         moments, sums = self._moments(blocks)
-        frame, found = self._recover(moments.of(sums, EVERYONE))
+        frame, decomposition, found = self._recover(moments.of(sums, EVERYONE))
         means, weights, variances = self._refine(*found, blocks)
 
         def fit_half(groups: tuple[int, ...]) -> list[np.ndarray]:
             half = blocks.group(frozenset(groups), 4, self._seed) if self.refine else blocks
-            return self._refine(*self._recover(moments.of(sums, groups))[1], half)[0]
+            return self._refine(*self._recover(moments.of(sums, groups))[-1], half)[0]
 
-        n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
-        parts = errors_from_groups(fit_half, lambda half: self._nearest(means, half), n_splits, cheap=not self.refine)
+        parts = errors_from_groups(
+            fit_half, lambda half: self._nearest(means, half), self.n_splits, cheap=not self.refine
+        )
         self._finish(means, weights, variances)
-        return self._weigh_evidence(frame, moments, sums, parts)
+        return self._weigh_evidence(frame, decomposition, moments, sums, parts)
 
     def _read(self, X: Any, views: Any) -> Blocks:
         """Blocks with one part a view; the number of columns of each is remembered."""
@@ -227,10 +228,13 @@ class MultiViewMixture(BaseEstimator):
         self.n_passes_ = 1 + n_passes + 1 + self.refine
         return moments, accumulate(joint_blocks, moments, **options)
 
-    def _recover(self, m: ViewSums) -> tuple[CommonFrame, tuple[list[np.ndarray], np.ndarray, list[np.ndarray] | None]]:
+    def _recover(
+        self, m: ViewSums
+    ) -> tuple[CommonFrame, Decomposition, tuple[list[np.ndarray], np.ndarray, list[np.ndarray] | None]]:
         """Means of the views, weights and, for Gaussians, variances, from moments."""
         frame = common_frame(m, self.n_components)
-        v = decompose(frame.tensor, self.n_components, self._seed).vectors
+        decomposition = decompose(frame.tensor, self.n_components, self._seed)
+        v = decomposition.vectors
         means = self._separate([frame.mean_given(m.sketches, a, v) for a in range(3)])
         variances = None
         if self._gaussian:
@@ -239,7 +243,7 @@ class MultiViewMixture(BaseEstimator):
                 np.maximum(square - (mean - center) ** 2, _FLOOR * scale**2)
                 for square, mean, center, scale in zip(squares, means, self._centers, self._scales, strict=True)
             ]
-        return frame, (means, frame.weights(v), variances)
+        return frame, decomposition, (means, frame.weights(v), variances)
 
     def _separate(self, joined: list[np.ndarray]) -> list[np.ndarray]:
         """From three joined views back to the views, in their order."""
@@ -285,9 +289,14 @@ class MultiViewMixture(BaseEstimator):
         return self._nearest(self.means_, other.means_)
 
     def _weigh_evidence(
-        self, frame: CommonFrame, moments: ViewMoments, sums: Any, parts: PartErrors
+        self,
+        frame: CommonFrame,
+        decomposition: Decomposition,
+        moments: ViewMoments,
+        sums: Any,
+        parts: PartErrors,
     ) -> MultiViewMixture:
-        weights, _, info = decompose(frame.tensor, self.n_components, self._seed)
+        weights, _, info = decomposition
         first, second = (moments.of(sums, half) for half in HALVES[0])
         measured = TensorMeasured(
             spectrum=frame.spectrum,

@@ -179,9 +179,8 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
             half = blocks.group(frozenset(groups), 4, self._seed) if self.refine else blocks
             return self._refine(self._recover(moments.of(sums, groups), basis), half)[0]
 
-        n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
         parts = errors_from_groups(
-            fit_half, lambda half: cdist(self.means_, half).min(axis=1), n_splits, cheap=not self.refine
+            fit_half, lambda half: cdist(self.means_, half).min(axis=1), self.n_splits, cheap=not self.refine
         )
         self.n_passes_ += self.refine
         return self._weigh_evidence(found, moments, sums, parts)

@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._threads import Parallel
+from .._threads import Parallel, serial
 from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
 from ..passes import Block, row_groups
 from ..tensor import symmetrised
 from .cooccurrence import Cooccurrence, CountProducts
 from .counts import as_counts
-from .products import CHUNK, add_cubes, add_triples, mirror_cube, serial, third_moment
+from .products import CHUNK, add_cubes, add_triples, mirror_cube, third_moment
 
 __all__ = ["DocumentMoments", "WordMoments", "WordTriples", "lda_corrected", "leading_words"]
 
@@ -112,8 +112,6 @@ class DocumentMoments:
         Of the documents; its groups are used.
     coordinates : ndarray of shape (V, b)
         S.
-    parallel : Parallel
-        Runs the correction for counts.
 
     Attributes
     ----------
@@ -121,7 +119,7 @@ class DocumentMoments:
         Documents of three words or more in every group.
     """
 
-    def __init__(self, q: Cooccurrence, coordinates: np.ndarray, parallel: Parallel = serial) -> None:
+    def __init__(self, q: Cooccurrence, coordinates: np.ndarray) -> None:
         self.q, self.coordinates = q, coordinates
         triples = WordTriples(coordinates, q.n_groups, q.random_state)
         products = CountProducts(coordinates, q.codes, q.n_groups, q.random_state, order=3)
@@ -129,9 +127,9 @@ class DocumentMoments:
         for g, cube in enumerate(cubes):
             mirror_cube(cube)
             repeated = np.zeros_like(cube)
-            add_triples(repeated, coordinates, coordinates, pairs[g], parallel)
+            add_triples(repeated, coordinates, coordinates, pairs[g], serial)
             cube -= 3 * symmetrised(repeated)
-            cube += 2 * third_moment(coordinates, words[g], parallel)
+            cube += 2 * third_moment(coordinates, words[g])
         self._cubes = cubes
 
     def of(self, groups: tuple[int, ...]) -> WordMoments:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._threads import Parallel
+from .._threads import Parallel, serial
 
 __all__ = [
     "CHUNK",
@@ -29,12 +29,6 @@ __all__ = [
 CHUNK = 2048
 _PANEL = 16
 _PAIRS = 256
-
-
-def serial(task: object, n_tasks: int) -> None:
-    """A `Parallel` that runs in the caller's thread."""
-    for i in range(n_tasks):
-        task(i)  # type: ignore[operator]
 
 
 def third_moment(rows: np.ndarray, factors: np.ndarray | None = None, parallel: Parallel = serial) -> np.ndarray:

@@ -55,7 +55,7 @@ from ..moments import (
 )
 from ..passes import Block, Blocks, accumulate
 from ..simplex import distributions, simplex_least_squares
-from ..tensor import decompose
+from ..tensor import Decomposition, decompose
 from ._chain import Chain, stationary
 from ._steps import alphabet, as_table, encoded, has_symbols, long_enough, stretches, vectors
 
@@ -193,22 +193,22 @@ class SpectralHMM(BaseEstimator):
         self._check_parameters()
         blocks = self._read(X, lengths, reset=True)
         moments, sums, starts = self._moments(blocks)
-        frame, found = self._recover(moments.of(sums, EVERYONE), starts)
+        frame, decomposition, found = self._recover(moments.of(sums, EVERYONE), starts)
         chain = self._refine(found, blocks).sorted()
 
         def fit_part(groups: tuple[int, ...]) -> np.ndarray:
             part = stretches(blocks, groups, self._seed, self._stretch) if self.refine else blocks
-            return self._refine(self._recover(moments.of(sums, groups), starts)[1], part).emissions
+            return self._refine(self._recover(moments.of(sums, groups), starts)[-1], part).emissions
 
         parts = errors_from_groups(
             fit_part,
             lambda emissions: self._nearest(chain.emissions, emissions),
-            min(self.n_splits, 1) if self.refine else self.n_splits,
+            self.n_splits,
             cheap=not self.refine,
             most=np.inf if self._vectors else 2.0,
         )
         self._finish(chain)
-        return self._weigh_evidence(frame, moments, sums, parts)
+        return self._weigh_evidence(frame, decomposition, moments, sums, parts)
 
     def _moments(self, blocks: Blocks) -> tuple[ViewMoments, Any, StartSums]:
         """Moments of three consecutive steps, and the symbols or vectors at which sequences start."""
@@ -257,10 +257,11 @@ class SpectralHMM(BaseEstimator):
         sums, first = accumulate(rows, [moments, starts], **options)
         return moments, sums, first
 
-    def _recover(self, m: ViewSums, starts: StartSums) -> tuple[CommonFrame, Chain]:
+    def _recover(self, m: ViewSums, starts: StartSums) -> tuple[CommonFrame, Decomposition, Chain]:
         """Emissions from the middle view, transitions from neighbours."""
         frame = common_frame(m, self.n_components)
-        v = decompose(frame.tensor, self.n_components, self._seed).vectors
+        decomposition = decompose(frame.tensor, self.n_components, self._seed)
+        v = decomposition.vectors
         emissions, variances = frame.mean_given(m.sketches, 1, v), None
         if self._vectors:
             square = frame.mean_given(m.squares, 1, v)
@@ -279,7 +280,7 @@ class SpectralHMM(BaseEstimator):
         if starts.n >= 10 * self.n_components:
             target = starts.total / starts.n
             startprob = simplex_least_squares(target[None], seen, tol=1e-6)[0]
-        return frame, Chain(startprob, transmat, emissions, variances)
+        return frame, decomposition, Chain(startprob, transmat, emissions, variances)
 
     def _refine(self, chain: Chain, blocks: Blocks) -> Chain:
         for step in range(self.refine):
@@ -334,8 +335,15 @@ class SpectralHMM(BaseEstimator):
             halves.append({"X": rows if model._vectors else model.symbols_[rows.ravel()], "lengths": half.lengths})
         return halves
 
-    def _weigh_evidence(self, frame: CommonFrame, moments: ViewMoments, sums: Any, parts: PartErrors) -> SpectralHMM:
-        weights, _, info = decompose(frame.tensor, self.n_components, self._seed)
+    def _weigh_evidence(
+        self,
+        frame: CommonFrame,
+        decomposition: Decomposition,
+        moments: ViewMoments,
+        sums: Any,
+        parts: PartErrors,
+    ) -> SpectralHMM:
+        weights, _, info = decomposition
         first, second = (moments.of(sums, half) for half in HALVES[0])
         measured = TensorMeasured(
             spectrum=frame.spectrum,

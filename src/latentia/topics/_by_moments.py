@@ -7,16 +7,12 @@ one for all moments in them, of four groups of documents. All else is algebra on
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from .._threads import threads
-from .._validation import check_splits, check_vocabulary, check_whole, seed_of, table_blocks
+from .._validation import check_splits, check_whole, seed_of
 from ..evidence import (
     EVERYONE,
     HALVES,
@@ -33,10 +29,10 @@ from ..evidence import (
 from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning
 from ..metrics import nearest_distances
 from ..moments import Cooccurrence, DocumentMoments, WordMoments, leading_words
-from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, decompose_whitened
+from ._documents import OfDocuments
 
 __all__ = ["ByMoments", "Recovered"]
 
@@ -53,7 +49,7 @@ class Recovered:
     fit: WhitenedDecomposition
 
 
-class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ByMoments(OfDocuments):
     """Base of topic models whose corrected moments are sums over topics."""
 
     n_components: int
@@ -81,7 +77,7 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self._check_parameters()
         blocks = self._blocks(X, reset=True)
         moments = self._moments(blocks)
-        self._prepare(moments.of(EVERYONE), blocks)
+        self._prepare(moments.of(EVERYONE))
         found = self._recover(moments.of(EVERYONE))
         topics, shares = self._refine(found.topics, found.shares, blocks)
         order = np.argsort(-shares, kind="stable")
@@ -97,8 +93,7 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         q = Cooccurrence(blocks, n_groups=4, random_state=self._seed, **options)
         self._report_dropped(q, blocks.n_rows)
         self.word_probabilities_ = q.marginal()
-        with threads(1) as parallel:
-            moments = DocumentMoments(q, leading_words(q, self.n_components + _OVERSAMPLE), parallel)
+        moments = DocumentMoments(q, leading_words(q, self.n_components + _OVERSAMPLE))
         triples = self._documents["triples"] = int(moments.documents.sum())
         if self.n_components > 1 and triples < 2 * self.n_components:
             raise LatentiaError(
@@ -107,7 +102,7 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         return moments
 
-    def _prepare(self, moments: WordMoments, blocks: Blocks) -> None:
+    def _prepare(self, moments: WordMoments) -> None:
         """Settle what is chosen once, for all fits."""
 
     def _corrected(self, moments: WordMoments) -> WordMoments:
@@ -133,9 +128,8 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             documents = blocks.group(frozenset(groups), 4, self._seed) if self.refine else blocks
             return self._refine(found.topics, found.shares, documents)[0]
 
-        n_splits = min(self.n_splits, 1) if self.refine else self.n_splits
         return errors_from_groups(
-            fit_half, lambda half: nearest_distances(topics, half), n_splits, cheap=not self.refine, most=2.0
+            fit_half, lambda half: nearest_distances(topics, half), self.n_splits, cheap=not self.refine, most=2.0
         )
 
     def _finish(self, topics: np.ndarray, shares: np.ndarray, n_passes: int) -> None:
@@ -166,24 +160,6 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_whole(self, n_components=1, refine=0)
         check_splits(self, "documents")
         self._seed = seed_of(self.random_state)
-
-    def _blocks(self, X: Any, reset: bool) -> Blocks:
-        blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
-        if reset:
-            check_vocabulary(self)
-        return blocks
-
-    def _checked(self, block: Any) -> Any:
-        check_counts(as_counts(block[0]), block.rows, self._names())
-        return block[0]
-
-    def _tables(self, X: Any) -> Iterator[Any]:
-        """Checked tables of new documents, one block at a time."""
-        check_is_fitted(self)
-        return (self._checked(block) for block in self._blocks(X, reset=False))
-
-    def _names(self) -> Any:
-        return self.vocabulary if self.vocabulary is not None else self._column_names
 
     def _report_dropped(self, q: Cooccurrence, n_rows: int) -> None:
         sums = q.sums
@@ -221,12 +197,6 @@ class ByMoments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             "three words that third moments need."
         )
         return [Check("documents used", "", float(self._documents["used"]), "", None, meaning, "section 7.3.1")]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
 
 
 def _shares(values: np.ndarray) -> np.ndarray:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..evidence import HALVES
 from ..linalg import subspace_iteration
 from ..moments import Cooccurrence
 
@@ -27,7 +28,6 @@ __all__ = ["Embedding", "exact", "projection", "subspace"]
 _OVERSAMPLE = 28
 _PASSES = 3
 _PROJECTED = 1000
-_SPLITS = (((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2)))
 
 
 @dataclass
@@ -225,7 +225,7 @@ def _noise(sketches: SubspaceSketches) -> tuple[float, np.ndarray]:
 
 
 def _splits(n_groups: int) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
-    return _SPLITS if n_groups == 4 else (((0,), (1,)),) if n_groups == 2 else ()
+    return HALVES if n_groups == 4 else (((0,), (1,)),) if n_groups == 2 else ()
 
 
 def _inverse(values: np.ndarray) -> np.ndarray:

@@ -17,21 +17,19 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_choices, check_splits, check_vocabulary, check_whole, seed_of, table_blocks
+from .._validation import check_choices, check_splits, check_vocabulary, check_whole, seed_of
 from ..evidence import Evidence
 from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning
-from ..metrics import completion_log_likelihood, nearest_distances
-from ..moments import Cooccurrence, WordSampler, fold_in
-from ..moments.counts import as_counts, check_counts
+from ..metrics import nearest_distances
+from ..moments import Cooccurrence
 from ..passes import Blocks
 from ..simplex import simplex_least_squares
 from . import _embedding
 from ._anchors import Anchor, choose_anchors, parse_anchors, vertex_rows
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment, sample_rows
+from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
 from ._evidence import Measured, topic_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
@@ -39,10 +37,8 @@ from ._refine import refine_topics, smoothed
 
 __all__ = ["AnchorTopics"]
 
-_SMOOTHING = 0.05
 
-
-class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class AnchorTopics(Admixture):
     """Topic model by anchor words: deterministic, four passes over the documents, error bars for every topic.
 
     When to choose it: a corpus of hundreds of documents or more, where topics should be the same on every run and
@@ -443,43 +439,6 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.evidence_ = Evidence(topic_checks(measured), errors).bind(self)
         return self
 
-    # --- use ----------------------------------------------------------------------------------------------------
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Topic proportions of documents, shape (n_documents, K); rows sum to one, for an empty document the prior."""
-        check_is_fitted(self)
-        blocks = self._blocks(X, reset=False)
-        smooth = smoothed(self.components_, self.word_probabilities_, _SMOOTHING)
-        parts = [fold_in(self._checked(block), smooth, self.dirichlet_, n_jobs=self.n_jobs) for block in blocks]
-        return np.vstack(parts)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-probability, in nats, of a word of one half of a document given the other half. Higher is better."""
-        check_is_fitted(self)
-        blocks = self._blocks(X, reset=False)
-        smooth = smoothed(self.components_, self.word_probabilities_, _SMOOTHING)
-        pieces = (self._checked(block) for block in blocks)
-        return completion_log_likelihood(smooth, self.dirichlet_, pieces, n_jobs=self.n_jobs)
-
-    def perplexity(self, X: Any) -> float:
-        """Document-completion perplexity, exp(-score): as uncertain as a uniform choice among that many words."""
-        return float(np.exp(-self.score(X)))
-
-    def sample(
-        self, n_documents: int = 100, length: int = 100, random_state: int = 0
-    ) -> tuple[sparse.csr_array, np.ndarray]:
-        """Draw documents from the fitted model.
-
-        Returns
-        -------
-        counts : csr_array of shape (n_documents, V)
-        proportions : ndarray of shape (n_documents, K)
-        """
-        check_is_fitted(self)
-        rng = np.random.default_rng(random_state)
-        proportions = rng.dirichlet(self.dirichlet_, size=n_documents)
-        return WordSampler(self.components_)(rng.multinomial(length, proportions), rng), proportions
-
     # --- helpers ------------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
@@ -501,25 +460,11 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if not isinstance(self.tol, (int, float)) or not 0 < self.tol < 1:
             raise LatentiaError(f"tol={self.tol!r}: a relative gap between 0 and 1 is needed.")
 
-    def _blocks(self, X: Any, reset: bool) -> Blocks:
-        """Check the input and cut it into blocks; remember its width and column names when ``reset``."""
-        blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
-        if reset:
-            check_vocabulary(self)
-        return blocks
-
     def _remember_columns(self, width: int) -> None:
         """Width of data without column names."""
         self.n_features_in_, self._column_names = width, None
         self.__dict__.pop("feature_names_in_", None)
         check_vocabulary(self)
-
-    def _checked(self, block: Any) -> Any:
-        check_counts(as_counts(block[0]), block.rows, self._names())
-        return block[0]
-
-    def _names(self) -> Any:
-        return self.vocabulary if self.vocabulary is not None else self._column_names
 
     def _all_words(self, topics: np.ndarray) -> np.ndarray:
         """Share the runoff column out over its words: (K, V') to (K, V)."""
@@ -535,12 +480,6 @@ class AnchorTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if topics.shape[1] == size:
             return topics
         return np.array([np.bincount(self._codes, row, size) for row in topics])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
 
 
 def _no_documents(n_words: int) -> tuple[dict[str, int], dict[str, int], float]:

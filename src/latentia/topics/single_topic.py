@@ -20,11 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..moments import MultinomialMixtureUpdate, WordSampler, multinomial_log_likelihood, multinomial_responsibilities
 from ..passes import Blocks, accumulate
 from ._by_moments import ByMoments
+from ._documents import SMOOTHING
 from ._refine import smoothed, word_prior
 
 __all__ = ["SingleTopicModel"]
-
-_SMOOTHING = 0.05
 
 
 class SingleTopicModel(ByMoments):
@@ -119,7 +118,7 @@ class SingleTopicModel(ByMoments):
     def _refine(self, topics: np.ndarray, shares: np.ndarray, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
         prior = word_prior(self.word_probabilities_)
         for step in range(self.refine):
-            topics = topics if step else smoothed(topics, self.word_probabilities_, _SMOOTHING)
+            topics = topics if step else smoothed(topics, self.word_probabilities_, SMOOTHING)
             update = MultinomialMixtureUpdate(topics, shares)
             label = self.verbose and f"refining {step + 1} of {self.refine}"
             topics, shares = update.updated(accumulate(blocks, update, self.n_jobs, progress=label), prior)
@@ -165,4 +164,4 @@ class SingleTopicModel(ByMoments):
         return WordSampler(self.components_)(draws, rng), topics
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
-        return smoothed(self.components_, self.word_probabilities_, _SMOOTHING), self.weights_
+        return smoothed(self.components_, self.word_probabilities_, SMOOTHING), self.weights_

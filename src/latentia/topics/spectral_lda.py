@@ -20,25 +20,22 @@ import numbers
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import brentq
-from sklearn.utils.validation import check_is_fitted
 
 from ..evidence import Check
 from ..exceptions import LatentiaError
-from ..metrics import completion_log_likelihood
-from ..moments import WordMoments, WordSampler, fold_in, lda_corrected
+from ..moments import WordMoments, lda_corrected
 from ..passes import Blocks
 from ._by_moments import ByMoments
+from ._documents import SMOOTHING, Admixture
 from ._refine import refine_topics, smoothed
 
 __all__ = ["SpectralLDA"]
 
-_SMOOTHING = 0.05
 _RANGE = (0.01, 100.0)
 
 
-class SpectralLDA(ByMoments):
+class SpectralLDA(Admixture, ByMoments):
     """Latent Dirichlet allocation by tensor decomposition: deterministic, four passes, error bars for every topic.
 
     When to choose it: documents that mix some topics with proportions that are nearly Dirichlet, and topics without
@@ -138,7 +135,7 @@ class SpectralLDA(ByMoments):
 
     # --- fitting: `fit` is in the base class --------------------------------------------------------------------
 
-    def _prepare(self, moments: WordMoments, blocks: Blocks) -> None:
+    def _prepare(self, moments: WordMoments) -> None:
         self.alpha0_ = float(self.alpha0) if self.alpha0 is not None else self._search_alpha0(moments)
 
     def _corrected(self, moments: WordMoments) -> WordMoments:
@@ -163,7 +160,7 @@ class SpectralLDA(ByMoments):
 
     def _refine(self, topics: np.ndarray, shares: np.ndarray, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose, "dirichlet": self.alpha0_ * shares}
-        topics = smoothed(topics, self.word_probabilities_, _SMOOTHING) if self.refine else topics
+        topics = smoothed(topics, self.word_probabilities_, SMOOTHING) if self.refine else topics
         topics, found = refine_topics(topics, blocks, self.word_probabilities_, self.refine, **options)
         return topics, shares if found is None else found
 
@@ -182,38 +179,6 @@ class SpectralLDA(ByMoments):
                 "Anandkumar et al. 2012",
             )
         ]  # fmt: skip
-
-    # --- use ----------------------------------------------------------------------------------------------------
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Topic proportions of documents, shape (n_documents, K); rows sum to one, for an empty document the prior."""
-        return np.vstack([fold_in(table, *self._model(), n_jobs=self.n_jobs) for table in self._tables(X)])
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-probability, in nats, of a word of one half of a document given the other half. Higher is better."""
-        return completion_log_likelihood(*self._model(), self._tables(X), n_jobs=self.n_jobs)
-
-    def perplexity(self, X: Any) -> float:
-        """Document-completion perplexity, exp(-score): as uncertain as a uniform choice among that many words."""
-        return float(np.exp(-self.score(X)))
-
-    def sample(
-        self, n_documents: int = 100, length: int = 100, random_state: int = 0
-    ) -> tuple[sparse.csr_array, np.ndarray]:
-        """Draw documents from the fitted model.
-
-        Returns
-        -------
-        counts : csr_array of shape (n_documents, V)
-        proportions : ndarray of shape (n_documents, K)
-        """
-        check_is_fitted(self)
-        rng = np.random.default_rng(random_state)
-        proportions = rng.dirichlet(self.dirichlet_, size=n_documents)
-        return WordSampler(self.components_)(rng.multinomial(length, proportions), rng), proportions
-
-    def _model(self) -> tuple[np.ndarray, np.ndarray]:
-        return smoothed(self.components_, self.word_probabilities_, _SMOOTHING), self.dirichlet_
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,23 +1,37 @@
-"""Measures of recovery, of topics, clusters and sources, and of held-out fit."""
+"""Measures of recovery, of topics, clusters and sources, of held-out fit, and of ranked labels."""
 
 from .clustering import many_to_one_accuracy
 from .coherence import npmi_coherence, top_words, umass_coherence, unique_words
 from .held_out import completion_log_likelihood, completion_perplexity, split_tokens
 from .matching import l1_distances, match_components, nearest_distances, nearest_other_distance, recovery_errors
+from .ranking import (
+    document_auc,
+    ndcg_at_k,
+    precision_at_k,
+    propensities,
+    propensity_scored_precision_at_k,
+    top_indices,
+)
 from .separation import amari_index
 
 __all__ = [
     "amari_index",
     "completion_log_likelihood",
     "completion_perplexity",
+    "document_auc",
     "l1_distances",
     "many_to_one_accuracy",
     "match_components",
+    "ndcg_at_k",
     "nearest_distances",
     "nearest_other_distance",
     "npmi_coherence",
+    "precision_at_k",
+    "propensities",
+    "propensity_scored_precision_at_k",
     "recovery_errors",
     "split_tokens",
+    "top_indices",
     "top_words",
     "umass_coherence",
     "unique_words",

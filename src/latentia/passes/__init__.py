@@ -4,6 +4,7 @@ from .accumulate import InPlaceStatistic, Statistic, accumulate
 from .blocks import Block, Blocks, MappedBlocks, row_groups
 from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState
+from .plans import Plan, follow
 
 __all__ = [
     "Block",
@@ -12,8 +13,10 @@ __all__ = [
     "InPlaceStatistic",
     "MappedBlocks",
     "PassState",
+    "Plan",
     "Statistic",
     "accumulate",
+    "follow",
     "read_cache",
     "row_groups",
     "write_cache",

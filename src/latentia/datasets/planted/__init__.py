@@ -1,22 +1,28 @@
 """Planted data: generators that return the data together with the truth that made it."""
 
+from .labels import LabelModelTruth, PlantedLabels, TopicTerms, label_model, labelled_corpus
 from .mixtures import PlantedMixture, PlantedProducts, gaussian_mixture, product_mixture
 from .sequences import PlantedChain, PlantedGaussianChain, gaussian_chain, hidden_markov_chain
 from .sources import PlantedSources, independent_sources
 from .topics import PlantedTopics, TopicModelTruth, topic_corpus, topic_model
 
 __all__ = [
+    "LabelModelTruth",
     "PlantedChain",
     "PlantedGaussianChain",
+    "PlantedLabels",
     "PlantedMixture",
     "PlantedProducts",
     "PlantedSources",
     "PlantedTopics",
     "TopicModelTruth",
+    "TopicTerms",
     "gaussian_chain",
     "gaussian_mixture",
     "hidden_markov_chain",
     "independent_sources",
+    "label_model",
+    "labelled_corpus",
     "product_mixture",
     "topic_corpus",
     "topic_model",

@@ -1,0 +1,355 @@
+"""Measures of ranked labels: AUC of a document, precision, nDCG and propensity-scored precision at k.
+
+Let y in {0, 1}^L be the label set of a document, |y| its size, and (1), (2), ... its labels by score, best first. Then
+
+    P@k    = 1/k sum_(i <= k) y_(i),
+    nDCG@k = sum_(i <= k) y_(i) / log2(i + 1)  /  sum_(i <= min(k, |y|)) 1 / log2(i + 1),
+    PSP@k  = sum_d sum_(i <= k) y_(i) / p_(i)  /  sum_d (the k largest 1 / p_l among the labels of d)
+
+with the propensity p_l that a label that applies to a document is recorded. Sources: K. Bhatia, K. Dahiya, H. Jain,
+P. Kar, A. Mittal, Y. Prabhu, M. Varma, The Extreme Classification Repository, 2016; H. Jain, Y. Prabhu, M. Varma,
+Extreme multi-label loss functions for recommendation, tagging, ranking and other missing label applications, KDD 2016.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from .._threads import for_chunks
+from ..exceptions import LatentiaError
+
+__all__ = [
+    "document_auc",
+    "ndcg_at_k",
+    "precision_at_k",
+    "propensities",
+    "propensity_scored_precision_at_k",
+    "top_indices",
+]
+
+_ENTRIES = 1 << 20  # scores of a chunk
+_RUN = 32
+_FEW = 256  # label sets up to this size are compared with all scores directly, one label at a time
+
+
+def top_indices(scores: Any, n: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Columns and values of the ``n`` largest entries of every row, descending; of equal ones the first column first.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_rows, L)
+        float32 or float64, and other types as float64. Not NaN, which is not looked for.
+    n : int
+        Where n > L, all L are returned.
+    n_jobs : int, optional
+        Threads, as in joblib.
+
+    Returns
+    -------
+    indices : ndarray of int32, shape (n_rows, min(n, L))
+    values : ndarray of the type of ``scores``, same shape
+
+    Examples
+    --------
+    >>> indices, values = top_indices([[0.1, 0.7, 0.2, 0.7]], 3)
+    >>> indices
+    array([[1, 3, 2]], dtype=int32)
+    >>> values
+    array([[0.7, 0.7, 0.2]])
+    """
+    scores = _as_scores(scores)
+    n = min(_as_count(n=n), scores.shape[1])
+    indices, values = np.empty((len(scores), n), np.int32), np.empty((len(scores), n), scores.dtype)
+    if n:
+        for_chunks(lambda a, b: _top(scores, a, b, indices, values), len(scores), _rows_of_chunk(scores), n_jobs)
+    return indices, values
+
+
+def document_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
+    """Of every document, the share of pairs of a label it has and one it lacks that the scores order rightly.
+
+    A tie counts half; a document that has no label, or all of them, gets NaN. It is the area under the document's ROC
+    curve, and 1 minus its ranking loss where there are no ties.
+
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n, L)
+        What is not 0 is a label. Never made dense.
+    scores : array-like of shape (n, L)
+        Not NaN.
+    n_jobs : int, optional
+        Threads, as in joblib.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> document_auc([[1, 0, 0], [0, 0, 0]], [[0.5, 0.7, 0.1], [0.3, 0.2, 0.1]])
+    array([0.5, nan])
+    """
+    scores = _as_scores(scores)
+    labels = _as_labels(Y)
+    if labels.shape != scores.shape:
+        raise LatentiaError(f"Y has shape {labels.shape} and scores {scores.shape}: they must agree.")
+    if scores.size and np.isnan(scores.min()):
+        raise LatentiaError("scores hold NaN: there is no order among them.")
+    out = np.empty(len(scores))
+    indptr, indices = labels.indptr.astype(np.int64), labels.indices.astype(np.int32)
+    for_chunks(lambda a, b: _auc(indptr, indices, scores, a, b, out), len(scores), _rows_of_chunk(scores), n_jobs)
+    return out
+
+
+def precision_at_k(Y: Any, top: Any, k: int) -> np.ndarray:
+    """Share of the k best ranked labels that a document has; 0 for a document without labels.
+
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n, L)
+        What is not 0 is a label.
+    top : array-like of int, shape (n, >= k)
+        Labels, best first, as from `top_indices`.
+    k : int
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> precision_at_k([[1, 0, 1, 0]], [[2, 1, 3]], 2)
+    array([0.5])
+    """
+    hits, _, _ = _ranked(Y, top, k)
+    return hits.mean(axis=1)
+
+
+def ndcg_at_k(Y: Any, top: Any, k: int) -> np.ndarray:
+    """Normalised discounted cumulative gain of the k best ranked labels; NaN for a document without labels.
+
+    Parameters
+    ----------
+    Y, top, k
+        As in `precision_at_k`.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> ndcg_at_k([[1, 0, 1, 0]], [[2, 1, 3]], 2).round(4)
+    array([0.6131])
+    """
+    hits, labels, _ = _ranked(Y, top, k)
+    discount = 1 / np.log2(np.arange(2, k + 2))
+    best = np.concatenate([[np.nan], np.cumsum(discount)])
+    return hits @ discount / best[np.minimum(np.diff(labels.indptr), k)]
+
+
+def propensity_scored_precision_at_k(Y: Any, top: Any, k: int, propensities: Any) -> float:
+    """Precision at k with every hit divided by its label's propensity, relative to the best ranking of these documents.
+
+    A ratio of two sums over all documents, as the repository's scripts have it, and not a mean of ratios. NaN if no
+    document has a label.
+
+    Parameters
+    ----------
+    Y, top, k
+        As in `precision_at_k`.
+    propensities : array-like of shape (L,)
+        In (0, 1], as from the function `propensities` on the training labels.
+
+    Examples
+    --------
+    >>> propensity_scored_precision_at_k([[1, 1, 0], [0, 0, 1]], [[0], [2]], 1, [0.5, 0.25, 1.0])
+    0.6
+    """
+    hits, labels, chosen = _ranked(Y, top, k)
+    p = np.asarray(propensities, dtype=np.float64)
+    if p.shape != (labels.shape[1],):
+        raise LatentiaError(f"propensities have shape {p.shape} and Y {labels.shape}: give one a label.")
+    if not ((p > 0) & (p <= 1)).all():
+        raise LatentiaError("propensities must be above 0 and at most 1.")
+    documents = np.repeat(np.arange(len(hits)), np.diff(labels.indptr))
+    weights = 1 / p[labels.indices]
+    order = np.lexsort((-weights, documents))  # keeps the documents' places
+    among_best = np.arange(labels.nnz) - labels.indptr[documents] < k
+    best = weights[order][among_best].sum()
+    return float((hits / p[chosen]).sum() / best) if labels.nnz else float("nan")
+
+
+def propensities(label_counts: Any, n_rows: int, a: float = 0.55, b: float = 1.5) -> np.ndarray:
+    """How likely each label is recorded where it applies, in the model of Jain, Prabhu and Varma (2016), section 4.
+
+    p_l = 1 / (1 + C exp(-a log(N_l + b))) with C = (log N - 1) (b + 1)^a.
+
+    Parameters
+    ----------
+    label_counts : array-like of shape (L,)
+        N_l, the number of training documents that have the label.
+    n_rows : int
+        N, the number of training documents, at least 3: with fewer C is negative.
+    a, b : float
+        The paper has (0.5, 0.4) for Wikipedia, (0.6, 2.6) for Amazon, and these values elsewhere.
+
+    Returns
+    -------
+    ndarray of shape (L,)
+
+    Examples
+    --------
+    >>> propensities([1, 10, 1000], 10_000).round(3)
+    array([0.109, 0.22 , 0.767])
+    """
+    counts = np.asarray(label_counts, dtype=np.float64)
+    if counts.ndim != 1:
+        raise LatentiaError(f"label_counts has shape {counts.shape}: give one number a label.")
+    if n_rows < 3:
+        raise LatentiaError(f"n_rows={n_rows}: the model of propensities needs at least 3 documents.")
+    if not ((counts >= 0) & (counts <= n_rows)).all():
+        raise LatentiaError(f"label_counts must be from 0 to n_rows={n_rows}.")
+    c = (np.log(n_rows) - 1) * (b + 1) ** a
+    return 1 / (1 + c * (counts + b) ** -a)
+
+
+def _as_scores(scores: Any) -> np.ndarray:
+    scores = np.asarray(scores)
+    if scores.ndim != 2:
+        raise LatentiaError(f"scores have shape {scores.shape}: a table of documents by labels is needed.")
+    return np.ascontiguousarray(scores, dtype=None if scores.dtype in (np.float32, np.float64) else np.float64)
+
+
+def _as_count(**named: int) -> int:
+    ((name, value),) = named.items()
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+        raise LatentiaError(f"{name}={value!r}: a whole number of at least 1 is needed.")
+    return int(value)
+
+
+def _as_labels(Y: Any) -> sparse.csr_array:
+    """A new table of True where Y is not 0, with sorted columns in every row."""
+    dense = None if sparse.issparse(Y) else np.asarray(Y)
+    if dense is not None and dense.ndim != 2:
+        raise LatentiaError(f"Y has shape {dense.shape}: a table of documents by labels is needed.")
+    labels = sparse.csr_array(Y if dense is None else dense != 0)
+    labels = sparse.csr_array((labels.data != 0, labels.indices.copy(), labels.indptr.copy()), shape=labels.shape)
+    labels.sum_duplicates()
+    labels.eliminate_zeros()
+    return labels
+
+
+def _ranked(Y: Any, top: Any, k: int) -> tuple[np.ndarray, sparse.csr_array, np.ndarray]:
+    """Whether each of the k first labels is right (n, k), the labels of Y, and these k (n, k)."""
+    k, labels, top = _as_count(k=k), _as_labels(Y), np.asarray(top)
+    n_rows, n_labels = labels.shape
+    if top.ndim != 2 or len(top) != n_rows or top.dtype.kind not in "iu":
+        raise LatentiaError(
+            f"top is {top.dtype} of shape {top.shape} and Y has shape {labels.shape}: give the numbers of the best "
+            "labels of every document, as from top_indices."
+        )
+    if k > top.shape[1]:
+        raise LatentiaError(f"k={k}, and top lists {top.shape[1]} labels a document.")
+    top = top[:, :k].astype(np.int64)
+    if top.size and not 0 <= top.min() <= top.max() < n_labels:
+        raise LatentiaError(f"top names labels from {top.min()} to {top.max()}, and Y has {n_labels} columns.")
+    keys = np.repeat(np.arange(n_rows), np.diff(labels.indptr)) * n_labels + labels.indices
+    wanted = np.arange(n_rows)[:, None] * n_labels + top
+    place = np.searchsorted(keys, wanted)
+    return np.append(keys, -1)[place] == wanted, labels, top
+
+
+def _rows_of_chunk(scores: np.ndarray) -> int:
+    return max(1, _ENTRIES // max(scores.shape[1], 1))
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})  # without these, a maximum is no vector operation
+def _largest(row: Any, first: Any) -> Any:  # pragma: no cover - compiled
+    """Largest of ``_RUN`` entries."""
+    best = row[first]
+    for j in range(first, first + _RUN):
+        best = row[j] if row[j] > best else best
+    return best
+
+
+@njit(nogil=True, cache=True)
+def _worse(value: Any, place: Any, i: Any, j: Any) -> Any:  # pragma: no cover - compiled
+    return value[i] < value[j] or (value[i] == value[j] and place[i] > place[j])
+
+
+@njit(nogil=True, cache=True)
+def _swap(value: Any, place: Any, i: Any, j: Any) -> None:  # pragma: no cover - compiled
+    value[i], value[j] = value[j], value[i]
+    place[i], place[j] = place[j], place[i]
+
+
+@njit(nogil=True, cache=True)
+def _sink(value: Any, place: Any, at: Any, n: Any) -> None:  # pragma: no cover - compiled
+    """Restore the heap of ``n`` entries, worst first, below ``at``."""
+    while 2 * at + 1 < n:
+        child = 2 * at + 1
+        if child + 1 < n and _worse(value, place, child + 1, child):
+            child += 1
+        if _worse(value, place, at, child):
+            return
+        _swap(value, place, at, child)
+        at = child
+
+
+@njit(nogil=True, cache=True)
+def _top(scores: Any, first: Any, last: Any, indices: Any, values: Any) -> None:  # pragma: no cover - compiled
+    """Of every row a heap of the best so far; runs whose maximum does not beat its worst are passed over."""
+    n, width = indices.shape[1], scores.shape[1]
+    for d in range(first, last):
+        row, place, value = scores[d], indices[d], values[d]
+        for j in range(n):
+            value[j], place[j] = row[j], j
+        for at in range(n // 2 - 1, -1, -1):
+            _sink(value, place, at, n)
+        for a in range(n, width, _RUN):
+            if a + _RUN <= width and not _largest(row, a) > value[0]:
+                continue
+            for j in range(a, min(a + _RUN, width)):
+                if row[j] > value[0]:
+                    value[0], place[0] = row[j], j
+                    _sink(value, place, 0, n)
+        for end in range(n - 1, 0, -1):  # the worst to the end
+            _swap(value, place, 0, end)
+            _sink(value, place, 0, end)
+
+
+@njit(nogil=True, cache=True)
+def _auc(
+    indptr: Any, indices: Any, scores: Any, first: Any, last: Any, out: Any
+) -> None:  # pragma: no cover - compiled
+    """Twice the comparisons won by own labels against all, less p^2 for those of the p own labels with each other."""
+    for d in range(first, last):
+        row, own = scores[d], indices[indptr[d] : indptr[d + 1]]
+        p, lacking = len(own), len(row) - len(own)
+        if p == 0 or lacking == 0:
+            out[d] = np.nan
+            continue
+        won = np.int64(0)
+        if p <= _FEW:
+            for label in own:
+                won += _twice_won(row, row[label])
+        else:
+            held = np.sort(row[own])
+            for j in range(len(row)):
+                won += 2 * p - np.searchsorted(held, row[j]) - np.searchsorted(held, row[j], side="right")
+        out[d] = (won - p * p) / (2.0 * p * lacking)
+
+
+@njit(nogil=True, cache=True)
+def _twice_won(row: Any, s: Any) -> Any:  # pragma: no cover - compiled
+    """Entries below s, twice, and entries equal to it."""
+    won = np.int32(0)  # 32 bits and a counted loop make it a vector operation; a row has fewer than 2^30 columns
+    for j in range(len(row)):
+        won = np.int32(won + np.int32(row[j] < s) + np.int32(row[j] <= s))
+    return won

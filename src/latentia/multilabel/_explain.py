@@ -1,0 +1,110 @@
+"""Why a label was given: the words that speak for it, and the topics of the document that have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._features import features
+from ._features import words as words_of
+
+__all__ = ["Explanation", "explain_by_head", "explain_by_topics"]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A label of a document.
+
+    Attributes
+    ----------
+    label : int
+        Column of Y.
+    name : str
+    score, probability : float
+    words : list of (str, float)
+        Words of the document that speak most for the label. Of the ridge head contributions of all words and the
+        intercept add up to the score. Of the topics it is the logarithm of how much more probable the word is in the
+        document's topics, as far as they have the label, than overall.
+    intercept : float
+        Score of a document of which nothing is known.
+    topics : list of (int, float, float)
+        Topic, its posterior probability, and the probability of the label in it; by their product.
+    """
+
+    label: int
+    name: str
+    score: float
+    probability: float
+    words: list[tuple[str, float]]
+    intercept: float
+    topics: list[tuple[int, float, float]]
+
+
+def explain_by_head(
+    model: Any, table: Any, wanted: np.ndarray, posterior: np.ndarray, n_words: int, n_topics: int
+) -> list[list[Explanation]]:
+    """Explanations where the score is linear in the words."""
+    weighted = features(table, model.inverse_document_frequency_)
+
+    def contributions(row: int, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        entries = slice(weighted.indptr[row], weighted.indptr[row + 1])
+        indices, data = weighted.indices[entries], weighted.data[entries].astype(np.float64)
+        parts = data[:, None] * (model.word_features_[indices].astype(np.float64) @ model.coef_[:, labels])
+        return indices, parts, parts.sum(axis=0) + model.intercept_[labels]
+
+    return _told(model, wanted, posterior, contributions, model.intercept_, n_words, n_topics)
+
+
+def explain_by_topics(
+    model: Any, table: Any, wanted: np.ndarray, posterior: np.ndarray, n_words: int, n_topics: int
+) -> list[list[Explanation]]:
+    """Explanations where the score is a mean over the posterior."""
+    present, p = words_of(table, not model._falling), model._model()
+
+    def contributions(row: int, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        entries = slice(present.indptr[row], present.indptr[row + 1])
+        indices, data = present.indices[entries], present.data[entries]
+        joint = posterior[row][:, None] * p.labels[:, labels]
+        scores = joint.sum(axis=0)
+        shares = joint / np.maximum(scores, np.finfo(float).tiny)
+        own, overall = p.words[:, indices].T @ shares, (p.weights @ p.words[:, indices])[:, None]
+        tiny = np.finfo(float).tiny
+        return indices, data[:, None] * np.log(np.maximum(own, tiny) / np.maximum(overall, tiny)), scores
+
+    return _told(model, wanted, posterior, contributions, p.weights @ p.labels, n_words, n_topics)
+
+
+def _told(
+    model: Any, wanted: np.ndarray, posterior: np.ndarray, contributions: Any, intercept: np.ndarray, n_words: int,
+    n_topics: int,
+) -> list[list[Explanation]]:  # fmt: skip
+    words, labels = model._word_names(), model._names_of_labels()
+    told = []
+    for row, chosen in enumerate(wanted):
+        indices, parts, scores = contributions(row, chosen)
+        told.append(
+            [
+                Explanation(
+                    int(label), f"label {label}" if labels is None else str(labels[label]), float(scores[j]),
+                    float(model._probability(scores[j])),
+                    [(f"word {v}" if words is None else str(words[v]), c) for v, c in _best(indices, parts[:, j], n_words)],
+                    float(intercept[label]), list(_topics(model, posterior[row], label, n_topics)),
+                )
+                for j, label in enumerate(chosen)
+            ]
+        )  # fmt: skip
+    return told
+
+
+def _best(indices: np.ndarray, values: np.ndarray, n: int) -> Iterator[tuple[int, float]]:
+    for i in np.argsort(-values, kind="stable")[:n]:
+        yield int(indices[i]), float(values[i])
+
+
+def _topics(model: Any, posterior: np.ndarray, label: int, n: int) -> Iterator[tuple[int, float, float]]:
+    gamma = model.label_probabilities_[:, label]
+    for k in np.argsort(-posterior * gamma, kind="stable")[:n]:
+        yield int(k), float(posterior[k]), float(gamma[k])

@@ -1,0 +1,85 @@
+"""Scores that are linear in few coordinates: all of them, the best of a row, or those above a threshold.
+
+N rows of K coordinates and L labels take 2 N K L flops; the best labels of a row are found while its scores, made in
+single precision, are still in the cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from .._threads import for_chunks
+from ..metrics import top_indices
+from ..moments import gathered
+from ..moments.counts import Counts
+
+__all__ = ["LinearScores", "project", "unit_interval"]
+
+_ENTRIES = 1 << 21  # scores of a chunk
+_ROWS, _TILE = 256, 8192  # rows and labels of scores that stay in the cache
+
+
+class LinearScores:
+    """Z H + h_0 for coordinates Z of shape (n, K).
+
+    Parameters
+    ----------
+    coefficients : ndarray of shape (K, L)
+    intercept : ndarray of shape (L,)
+    """
+
+    def __init__(self, coefficients: np.ndarray, intercept: np.ndarray) -> None:
+        self.coefficients, self.intercept = coefficients, intercept
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        return rows @ self.coefficients + self.intercept
+
+    def top(self, rows: np.ndarray, n_labels: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The ``n_labels`` best labels of every row and their scores, best first."""
+        n_labels = min(n_labels, len(self.intercept))
+        single, offset = self.coefficients.astype(np.float32), self.intercept.astype(np.float32)
+        labels, scores = np.empty((len(rows), n_labels), np.int32), np.empty((len(rows), n_labels))
+        tiles = range(0, max(len(offset), 1), _TILE)
+
+        def task(first: int, last: int) -> None:
+            part = rows[first:last].astype(np.float32)
+            best = [top_indices(part @ single[:, t : t + _TILE] + offset[t : t + _TILE], n_labels) for t in tiles]
+            places = np.concatenate([t + found for t, (found, _) in zip(tiles, best, strict=True)], axis=1)
+            chosen, _ = top_indices(np.concatenate([values for _, values in best], axis=1), n_labels)
+            labels[first:last] = np.take_along_axis(places, chosen, 1)
+
+        with threadpool_limits(1 if effective_n_jobs(n_jobs) > 1 else None, "blas"):
+            for_chunks(task, len(rows), _ROWS, n_jobs)
+        columns = np.ascontiguousarray(self.coefficients.T)
+        for j in range(n_labels):
+            scores[:, j] = np.einsum("ik,ik->i", rows, columns[labels[:, j]]) + self.intercept[labels[:, j]]
+        order = np.argsort(-scores, axis=1, kind="stable")
+        return np.take_along_axis(labels, order, 1), np.take_along_axis(scores, order, 1)
+
+    def where(self, rows: np.ndarray, chosen: Callable[[np.ndarray], np.ndarray]) -> sparse.csr_array:
+        """Table of 0 and 1: where ``chosen`` is true of the scores."""
+        pieces = [sparse.csr_array(chosen(part).astype(np.int8)) for part in self._chunks(rows)]
+        return sparse.vstack(pieces, format="csr")
+
+    def _chunks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+        size = max(1, _ENTRIES // max(len(self.intercept), 1))
+        for a in range(0, len(rows), size):
+            yield self(rows[a : a + size])
+
+
+def project(features: sparse.csr_array, basis: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """F U in double precision, shape (n, K)."""
+    table = Counts(features.indptr, features.indices, features.data)
+    return gathered(table, None, basis, n_jobs).astype(np.float64)
+
+
+def unit_interval(scores: np.ndarray, edge: float) -> np.ndarray:
+    """Strictly increasing map of scores into (0, 1), the identity from ``edge`` to 1 - ``edge``, with rational tails."""
+    low, high = np.minimum(scores, edge), np.maximum(scores, 1 - edge)
+    below, above = edge**2 / (2 * edge - low), 1 - edge**2 / (2 * edge + high - 1)
+    return np.where(scores < edge, below, np.where(scores > 1 - edge, above, scores))

@@ -1,0 +1,206 @@
+"""The generative parameters: Algorithm 1 as it is printed, and without its biases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import LatentiaError
+from ..linalg import block_krylov_eigh, cholesky_qr
+from ..moments import (
+    Factors,
+    LabelledSums,
+    OccurrenceCubes,
+    OccurrenceMoments,
+    OccurrenceProducts,
+    OccurrenceSums,
+    TopicMoments,
+    WordMoments,
+    frequent_words,
+)
+from ..moments.products import mirror_cube
+from ..passes import Plan
+from ..tensor import WhitenedDecomposition, decompose, decompose_whitened
+
+__all__ = ["Parameters", "PartMoments", "Recovered", "algorithm_1", "debiased", "of_part"]
+
+_OVERSAMPLE = 12
+_WORDS = 1 << 15
+_ROUNDS = 2
+_KRYLOV = 6
+_LEAST_ROOT = 1e-6
+_ITERATIONS = 40  # components that stand out of the noise are settled by then, and the others never are
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """A mixture of labelled documents: word probabilities (K, D), label probabilities (K, L), weights (K,), descending."""
+
+    words: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """Parameters and what they were found from.
+
+    Attributes
+    ----------
+    parameters : Parameters
+    spectrum : ndarray
+        Leading eigenvalues of the second moment that was whitened, descending.
+    weights : ndarray of shape (K,)
+        Eigenvalues lambda_k of the whitened tensor.
+    info : Bunch
+        Of the decomposition.
+    total : float
+        Sum of the weights before they were normalised.
+    parts : PartMoments or None
+        From which parts of the data can be fitted.
+    whitening : ndarray of shape (b, K) or None
+        W of the second moment in coordinates.
+    """
+
+    parameters: Parameters
+    spectrum: np.ndarray
+    weights: np.ndarray
+    info: Any
+    total: float
+    parts: PartMoments | None = None
+    whitening: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class PartMoments:
+    """Moments of groups of documents, each computed once.
+
+    Attributes
+    ----------
+    words : ndarray of int, shape (F,)
+        The frequent words that have coordinates.
+    """
+
+    moments: OccurrenceMoments
+    sums: OccurrenceSums
+    words: np.ndarray
+    _known: dict[tuple[int, ...], WordMoments] = field(default_factory=dict, repr=False)
+
+    def of(self, groups: Sequence[int]) -> WordMoments:
+        """Moments of the documents of some groups together."""
+        key = tuple(groups)
+        if key not in self._known:
+            self._known[key] = self.moments.of(self.sums, key)
+        return self._known[key]
+
+
+def algorithm_1(
+    accumulate: Callable[[Any], Any], seen: LabelledSums, n_components: int, method: Any, random_state: int
+) -> tuple[Recovered, int]:
+    """The paper's Algorithm 1, and the number of its passes. ``accumulate`` sums a statistic in one pass."""
+    every, once = np.arange(len(seen.document_frequency), dtype=np.int32), Factors(falling=False)
+
+    def second_moment(columns: np.ndarray) -> np.ndarray:
+        return accumulate(OccurrenceProducts(columns, every, once))[0] / seen.powers[1]
+
+    # Steps 1 to 3: eigenvectors of M_2 and the whitening matrix.
+    values, vectors = block_krylov_eigh(
+        second_moment, len(every), n_components, n_passes=_KRYLOV, random_state=random_state
+    )
+    _check_rank(values, n_components)
+    vectors = vectors * np.where(vectors.sum(axis=0) < 0, -1.0, 1.0)
+    whitening, inverse = vectors / np.sqrt(values), vectors * np.sqrt(values)
+    # Steps 4 and 5: the whitened third moment and its eigenvectors.
+    cube = mirror_cube(accumulate(OccurrenceCubes(whitening, every))) / seen.powers[2]
+    weights, rotation, info = decompose(cube, n_components, random_state, method=method)
+    weights, rotation = weights[::-1], rotation[::-1]  # pi = lambda^-2: the largest first
+    # Steps 6 and 7: words. Eigenvectors have positive eigenvalues, so that their signs are settled.
+    words = rotation @ inverse.T
+    words /= words.sum(axis=1, keepdims=True)
+    # Steps 8 and 9: labels.
+    crossed = TopicMoments(whitening @ rotation.T, every, once, len(seen.label_counts), diagonal=True, words=False)
+    labels = accumulate(crossed)[1].T
+    labels /= labels.sum(axis=1, keepdims=True)
+    shares = weights**-2.0
+    found = Parameters(words, labels, shares / shares.sum())
+    return Recovered(found, values, weights, info, float(shares.sum())), _KRYLOV + 2
+
+
+def debiased(seen: LabelledSums, factors: Factors, n_components: int, n_groups: int, random_state: int) -> Plan:
+    """Plan of four passes whose result is `Recovered`: moments of different words, in coordinates of even noise.
+
+    If the moments carry no such number of topics, the result is the `LatentiaError` that says why.
+    """
+    words, codes = frequent_words(seen.document_frequency, _WORDS)
+    scale = 1 / np.sqrt(seen.document_frequency[words] / seen.n_rows)[:, None]
+    width = min(n_components + _OVERSAMPLE, len(words))
+    basis = cholesky_qr(np.random.default_rng(random_state).standard_normal((len(words), width)))
+    for _ in range(_ROUNDS):
+        # With its diagonal M_2 is positive, and in these coordinates for occurrences the diagonal is one.
+        ((products, _),) = yield [OccurrenceProducts(scale * basis, codes, factors)]
+        basis = cholesky_qr(scale * products)
+    moments = OccurrenceMoments(scale * basis, codes, factors, n_groups, random_state)
+    (sums,) = yield [moments]
+    parts = PartMoments(moments, sums, words)
+    everyone = parts.of(range(n_groups))
+    try:
+        fit = _decomposed(everyone, n_components, random_state)
+    except LatentiaError as error:
+        return error
+    rotation, roots = _directions(fit, everyone)
+    order = np.argsort(-roots, kind="stable")
+    roots, directions = roots[order], moments.coordinates @ rotation[:, order]
+    ((crossed, labels),) = yield [TopicMoments(directions, codes, factors, len(seen.label_counts))]
+    crossed[words] -= sums.twice.sum(axis=0)[:, None] * directions
+    n_pairs = sums.documents[:, 1].sum()
+    crossed /= n_pairs * roots  # in place: there may be millions of words
+    labels /= n_pairs
+    found = Parameters(crossed.T, labels.T, roots**2)
+    return Recovered(
+        found, fit.whitening.spectrum, fit.weights, fit.info, float((roots**2).sum()), parts, fit.whitening.matrix
+    )
+
+
+def of_part(
+    found: Recovered, groups: Sequence[int], n_components: int, random_state: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities of the frequent words (K, F) and weights (K,) from the documents of some groups, unchecked."""
+    assert found.parts is not None
+    part = found.parts.of(groups)
+    fit = _decomposed(part, n_components, random_state)
+    directions, roots = _directions(fit, part)
+    return (part.sketch @ directions).T / roots[:, None], roots**2
+
+
+def _decomposed(moments: WordMoments, n_components: int, random_state: int) -> WhitenedDecomposition:
+    """Decompose the moments of all documents or of a part.
+
+    Where pairs of different words carry fewer components than asked for, as much of the diagonal is kept as lifts the
+    last eigenvalue to the size of the noise.
+    """
+    values = np.linalg.eigvalsh(moments.second)
+    if not values[-1] > 0 or not moments.third.any():
+        raise LatentiaError("No two different words occur together more often than by chance: there are no topics.")
+    kept = max(0.0, -values[0] - values[-n_components])
+    second = moments.second + kept * np.eye(len(values))
+    return decompose_whitened(second, moments.third, n_components, random_state, n_starts=1, max_iter=_ITERATIONS)
+
+
+def _directions(fit: WhitenedDecomposition, moments: WordMoments) -> tuple[np.ndarray, np.ndarray]:
+    """W v_k in columns, (b, K), and the roots of the weights, E[z]^T W v_k, (K,)."""
+    directions = fit.whitening.matrix @ fit.vectors.T
+    roots = moments.first @ directions
+    if len(roots) == 1:  # no tensor has settled the sign
+        directions, roots = directions * np.sign(roots), np.abs(roots)
+    return directions, np.maximum(roots, _LEAST_ROOT)
+
+
+def _check_rank(values: np.ndarray, n_components: int) -> None:
+    rank = int((values > len(values) * np.finfo(float).eps * values[0]).sum())
+    if rank < n_components:
+        raise LatentiaError(
+            f"n_components={n_components}, but the words of the documents span {rank} directions: lower n_components."
+        )

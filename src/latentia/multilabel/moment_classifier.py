@@ -1,0 +1,640 @@
+"""Multi-label classification of large text by the method of moments.
+
+Model. A document draws a topic h with P(h = k) = pi_k. Given the topic, words v are present independently with
+probability mu_kv = P[v | h = k], and labels l independently with probability gamma_kl = P[l | h = k]. With x in {0, 1}^D
+the words that are present and y in {0, 1}^L the labels,
+
+    E[x (x) x] = sum_k pi_k mu_k mu_k^T,   E[x^(x 3)] = sum_k pi_k mu_k^(x 3),
+    E[y (x) x (x) x] = sum_k pi_k gamma_k (x) mu_k (x) mu_k
+
+off the diagonals, which a whitening and a tensor decomposition turn into pi, mu and gamma. A new document has the label
+probabilities sum_k gamma_kl P[h = k | x].
+
+Source: paper "Multi-label learning for large text corpora using latent variable model with provable guarantees",
+sections 2 to 4, Algorithm 1, Theorem 1.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import _safe_indexing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from .._validation import check_choices, check_splits, check_vocabulary, check_whole, seed_of, table_blocks
+from ..evidence import EVERYONE, PartErrors, errors_from_groups
+from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError
+from ..metrics import document_auc, nearest_distances
+from ..moments import (
+    Factors,
+    LabelledCounts,
+    LabelledMixtureUpdate,
+    LabelledSums,
+    LogProbabilities,
+    log_probabilities,
+    topic_posterior,
+)
+from ..moments.counts import as_counts, check_counts
+from ..passes import Blocks, accumulate, follow, row_groups
+from ..simplex import distributions
+from ._evidence import weigh_evidence
+from ._explain import Explanation, explain_by_head, explain_by_topics
+from ._features import features, inverse_document_frequency, view, words
+from ._head import linear_head
+from ._scores import LinearScores, project, unit_interval
+from ._topics import Parameters, Recovered, algorithm_1, debiased, of_part
+
+__all__ = ["MomentMultiLabelClassifier"]
+
+_SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities that a posterior is taken of
+_PSEUDO_DOCUMENTS = 1.0
+_MOST_BYTES = 1 << 34
+
+
+class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
+    """Label sets of documents from few passes over them: a low-rank model of (D + L) K parameters, without iterations.
+
+    When to choose it: text (or any nonnegative sparse features) with hundreds to hundreds of thousands of labels, more
+    rows than one likes to go through often, and a wish to see why a label was given. With few labels one linear
+    classifier for each is as good; where single labels hang on single rare words, a full-rank model beats any of rank K.
+
+    Two models are learned in the same passes. The topics (``weights_``, ``word_probabilities_``, ``label_probabilities_``)
+    are the paper's generative model; the linear head predicts better, and is the default.
+
+    Parameters
+    ----------
+    n_components : int, default=50
+        K: topics, and dimensions of the head.
+    moments : {"auto", "occurrence", "factorial", "paper"}, default="auto"
+        "occurrence" looks at which words are present, "factorial" at counts of words that are drawn one after the other
+        (``word_probabilities_`` sum to one then); both use different words of a document only, so that their moments
+        are unbiased. "auto" is "factorial" if some entry is above one and all are whole numbers, else "occurrence".
+        "paper" is Algorithm 1 as printed.
+    head : {"ridge", "bayes"}, default="ridge"
+        What predicts: ridge regression on K supervised features, or the posterior of the topics (the paper, section 4).
+    refine : int, default=0
+        EM passes over words and labels that start from the recovered topics. Outside the theorem.
+    decomposition : {"polar", "power", "joint"}, default="polar"
+        Of the whitened tensor, for ``moments="paper"``; see `latentia.tensor.decompose`.
+    eta : float, default=0.0
+        Absent words count only in topics where they have at least this probability (section 4). It saves no time here.
+    n_splits : int, default=1
+        Random splits into halves, at most 3, whose topics give the error bars. They cost no pass (with ``refine`` two
+        each); 0 gives them up. With ``moments="paper"`` there are none: see ``evidence_.stability``.
+    vocabulary, label_names : sequence of str, optional
+        Names of the columns of X and Y for explanations and reports, where these have none.
+    random_state : int, default=0
+        Seed of the starts and splits; None or a RandomState draws one.
+    n_jobs : int, optional
+        Threads; the result has the same bits for any number.
+    verbose : bool, default=False
+        Show progress and the time that remains.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (K,)
+        pi, descending; they sum to one.
+    word_probabilities_ : ndarray of shape (K, D)
+        P[word present | topic]; with "factorial" and "paper" rows sum to one.
+    label_probabilities_ : ndarray of shape (K, L)
+        P[label | topic]; with "paper" rows sum to one.
+    word_features_ : ndarray of shape (D, K), float32
+        U of the head, orthonormal columns: scores are f^T U ``coef_`` + ``intercept_``. Absent with ``head="bayes"``.
+    coef_ : ndarray of shape (K, L)
+    intercept_ : ndarray of shape (L,)
+    inverse_document_frequency_ : ndarray of shape (D,) or None
+        Weights of the words in f; None if X came weighted, that is with fractions.
+    label_frequencies_ : ndarray of shape (L,)
+        Share of the documents with the label.
+    word_frequencies_ : ndarray of shape (D,)
+        Share of the documents with the word.
+    classes_ : ndarray of shape (L,)
+        Numbers of the labels; the classes where ``fit`` was given one class a row.
+    evidence_ : Evidence
+        Checks of the assumptions; ``component_errors`` are expected l1 errors of the topics' word distributions.
+    n_passes_ : int
+        Passes over the data, all of them.
+
+    Notes
+    -----
+    Differences from the paper:
+
+    1. Moments use different words of a document (no diagonals). With diagonals, as printed, a word co-occurs with itself,
+       and pi = lambda^-2 carries the factor sum nnz^2 / sum nnz^3. Here mu, gamma and pi are the probabilities of the
+       model itself: nothing is normalised that the model does not normalise. ``moments="paper"`` is as printed.
+    2. Algorithm 1 normalises mu_k and gamma_k to sum to one and then uses mu_k as the probabilities of equation (2).
+       "paper" does so; negative entries count as 1e-10.
+    3. They are taken in K + 12 coordinates, near the leading eigenspace of M_2 with words divided by the root of their
+       frequency, of at most 32,768 words, the most frequent; all words and labels get probabilities.
+    4. Where M_2 without its diagonal has no K eigenvalues above the noise, as much of its diagonal is kept as lifts the
+       last one to the noise; a component that is noise stays noise, and its expected error says so.
+    5. The tensor is decomposed by polar iteration, not by deflation.
+    6. "Three passes" leaves out those inside the eigensolver. Here the whole of it, head and error bars included, is five;
+       "paper" makes nine, and four more with the ridge head.
+    7. Posteriors are computed in logarithms; absent words enter through one constant a topic, so that eta saves nothing.
+    8. The ridge head and ``refine`` are not in the paper.
+
+    References
+    ----------
+    Multi-label learning for large text corpora using latent variable model with provable guarantees (under review, 2017).
+    H.-F. Yu, P. Jain, P. Kar, I. S. Dhillon, Large-scale multi-label learning with missing labels, ICML 2014 (LEML).
+
+    Examples
+    --------
+    >>> from latentia.datasets import planted
+    >>> from latentia.multilabel import MomentMultiLabelClassifier
+    >>> corpus = planted.labelled_corpus(4000, n_topics=5, n_words=400, n_labels=40)
+    >>> model = MomentMultiLabelClassifier(5).fit(corpus.X, corpus.Y)
+    >>> model.n_passes_
+    5
+    >>> model.predict_proba(corpus.X[:3], n_labels=2).nnz
+    6
+    """
+
+    def __init__(
+        self,
+        n_components: int = 50,
+        *,
+        moments: str = "auto",
+        head: str = "ridge",
+        refine: int = 0,
+        decomposition: str = "polar",
+        eta: float = 0.0,
+        n_splits: int = 1,
+        vocabulary: Any = None,
+        label_names: Any = None,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.moments = moments
+        self.head = head
+        self.refine = refine
+        self.decomposition = decomposition
+        self.eta = eta
+        self.n_splits = n_splits
+        self.vocabulary = vocabulary
+        self.label_names = label_names
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, Y: Any = None) -> MomentMultiLabelClassifier:
+        """Learn topics and the head.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Nonnegative: occurrences, counts or weights of words. Blocks may have two parts, X and Y.
+        Y : array-like, sparse matrix or DataFrame of shape (n_rows, L), optional
+            0/1 label sets, which may be empty; or one class a row, shape (n_rows,).
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        blocks = self._labelled_blocks(X, Y)
+        (_, n_words), (_, n_labels) = blocks.shapes[:2]
+        seen: LabelledSums = accumulate(
+            blocks, LabelledCounts(n_words, n_labels, self._word_names()), self.n_jobs,
+            progress=self.verbose and "counting words and labels",
+        )  # fmt: skip
+        self._settle(seen)
+        data = view(
+            blocks, occurrences=not self._falling, weights=self.inverse_document_frequency_, linear=self.head == "ridge"
+        )
+        plans = [linear_head(seen.label_counts, seen.n_rows, n_words, self.n_components, self._seed)]
+        if self.head == "bayes":
+            plans = []
+        if self.moments != "paper":
+            n_groups = 4 if self.n_splits else 1
+            plans.append(debiased(seen, Factors(self._falling), self.n_components, n_groups, self._seed))
+        results, n_passes = follow(data, plans, self.n_jobs, self.verbose * "pass {}")
+        found: Recovered
+        if self.moments == "paper":
+            found, more = algorithm_1(
+                lambda statistic: accumulate(data, statistic, self.n_jobs, progress=self.verbose and "Algorithm 1"),
+                seen, self.n_components, self.decomposition, self._seed,
+            )  # fmt: skip
+            n_passes += more
+        else:
+            found = self._carried(results[-1])
+        if self.head == "ridge":
+            self._set_head(results[0])
+        parameters = self._refined(self._probabilities(found.parameters, self._overall_words()), data)
+        self.word_probabilities_, self.label_probabilities_ = parameters.words, parameters.labels
+        self.weights_ = parameters.weights
+        parts = self._part_errors(found, data)
+        self.n_passes_ = 1 + n_passes + self.refine * (1 + (parts.n_parts > 0))  # two halves are one pass
+        self.evidence_ = weigh_evidence(self, seen, found, parts).bind(self)
+        return self
+
+    def _check_parameters(self) -> None:
+        check_whole(self, n_components=1, refine=0)
+        check_splits(self, "documents")
+        check_choices(
+            self, moments=("auto", "occurrence", "factorial", "paper"), head=("ridge", "bayes"),
+            decomposition=("polar", "power", "joint"),
+        )  # fmt: skip
+        if not 0 <= float(self.eta) < 1:
+            raise LatentiaError(f"eta={self.eta!r}: a probability from 0 to 1 is needed.")
+        self._seed = seed_of(self.random_state)
+
+    def _labelled_blocks(self, X: Any, Y: Any) -> Blocks:
+        """Blocks of X and Y; remembers the width and names of both, and what the columns of Y stand for."""
+        if isinstance(X, Blocks) and Y is None:
+            if len(X.shapes) < 2:
+                raise LatentiaError("These blocks have no labels: they need two parts, X and Y, or give Y.")
+            table_blocks(self, X, reset=True, what="words")
+            check_vocabulary(self)
+            self._one_class, self._dense_labels, self._label_dtype = False, False, "int8"
+            return self._remember_labels(X, X.shapes[1][1], None)
+        if isinstance(X, Blocks):
+            raise LatentiaError("X is blocks and Y a table: make blocks of both, Blocks.from_array(X, Y).")
+        if Y is None:
+            raise LatentiaError(
+                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: give label sets, "
+                "a table of 0 and 1 with a column for every label."
+            )
+        table = table_blocks(self, X, reset=True, what="words")
+        check_vocabulary(self)
+        names = [str(c) for c in Y.columns] if hasattr(Y, "columns") else None
+        labels = self._label_table(Y)
+        return self._remember_labels(Blocks.from_array(table.table(), labels), labels.shape[1], names)
+
+    def _label_table(self, Y: Any) -> sparse.csr_array:
+        """Label sets as a sparse table; one class a row becomes one label a row."""
+        if not sparse.issparse(Y):
+            Y = np.asarray(Y)
+            if Y.dtype.kind == "f" and not np.isfinite(Y).all():
+                raise LatentiaError("Y contains NaN or infinity: label sets are tables of 0 and 1.")
+        self._dense_labels, self._label_dtype = not sparse.issparse(Y), Y.dtype.name
+        self._one_class = Y.ndim == 1 or (Y.shape[1] == 1 and not sparse.issparse(Y) and not _is_indicator(Y))
+        if not self._one_class:
+            return sparse.csr_array(Y)
+        try:
+            Y = column_or_1d(Y, warn=True)
+            check_classification_targets(Y)
+        except ValueError as error:
+            raise LatentiaError(f"Y: {error}") from error
+        self.classes_, codes = np.unique(Y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise LatentiaError(
+                f"Y has the one class {self.classes_[0]!r}: classifiers need at least two. Label sets need two dimensions."
+            )
+        return sparse.csr_array((np.ones(len(codes), np.int8), (np.arange(len(codes)), codes)))
+
+    def _remember_labels(self, blocks: Blocks, n_labels: int, names: list[str] | None) -> Blocks:
+        if not self._one_class:
+            self.classes_ = np.arange(n_labels)
+        if self.label_names is not None and len(self.label_names) != n_labels:
+            raise LatentiaError(
+                f"label_names has {len(self.label_names)} names and Y {n_labels} columns: they must agree."
+            )
+        self._label_columns = names
+        return blocks
+
+    def _settle(self, seen: LabelledSums) -> None:
+        """Refuse what cannot be learned from, warn of what is thin, and choose the moments."""
+        n, words_seen = seen.n_rows, int((seen.document_frequency > 0).sum())
+        if not seen.label_counts.any():
+            raise LatentiaError(f"None of the {n} rows has a label: there is nothing to learn.")
+        if not words_seen:
+            raise LatentiaError(f"None of the {n} rows has a word: there is nothing to learn from.")
+        if self.n_components > min(n, words_seen):
+            raise LatentiaError(
+                f"n_components={self.n_components}, but there are {n} rows with {words_seen} different words: lower it."
+            )
+        if n < self.n_components**2:
+            warnings.warn(
+                f"{n} rows are fewer than n_components^2 = {self.n_components**2}: topics by moments need more "
+                "(paper, section 6). Lower n_components, or do not rely on the topics; the ridge head does not use them.",
+                EvidenceWarning, stacklevel=4,
+            )  # fmt: skip
+        if seen.n_empty:
+            warnings.warn(
+                f"{seen.n_empty} of {n} rows have no words. They are kept: their labels count for the frequencies.",
+                DroppedDataWarning, stacklevel=4,
+            )  # fmt: skip
+        whole_counts = not seen.fractional and seen.largest > 1
+        self._falling = self.moments == "factorial" or (self.moments == "auto" and whole_counts)
+        if self._falling and seen.usable[2] < 2 * self.n_components:
+            raise LatentiaError(
+                f"{int(seen.usable[2])} of {n} rows have three words or more, and moments='factorial' with "
+                f"n_components={self.n_components} needs {2 * self.n_components} at the very least."
+            )
+        weights = inverse_document_frequency(seen.document_frequency, n)
+        self.inverse_document_frequency_ = None if seen.fractional else weights
+        self.word_frequencies_ = seen.document_frequency / n
+        self.label_frequencies_ = seen.label_counts / n
+
+    def _set_head(self, head: Any) -> None:
+        self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
+        self._penalty, self._explained = head.penalty, head.explained
+
+    # --- topics -------------------------------------------------------------------------------------------------
+
+    def _carried(self, found: Recovered | LatentiaError) -> Recovered:
+        """Topics, or one for all documents where the head does not need them and the words carry none."""
+        if isinstance(found, Recovered):
+            return found
+        if self.head == "bayes":
+            raise found
+        warnings.warn(
+            f"The words carry no {self.n_components} topics, so that all documents are one; the head does without. {found}",
+            EvidenceWarning, stacklevel=4,
+        )  # fmt: skip
+        one = Parameters(self._overall_words()[None].copy(), self.label_frequencies_[None].copy(), np.ones(1))
+        return Recovered(one, np.ones(1), np.ones(1), None, 1.0)
+
+    def _probabilities(self, p: Parameters, overall: np.ndarray) -> Parameters:
+        """Probabilities from estimates, which are changed; ``overall`` are those of the words in all documents."""
+        if self.moments == "paper":
+            np.maximum(p.words, 1e-10, out=p.words)
+            return p
+        # A topic whose share is noise has probabilities out of all bounds: its share is lifted.
+        shares = np.maximum(p.weights, 0.1 / self.n_components)
+        np.multiply(p.words, np.sqrt(p.weights / shares)[:, None], out=p.words)
+        np.clip(p.words, 0, 1, out=p.words)
+        p.words[p.words.sum(axis=1) == 0] = overall  # a topic of noise alone
+        np.clip(p.labels, 0, 1, out=p.labels)
+        return Parameters(
+            distributions(p.words, overall) if self._falling else p.words, p.labels, shares / shares.sum()
+        )
+
+    def _refined(self, parameters: Parameters, data: Blocks) -> Parameters:
+        overall = self._overall_words()
+        for step in range(self.refine):
+            p = parameters if step else self._smoothed(parameters)
+            update = LabelledMixtureUpdate(p.words, p.labels, p.weights, not self._falling)
+            label = self.verbose and f"refining {step + 1} of {self.refine}"
+            sums = accumulate(data, update, self.n_jobs, progress=label)
+            parameters = Parameters(*update.updated_model(sums, overall, self.label_frequencies_, _PSEUDO_DOCUMENTS))
+        if self.refine:
+            order = np.argsort(-parameters.weights, kind="stable")
+            parameters = Parameters(parameters.words[order], parameters.labels[order], parameters.weights[order])
+        return parameters
+
+    def _part_errors(self, found: Recovered, data: Blocks) -> PartErrors:
+        """l1 distances of the topics' distributions of frequent words to the nearest ones of fits on parts of the rows."""
+        if found.parts is None:
+            return PartErrors(None, 0, 0, "Needs fits on parts of the data: call evidence_.stability(X, Y=Y).")
+        frequent = found.parts.words
+        topics = distributions(self.word_probabilities_[:, frequent], np.ones(len(frequent)))
+
+        def fit_part(groups: tuple[int, ...]) -> np.ndarray:
+            words, weights = of_part(found, groups, self.n_components, self._seed)
+            labels = np.tile(self.label_frequencies_, (len(weights), 1))
+            part = self._probabilities(Parameters(words, labels, weights), self._overall_words()[frequent])
+            if self.refine:  # rare words have the same probability in all topics until the first step
+                full = np.tile(self._overall_words(), (len(weights), 1))
+                full[:, frequent] = part.words
+                rows = data.group(frozenset(groups), len(EVERYONE), self._seed)
+                part = self._refined(Parameters(full, part.labels, part.weights), rows)
+                part = Parameters(part.words[:, frequent], part.labels, part.weights)
+            return distributions(part.words, np.ones(len(frequent)))
+
+        return errors_from_groups(
+            fit_part, lambda half: nearest_distances(topics, half), self.n_splits, cheap=False, most=2.0
+        )
+
+    def _overall_words(self) -> np.ndarray:
+        """Frequencies of the words, on the scale of ``word_probabilities_``."""
+        one = self._falling or self.moments == "paper"
+        return self.word_frequencies_ / self.word_frequencies_.sum() if one else self.word_frequencies_
+
+    def _smoothed(self, p: Parameters) -> Parameters:
+        """Parameters mixed with the overall frequencies, so that nothing is impossible."""
+        keep = 1 - _SMOOTHING
+        return Parameters(
+            keep * p.words + _SMOOTHING * self._overall_words(), keep * p.labels + _SMOOTHING * self.label_frequencies_,
+            p.weights,
+        )  # fmt: skip
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Raw scores of all labels, shape (n_rows, L): of the ridge head, or sum_k gamma_kl P[h = k | x].
+
+        A dense array; for many labels use `top_labels`, or `predict_proba` with ``n_labels``. Of two classes it is the
+        difference of their scores, shape (n_rows,).
+        """
+        return self._two_classes(self._all_scores(X))
+
+    def _all_scores(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        self._check_size(X)
+        scores, coordinates = self._scores(), self._coordinates_of()
+        return np.concatenate([scores(coordinates(table)) for table in self._tables(X)])
+
+    def _two_classes(self, scores: np.ndarray) -> np.ndarray:
+        return scores[:, 1] - scores[:, 0] if self._one_class and len(self.classes_) == 2 else scores
+
+    def predict_proba(self, X: Any, n_labels: int | None = None) -> Any:
+        """Probabilities of the labels: a strictly increasing function of the raw scores, the same for all labels.
+
+        Least squares estimates probabilities without keeping them between 0 and 1. With t the mean frequency of a label, scores
+        from t to 1 - t are left alone, and s < t becomes t^2 / (2 t - s), symmetrically at 1; smooth, and without ties.
+        Posterior probabilities of ``head="bayes"`` are left alone. Where ``fit`` was given classes, rows are divided by
+        their sum.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+        n_labels : int, optional
+            Return the probabilities of so many most probable labels of every row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, L), or csr_array with ``n_labels`` entries a row
+        """
+        check_is_fitted(self)
+        if n_labels is None:
+            proba = self._probability(self._all_scores(X))
+            return proba / proba.sum(axis=1, keepdims=True) if self._one_class else proba
+        indices, scores = self.top_labels(X, n_labels)
+        return _sparse_rows(indices, self._probability(scores), len(self.label_frequencies_))
+
+    def top_labels(self, X: Any, n_labels: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """The labels with the highest scores of every row, best first.
+
+        Labels are chosen in single precision, which leaves open the order of scores that agree to about 1e-6; their
+        scores are then computed in double precision.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_rows, n_labels)
+            Column numbers of Y.
+        scores : ndarray of shape (n_rows, n_labels)
+        """
+        check_is_fitted(self)
+        if n_labels < 1:
+            raise LatentiaError(f"n_labels={n_labels}: at least 1 is needed.")
+        scores, coordinates = self._scores(), self._coordinates_of()
+        pieces = [scores.top(coordinates(table), n_labels, self.n_jobs) for table in self._tables(X)]
+        return np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
+
+    def predict(self, X: Any, n_labels: int | None = None, threshold: float = 0.5) -> Any:
+        """Label sets: the ``n_labels`` most probable labels of every row, or those with a probability of ``threshold``.
+
+        Returns
+        -------
+        Table of 0 and 1 of shape (n_rows, L), sparse unless ``fit`` was given a dense one; the most probable class of
+        every row, shape (n_rows,), where ``fit`` was given classes.
+        """
+        check_is_fitted(self)
+        if self._one_class:
+            return self.classes_[self.top_labels(X, 1)[0][:, 0]]
+        if n_labels is not None:
+            indices, _ = self.top_labels(X, n_labels)
+            found = _sparse_rows(indices, np.ones(indices.shape, np.int8), len(self.label_frequencies_))
+        else:
+            scores, coordinates = self._scores(), self._coordinates_of()
+
+            def chosen(part: np.ndarray) -> np.ndarray:
+                return self._probability(part) >= threshold
+
+            found = sparse.vstack([scores.where(coordinates(t), chosen) for t in self._tables(X)], format="csr")
+        found = found.astype(self._label_dtype)
+        return found.toarray() if self._dense_labels else found
+
+    def posterior(self, X: Any) -> np.ndarray:
+        """Posterior P[h = k | x] of the topics, shape (n_rows, K); for a row without words near the weights."""
+        check_is_fitted(self)
+        posterior = self._posterior_of()
+        return np.vstack([posterior(table) for table in self._tables(X)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Document-averaged AUC of the label sets, the paper's measure; accuracy where ``fit`` was given classes."""
+        if self._one_class:
+            return super().score(X, y, sample_weight)
+        auc = document_auc(y if sparse.issparse(y) else np.asarray(y), self._all_scores(X))
+        known = np.isfinite(auc)
+        if not known.any():
+            raise LatentiaError("No row of y has a label and lacks another: there is no AUC.")
+        return float(
+            np.average(auc[known], weights=None if sample_weight is None else np.asarray(sample_weight)[known])
+        )
+
+    def explain(self, X: Any, labels: Any = None, n_words: int = 5, n_topics: int = 3) -> list[list[Explanation]]:
+        """Words and topics behind labels of rows.
+
+        Parameters
+        ----------
+        X : rows, a few of them
+        labels : sequence of int, optional
+            Columns of Y; by default the three best of every row.
+        n_words, n_topics : int
+            How many to name.
+
+        Returns
+        -------
+        A list for every row with an `Explanation` for every label
+        """
+        check_is_fitted(self)
+        tell = explain_by_head if self.head == "ridge" else explain_by_topics
+        scores, coordinates, posterior = self._scores(), self._coordinates_of(), self._posterior_of()
+        explanations: list[list[Explanation]] = []
+        for table in self._tables(X):
+            wanted = scores.top(coordinates(table), 3)[0] if labels is None else np.tile(labels, (table.shape[0], 1))
+            explanations += tell(self, table, wanted, posterior(table), n_words=n_words, n_topics=n_topics)
+        return explanations
+
+    # --- helpers ------------------------------------------------------------------------------------------------
+
+    def _tables(self, X: Any) -> Iterator[Any]:
+        """Checked tables of new rows, one block at a time."""
+        check_is_fitted(self)
+        for block in table_blocks(self, X, reset=False, what="words"):
+            check_counts(as_counts(block[0]), block.rows, self._word_names())
+            yield block[0]
+
+    def _coordinates_of(self) -> Callable[[Any], np.ndarray]:
+        """Maps a table to what scores are linear in, shape (n, K): features of the head, or the posterior."""
+        if self.head == "bayes":
+            return self._posterior_of()
+        return lambda t: project(features(t, self.inverse_document_frequency_), self.word_features_, self.n_jobs)
+
+    def _posterior_of(self) -> Callable[[Any], np.ndarray]:
+        model = self._log_model()
+        return lambda table: topic_posterior(words(table, not self._falling), model, self.n_jobs)
+
+    def _model(self) -> Parameters:
+        """The topics as posteriors and scores use them."""
+        p = Parameters(self.word_probabilities_, self.label_probabilities_, self.weights_)
+        return p if self.moments == "paper" else self._smoothed(p)
+
+    def _log_model(self) -> LogProbabilities:
+        p = self._model()
+        return log_probabilities(p.words, p.weights, occurrences=not self._falling, threshold=self.eta)
+
+    def _scores(self) -> LinearScores:
+        if self.head == "ridge":
+            return LinearScores(self.coef_, self.intercept_)
+        return LinearScores(self._model().labels, np.zeros(self.label_probabilities_.shape[1]))
+
+    def _probability(self, scores: np.ndarray) -> np.ndarray:
+        if self.head == "bayes":
+            return scores
+        return unit_interval(scores, float(np.clip(self.label_frequencies_.mean(), 1e-6, 0.25)))
+
+    def _check_size(self, X: Any) -> None:
+        rows = X.n_rows if isinstance(X, Blocks) else X.shape[0] if hasattr(X, "shape") else len(X)
+        size = 8 * rows * len(self.label_frequencies_)
+        if size > _MOST_BYTES:
+            raise LatentiaError(
+                f"Scores of {rows} rows for {len(self.label_frequencies_)} labels take {size / 2**30:.0f} GB: "
+                "use top_labels(X, n), or predict_proba(X, n_labels=n)."
+            )
+
+    def _word_names(self) -> Any:
+        return self.vocabulary if self.vocabulary is not None else self._column_names
+
+    def _names_of_labels(self) -> Any:
+        return self.label_names if self.label_names is not None else self._label_columns
+
+    _compared = ("word_probabilities_",)
+
+    def _distances(self, other: MomentMultiLabelClassifier) -> np.ndarray:
+        own, others = (m.word_probabilities_ / m.word_probabilities_.sum(axis=1, keepdims=True) for m in (self, other))
+        return nearest_distances(own, others)
+
+    def _halves(self, X: Any, random_state: int, Y: Any = None) -> list[dict[str, Any]]:
+        if isinstance(X, Blocks):
+            return [{"X": half} for half in X.split(2, random_state)]
+        if Y is None:
+            raise LatentiaError("stability needs the labels as well: stability(X, Y=Y).")
+        group = row_groups(np.arange(X.shape[0] if hasattr(X, "shape") else len(X)), 2, random_state)
+        rows = [np.flatnonzero(group == g) for g in (0, 1)]
+        return [{"X": _safe_indexing(X, half), "Y": _safe_indexing(Y, half)} for half in rows]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.target_tags.required = True
+        tags.classifier_tags.multi_label = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def _is_indicator(Y: np.ndarray) -> bool:
+    return Y.dtype.kind in "biuf" and bool(np.isin(Y, (0, 1)).all())
+
+
+def _sparse_rows(indices: np.ndarray, values: np.ndarray, n_columns: int) -> sparse.csr_array:
+    """A table with the given columns and values in every row, columns ascending."""
+    order = np.argsort(indices, axis=1, kind="stable")
+    data, columns = np.take_along_axis(values, order, 1).ravel(), np.take_along_axis(indices, order, 1).ravel()
+    indptr = np.arange(len(indices) + 1) * indices.shape[1]
+    return sparse.csr_array((data, columns, indptr), shape=(len(indices), n_columns))

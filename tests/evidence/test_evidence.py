@@ -73,3 +73,24 @@ def test_bounds_of_the_tensor_power_method():
     assert bounds.tensor_samples(1000, 0.4, 2.0, 10) == pytest.approx(4000)  # half of the noise: four times the rows
     with pytest.raises(LatentiaError, match="must be positive"):
         bounds.tensor_vector_error(0.1, 0.0)
+
+
+def test_bounds_of_multi_label_learning():
+    known = {"smallest": 0.01, "pairs": 100.0, "triples": 2000.0, "delta": 0.1}
+    e = 1 + np.sqrt(np.log(10) / 2)
+    third = (5 * (10 / (100 * 0.01**2.5) + 2 * np.sqrt(2) / (2000 * 0.01**1.5)) * e) ** 2
+    assert bounds.multilabel_documents(5, **known) == pytest.approx(third)
+    errors = bounds.multilabel_errors(10_000, largest=0.1, labelled_pairs=300.0, **known)
+    root, n = np.sqrt(0.1), 100.0
+    words = 160 * root / (100 * 0.01**2.5) + 32 * np.sqrt(2) * root / (2000 * 0.01**1.5) + 4 * root / (100 * 0.01)
+    assert errors.words == pytest.approx(words * e / n)
+    weight = 200 / (100 * 0.01**2.5) + 40 * np.sqrt(2) / (2000 * 0.01**1.5)
+    assert errors.weight == pytest.approx(weight * e / n)
+    labels = 160 / (100 * 0.01**3.5) + 32 * np.sqrt(2) / (2000 * 0.01**2.5) + (2 + 2 * np.sqrt(2)) / (100 * 0.01**2)
+    other = 8 * (1 + np.sqrt(np.log(20) / 2)) / (300 * 0.01)
+    assert errors.labels == pytest.approx((labels * 2 * e + other) / n)
+    more = bounds.multilabel_errors(40_000, largest=0.1, labelled_pairs=300.0, **known)
+    assert more.words == pytest.approx(errors.words / 2)
+    assert bounds.multilabel_documents(5, **known, longest=9.0) > 80 * third
+    with pytest.raises(LatentiaError, match="delta"):
+        bounds.multilabel_documents(5, **(known | {"delta": 1.5}))

@@ -10,6 +10,7 @@ from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
+from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.sequences import SpectralHMM
 from latentia.topics import SingleTopicModel, SpectralLDA
 
@@ -32,6 +33,15 @@ def lda(seed, n, length, alpha0):
     )
     model = SpectralLDA(10).fit(corpus.counts)
     return model, distances(model.components_, corpus.topics, "cityblock")
+
+
+def labelled(seed, n, features, background):
+    data = planted.labelled_corpus(
+        n, n_topics=8, n_words=500, n_labels=40, features=features, background=background, random_state=seed
+    )
+    model = MomentMultiLabelClassifier(8).fit(data.X, data.Y)
+    found, true = (p / p.sum(axis=1, keepdims=True) for p in (model.word_probabilities_, data.truth.word_probabilities))
+    return model, distances(found, true, "cityblock")
 
 
 def gaussian(seed, n, separation):
@@ -66,6 +76,10 @@ SWEEPS = {
     lda: [
         (300, 50, 1.0), (1000, 50, 1.0), (3000, 50, 1.0), (10_000, 50, 1.0), (3000, 100, 0.3), (10_000, 100, 0.3),
         (3000, 100, 4.0), (10_000, 100, 4.0), (200, 20, 4.0),
+    ],
+    labelled: [
+        (400, 20, 0.4), (1000, 20, 0.4), (3000, 20, 0.4), (10_000, 20, 0.4), (3000, 60, 0.4), (10_000, 60, 0.4),
+        (10_000, 60, 0.7), (10_000, 8, 0.6), (300, 60, 0.4), (500, 15, 0.9),
     ],
     gaussian: [
         (1000, 6), (3000, 6), (10_000, 6), (30_000, 6), (3000, 3), (10_000, 3), (30_000, 3), (2000, 1.5), (600, 2),

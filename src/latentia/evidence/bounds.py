@@ -156,8 +156,8 @@ def multilabel_documents(
 ) -> float:
     """Documents for the guarantee of multi-label learning by moments, max(n_1, n_2, n_3) (Theorem 1 of that paper).
 
-    With e = 1 + sqrt(log(1 / delta) / 2) and sigma the smallest of the K eigenvalues of M_2: n_1 = log K + log log(K sqrt(imbalance)),
-    n_2 = (e / (d_2 sigma))^2 and n_3 = K^2 (10 / (d_2 sigma^2.5) + 2 sqrt 2 / (d_3 sigma^1.5))^2 e^2.
+    With e = 1 + sqrt(log(1 / delta) / 2) and sigma the smallest of the K eigenvalues of M_2: n_1 = log K + log log(K
+    sqrt(imbalance)), n_2 = (e / (d_2 sigma))^2 and n_3 = K^2 (10 / (d_2 sigma^2.5) + 2 sqrt 2 / (d_3 sigma^1.5))^2 e^2.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._validation import check_choices, check_splits, check_vocabulary, check_whole, seed_of, table_blocks
 from ..evidence import EVERYONE, PartErrors, errors_from_groups
-from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError
+from ..exceptions import EvidenceWarning, LatentiaError
 from ..metrics import document_auc, nearest_distances
 from ..moments import (
     Factors,
@@ -320,11 +320,6 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 f"{n} rows are fewer than n_components^2 = {self.n_components**2}: topics by moments need more "
                 "(paper, section 6). Lower n_components, or do not rely on the topics; the ridge head does not use them.",
                 EvidenceWarning, stacklevel=4,
-            )  # fmt: skip
-        if seen.n_empty:
-            warnings.warn(
-                f"{seen.n_empty} of {n} rows have no words. They are kept: their labels count for the frequencies.",
-                DroppedDataWarning, stacklevel=4,
             )  # fmt: skip
         whole_counts = not seen.fractional and seen.largest > 1
         self._falling = self.moments == "factorial" or (self.moments == "auto" and whole_counts)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import io
 import json
 import os
 import zipfile
@@ -24,6 +23,7 @@ __all__ = ["load", "save"]
 
 _FORMAT = 1
 _HEADER = "header"
+_LARGE = 1 << 28
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> Path:
@@ -46,11 +46,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     arrays: dict[str, np.ndarray] = {}
     header = {"format": _FORMAT, "version": __version__, "model": _encode(model, arrays, type(model).__name__)}
     arrays[_HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    # Compression takes minutes for gigabytes, and noise in the last digits does not shrink.
+    write: Any = np.savez if sum(a.nbytes for a in arrays.values()) > _LARGE else np.savez_compressed
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        partial.write_bytes(buffer.getvalue())
+        with open(partial, "wb") as file:
+            write(file, **arrays)
         partial.replace(target)
     except OSError as error:
         partial.unlink(missing_ok=True)

@@ -24,8 +24,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import _safe_indexing
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_choices, check_splits, check_vocabulary, check_whole, seed_of, table_blocks
 from ..evidence import EVERYONE, PartErrors, errors_from_groups
@@ -46,7 +45,8 @@ from ..simplex import distributions
 from ._evidence import weigh_evidence
 from ._explain import Explanation, explain_by_head, explain_by_topics
 from ._features import features, inverse_document_frequency, view, words
-from ._head import linear_head
+from ._head import LinearHead, linear_head
+from ._labels import LabelSets, label_sets
 from ._scores import LinearScores, project, unit_interval
 from ._topics import Parameters, Recovered, algorithm_1, debiased, of_part
 
@@ -204,33 +204,12 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         blocks = self._labelled_blocks(X, Y)
-        (_, n_words), (_, n_labels) = blocks.shapes[:2]
-        seen: LabelledSums = accumulate(
-            blocks, LabelledCounts(n_words, n_labels, self._word_names()), self.n_jobs,
-            progress=self.verbose and "counting words and labels",
-        )  # fmt: skip
+        seen = self._count(blocks)
         self._settle(seen)
-        data = view(
-            blocks, occurrences=not self._falling, weights=self.inverse_document_frequency_, linear=self.head == "ridge"
-        )
-        plans = [linear_head(seen.label_counts, seen.n_rows, n_words, self.n_components, self._seed)]
-        if self.head == "bayes":
-            plans = []
-        if self.moments != "paper":
-            n_groups = 4 if self.n_splits else 1
-            plans.append(debiased(seen, Factors(self._falling), self.n_components, n_groups, self._seed))
-        results, n_passes = follow(data, plans, self.n_jobs, self.verbose * "pass {}")
-        found: Recovered
-        if self.moments == "paper":
-            found, more = algorithm_1(
-                lambda statistic: accumulate(data, statistic, self.n_jobs, progress=self.verbose and "Algorithm 1"),
-                seen, self.n_components, self.decomposition, self._seed,
-            )  # fmt: skip
-            n_passes += more
-        else:
-            found = self._carried(results[-1])
-        if self.head == "ridge":
-            self._set_head(results[0])
+        ridge = self.head == "ridge"
+        data = view(blocks, occurrences=not self._falling, weights=self.inverse_document_frequency_, linear=ridge)
+        found, head, n_passes = self._learn(data, seen)
+        self._set_head(head)
         parameters = self._refined(self._probabilities(found.parameters, self._overall_words()), data)
         self.word_probabilities_, self.label_probabilities_ = parameters.words, parameters.labels
         self.weights_ = parameters.weights
@@ -246,63 +225,42 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             self, moments=("auto", "occurrence", "factorial", "paper"), head=("ridge", "bayes"),
             decomposition=("polar", "power", "joint"),
         )  # fmt: skip
+        if self.moments == "paper" and self.refine:
+            raise LatentiaError("refine: Algorithm 1 as printed has no refinement; use it with other moments.")
         if not 0 <= float(self.eta) < 1:
             raise LatentiaError(f"eta={self.eta!r}: a probability from 0 to 1 is needed.")
         self._seed = seed_of(self.random_state)
 
     def _labelled_blocks(self, X: Any, Y: Any) -> Blocks:
-        """Blocks of X and Y; remembers the width and names of both, and what the columns of Y stand for."""
-        if isinstance(X, Blocks) and Y is None:
-            if len(X.shapes) < 2:
-                raise LatentiaError("These blocks have no labels: they need two parts, X and Y, or give Y.")
-            table_blocks(self, X, reset=True, what="words")
-            check_vocabulary(self)
-            self._one_class, self._dense_labels, self._label_dtype = False, False, "int8"
-            return self._remember_labels(X, X.shapes[1][1], None)
+        """Blocks of X and Y; remembers the width and names of both, and the form of Y."""
         if isinstance(X, Blocks):
-            raise LatentiaError("X is blocks and Y a table: make blocks of both, Blocks.from_array(X, Y).")
-        if Y is None:
-            raise LatentiaError(
-                f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: give label sets, "
-                "a table of 0 and 1 with a column for every label."
-            )
-        table = table_blocks(self, X, reset=True, what="words")
+            if Y is not None:
+                raise LatentiaError("X is blocks and Y a table: make blocks of both, Blocks.from_array(X, Y).")
+            if len(X.shapes) < 2:
+                raise LatentiaError("These blocks have no labels: they need two parts, X and Y.")
+            blocks = table_blocks(self, X, reset=True, what="words")
+            self._labels = LabelSets(np.arange(X.shapes[1][1]))
+        else:
+            if Y is None:
+                raise LatentiaError(
+                    f"This {type(self).__name__} estimator requires y to be passed, but the target y is None: give label "
+                    "sets, a table of 0 and 1 with a column for every label."
+                )
+            words = table_blocks(self, X, reset=True, what="words")
+            labels, self._labels = label_sets(Y)
+            blocks = Blocks.from_array(words.table(), labels)
         check_vocabulary(self)
-        names = [str(c) for c in Y.columns] if hasattr(Y, "columns") else None
-        labels = self._label_table(Y)
-        return self._remember_labels(Blocks.from_array(table.table(), labels), labels.shape[1], names)
-
-    def _label_table(self, Y: Any) -> sparse.csr_array:
-        """Label sets as a sparse table; one class a row becomes one label a row."""
-        if not sparse.issparse(Y):
-            Y = np.asarray(Y)
-            if Y.dtype.kind == "f" and not np.isfinite(Y).all():
-                raise LatentiaError("Y contains NaN or infinity: label sets are tables of 0 and 1.")
-        self._dense_labels, self._label_dtype = not sparse.issparse(Y), Y.dtype.name
-        self._one_class = Y.ndim == 1 or (Y.shape[1] == 1 and not sparse.issparse(Y) and not _is_indicator(Y))
-        if not self._one_class:
-            return sparse.csr_array(Y)
-        try:
-            Y = column_or_1d(Y, warn=True)
-            check_classification_targets(Y)
-        except ValueError as error:
-            raise LatentiaError(f"Y: {error}") from error
-        self.classes_, codes = np.unique(Y, return_inverse=True)
-        if len(self.classes_) < 2:
+        self.classes_ = self._labels.classes
+        if self.label_names is not None and len(self.label_names) != len(self.classes_):
             raise LatentiaError(
-                f"Y has the one class {self.classes_[0]!r}: classifiers need at least two. Label sets need two dimensions."
+                f"label_names has {len(self.label_names)} names and Y {len(self.classes_)} columns: they must agree."
             )
-        return sparse.csr_array((np.ones(len(codes), np.int8), (np.arange(len(codes)), codes)))
-
-    def _remember_labels(self, blocks: Blocks, n_labels: int, names: list[str] | None) -> Blocks:
-        if not self._one_class:
-            self.classes_ = np.arange(n_labels)
-        if self.label_names is not None and len(self.label_names) != n_labels:
-            raise LatentiaError(
-                f"label_names has {len(self.label_names)} names and Y {n_labels} columns: they must agree."
-            )
-        self._label_columns = names
         return blocks
+
+    def _count(self, blocks: Blocks) -> LabelledSums:
+        """The first pass."""
+        statistic = LabelledCounts(blocks.shapes[0][1], blocks.shapes[1][1], self._word_names())
+        return accumulate(blocks, statistic, self.n_jobs, progress=self.verbose and "counting words and labels")
 
     def _settle(self, seen: LabelledSums) -> None:
         """Refuse what cannot be learned from, warn of what is thin, and choose the moments."""
@@ -333,9 +291,33 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         self.word_frequencies_ = seen.document_frequency / n
         self.label_frequencies_ = seen.label_counts / n
 
-    def _set_head(self, head: Any) -> None:
-        self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
-        self._penalty, self._explained = head.penalty, head.explained
+    def _learn(self, data: Blocks, seen: LabelledSums) -> tuple[Recovered, LinearHead | None, int]:
+        """Topics, the head, and the number of passes, which they share but for the paper's."""
+        k, n_words = self.n_components, len(seen.document_frequency)
+        plans, label = [], self.verbose * "pass {}"
+        if self.head == "ridge":
+            plans.append(linear_head(seen.label_counts, seen.n_rows, n_words, k, self._seed))
+        if self.moments != "paper":
+            n_groups = len(EVERYONE) if self.n_splits else 1
+            plans.append(debiased(seen, Factors(self._falling), k, n_groups, self._seed))
+        results, n_passes = follow(data, plans, self.n_jobs, label)
+        head = results[0] if self.head == "ridge" else None
+        if self.moments != "paper":
+            return self._carried(results[-1]), head, n_passes
+
+        def one_pass(statistic: Any) -> Any:
+            return accumulate(data, statistic, self.n_jobs, progress=self.verbose and "Algorithm 1")
+
+        found, more = algorithm_1(one_pass, seen, k, self.decomposition, self._seed)
+        return found, head, n_passes + more
+
+    def _set_head(self, head: LinearHead | None) -> None:
+        for name in ("word_features_", "coef_", "intercept_"):  # of an earlier fit with another head
+            if hasattr(self, name):
+                delattr(self, name)
+        if head is not None:
+            self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
+            self._penalty, self._explained = head.penalty, head.explained
 
     # --- topics -------------------------------------------------------------------------------------------------
 
@@ -433,7 +415,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         return np.concatenate([scores(coordinates(table)) for table in self._tables(X)])
 
     def _two_classes(self, scores: np.ndarray) -> np.ndarray:
-        return scores[:, 1] - scores[:, 0] if self._one_class and len(self.classes_) == 2 else scores
+        return scores[:, 1] - scores[:, 0] if self._labels.one_class and len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any, n_labels: int | None = None) -> Any:
         """Probabilities of the labels: a strictly increasing function of the raw scores, the same for all labels.
@@ -456,7 +438,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if n_labels is None:
             proba = self._probability(self._all_scores(X))
-            return proba / proba.sum(axis=1, keepdims=True) if self._one_class else proba
+            return proba / proba.sum(axis=1, keepdims=True) if self._labels.one_class else proba
         indices, scores = self.top_labels(X, n_labels)
         return _sparse_rows(indices, self._probability(scores), len(self.label_frequencies_))
 
@@ -488,7 +470,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         every row, shape (n_rows,), where ``fit`` was given classes.
         """
         check_is_fitted(self)
-        if self._one_class:
+        if self._labels.one_class:
             return self.classes_[self.top_labels(X, 1)[0][:, 0]]
         if n_labels is not None:
             indices, _ = self.top_labels(X, n_labels)
@@ -500,8 +482,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
                 return self._probability(part) >= threshold
 
             found = sparse.vstack([scores.where(coordinates(t), chosen) for t in self._tables(X)], format="csr")
-        found = found.astype(self._label_dtype)
-        return found.toarray() if self._dense_labels else found
+        return self._labels.like_fitted(found)
 
     def posterior(self, X: Any) -> np.ndarray:
         """Posterior P[h = k | x] of the topics, shape (n_rows, K); for a row without words near the weights."""
@@ -511,7 +492,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Document-averaged AUC of the label sets, the paper's measure; accuracy where ``fit`` was given classes."""
-        if self._one_class:
+        if self._labels.one_class:
             return super().score(X, y, sample_weight)
         auc = document_auc(y if sparse.issparse(y) else np.asarray(y), self._all_scores(X))
         known = np.isfinite(auc)
@@ -596,7 +577,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         return self.vocabulary if self.vocabulary is not None else self._column_names
 
     def _names_of_labels(self) -> Any:
-        return self.label_names if self.label_names is not None else self._label_columns
+        return self.label_names if self.label_names is not None else self._labels.names
 
     _compared = ("word_probabilities_",)
 
@@ -621,10 +602,6 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_label = True
         tags.classifier_tags.poor_score = True
         return tags
-
-
-def _is_indicator(Y: np.ndarray) -> bool:
-    return Y.dtype.kind in "biuf" and bool(np.isin(Y, (0, 1)).all())
 
 
 def _sparse_rows(indices: np.ndarray, values: np.ndarray, n_columns: int) -> sparse.csr_array:

@@ -1,0 +1,78 @@
+"""What the labels of a fit look like: label sets in a table, or one class a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from ..exceptions import LatentiaError
+
+__all__ = ["LabelSets", "label_sets"]
+
+
+@dataclass(frozen=True)
+class LabelSets:
+    """The form of Y in a fit, which predictions take as well.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (L,)
+        Numbers of the columns, or the classes where every row has one.
+    one_class : bool
+    dense : bool
+    dtype : str
+    names : list of str or None
+        Column names of a data frame.
+    """
+
+    classes: np.ndarray
+    one_class: bool = False
+    dense: bool = False
+    dtype: str = "int8"
+    names: list[str] | None = None
+
+    def like_fitted(self, table: sparse.csr_array) -> Any:
+        """A predicted table of 0 and 1 in the form of Y."""
+        table = table.astype(self.dtype)
+        return table.toarray() if self.dense else table
+
+
+def label_sets(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
+    """A sparse table of label sets and what it was made from; one class a row becomes one label a row."""
+    if sparse.issparse(Y):
+        return sparse.csr_array(Y), LabelSets(np.arange(Y.shape[1]), dtype=Y.dtype.name)
+    names = [str(c) for c in Y.columns] if hasattr(Y, "columns") else None
+    table = np.asarray(Y)
+    if table.dtype.kind == "f" and not np.isfinite(table).all():
+        raise LatentiaError("Y contains NaN or infinity: label sets are tables of 0 and 1.")
+    if table.ndim > 2 or table.ndim == 0:
+        raise LatentiaError(f"Y has {table.ndim} dimensions: give a table of 0 and 1 with a column for every label.")
+    column = table.ndim == 2 and table.shape[1] == 1
+    if table.ndim == 1 or (column and not (table.dtype.kind in "biuf" and np.isin(table, (0, 1)).all())):
+        return _classes(table)
+    if table.dtype.kind not in "biuf":
+        raise LatentiaError(
+            f"Y has type {table.dtype}: label sets are tables of 0 and 1 with a column for every label."
+        )
+    return sparse.csr_array(table), LabelSets(np.arange(table.shape[1]), False, True, table.dtype.name, names)
+
+
+def _classes(column: np.ndarray) -> tuple[sparse.csr_array, LabelSets]:
+    try:
+        column = column_or_1d(column, warn=True)
+        check_classification_targets(column)
+    except ValueError as error:
+        raise LatentiaError(f"Y: {error}") from error
+    classes, codes = np.unique(column, return_inverse=True)
+    if len(classes) < 2:
+        raise LatentiaError(
+            f"Y has the one class {classes[0]!r}: classifiers need at least two. Label sets need two dimensions."
+        )
+    rows = np.arange(len(codes))
+    table = sparse.csr_array((np.ones(len(codes), np.int8), (rows, codes)), shape=(len(codes), len(classes)))
+    return table, LabelSets(classes, True, True, column.dtype.name)

@@ -3,6 +3,7 @@ import gzip
 import numpy as np
 import pytest
 from scipy import io, sparse
+from sklearn.datasets import dump_svmlight_file
 
 from latentia import LatentiaError
 from latentia.passes import Blocks, formats, read_cache, write_cache
@@ -109,16 +110,201 @@ def test_extreme_classification_file(tmp_path):
     np.testing.assert_array_equal(y.toarray(), [[1, 0, 0, 0, 1], [0] * 5, [0, 0, 1, 0, 0]])
 
 
-def test_svmlight_refuses_to_guess_and_names_the_line(tmp_path):
+def svmlight(tmp_path, text, **options):
+    """X and Y of a file, dense."""
     path = tmp_path / "train.svm"
-    path.write_text("1 1:1 2:2\n2 3:1\n")
-    with pytest.raises(LatentiaError, match="give zero_based=, n_features=, n_labels="):
+    path.write_bytes(text.encode())
+    x, y = Blocks.from_files(path, format="svmlight", **options)[0]
+    return x.toarray(), y.toarray()
+
+
+def test_svmlight_that_never_shows_a_0_is_refused(tmp_path):
+    text = "1 1:1 2:2\n2 3:1\n"
+    with pytest.raises(LatentiaError, match="Found features 1 to 3 and labels 1 to 2.*zero_based=True or zero_based=F"):
+        svmlight(tmp_path, text)
+    for options in ({"zero_based": False}, {"zero_based": False, "n_features": 3, "n_labels": 2}):
+        x, y = svmlight(tmp_path, text, **options)
+        np.testing.assert_array_equal(x, [[1, 2, 0], [0, 0, 1]])
+        np.testing.assert_array_equal(y, [[1, 0], [0, 1]])
+    x, y = svmlight(tmp_path, text, zero_based=True, labels_zero_based=None)
+    np.testing.assert_array_equal(x, [[0, 1, 2, 0], [0, 0, 0, 1]])
+    np.testing.assert_array_equal(y, [[0, 1, 0], [0, 0, 1]])
+    x, y = svmlight(tmp_path, text, zero_based=True, labels_zero_based=False)
+    assert (x.shape, y.shape) == ((2, 4), (2, 2))
+
+
+def test_svmlight_where_a_0_proves_the_start(tmp_path):
+    x, y = svmlight(tmp_path, "0,2 3:1\n1 0:2\n")
+    np.testing.assert_array_equal(x, [[0, 0, 0, 1], [2, 0, 0, 0]])
+    np.testing.assert_array_equal(y, [[1, 0, 1], [0, 1, 0]])
+    x, y = svmlight(tmp_path, "0,2 3:1\n1 0:2\n", n_features=6, n_labels=5)
+    assert (x.shape, y.shape) == ((2, 6), (2, 5))
+    y = svmlight(tmp_path, "1,2 3:1\n1 0:2\n")[1]
+    np.testing.assert_array_equal(y, [[0, 1, 1], [0, 1, 0]])
+    y = svmlight(tmp_path, "1,2 3:1\n1 0:2\n", labels_zero_based=False)[1]
+    np.testing.assert_array_equal(y, [[1, 1], [1, 0]])
+    with pytest.raises(LatentiaError, match="no 0 among the labels,.*no features and labels 1 to 2.*Pass labels_zero"):
+        svmlight(tmp_path, "1,2\n1\n", n_features=3)
+    with pytest.raises(
+        LatentiaError, match="no 0 among the features,.*features 1 to 3 and labels 0 to 2.*only the feat"
+    ):
+        svmlight(tmp_path, "0,2 3:1\n1 1:2\n")
+
+
+def test_classic_svmlight_counts_features_from_1_and_labels_from_0(tmp_path):
+    text = "0 1:1\n1 2:2\n"
+    with pytest.raises(LatentiaError, match="line 1: expected labels from 1, not 0 .*labels_zero_based=True"):
+        svmlight(tmp_path, text, zero_based=False)
+    with pytest.raises(LatentiaError, match="line 1: expected labels from 1, not 0 .*labels_zero_based=True"):
+        svmlight(tmp_path, "0 1:1\n0 2:2\n", zero_based=False)
+    with pytest.raises(LatentiaError, match="features 1 to 2 and labels 0 to 1.*Pass zero_based=True, or zero_based=F"):
+        svmlight(tmp_path, text, labels_zero_based=True)
+    x, y = svmlight(tmp_path, text, zero_based=False, labels_zero_based=True)
+    np.testing.assert_array_equal(x, [[1, 0], [0, 2]])
+    np.testing.assert_array_equal(y, [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("chunk", [12, 1 << 25])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_svmlight_rows_without_labels_features_or_anything(tmp_path, chunk, end, monkeypatch):
+    monkeypatch.setattr(formats, "_CHUNK", chunk)
+    lines = [
+        "# a file: 1,2",
+        "0,2 0:1 2:-2.5  ",
+        " 1:3",
+        "1:4",
+        "1",
+        "2\t",
+        "",
+        "1,1,0 1:1 1:2 # 5:5, 6",
+        " # none",
+        "1#x",
+    ]
+    x, y = svmlight(tmp_path, end.join([*lines, "0 0:1#"]))
+    rows = [[1, 0, -2.5], [0, 3, 0], [0, 4, 0], [0] * 3, [0] * 3, [0] * 3, [0, 3, 0], [0] * 3, [0] * 3, [1, 0, 0]]
+    labels = [[1, 0, 1], [0] * 3, [0] * 3, [0, 1, 0], [0, 0, 1], [0] * 3, [1, 1, 0], [0] * 3, [0, 1, 0], [1, 0, 0]]
+    np.testing.assert_array_equal(x, rows)
+    np.testing.assert_array_equal(y, labels)
+
+
+def test_a_blank_line_of_svmlight_is_an_empty_document(tmp_path):
+    x, y = svmlight(tmp_path, "\n0 0:1\n\n1 1:1\n\n")
+    np.testing.assert_array_equal(x, [[0, 0], [1, 0], [0, 0], [0, 1], [0, 0]])
+    np.testing.assert_array_equal(y, [[0, 0], [1, 0], [0, 0], [0, 1], [0, 0]])
+    with pytest.raises(LatentiaError, match="first line promises 1 rows and 2 were found: remove the others, blank"):
+        svmlight(tmp_path, "1 2 2\n0 0:1\n\n")
+
+
+def test_first_documents_without_words_are_still_recognised(tmp_path):
+    path = tmp_path / "train.txt"
+    path.write_text("5 2 12\n0,11\n \n3\n\n1 0:1\n")
+    x, y = Blocks.from_files(path)[0]
+    np.testing.assert_array_equal(x.toarray(), [[0, 0]] * 4 + [[1, 0]])
+    np.testing.assert_array_equal(y.sum(axis=1), [2, 0, 1, 0, 1])
+    path.write_text("5 2 12\n1 1 4\n")  # of a MatrixMarket file without its first line
+    with pytest.raises(LatentiaError, match="not recognised"):
         Blocks.from_files(path)
-    x, y = Blocks.from_files(path, zero_based=False, n_features=3, n_labels=2)[0]
-    np.testing.assert_array_equal(x.toarray(), [[1, 2, 0], [0, 0, 1]])
-    np.testing.assert_array_equal(y.toarray(), [[1, 0], [0, 1]])
-    with pytest.raises(LatentiaError, match="line 2: .*labels below 2"):
-        Blocks.from_files(path, zero_based=True, n_features=4, n_labels=2)
+
+
+def test_a_label_named_often_counts_once_and_a_feature_adds_up(tmp_path):
+    x, y = svmlight(tmp_path, ",".join(["0"] * 256) + " 1:1 0:2 1:3\n")
+    np.testing.assert_array_equal(x, [[2, 4]])
+    np.testing.assert_array_equal(y, [[1]])
+
+
+def test_svmlight_without_any_label_or_feature(tmp_path):
+    x, y = svmlight(tmp_path, "0:1\n1:1\n")
+    assert (x.shape, y.shape) == ((2, 2), (2, 0))
+    assert svmlight(tmp_path, "0:1\n1:1\n", n_labels=4)[1].shape == (2, 4)
+    with pytest.raises(LatentiaError, match="no feature in the file: give n_features="):
+        svmlight(tmp_path, "0\n1\n")
+    assert svmlight(tmp_path, "0\n1\n", n_features=3)[0].shape == (2, 3)
+    for text, options in (("# nothing\n", {"n_features": 3}), ("0 3 4\n", {})):
+        with pytest.raises(LatentiaError, match="no rows in the file"):
+            svmlight(tmp_path, text, **options)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "0 4:1",
+            "expected features from 0 to 3, not 4 .pass zero_based=False if the file counts from 1., found '0 4:1'",
+        ),
+        (
+            "5 1:1",
+            "expected labels from 0 to 4, not 5 .pass zero_based=False .*, labels_zero_based=False if only the lab",
+        ),
+        ("0 5:1", "expected features from 0 to 3, not 5, found"),
+        ("0 99999999999999999999:1", "expected 'label,label feature:value ...', found"),
+        ("99999999999999999999 1:1", "expected 'label,label"),
+        ("0, 1:1", "expected 'label,label"),
+        (",0 1:1", "expected 'label,label"),
+        ("0;1 1:1", "expected 'label,label"),
+        ("-1 1:1", "expected 'label,label"),
+        ("0 1", "expected 'label,label"),
+        ("0 1:", "expected 'label,label"),
+        ("0 1:a", "expected 'label,label"),
+        ("0 1:1,2:1", "expected 'label,label"),
+        ("0 qid:1 1:1", "expected 'label,label"),
+        ("0 1:nan", "expected 'label,label"),
+        (" 0 1:1", "expected 'label,label"),
+    ],
+)
+@pytest.mark.parametrize("head", ["3 4 5\n", "# no header\n"])
+def test_malformed_svmlight_names_file_and_line(tmp_path, head, line, message):
+    options = {} if head[0] == "3" else {"zero_based": True, "n_features": 4, "n_labels": 5}
+    with pytest.raises(LatentiaError, match=f"train.svm, line 3: {message}"):
+        svmlight(tmp_path, f"{head}0 0:1\n{line}\n1 1:1\n", **options)
+    assert [p.name for p in tmp_path.iterdir()] == ["train.svm"]
+
+
+def test_malformed_svmlight_is_named_by_the_first_look_too(tmp_path):
+    with pytest.raises(LatentiaError, match="train.svm, line 2: expected 'label,label feature:value ...', found '0 x'"):
+        svmlight(tmp_path, "0 0:1\n0 x\n")
+    with pytest.raises(LatentiaError, match="line 2: expected features from 1, not 0 .pass zero_based=True"):
+        svmlight(tmp_path, "1 1:1\n1 0:1\n", zero_based=False)
+    with pytest.raises(LatentiaError, match="line 1: expected no labels, as there are to be 0, found '0 0:1'"):
+        svmlight(tmp_path, "0 0:1\n", n_labels=0)
+
+
+def test_a_headed_svmlight_file_may_count_from_1(tmp_path):
+    text = "2 3 2\n1,2 1:1 3:2\n2 2:1\n"
+    with pytest.raises(LatentiaError, match="line 2: expected labels from 0 to 1, not 2 .pass zero_based=False"):
+        svmlight(tmp_path, text)
+    x, y = svmlight(tmp_path, text, zero_based=False)
+    np.testing.assert_array_equal(x, [[1, 0, 2], [0, 1, 0]])
+    np.testing.assert_array_equal(y, [[1, 1], [0, 1]])
+    y = svmlight(tmp_path, "1 3 2\n0,1 1:1 3:2\n", zero_based=False, labels_zero_based=True)[1]
+    np.testing.assert_array_equal(y, [[1, 1]])
+
+
+def test_svmlight_dimensions_may_be_said_and_must_agree_with_the_first_line(tmp_path):
+    text = "1 3 2\n0,1 1:1 2:2\n"
+    x, y = svmlight(tmp_path, text, zero_based=True, n_features=np.int64(3), n_labels=2)
+    assert (x.shape, y.shape) == ((1, 3), (1, 2))
+    with pytest.raises(LatentiaError, match="train.svm: its first line says 3 features and 2 labels, and n_features=4"):
+        svmlight(tmp_path, text, n_features=4, n_labels=2)
+    with pytest.raises(LatentiaError, match="n_labels=7"):
+        svmlight(tmp_path, text, n_labels=7)
+
+
+@pytest.mark.parametrize(
+    "options", [{"zero_based": "no"}, {"labels_zero_based": 1}, {"n_features": 0}, {"n_labels": 2.5}, {"n_labels": -1}]
+)
+def test_svmlight_options_are_checked(tmp_path, options):
+    name, value = next(iter(options.items()))
+    with pytest.raises(LatentiaError, match=f"train.svm: {name}={value!r}: "):
+        svmlight(tmp_path, "0 0:1\n", **options)
+
+
+def test_scikit_learn_writes_what_is_read(tmp_path, counts):
+    labels = sparse.csr_array(np.random.default_rng(2).random((40, 6)) < 0.3).astype(int)
+    with open(tmp_path / "train.svm", "wb") as file:
+        dump_svmlight_file(counts, sparse.csr_matrix(labels), file, multilabel=True, comment="a comment: none")
+    x, y = Blocks.from_files(tmp_path / "train.svm", format="svmlight", n_features=25, n_labels=6)[0]
+    np.testing.assert_array_equal(x.toarray(), counts.toarray())
+    np.testing.assert_array_equal(y.toarray(), labels.toarray())
 
 
 def test_real_repository_file(data, tmp_path):

@@ -197,7 +197,7 @@ def propensities(label_counts: Any, n_rows: int, a: float = 0.55, b: float = 1.5
     n_rows : int
         N, the number of training documents, at least 3: with fewer C is negative.
     a, b : float
-        The paper has (0.5, 0.4) for Wikipedia, (0.6, 2.6) for Amazon, and these values elsewhere.
+        b above 0. The paper has (0.5, 0.4) for Wikipedia, (0.6, 2.6) for Amazon, and these values elsewhere.
 
     Returns
     -------
@@ -213,6 +213,8 @@ def propensities(label_counts: Any, n_rows: int, a: float = 0.55, b: float = 1.5
         raise LatentiaError(f"label_counts has shape {counts.shape}: give one number a label.")
     if n_rows < 3:
         raise LatentiaError(f"n_rows={n_rows}: the model of propensities needs at least 3 documents.")
+    if not b > 0:
+        raise LatentiaError(f"b={b}: the model of propensities needs a number above 0.")
     if not ((counts >= 0) & (counts <= n_rows)).all():
         raise LatentiaError(f"label_counts must be from 0 to n_rows={n_rows}.")
     c = (np.log(n_rows) - 1) * (b + 1) ** a
@@ -221,8 +223,10 @@ def propensities(label_counts: Any, n_rows: int, a: float = 0.55, b: float = 1.5
 
 def _as_scores(scores: Any) -> np.ndarray:
     scores = np.asarray(scores)
-    if scores.ndim != 2:
-        raise LatentiaError(f"scores have shape {scores.shape}: a table of documents by labels is needed.")
+    if scores.ndim != 2 or scores.dtype.kind not in "biuf":
+        raise LatentiaError(
+            f"scores are {scores.dtype} of shape {scores.shape}: a dense table of numbers, documents by labels, is needed."
+        )
     return np.ascontiguousarray(scores, dtype=None if scores.dtype in (np.float32, np.float64) else np.float64)
 
 
@@ -235,10 +239,10 @@ def _as_count(**named: int) -> int:
 
 def _as_labels(Y: Any) -> sparse.csr_array:
     """A new table of True where Y is not 0, with sorted columns in every row."""
-    dense = None if sparse.issparse(Y) else np.asarray(Y)
-    if dense is not None and dense.ndim != 2:
-        raise LatentiaError(f"Y has shape {dense.shape}: a table of documents by labels is needed.")
-    labels = sparse.csr_array(Y if dense is None else dense != 0)
+    table = Y if sparse.issparse(Y) else np.asarray(Y) != 0
+    if table.ndim != 2:
+        raise LatentiaError(f"Y has shape {table.shape}: a table of documents by labels is needed.")
+    labels = sparse.csr_array(table)
     labels = sparse.csr_array((labels.data != 0, labels.indices.copy(), labels.indptr.copy()), shape=labels.shape)
     labels.sum_duplicates()
     labels.eliminate_zeros()
@@ -259,6 +263,10 @@ def _ranked(Y: Any, top: Any, k: int) -> tuple[np.ndarray, sparse.csr_array, np.
     top = top[:, :k].astype(np.int64)
     if top.size and not 0 <= top.min() <= top.max() < n_labels:
         raise LatentiaError(f"top names labels from {top.min()} to {top.max()}, and Y has {n_labels} columns.")
+    ordered = np.sort(top, axis=1)
+    twice = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if len(twice):
+        raise LatentiaError(f"top names a label twice for document {twice[0]}: a hit would count twice.")
     keys = np.repeat(np.arange(n_rows), np.diff(labels.indptr)) * n_labels + labels.indices
     wanted = np.arange(n_rows)[:, None] * n_labels + top
     place = np.searchsorted(keys, wanted)

@@ -21,7 +21,7 @@ from ..moments.counts import Counts
 __all__ = ["LinearScores", "project", "unit_interval"]
 
 _ENTRIES = 1 << 21  # scores of a chunk
-_ROWS, _TILE = 256, 8192  # rows and labels of scores that stay in the cache
+_ROWS, _TILE = 256, 1 << 14  # rows and labels of scores that stay in the cache
 
 
 class LinearScores:
@@ -46,9 +46,14 @@ class LinearScores:
         labels, scores = np.empty((len(rows), n_labels), np.int32), np.empty((len(rows), n_labels))
         tiles = range(0, max(len(offset), 1), _TILE)
 
+        def scored(part: np.ndarray, start: int) -> np.ndarray:
+            values = part @ single[:, start : start + _TILE]
+            values += offset[start : start + _TILE]
+            return values
+
         def task(first: int, last: int) -> None:
             part = rows[first:last].astype(np.float32)
-            best = [top_indices(part @ single[:, t : t + _TILE] + offset[t : t + _TILE], n_labels) for t in tiles]
+            best = [top_indices(scored(part, t), n_labels) for t in tiles]
             places = np.concatenate([t + found for t, (found, _) in zip(tiles, best, strict=True)], axis=1)
             chosen, _ = top_indices(np.concatenate([values for _, values in best], axis=1), n_labels)
             labels[first:last] = np.take_along_axis(places, chosen, 1)

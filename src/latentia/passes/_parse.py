@@ -12,7 +12,7 @@ from numba import njit
 
 __all__ = ["scatter", "svmlight", "triples"]
 
-_NEWLINE, _SPACE, _TAB, _RETURN = 10, 32, 9, 13
+_NEWLINE, _SPACE, _TAB, _RETURN, _HASH = 10, 32, 9, 13, 35
 _PLUS, _COMMA, _MINUS, _POINT, _COLON = 43, 44, 45, 46, 58
 
 
@@ -32,6 +32,12 @@ def _blank(buffer, i):  # pragma: no cover - compiled
 @njit(nogil=True, cache=True)
 def _at_blank(buffer, i):  # pragma: no cover - compiled
     return buffer[i] == _SPACE or buffer[i] == _TAB
+
+
+@njit(nogil=True, cache=True)
+def _at_end(buffer, i):  # pragma: no cover - compiled
+    """Whether an entry of a line ends here: at a blank, a comment or the end of the line."""
+    return buffer[i] <= _SPACE or buffer[i] == _HASH
 
 
 @njit(nogil=True, cache=True)
@@ -133,8 +139,12 @@ def scatter(rows, columns, values, place, indices, data):  # pragma: no cover - 
 
 
 @njit(nogil=True, cache=True)
-def svmlight(buffer, base, n_features, n_labels):  # pragma: no cover - compiled
-    """Parse ``l1,l2 f:v f:v`` lines: X as (indptr, indices, data), Y as (indptr, indices), and the bad line."""
+def svmlight(buffer, x_base, y_base, n_features, n_labels):  # pragma: no cover - compiled
+    """Parse ``l1,l2 f:v f:v # comment`` lines: X as (indptr, indices, data), Y as (indptr, indices), and what is wrong.
+
+    That is the bad line, what is out of range on it (0: nothing, the line is malformed; 1: a feature; 2: a label), and
+    its number. A line that begins with ``#`` is no row. Repeated features and labels are kept.
+    """
     n_lines = n_pairs = n_commas = 0
     for c in buffer:
         n_lines += c == _NEWLINE
@@ -143,36 +153,45 @@ def svmlight(buffer, base, n_features, n_labels):  # pragma: no cover - compiled
     x_indptr, y_indptr = np.zeros(n_lines + 1, np.int64), np.zeros(n_lines + 1, np.int64)
     x_indices, x_data = np.empty(n_pairs, np.int32), np.empty(n_pairs)
     y_indices = np.empty(n_lines + n_commas, np.int32)
-    i = x_end = y_end = 0
+    i = x_end = y_end = row = 0
     for line in range(n_lines):
-        good = True
+        good, beyond, number = True, 0, np.int64(0)
+        noted = buffer[i] == _HASH
         ahead = i
         while _is_digit(buffer[ahead]):
             ahead += 1
         labelled = ahead > i and buffer[ahead] != _COLON
         while labelled and good:
-            label, i = _whole(buffer, i)
-            good = base <= label < n_labels + base
+            number, i = _whole(buffer, i)
+            good = number >= 0 and not _is_digit(buffer[i])
+            if good and not y_base <= number < n_labels + y_base:
+                good, beyond = False, 2
             if good:
-                y_indices[y_end] = label - base
+                y_indices[y_end] = number - y_base
                 y_end += 1
             if buffer[i] != _COMMA:
                 break
             i += 1
-        good = good and (not labelled or buffer[i] <= _SPACE)
+        good = good and (not labelled or _at_end(buffer, i))
         while good:
             i = _blank(buffer, i)
-            if buffer[i] == _NEWLINE:
+            if buffer[i] == _NEWLINE or buffer[i] == _HASH:
                 break
-            feature, i = _whole(buffer, i)
-            good = base <= feature < n_features + base and buffer[i] == _COLON
+            number, i = _whole(buffer, i)
+            good = number >= 0 and buffer[i] == _COLON
+            if good and not x_base <= number < n_features + x_base:
+                good, beyond = False, 1
             if good:
                 x_data[x_end], i, good = _decimal(buffer, i + 1)
-                good = good and buffer[i] <= _SPACE
-                x_indices[x_end] = feature - base
+                good = good and _at_end(buffer, i)
+                x_indices[x_end] = number - x_base
                 x_end += 1
         if not good:
-            return x_indptr, x_indices, x_data, y_indptr, y_indices, line
+            return x_indptr, x_indices, x_data, y_indptr, y_indices, line, beyond, number
+        while buffer[i] != _NEWLINE:
+            i += 1
         i += 1
-        x_indptr[line + 1], y_indptr[line + 1] = x_end, y_end
-    return x_indptr, x_indices[:x_end], x_data[:x_end], y_indptr, y_indices[:y_end], -1
+        if not noted:
+            row += 1
+            x_indptr[row], y_indptr[row] = x_end, y_end
+    return x_indptr[: row + 1], x_indices[:x_end], x_data[:x_end], y_indptr[: row + 1], y_indices[:y_end], -1, 0, 0

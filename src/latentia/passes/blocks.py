@@ -138,7 +138,9 @@ class Blocks:
         progress : bool
             Show how far a conversion has come.
         **options
-            Passed to the format's reader: ``columns=`` for Parquet, ``zero_based=`` for svmlight.
+            Passed to the format's reader: ``columns=`` for Parquet; for svmlight ``zero_based=`` (whether features and
+            labels count from 0; needed where neither a first line nor a feature 0 shows it), ``labels_zero_based=`` (where
+            labels count differently), ``n_features=`` and ``n_labels=`` (the columns of the training file, for a test file).
         """
         from .formats import open_tables
 

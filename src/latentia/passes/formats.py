@@ -2,8 +2,15 @@
 
 UCI bag of words: three header lines (documents, words, entries), then ``document word count`` from 1.
 MatrixMarket: coordinate integer, real or pattern, general; other kinds through SciPy.
-svmlight multi-label: ``l1,l2 f:v f:v``, with or without the ``rows features labels`` line of the Extreme
-Classification Repository, which counts from 0.
+svmlight multi-label: ``l1,l2 f:v f:v # comment``, in two ways.
+    With the first line ``rows features labels`` of the Extreme Classification Repository, numbers count from 0, or from
+    1 with ``zero_based=False``. Without it, a 0 among the features proves that they count from 0; a file where none is
+    seen is refused until ``zero_based=`` says from where they count. Labels count as features do unless
+    ``labels_zero_based=`` is given: classic svmlight has features from 1 and labels from 0. ``n_features=`` and
+    ``n_labels=`` are by default as many as the largest numbers found; say them to open a test file with the columns of
+    its training file. A line without features, or without labels (it begins with a blank or with a feature), or blank,
+    is a row; one that begins with ``#`` is none. A feature named twice on a line has the sum of its values, and a label
+    named twice counts once.
 Parquet: numeric columns, through the ``data`` extra.
 
 Each error names the file and the line.
@@ -14,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import numbers
 import os
 import shutil
 import zlib
@@ -73,12 +81,19 @@ def _fingerprint(path: Path, kind: str, options: dict[str, Any]) -> dict[str, An
     """What a cache depends on: the file, its vocabulary, and how they are read."""
     facts: dict[str, Any] = {
         "format": kind,
-        "options": {k: list(v) if isinstance(v, (list, tuple)) else v for k, v in options.items()},
+        "options": {k: _plain(v) for k, v in options.items() if v is not None},
     }
     for name, file in (("file", path), ("vocabulary", _vocabulary_file(path))):
         stat = file.stat() if file is not None else None
         facts[name] = [file.name, stat.st_size, stat.st_mtime_ns] if file is not None and stat is not None else None
     return facts
+
+
+def _plain(option: Any) -> Any:
+    """An option as it comes back from JSON."""
+    if isinstance(option, np.generic):
+        return option.item()
+    return list(option) if isinstance(option, (list, tuple)) else option
 
 
 def detect_format(path: Path) -> str:
@@ -97,12 +112,18 @@ def detect_format(path: Path) -> str:
         return "matrixmarket"
     if all(line.isdigit() for line in lines[:3]):
         return "uci"
-    if any(b":" in line for line in lines):
+    headed = len(lines[0].split()) == 3 and all(part.isdigit() for part in lines[0].split())
+    if any(b":" in line for line in lines) or (headed and all(map(_are_labels, lines[1:]))):
         return "svmlight"
     raise LatentiaError(
         f"{path}: not recognised as UCI bag of words, MatrixMarket, svmlight or Parquet. "
         f"It begins with {lines[0][:60]!r}; name the format with format=."
     )
+
+
+def _are_labels(line: bytes) -> bool:
+    """Whether a line is that of an svmlight document without words, where a MatrixMarket size has triples below it."""
+    return not line or all(label.isdigit() for label in line.split(b","))
 
 
 def open_text(path: Path) -> BinaryIO:
@@ -340,41 +361,142 @@ def _vocabulary_beside(path: Path, n_words: int) -> list[str] | None:
 def _convert_svmlight(
     path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]
 ) -> None:
-    """Two tables, X and Y. Without the repository's first line, ``zero_based`` and the shapes must be said."""
+    """Two tables, X and Y."""
+    _check_svmlight_options(path, options)
     with open_text(path) as file:
         first = file.readline().split()
-    headed = len(first) == 3 and all(part.isdigit() for part in first)
-    if headed:
-        n_rows, n_features, n_labels = map(int, first)
-        base = 0
-    else:
-        missing = [name for name in ("zero_based", "n_features", "n_labels") if name not in options]
-        if missing:
-            raise LatentiaError(
-                f"{path}: has no first line 'rows features labels', so give {', '.join(m + '=' for m in missing)}."
-            )
-        n_rows, n_features, n_labels = -1, int(options["n_features"]), int(options["n_labels"])
-        base = 0 if options["zero_based"] else 1
-    expected = (
-        f"'label,label feature:value ...' with features below {n_features + base}, labels below {n_labels + base}"
+    header = [_header_number(path, n) for n in first] if len(first) == 3 and all(n.isdigit() for n in first) else None
+    bases, sizes = (
+        _svmlight_unheaded(path, options, progress) if header is None else _svmlight_headed(path, header, options)
     )
     found = 0
-    with CacheWriter(folder, [n_features, n_labels], source=source) as writer, open_text(path) as file:
+    with CacheWriter(folder, sizes, source=source) as writer:
+        for x_indptr, x_indices, x_data, y_indptr, y_indices in _svmlight_pieces(
+            path, header is not None, bases, sizes, progress
+        ):
+            rows = len(x_indptr) - 1
+            x = sparse.csr_array((x_data, x_indices, x_indptr), shape=(rows, sizes[0]))
+            y = sparse.csr_array((np.ones(len(y_indices), np.int8), y_indices, y_indptr), shape=(rows, sizes[1]))
+            x.sum_duplicates()
+            y.sum_duplicates()
+            y.data[:] = 1
+            writer.append(x, y)
+            found += rows
+        if header is not None and found != header[0]:
+            hint = "truncated?" if found < header[0] else "remove the others, blank lines too."
+            raise LatentiaError(f"{path}: the first line promises {header[0]} rows and {found} were found: {hint}")
+        if not found:
+            raise LatentiaError(f"{path}: there are no rows in the file.")
+
+
+def _check_svmlight_options(path: Path, options: dict[str, Any]) -> None:
+    for name in ("zero_based", "labels_zero_based"):
+        if not isinstance(options.get(name), (bool, type(None))):
+            raise LatentiaError(f"{path}: {name}={options[name]!r}: use True or False.")
+    for name, least in (("n_features", 1), ("n_labels", 0)):
+        size = options.get(name)
+        whole = isinstance(size, numbers.Integral) and not isinstance(size, bool)
+        if size is not None and not (whole and least <= size <= _MOST):
+            raise LatentiaError(f"{path}: {name}={size!r}: a whole number from {least} to {_MOST} is needed.")
+
+
+def _svmlight_headed(path: Path, header: list[int], options: dict[str, Any]) -> tuple[list[int], list[int]]:
+    """First numbers and numbers of features and labels, from 0 unless the options say otherwise."""
+    sizes = header[1:]
+    for name, size in zip(("n_features", "n_labels"), sizes, strict=True):
+        if options.get(name) not in (None, size):
+            raise LatentiaError(
+                f"{path}: its first line says {sizes[0]} features and {sizes[1]} labels, and {name}={options[name]} "
+                "was asked for: they must agree."
+            )
+    if max(sizes) > _MOST:
+        raise LatentiaError(
+            f"{path}: the first line says {sizes[0]} features and {sizes[1]} labels: more than {_MOST}."
+        )
+    zero_based, labels = options.get("zero_based"), options.get("labels_zero_based")
+    zero_based = True if zero_based is None else zero_based
+    return [int(not zero_based), int(not (zero_based if labels is None else labels))], sizes
+
+
+def _svmlight_unheaded(path: Path, options: dict[str, Any], progress: bool) -> tuple[list[int], list[int]]:
+    """First numbers and numbers of features and labels, from the options or else from a look at the whole file."""
+    zero_based, labels = options.get("zero_based"), options.get("labels_zero_based")
+    start = [zero_based, zero_based if labels is None else labels]
+    sizes = [options.get("n_features"), options.get("n_labels")]
+    if None not in start and None not in sizes:
+        return [int(not zero) for zero in start], [int(size) for size in sizes]  # type: ignore[arg-type]
+    ranges = _svmlight_ranges(path, progress)
+    if start[0] is None and ranges[0][0] == 0:
+        start = [True, True if labels is None else labels]
+    unclear = [i for i in (0, 1) if start[i] is None and ranges[i][0] > 0]
+    if unclear:
+        raise LatentiaError(_svmlight_unclear(path, unclear, ranges))
+    bases = [int(zero is not None and not zero) for zero in start]
+    if sizes[0] is None and ranges[0][1] < 0:
+        raise LatentiaError(f"{path}: there is no feature in the file: give n_features=.")
+    return bases, [
+        max(largest + 1 - base, 0) if size is None else int(size)
+        for size, base, (_, largest) in zip(sizes, bases, ranges, strict=True)
+    ]
+
+
+def _svmlight_ranges(path: Path, progress: bool) -> list[tuple[int, int]]:
+    """Smallest and largest feature, and label, of a file; -1 where there is none."""
+    ranges = [(-1, -1), (-1, -1)]
+    for _, features, _, _, labels in _svmlight_pieces(path, False, [0, 0], [_MOST, _MOST], progress):
+        for i, found in enumerate((features, labels)):
+            if len(found):
+                low, high = int(found.min()), int(found.max())
+                ranges[i] = (min(low, ranges[i][0]) if ranges[i][0] >= 0 else low, max(high, ranges[i][1]))
+    return ranges
+
+
+def _svmlight_unclear(path: Path, unclear: list[int], ranges: list[tuple[int, int]]) -> str:
+    names = ("features", "labels")
+    found = [f"{n} {r[0]} to {r[1]}" if r[1] >= 0 else f"no {n}" for n, r in zip(names, ranges, strict=True)]
+    if unclear == [1]:
+        advice = "labels_zero_based=True or labels_zero_based=False"
+    elif ranges[1][0] == 0:
+        advice = "zero_based=True, or zero_based=False and labels_zero_based=True if only the features count from 1"
+    else:
+        advice = "zero_based=True or zero_based=False"
+    return (
+        f"{path}: has no first line 'rows features labels', and no 0 among the "
+        f"{' and '.join(names[i] for i in unclear)}, which may count from 0 or from 1. Found {' and '.join(found)}. "
+        f"Pass {advice}."
+    )
+
+
+def _svmlight_pieces(
+    path: Path, headed: bool, bases: list[int], sizes: list[int], progress: bool
+) -> Iterator[list[np.ndarray]]:
+    """Arrays of whole rows: indptr, indices and data of X, indptr and indices of Y, counted from 0."""
+    with open_text(path) as file:
         if headed:
             file.readline()
         for buffer, line in _chunks(path, file, progress):
-            *arrays, bad = _parse.svmlight(buffer, base, n_features, n_labels)
+            *arrays, bad, beyond, number = _parse.svmlight(buffer, *bases, *sizes)
             if bad >= 0:
+                expected = "'label,label feature:value ...'"
+                if beyond:
+                    expected = _svmlight_expected(beyond - 1, number, bases, sizes)
                 _fail(path, line + headed, buffer, bad, expected)
-            x_indptr, x_indices, x_data, y_indptr, y_indices = arrays
-            rows = len(x_indptr) - 1
-            x = sparse.csr_array((x_data, x_indices, x_indptr), shape=(rows, n_features))
-            y = sparse.csr_array((np.ones(len(y_indices), np.int8), y_indices, y_indptr), shape=(rows, n_labels))
-            writer.append(x, y)
-            found += rows
-        if headed and found != n_rows:
-            hint = "truncated?" if found < n_rows else "remove the others, blank lines too."
-            raise LatentiaError(f"{path}: the first line promises {n_rows} rows and {found} were found: {hint}")
+            yield arrays
+
+
+def _svmlight_expected(i: int, number: int, bases: list[int], sizes: list[int]) -> str:
+    """What was expected in place of feature (i = 0) or label (i = 1) ``number``, and what to do."""
+    kind = ("features", "labels")[i]
+    if bases[i] and number == 0:
+        option = ("zero_based=True if they", "labels_zero_based=True if labels")[i]
+        return f"{kind} from 1, not 0 (pass {option} count from 0)"
+    if not sizes[i]:
+        return f"no {kind}, as there are to be 0"
+    expected = f"{kind} from {bases[i]} to {sizes[i] + bases[i] - 1}, not {number}"
+    if not bases[i] and number == sizes[i]:
+        only_labels = ", labels_zero_based=False if only the labels do" * i
+        return f"{expected} (pass zero_based=False if the file counts from 1{only_labels})"
+    return expected
 
 
 # --- Parquet ----------------------------------------------------------------------------------------------------

@@ -45,8 +45,9 @@ __all__ = [
 
 # Every file that a command may write: what an earlier run of any of them left in the folder goes.
 _OUTPUTS = (
-    "comparison.csv", "documents.csv", "evidence.csv", "labels.csv", "means.csv", "mixing.csv", "model.npz", "paths.csv",
-    "report.html", "scaling.csv", "sources.csv", "states.csv", "topics.csv", "transitions.csv", "unmixing.csv",
+    "comparison.csv", "documents.csv", "evidence.csv", "labels.csv", "means.csv", "metrics.csv", "mixing.csv",
+    "model.npz", "paths.csv", "predictions.csv", "report.html", "scaling.csv", "sources.csv", "states.csv",
+    "topics.csv", "transitions.csv", "unmixing.csv",
 )  # fmt: skip
 _MOST_SIZES = 100
 
@@ -167,8 +168,7 @@ def print_evidence(evidence: Evidence, console: Console) -> None:
     for check in evidence.checks:
         table.add_row(*map(escape, describe(check)), style="red" if check.holds is False else None)
     console.print(table)
-    verdict = "supports" if evidence.holds else "does NOT support"
-    console.print(f"The evidence {verdict} this fit.", style="bold" if evidence.holds else "bold red", highlight=False)
+    console.print(evidence.verdict, style="bold" if evidence.holds else "bold red", highlight=False)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from .. import __version__
 from ..exceptions import LatentiaError
 from .hmm import hmm
 from .ica import ica
+from .labels import labels
 from .mixture import mixture
 from .topics import demo, topics
 
@@ -25,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(topics)
+app.command()(labels)
 app.command()(hmm)
 app.command()(mixture)
 app.command()(ica)

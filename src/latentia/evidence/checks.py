@@ -57,10 +57,13 @@ class Evidence:
     component_errors : ndarray of shape (K,) or None
         Expected error of each component, from fits on halves of the data; None if they were not made. For distributions
         it is an l1 distance, of a possible 2; other families say in their documentation what it is.
+    subject : str
+        What the verdict is on.
     """
 
     checks: list[Check]
     component_errors: np.ndarray | None = None
+    subject: str = "this fit"
     _estimator: Any = field(default=None, repr=False, compare=False)
 
     @property
@@ -128,8 +131,12 @@ class Evidence:
         lines = [
             "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=False)) + "  " + row[4] for row in texts
         ]
-        verdict = "The evidence supports this fit." if self.holds else "The evidence does NOT support this fit."
-        return "\n".join([lines[0], "-" * min(100, max(map(len, lines))), *lines[1:], verdict])
+        return "\n".join([lines[0], "-" * min(100, max(map(len, lines))), *lines[1:], self.verdict])
+
+    @property
+    def verdict(self) -> str:
+        """`holds` as a sentence."""
+        return f"The evidence {'supports' if self.holds else 'does NOT support'} {self.subject}."
 
 
 _COLUMNS = ("name", "symbol", "measured", "needed", "holds", "meaning", "reference")

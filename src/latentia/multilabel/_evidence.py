@@ -34,7 +34,8 @@ def weigh_evidence(model: Any, seen: LabelledSums, found: Recovered, parts: Part
     limit = separation_limit(_rows_of_sum_one(some), "cityblock", _TRUSTED)
     checks = error_checks(parts, limit, "mean |mu_k - mu'_k|_1", "in l1, of a possible 2", "topic")
     checks += [*_sizes(model, seen), *_theorem(model, seen), *_tensor(model, found), *_weights(model, found)]
-    return Evidence([*checks, *_head(model), *_rows(seen)], parts.errors)
+    subject = "the topics (the head does not use them)" if model.head == "ridge" else "the topics"
+    return Evidence([*checks, *_head(model), *_rows(seen)], parts.errors, subject)
 
 
 def _sizes(model: Any, seen: LabelledSums) -> list[Check]:

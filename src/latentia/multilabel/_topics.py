@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_eigh, cholesky_qr
@@ -186,7 +187,8 @@ def _decomposed(moments: WordMoments, n_components: int, random_state: int) -> W
         raise LatentiaError("No two different words occur together more often than by chance: there are no topics.")
     kept = max(0.0, -values[0] - values[-n_components])
     second = moments.second + kept * np.eye(len(values))
-    return decompose_whitened(second, moments.third, n_components, random_state, n_starts=1, max_iter=_ITERATIONS)
+    with threadpool_limits(1, "blas"):  # hundreds of small products and singular values, for which threads only wait
+        return decompose_whitened(second, moments.third, n_components, random_state, n_starts=1, max_iter=_ITERATIONS)
 
 
 def _directions(fit: WhitenedDecomposition, moments: WordMoments) -> tuple[np.ndarray, np.ndarray]:

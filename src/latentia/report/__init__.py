@@ -3,7 +3,15 @@
 from ._page import import_report
 from .hmm import write_hmm_report
 from .ica import write_ica_report
+from .labels import write_labels_report
 from .mixture import write_mixture_report
 from .topics import write_topics_report
 
-__all__ = ["import_report", "write_hmm_report", "write_ica_report", "write_mixture_report", "write_topics_report"]
+__all__ = [
+    "import_report",
+    "write_hmm_report",
+    "write_ica_report",
+    "write_labels_report",
+    "write_mixture_report",
+    "write_topics_report",
+]

@@ -1,0 +1,321 @@
+"""The report of a multi-label classifier, for readers who do not program."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import LatentiaError
+from ..passes import Blocks
+from ._figures import heat_map, shortened
+from ._page import render, write_page
+from ._parts import (
+    Grade,
+    Nouns,
+    component_errors,
+    count,
+    error_limit,
+    evidence_rows,
+    grade,
+    largest,
+    legend,
+    verdict,
+    version,
+)
+
+__all__ = ["Names", "write_labels_report"]
+
+_TABLE_WORDS, _TABLE_LABELS, _MAP_LABELS = 8, 5, 40
+_ANNOTATED = 400  # cells up to which a heat map shows numbers
+_EXAMPLES, _EXAMPLE_WORDS, _EXAMPLE_LABELS = 10, 5, 12
+_NOUNS = Nouns("topics", "topic", "documents")
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of columns: those given, or ``word 0``, ``word 1``, ... counted as the source counts.
+
+    Attributes
+    ----------
+    kind : str
+        What a column is called.
+    given : sequence of str, or None
+    first : int
+        Number of the first column.
+    """
+
+    kind: str
+    given: Sequence[str] | None = None
+    first: int = 0
+
+    def __getitem__(self, column: int) -> str:
+        return self.short(column) if self.given is not None else f"{self.kind} {self.short(column)}"
+
+    def short(self, column: int) -> str:
+        """The name, or the number alone."""
+        return str(column + self.first) if self.given is None else str(self.given[column])
+
+
+@dataclass(frozen=True)
+class _Topic:
+    """What the page shows of a topic: words, each with how many times as frequent it is; labels with probabilities."""
+
+    number: int
+    share: float
+    error: float | None
+    grade: Grade
+    words: list[tuple[str, float]]
+    labels: list[tuple[str, float]]
+
+
+@dataclass(frozen=True)
+class _Example:
+    """A row: its labels, how many are not shown, and the predictions (label, probability, whether it has it, words)."""
+
+    number: int
+    labels: list[tuple[str, bool]]
+    more: int
+    predictions: list[tuple[str, float, bool, list[str]]]
+
+
+def write_labels_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    X: Any = None,
+    Y: Any = None,
+    *,
+    vocabulary: Sequence[str] | Names | None = None,
+    label_names: Sequence[str] | Names | None = None,
+    measures: Sequence[Mapping[str, Any]] = (),
+    facts: Sequence[tuple[str, str]] = (),
+    title: str = "Labels",
+    source: str = "",
+) -> Path:
+    """Write what a multi-label classifier learned, and how far it can be trusted, to one HTML file that works offline.
+
+    Parameters
+    ----------
+    path : path
+        The file appears complete or not at all; one that is there is replaced.
+    model : MomentMultiLabelClassifier
+        A fitted model.
+    X : table or Blocks of shape (n_rows, D), optional
+        Rows to take examples from, usually new ones; Blocks have two parts, X and Y.
+    Y : table of shape (n_rows, L), optional
+        Their label sets.
+    vocabulary, label_names : sequence of str of length D and L, optional
+        Names of the columns; by default those that the model knows.
+    measures : sequence of dict, optional
+        Lines of a table of metrics, with ``name``, ``value``, ``plain`` (what the most frequent labels reach), ``rows`` and
+        ``meaning``.
+    facts : sequence of (str, str), optional
+        What to say in large figures: a text and its number.
+    title, source : str
+        Heading of the page, and where the rows came from.
+
+    Returns
+    -------
+    Path of the file
+
+    """
+    check_is_fitted(model)
+    words = _names("word", vocabulary, model._word_names(), model.word_probabilities_.shape[1])
+    labels = _names("label", label_names, model._names_of_labels(), len(model.label_frequencies_))
+    evidence = getattr(model, "evidence_", None)
+    limit = error_limit(evidence)
+    topics = _describe(model, words, labels, limit)
+    errors = [topic.error for topic in topics]
+    space = _label_space(model, labels, topics)
+    page = render(
+        "labels.html",
+        title=title,
+        source=source,
+        summary=_summary(model),
+        nouns=_NOUNS,
+        verdict=verdict(evidence, [t.grade for t in topics], _NOUNS, _sentence(model, errors, measures)),
+        legend=legend(errors, limit),
+        limit=limit,
+        facts=facts,
+        measures=measures,
+        topics=topics,
+        examples=_examples(model, X, Y, words, labels),
+        ridge=model.head == "ridge",
+        data={} if space is None else {"label-space": space},
+        checks=evidence_rows(evidence),
+        comparison=None,
+        version=version(),
+    )
+    return write_page(path, page)
+
+
+def _names(kind: str, given: Any, known: Any, width: int) -> Names:
+    if isinstance(given, Names):
+        return given
+    names = known if given is None else given
+    if names is not None and len(names) != width:
+        raise LatentiaError(f"There are {len(names)} names of {kind}s and the model has {width}: they must agree.")
+    return Names(kind, names)
+
+
+# --- topics ---------------------------------------------------------------------------------------------------------
+
+
+def _describe(model: Any, words: Names, labels: Names, limit: float) -> list[_Topic]:
+    errors = component_errors(getattr(model, "evidence_", None), len(model.weights_))
+    overall = np.maximum(model.weights_ @ model.word_probabilities_, 1e-300)
+    return [
+        _Topic(
+            number=k,
+            share=float(model.weights_[k]),
+            error=error,
+            grade=grade(error, limit),
+            words=_telling_words(model.word_probabilities_[k], overall, words),
+            labels=_probable_labels(model.label_probabilities_[k], labels),
+        )
+        for k, error in enumerate(errors)
+    ]
+
+
+def _telling_words(probabilities: np.ndarray, overall: np.ndarray, words: Names) -> list[tuple[str, float]]:
+    """The words that set a topic apart: frequent in it, and more so than in all documents; with that factor."""
+    lift = probabilities / overall
+    gain = probabilities * np.log(np.maximum(lift, 1e-12))
+    return [(words[w], float(lift[w])) for w in largest(gain, _TABLE_WORDS) if lift[w] > 1]
+
+
+def _probable_labels(probabilities: np.ndarray, labels: Names) -> list[tuple[str, float]]:
+    """The most probable labels of a topic that round to a percent."""
+    top = largest(probabilities, _TABLE_LABELS)
+    return [(labels[label], float(probabilities[label])) for label in top if probabilities[label] >= 0.005]
+
+
+# --- labels ---------------------------------------------------------------------------------------------------------
+
+
+def _label_space(model: Any, labels: Names, topics: list[_Topic]) -> dict[str, Any] | None:
+    """Which of the most frequent labels go together, as a heat map in which alike ones stand side by side."""
+    frequent = largest(model.label_frequencies_, _MAP_LABELS)
+    gamma = model.label_probabilities_[:, frequent]
+    together = _correlations(gamma, model.weights_)
+    varied = np.diag(together) > 0.5
+    if varied.sum() < 3:
+        return None
+    order = np.flatnonzero(varied)[_neighbours_together(together[np.ix_(varied, varied)])]
+    gamma, together = gamma[:, order], together[np.ix_(order, order)]
+    names = [labels[label] for label in frequent[order]]
+    hover = [[_pair(model, gamma, names, topics, i, j) for j in range(len(order))] for i in range(len(order))]
+    return heat_map(np.maximum(together, 0), names, names, hover=hover)
+
+
+def _correlations(gamma: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Of the labels' probabilities (K, n) over the topics; zero for a label that is as probable in all of them."""
+    about = (gamma - weights @ gamma) * np.sqrt(weights)[:, None]
+    norms = np.sqrt((about**2).sum(axis=0))
+    about /= np.where(norms > 1e-12, norms, np.inf)
+    return about.T @ about
+
+
+def _neighbours_together(together: np.ndarray) -> np.ndarray:
+    """An order in which labels that go together (n, n) stand side by side."""
+    distances = np.clip(1 - (together + together.T) / 2, 0, None)
+    np.fill_diagonal(distances, 0)
+    return leaves_list(linkage(squareform(distances, checks=False), "average", optimal_ordering=True))
+
+
+def _pair(model: Any, gamma: np.ndarray, names: list[str], topics: list[_Topic], i: int, j: int) -> str:
+    """What the cell of two labels, with probabilities (K, n) in the topics, says when it is pointed at."""
+    frequencies = model.weights_ @ gamma
+    own = model.weights_ * gamma[:, i]
+    joint = own if i == j else own * gamma[:, j]
+    topic = topics[int(joint.argmax())]
+    words = ", ".join(shortened(word, 18) for word, _ in topic.words[:4])
+    where = f"topic {topic.number}{': ' * bool(words)}{words}"
+    if i == j:
+        return f"<b>{shortened(names[i])}</b><br>{frequencies[i]:.1%} of the documents<br>most of them in {where}"
+    times = joint.sum() / max(frequencies[i] * frequencies[j], 1e-300)
+    told = f"documents with one have the other {times:.1f} times as often as all documents"
+    pair = f"<b>{shortened(names[i])}</b> and <b>{shortened(names[j])}</b><br>{told}"
+    return f"{pair}<br>together most of all in {where}" if times > 1 else pair
+
+
+# --- examples -------------------------------------------------------------------------------------------------------
+
+
+def _examples(model: Any, X: Any, Y: Any, words: Names, labels: Names) -> list[_Example]:
+    """Rows at even distances among those that have words and labels, their predictions, and the words behind these."""
+    if isinstance(X, Blocks) and Y is not None:
+        raise LatentiaError("X is blocks and Y a table: make blocks of both, Blocks.from_array(X, Y).")
+    if X is None or (Y is None and not isinstance(X, Blocks)):
+        return []
+    blocks = X if isinstance(X, Blocks) else Blocks.from_array(sparse.csr_array(X), sparse.csr_array(Y))
+    if len(blocks.shapes) < 2:
+        return []
+    found = np.concatenate([block.start + _filled(block) for block in blocks])
+    if not len(found):
+        return []
+    chosen = found[np.unique(np.linspace(0, len(found) - 1, _EXAMPLES).round().astype(int))]
+    named = copy.copy(model)
+    named.vocabulary, named.label_names = words, labels
+    examples = []
+    for block in blocks:
+        own = chosen[(chosen >= block.start) & (chosen < block.start + len(block.rows))] - block.start
+        if len(own):
+            rows, sets = (sparse.csr_array(part)[own] for part in block[:2])
+            told = named.explain(Blocks.from_array(rows), n_words=_EXAMPLE_WORDS)
+            each = zip(block.rows[own] + 1, np.split(sets.indices, sets.indptr[1:-1]), told, strict=True)
+            examples += [_example(*row, labels) for row in each]
+    return examples
+
+
+def _filled(block: Any) -> np.ndarray:
+    """Rows of a block that have words and labels."""
+    filled = [np.diff(sparse.csr_array(part).indptr) > 0 for part in block[:2]]
+    return np.flatnonzero(filled[0] & filled[1])
+
+
+def _example(number: int, own: np.ndarray, told: list[Any], labels: Names) -> _Example:
+    guessed, own = {e.label for e in told}, np.sort(own)
+    shown = sorted((int(label) for label in own), key=lambda label: label not in guessed)[:_EXAMPLE_LABELS]
+    return _Example(
+        int(number),
+        [(labels[label], label in guessed) for label in shown],
+        len(own) - len(shown),
+        [(e.name, e.probability, e.label in own, [word for word, value in e.words if value > 0]) for e in told],
+    )
+
+
+# --- words about the whole ------------------------------------------------------------------------------------------
+
+
+def _summary(model: Any) -> str:
+    n_words, n_labels = model.word_probabilities_.shape[1], len(model.label_frequencies_)
+    per_row = float(model.label_frequencies_.sum())
+    return (
+        f"{count(n_labels, 'label')} of documents with {count(n_words, 'different word')}, "
+        f"{per_row:.1f} labels a document on average; {count(len(model.weights_), 'topic')}."
+    )
+
+
+def _sentence(model: Any, errors: Sequence[float | None], measures: Sequence[Mapping[str, Any]]) -> str:
+    measured = [error for error in errors if error is not None]
+    text = ""
+    if measured:
+        mean = float(np.mean(measured))
+        text = f"Expected error of a topic: {mean:.2f} on average, where 0 is perfect and 2 is all wrong. "
+    first = {measure["name"]: measure["value"] for measure in measures}.get("precision@1", float("nan"))
+    if model.head == "ridge":
+        text += "Labels are predicted without the topics"
+        text += f": the first one is right for {first:.0%} of the rows tested on." if np.isfinite(first) else "."
+    elif np.isfinite(first):
+        text += f"The first label that is predicted is right for {first:.0%} of the rows tested on."
+    return text.strip()

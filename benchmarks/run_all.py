@@ -24,8 +24,13 @@ COMMANDS = [
     ["ica_speed.py"],
     ["tensor_real_data.py"],
     ["evidence_of_tensor_models.py"],
+    ["multilabel_real_data.py"],
+    ["multilabel_at_scale.py", "--shape", "amazoncat"],
+    ["multilabel_at_scale.py", "--shape", "wikilshtc"],
+    ["multilabel_linear_in_rows.py"],
+    ["multilabel_figure_2.py"],
 ]
-WITH_QUICK = ("evidence", "thesis", "tensor", "third", "sparse", "hmm", "ica")
+WITH_QUICK = ("evidence", "thesis", "tensor", "third", "sparse", "hmm", "ica", "multilabel")
 QUICK = {"topics_recover_planted.py": ["--quick", "--seeds", "1"], "topics_at_scale.py": ["--documents", "10000"]}
 
 

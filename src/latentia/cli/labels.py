@@ -159,10 +159,6 @@ def labels(
         console.print(line, highlight=False, markup=False)
     _print_measures(run.measures, console)
     print_evidence(model.evidence_, console)
-    if head == "ridge":
-        console.print(
-            "It speaks of the topics. The ridge head, which predicts the labels, does not use them.", highlight=False
-        )
     console.print(f"Wrote {', '.join(written)} to {out}", highlight=False, soft_wrap=True, markup=False)
 
 

@@ -25,6 +25,7 @@ from .mixtures import _ROWS, MixtureSums, MultinomialMixtureUpdate, _multinomial
 __all__ = ["LabelledMixtureUpdate", "LogProbabilities", "log_probabilities", "topic_posterior"]
 
 _LEAST = 1e-12
+_CHUNK = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,15 @@ class LogProbabilities:
 
 
 def log_probabilities(
-    words: np.ndarray, weights: np.ndarray, *, occurrences: bool, threshold: float = 0.0
+    words: np.ndarray,
+    weights: np.ndarray,
+    *,
+    occurrences: bool,
+    threshold: float = 0.0,
+    share: float = 0.0,
+    overall: np.ndarray | None = None,
 ) -> LogProbabilities:
-    """Logarithms of word probabilities (K, D) and weights (K,).
+    """Logarithms of word probabilities (K, D) and weights (K,); one array of that size is made.
 
     Parameters
     ----------
@@ -54,14 +61,22 @@ def log_probabilities(
         Words are independently present or absent; otherwise they are drawn one after the other.
     threshold : float
         eta: absent words count only in topics where they have at least this probability.
+    share, overall : float, ndarray of shape (D,)
+        Words are first mixed with this share of their overall probabilities.
     """
-    by_word = np.log(np.maximum(words, _LEAST)).T.copy()
+    by_word = np.empty(words.shape[::-1])
     constant = np.log(np.maximum(weights, np.finfo(float).tiny))
-    if occurrences:
-        absent = np.log1p(-np.minimum(words, 1 - _LEAST))
-        absent[words <= threshold] = 0.0
-        constant = constant + absent.sum(axis=1)
-        by_word -= absent.T
+    for a in range(0, len(by_word), _CHUNK):
+        part = words[:, a : a + _CHUNK]
+        if overall is not None:
+            part = (1 - share) * part + share * overall[a : a + _CHUNK]
+        logs = np.log(np.maximum(part, _LEAST))
+        if occurrences:
+            absent = np.log1p(-np.minimum(part, 1 - _LEAST))
+            absent[part <= threshold] = 0.0
+            constant += absent.sum(axis=1)
+            logs -= absent
+        by_word[a : a + _CHUNK] = logs.T
     return LogProbabilities(by_word, constant, weights)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._features import features
 from ._features import words as words_of
+from ._topics import SMOOTHING
 
 __all__ = ["Explanation", "explain_by_head", "explain_by_topics"]
 
@@ -62,19 +63,20 @@ def explain_by_topics(
     model: Any, table: Any, wanted: np.ndarray, posterior: np.ndarray, n_words: int, n_topics: int
 ) -> list[list[Explanation]]:
     """Explanations where the score is a mean over the posterior."""
-    present, p = words_of(table, not model._falling), model._model()
+    present, gamma, tiny = words_of(table, not model._falling), model._label_model(), np.finfo(float).tiny
 
     def contributions(row: int, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         entries = slice(present.indptr[row], present.indptr[row + 1])
         indices, data = present.indices[entries], present.data[entries]
-        joint = posterior[row][:, None] * p.labels[:, labels]
+        joint = posterior[row][:, None] * gamma[:, labels]
         scores = joint.sum(axis=0)
         shares = joint / np.maximum(scores, np.finfo(float).tiny)
-        own, overall = p.words[:, indices].T @ shares, (p.weights @ p.words[:, indices])[:, None]
-        tiny = np.finfo(float).tiny
+        of_words = model.word_probabilities_[:, indices]
+        overall = (model.weights_ @ of_words)[:, None]
+        own = (1 - SMOOTHING) * of_words.T @ shares + SMOOTHING * overall
         return indices, data[:, None] * np.log(np.maximum(own, tiny) / np.maximum(overall, tiny)), scores
 
-    return _told(model, wanted, posterior, contributions, p.weights @ p.labels, n_words, n_topics)
+    return _told(model, wanted, posterior, contributions, model.weights_ @ gamma, n_words, n_topics)
 
 
 def _told(

@@ -26,8 +26,9 @@ from ..moments.products import mirror_cube
 from ..passes import Plan
 from ..tensor import WhitenedDecomposition, decompose, decompose_whitened
 
-__all__ = ["Parameters", "PartMoments", "Recovered", "algorithm_1", "debiased", "of_part"]
+__all__ = ["SMOOTHING", "Parameters", "PartMoments", "Recovered", "algorithm_1", "debiased", "of_part"]
 
+SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities that a posterior is taken of
 _OVERSAMPLE = 12
 _WORDS = 1 << 15
 _ROUNDS = 2

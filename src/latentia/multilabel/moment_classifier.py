@@ -48,11 +48,10 @@ from ._features import features, inverse_document_frequency, view, words
 from ._head import LinearHead, linear_head
 from ._labels import LabelSets, label_sets
 from ._scores import LinearScores, project, unit_interval
-from ._topics import Parameters, Recovered, algorithm_1, debiased, of_part
+from ._topics import SMOOTHING, Parameters, Recovered, algorithm_1, debiased, of_part
 
 __all__ = ["MomentMultiLabelClassifier"]
 
-_SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities that a posterior is taken of
 _PSEUDO_DOCUMENTS = 1.0
 _MOST_BYTES = 1 << 34
 
@@ -392,9 +391,9 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _smoothed(self, p: Parameters) -> Parameters:
         """Parameters mixed with the overall frequencies, so that nothing is impossible."""
-        keep = 1 - _SMOOTHING
+        keep = 1 - SMOOTHING
         return Parameters(
-            keep * p.words + _SMOOTHING * self._overall_words(), keep * p.labels + _SMOOTHING * self.label_frequencies_,
+            keep * p.words + SMOOTHING * self._overall_words(), keep * p.labels + SMOOTHING * self.label_frequencies_,
             p.weights,
         )  # fmt: skip
 
@@ -545,19 +544,22 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         model = self._log_model()
         return lambda table: topic_posterior(words(table, not self._falling), model, self.n_jobs)
 
-    def _model(self) -> Parameters:
-        """The topics as posteriors and scores use them."""
-        p = Parameters(self.word_probabilities_, self.label_probabilities_, self.weights_)
-        return p if self.moments == "paper" else self._smoothed(p)
-
     def _log_model(self) -> LogProbabilities:
-        p = self._model()
-        return log_probabilities(p.words, p.weights, occurrences=not self._falling, threshold=self.eta)
+        """The topics as posteriors use them."""
+        return log_probabilities(
+            self.word_probabilities_, self.weights_, occurrences=not self._falling, threshold=self.eta,
+            share=SMOOTHING, overall=None if self.moments == "paper" else self._overall_words(),
+        )  # fmt: skip
+
+    def _label_model(self) -> np.ndarray:
+        """Label probabilities of the topics as scores use them, shape (K, L)."""
+        labels = self.label_probabilities_
+        return labels if self.moments == "paper" else (1 - SMOOTHING) * labels + SMOOTHING * self.label_frequencies_
 
     def _scores(self) -> LinearScores:
         if self.head == "ridge":
             return LinearScores(self.coef_, self.intercept_)
-        return LinearScores(self._model().labels, np.zeros(self.label_probabilities_.shape[1]))
+        return LinearScores(self._label_model(), np.zeros(self.label_probabilities_.shape[1]))
 
     def _probability(self, scores: np.ndarray) -> np.ndarray:
         if self.head == "bayes":

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from joblib import effective_n_jobs
+from threadpoolctl import ThreadpoolController
 
-__all__ = ["Parallel", "for_chunks", "serial", "threads"]
+__all__ = ["Parallel", "for_chunks", "one_blas_thread", "serial", "threads"]
 
 Parallel: TypeAlias = Callable[[Callable[[int], None], int], None]
 """``parallel(task, n_tasks)`` runs task(0), ..., task(n_tasks - 1) and waits for them."""
@@ -34,6 +36,19 @@ def threads(n_workers: int) -> Iterator[Parallel]:
                 pass
 
         yield threaded
+
+
+@functools.cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> Any:
+    """A context in which matrix products run in the thread that asks for them.
+
+    Threads of a pass would otherwise wait for those of BLAS, and the bits of a product may depend on their number.
+    """
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 def for_chunks(task: Callable[[int, int], None], n: int, size: int, n_jobs: int | None) -> None:

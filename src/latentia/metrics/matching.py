@@ -16,7 +16,7 @@ def l1_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
     Between two probability distributions it lies in [0, 2].
     """
-    return cdist(first, second, "cityblock")
+    return cdist(np.ascontiguousarray(first), np.ascontiguousarray(second), "cityblock")
 
 
 def match_components(found: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -39,6 +39,7 @@ def nearest_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def nearest_other_distance(components: np.ndarray, metric: str = "cityblock") -> float:
     """Mean distance of a row to the nearest other row; infinite for a single one."""
+    components = np.ascontiguousarray(components)  # SciPy is five times slower on strided rows
     distances = cdist(components, components, metric)
     np.fill_diagonal(distances, np.inf)
     return float(distances.min(axis=1).mean())

@@ -26,10 +26,9 @@ from numba import njit
 from .._threads import Parallel, serial, threads
 from ..exceptions import LatentiaError
 from ..passes import Block, row_groups
-from ..tensor import symmetrised
 from .counts import Counts, as_counts, check_counts
 from .documents import WordMoments
-from .products import add_cubes, add_triples, mirror_cube, third_moment
+from .products import add_cubes, mirror_cube
 
 __all__ = [
     "Factors",
@@ -258,8 +257,15 @@ class OccurrenceMoments:
             _add_words(counts, self.codes, factor, groups, words)
         return state
 
-    def of(self, sums: OccurrenceSums, groups: Sequence[int]) -> WordMoments:
-        """Moments of different words of the documents of some groups together."""
+    def cube(self, sums: OccurrenceSums, groups: Sequence[int]) -> np.ndarray:
+        """Sum over the documents of some groups of s_d z (x) z (x) z of different words: the dear part of `of`."""
+        chosen = list(groups)
+        cube = sums.cubes[chosen].sum(axis=0)
+        _subtract_repeated(cube, self.coordinates, sums.triples[chosen].sum(axis=0), sums.thrice[chosen].sum(axis=0))
+        return mirror_cube(cube)
+
+    def of(self, sums: OccurrenceSums, groups: Sequence[int], cube: np.ndarray | None = None) -> WordMoments:
+        """Moments of different words of the documents of some groups together; ``cube`` is theirs, if it is known."""
         chosen, s = list(groups), self.coordinates
         first, second, third = sums.documents[chosen].sum(axis=0)
         if not third:
@@ -267,11 +273,7 @@ class OccurrenceMoments:
         sketch = sums.pairs[chosen].sum(axis=0)
         sketch -= sums.twice[chosen].sum(axis=0)[:, None] * s
         sketch /= second
-        cube = mirror_cube(sums.cubes[chosen].sum(axis=0))
-        repeated = np.zeros_like(cube)
-        add_triples(repeated, s, s, sums.triples[chosen].sum(axis=0), serial)
-        cube -= 3 * symmetrised(repeated)
-        cube += 2 * third_moment(s, sums.thrice[chosen].sum(axis=0))
+        cube = self.cube(sums, chosen) if cube is None else cube
         matrix = s.T @ sketch
         marginal = sums.twice[chosen].sum(axis=0)
         return WordMoments(
@@ -357,6 +359,23 @@ class WordsToLabels:
         gram += rows.T @ rows
         total += rows.sum(axis=0)
         return state
+
+
+def _subtract_repeated(cube: np.ndarray, s: np.ndarray, sketch: np.ndarray, single: np.ndarray) -> None:
+    """Take triples with a repeated word out of the blocks I <= J <= L of a third moment: 3 sym(S S G) - 2 a S^3 over words.
+
+    With rows g = sketch_v and t = |S_v| / |g|,
+
+        3 sym(S (x) S (x) g) = ((S + t g)^3 - (S - t g)^3 - 2 (t g)^3) / (2 t),
+
+    which are symmetric cubes: half of the products of the unsymmetric sum, and in single precision.
+    """
+    sizes, others = np.linalg.norm(s, axis=1), np.linalg.norm(sketch, axis=1)
+    used = others > 0
+    t = np.where(used, sizes / np.where(used, others, 1.0), 1.0)[:, None]
+    scaled, factor = sketch * t, 1 / (2 * t[:, 0])
+    for rows, weights in ((s + scaled, -factor), (s - scaled, factor), (scaled, 2 * factor), (s, 2 * single)):
+        add_cubes(cube, rows.astype(np.float32), weights, serial)
 
 
 # --- kernels ----------------------------------------------------------------------------------------------------

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
-from .._threads import for_chunks
+from .._threads import for_chunks, one_blas_thread
 from ..metrics import top_indices
 from ..moments import gathered
 from ..moments.counts import Counts
@@ -58,7 +56,7 @@ class LinearScores:
             chosen, _ = top_indices(np.concatenate([values for _, values in best], axis=1), n_labels)
             labels[first:last] = np.take_along_axis(places, chosen, 1)
 
-        with threadpool_limits(1 if effective_n_jobs(n_jobs) > 1 else None, "blas"):
+        with one_blas_thread():
             for_chunks(task, len(rows), _ROWS, n_jobs)
         columns = np.ascontiguousarray(self.coefficients.T)
         for j in range(n_labels):

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from .._threads import one_blas_thread
+from ..evidence import EVERYONE, HALVES
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_eigh, cholesky_qr
 from ..moments import (
@@ -30,7 +31,7 @@ __all__ = ["SMOOTHING", "Parameters", "PartMoments", "Recovered", "algorithm_1",
 
 SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities that a posterior is taken of
 _OVERSAMPLE = 12
-_WORDS = 1 << 15
+_WORDS = 1 << 14
 _ROUNDS = 2
 _KRYLOV = 6
 _LEAST_ROOT = 1e-6
@@ -89,14 +90,19 @@ class PartMoments:
     moments: OccurrenceMoments
     sums: OccurrenceSums
     words: np.ndarray
-    _known: dict[tuple[int, ...], WordMoments] = field(default_factory=dict, repr=False)
+    _cubes: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict, repr=False)
 
     def of(self, groups: Sequence[int]) -> WordMoments:
         """Moments of the documents of some groups together."""
-        key = tuple(groups)
-        if key not in self._known:
-            self._known[key] = self.moments.of(self.sums, key)
-        return self._known[key]
+        return self.moments.of(self.sums, groups, self._cube(tuple(groups)))
+
+    def _cube(self, groups: tuple[int, ...]) -> np.ndarray:
+        if groups not in self._cubes:
+            parts = HALVES[0] if groups == EVERYONE else ()  # sums add up
+            self._cubes[groups] = (
+                self._cube(parts[0]) + self._cube(parts[1]) if parts else self.moments.cube(self.sums, groups)
+            )
+        return self._cubes[groups]
 
 
 def algorithm_1(
@@ -147,7 +153,7 @@ def debiased(seen: LabelledSums, factors: Factors, n_components: int, n_groups: 
     moments = OccurrenceMoments(scale * basis, codes, factors, n_groups, random_state)
     (sums,) = yield [moments]
     parts = PartMoments(moments, sums, words)
-    everyone = parts.of(range(n_groups))
+    everyone = parts.of(tuple(range(n_groups)))
     try:
         fit = _decomposed(everyone, n_components, random_state)
     except LatentiaError as error:
@@ -188,7 +194,7 @@ def _decomposed(moments: WordMoments, n_components: int, random_state: int) -> W
         raise LatentiaError("No two different words occur together more often than by chance: there are no topics.")
     kept = max(0.0, -values[0] - values[-n_components])
     second = moments.second + kept * np.eye(len(values))
-    with threadpool_limits(1, "blas"):  # hundreds of small products and singular values, for which threads only wait
+    with one_blas_thread():  # hundreds of small products and singular values, for which threads only wait
         return decompose_whitened(second, moments.third, n_components, random_state, n_starts=1, max_iter=_ITERATIONS)
 
 

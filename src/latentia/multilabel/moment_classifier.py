@@ -130,7 +130,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     2. Algorithm 1 normalises mu_k and gamma_k to sum to one and then uses mu_k as the probabilities of equation (2).
        "paper" does so; negative entries count as 1e-10.
     3. They are taken in K + 12 coordinates, near the leading eigenspace of M_2 with words divided by the root of their
-       frequency, of at most 32,768 words, the most frequent; all words and labels get probabilities.
+       frequency, of at most 16,384 words, the most frequent; all words and labels get probabilities.
     4. Where M_2 without its diagonal has no K eigenvalues above the noise, as much of its diagonal is kept as lifts the
        last one to the noise; a component that is noise stays noise, and its expected error says so.
     5. The tensor is decomposed by polar iteration, not by deflation.

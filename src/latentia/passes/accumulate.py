@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from joblib import effective_n_jobs
 
-from .._threads import Parallel, threads
+from .._threads import Parallel, one_blas_thread, threads
 from .blocks import Block, Blocks
 from .checkpoint import Checkpoint, PassState
 
@@ -73,7 +73,8 @@ def accumulate(
     folds = [_Fold(s) if isinstance(s, Statistic) else _InPlace(s) for s in ([statistics] if single else statistics)]
     n_workers = effective_n_jobs(n_jobs)
     state = (checkpoint.load() if checkpoint else None) or PassState(0, [fold.start() for fold in folds])
-    with threads(n_workers) as parallel, _bar(progress, len(blocks) - state.next_block) as advance:
+    bar = _bar(progress, len(blocks) - state.next_block)
+    with threads(n_workers) as parallel, one_blas_thread(), bar as advance:
         for first in range(state.next_block, len(blocks), n_workers):
             window = _load(blocks, range(first, min(first + n_workers, len(blocks))), parallel)
             state.sums = [fold.add(s, window, parallel) for fold, s in zip(folds, state.sums, strict=True)]

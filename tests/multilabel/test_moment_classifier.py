@@ -425,3 +425,40 @@ def test_real_text(data, tmp_path, name, k, auc, first):
     scores = model.decision_function(test)
     assert np.nanmean(document_auc(labels, scores)) >= auc
     assert precision_at_k(labels, model.top_labels(test, 1)[0], 1).mean() >= first
+
+
+@pytest.mark.parametrize("n_words", [15, 30, 120])
+def test_few_words_leave_no_bias(n_words):
+    """An occurrence has no pair with itself: the diagonal of the model must come from somewhere, or few words are wrong."""
+    rng = np.random.default_rng(0)
+    mu, gamma = rng.uniform(0, 0.6, (3, n_words)), rng.uniform(0, 0.5, (3, 8))
+    topics = rng.choice(3, 40_000, p=[0.38, 0.33, 0.29])
+    X, Y = (
+        (rng.random((40_000, n_words)) < mu[topics]).astype(int),
+        (rng.random((40_000, 8)) < gamma[topics]).astype(int),
+    )
+    model = MomentMultiLabelClassifier(3, n_splits=3).fit(X, Y)
+    errors = recovery_errors(normalised(model.word_probabilities_), normalised(mu))
+    assert errors.max() < 0.04
+    assert model.evidence_.component_errors.mean() > 0.6 * errors.mean()
+    found, true = match_components(normalised(model.word_probabilities_), normalised(mu))
+    assert np.abs(model.label_probabilities_[found] - gamma[true]).max() < 0.05
+    np.testing.assert_allclose(model.weights_[found], np.array([0.38, 0.33, 0.29])[true], atol=0.02)
+
+
+def test_rows_that_do_not_differ_and_rows_without_words_or_labels(corpus):
+    X, Y = np.tile([1, 0, 1, 1], (200, 1)), (np.arange(400).reshape(200, 2) % 3 == 0).astype(int)
+    with pytest.warns(EvidenceWarning):
+        model = MomentMultiLabelClassifier(2).fit(X, Y)
+    np.testing.assert_allclose(model.decision_function(X[:3]), np.tile(Y.mean(axis=0), (3, 1)))
+    words, labels = corpus.X[:500].tolil(), corpus.Y[:500]
+    words[np.flatnonzero(labels.sum(axis=1))] = 0
+    with pytest.raises(LatentiaError, match="None of the 500 rows has both words and labels"):
+        MomentMultiLabelClassifier(3).fit(words.tocsr(), labels)
+
+
+def test_blocks_with_empty_pieces_and_thresholds(corpus, fitted):
+    half = Blocks.from_array(corpus.X[:40], corpus.Y[:40], block_rows=1).split(2)[0]
+    assert fitted.predict(half).shape == (half.n_rows, 50)
+    with pytest.raises(LatentiaError, match="threshold"):
+        fitted.predict(corpus.X[:2], threshold=2)

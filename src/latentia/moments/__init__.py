@@ -13,6 +13,7 @@ from .hidden_markov import (
     viterbi,
 )
 from .labelled import (
+    DiagonalMoments,
     Factors,
     LabelledCounts,
     LabelledSums,
@@ -23,6 +24,7 @@ from .labelled import (
     OccurrenceSums,
     TopicMoments,
     WordsToLabels,
+    diagonal_moments,
     frequent_words,
     gathered,
 )
@@ -47,6 +49,7 @@ __all__ = [
     "CommonFrame",
     "Cooccurrence",
     "Coordinates",
+    "DiagonalMoments",
     "DocumentMoments",
     "Factors",
     "FourthMoments",
@@ -78,6 +81,7 @@ __all__ = [
     "all_column_moments",
     "column_moments",
     "common_frame",
+    "diagonal_moments",
     "fold_in",
     "forward_backward",
     "frame_noise",

@@ -31,6 +31,7 @@ from .documents import WordMoments
 from .products import add_cubes, mirror_cube
 
 __all__ = [
+    "DiagonalMoments",
     "Factors",
     "LabelledCounts",
     "LabelledSums",
@@ -41,6 +42,7 @@ __all__ = [
     "OccurrenceSums",
     "TopicMoments",
     "WordsToLabels",
+    "diagonal_moments",
     "frequent_words",
     "gathered",
 ]
@@ -218,6 +220,22 @@ class OccurrenceSums:
     documents: np.ndarray
 
 
+@dataclass(frozen=True)
+class DiagonalMoments:
+    """Moments of words with themselves: sum_k pi_k mu_kv^2, shape (F,), and the part of M_3(S, S, S), shape (b, b, b)."""
+
+    pairs: np.ndarray
+    third: np.ndarray
+
+    def added_to(self, moments: WordMoments, coordinates: np.ndarray) -> WordMoments:
+        """Moments of words that may be the same."""
+        own = self.pairs[:, None] * coordinates
+        return WordMoments(
+            moments.marginal, moments.sketch + own, moments.first, moments.second + coordinates.T @ own,
+            moments.third + self.third,
+        )  # fmt: skip
+
+
 class OccurrenceMoments:
     """In-place statistic: `OccurrenceSums` in coordinates S, shape (F, b). `of` turns them into moments.
 
@@ -361,6 +379,27 @@ class WordsToLabels:
         return state
 
 
+def diagonal_moments(coordinates: np.ndarray, words: np.ndarray, weights: np.ndarray) -> DiagonalMoments:
+    """What a mixture of independent occurrences has where `OccurrenceMoments` leaves out repeated words.
+
+    A word that is present is so once, so that its co-occurrence with itself is not that of two words. The model's moments
+    have sum_k pi_k mu_kv^2 on their diagonal, and likewise where two or three words of a triple agree.
+
+    Parameters
+    ----------
+    coordinates : ndarray of shape (F, b)
+    words : ndarray of shape (F, K)
+        Probabilities mu.
+    weights : ndarray of shape (K,)
+    """
+    squares = words**2
+    twice = squares @ weights
+    third = np.zeros((coordinates.shape[1],) * 3)
+    sketch = (squares * weights) @ (words.T @ coordinates)
+    _subtract_repeated(third, coordinates, -sketch, -(squares * words) @ weights)
+    return DiagonalMoments(twice, mirror_cube(third))
+
+
 def _subtract_repeated(cube: np.ndarray, s: np.ndarray, sketch: np.ndarray, single: np.ndarray) -> None:
     """Take triples with a repeated word out of the blocks I <= J <= L of a third moment: 3 sym(S S G) - 2 a S^3 over words.
 
@@ -371,7 +410,7 @@ def _subtract_repeated(cube: np.ndarray, s: np.ndarray, sketch: np.ndarray, sing
     which are symmetric cubes: half of the products of the unsymmetric sum, and in single precision.
     """
     sizes, others = np.linalg.norm(s, axis=1), np.linalg.norm(sketch, axis=1)
-    used = others > 0
+    used = (others > 0) & (sizes > 0)
     t = np.where(used, sizes / np.where(used, others, 1.0), 1.0)[:, None]
     scaled, factor = sketch * t, 1 / (2 * t[:, 0])
     for rows, weights in ((s + scaled, -factor), (s - scaled, factor), (scaled, 2 * factor), (s, 2 * single)):

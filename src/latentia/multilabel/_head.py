@@ -26,6 +26,7 @@ __all__ = ["LinearHead", "linear_head"]
 
 _OVERSAMPLE, _ROUNDS = 28, 2
 _CHUNK = 1 << 16
+_ROUNDING = 1e-6  # of features in single precision
 _PENALTIES = np.geomspace(1e-8, 1e2, 161)
 
 
@@ -102,6 +103,8 @@ def _ridge(
     crossed = crossed - np.outer(label_counts, mean)
     values, vectors = np.linalg.eigh(gram - n * np.outer(mean, mean))
     values = np.maximum(values, 0)
+    if not values.size or values[-1] <= _ROUNDING * float(np.trace(gram)):  # rows that do not differ tell nothing
+        return LinearHead(features, np.zeros(crossed.T.shape), frequency, 0.0, 0.0, spectrum)
     rotated = crossed @ vectors
     energy = (rotated**2).sum(axis=0)
     variance = float(label_counts.sum() - n * (frequency**2).sum())

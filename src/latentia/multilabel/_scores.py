@@ -66,7 +66,8 @@ class LinearScores:
 
     def where(self, rows: np.ndarray, chosen: Callable[[np.ndarray], np.ndarray]) -> sparse.csr_array:
         """Table of 0 and 1: where ``chosen`` is true of the scores."""
-        pieces = [sparse.csr_array(chosen(part).astype(np.int8)) for part in self._chunks(rows)]
+        empty = sparse.csr_array((0, len(self.intercept)), dtype=np.int8)
+        pieces = [empty] + [sparse.csr_array(chosen(part).astype(np.int8)) for part in self._chunks(rows)]
         return sparse.vstack(pieces, format="csr")
 
     def _chunks(self, rows: np.ndarray) -> Iterator[np.ndarray]:

@@ -13,6 +13,7 @@ from ..evidence import EVERYONE, HALVES
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_eigh, cholesky_qr
 from ..moments import (
+    DiagonalMoments,
     Factors,
     LabelledSums,
     OccurrenceCubes,
@@ -21,13 +22,14 @@ from ..moments import (
     OccurrenceSums,
     TopicMoments,
     WordMoments,
+    diagonal_moments,
     frequent_words,
 )
 from ..moments.products import mirror_cube
 from ..passes import Plan
 from ..tensor import WhitenedDecomposition, decompose, decompose_whitened
 
-__all__ = ["SMOOTHING", "Parameters", "PartMoments", "Recovered", "algorithm_1", "debiased", "of_part"]
+__all__ = ["LEAST_SHARE", "SMOOTHING", "Parameters", "PartMoments", "Recovered", "algorithm_1", "debiased", "of_part"]
 
 SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities that a posterior is taken of
 _OVERSAMPLE = 12
@@ -35,6 +37,8 @@ _WORDS = 1 << 14
 _ROUNDS = 2
 _KRYLOV = 6
 _LEAST_ROOT = 1e-6
+LEAST_SHARE = 0.1  # of 1 / K, below which the weight of a topic is noise
+_FEW, _MOST_COMPLETIONS, _SETTLED = 20, 10, 1e-3
 _ITERATIONS = 40  # components that stand out of the noise are settled by then, and the others never are
 
 
@@ -77,7 +81,7 @@ class Recovered:
     whitening: np.ndarray | None = None
 
 
-@dataclass(frozen=True)
+@dataclass
 class PartMoments:
     """Moments of groups of documents, each computed once.
 
@@ -85,16 +89,20 @@ class PartMoments:
     ----------
     words : ndarray of int, shape (F,)
         The frequent words that have coordinates.
+    diagonal : DiagonalMoments or None
+        What is added to the moments of different words.
     """
 
     moments: OccurrenceMoments
     sums: OccurrenceSums
     words: np.ndarray
+    diagonal: DiagonalMoments | None = None
     _cubes: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict, repr=False)
 
     def of(self, groups: Sequence[int]) -> WordMoments:
         """Moments of the documents of some groups together."""
-        return self.moments.of(self.sums, groups, self._cube(tuple(groups)))
+        found = self.moments.of(self.sums, groups, self._cube(tuple(groups)))
+        return self.diagonal.added_to(found, self.moments.coordinates) if self.diagonal else found
 
     def _cube(self, groups: tuple[int, ...]) -> np.ndarray:
         if groups not in self._cubes:
@@ -107,8 +115,8 @@ class PartMoments:
 
 def algorithm_1(
     accumulate: Callable[[Any], Any], seen: LabelledSums, n_components: int, method: Any, random_state: int
-) -> tuple[Recovered, int]:
-    """The paper's Algorithm 1, and the number of its passes. ``accumulate`` sums a statistic in one pass."""
+) -> Recovered:
+    """The paper's Algorithm 1. ``accumulate`` sums a statistic in one pass."""
     every, once = np.arange(len(seen.document_frequency), dtype=np.int32), Factors(falling=False)
 
     def second_moment(columns: np.ndarray) -> np.ndarray:
@@ -134,7 +142,7 @@ def algorithm_1(
     labels /= labels.sum(axis=1, keepdims=True)
     shares = weights**-2.0
     found = Parameters(words, labels, shares / shares.sum())
-    return Recovered(found, values, weights, info, float(shares.sum())), _KRYLOV + 2
+    return Recovered(found, values, weights, info, float(shares.sum()))
 
 
 def debiased(seen: LabelledSums, factors: Factors, n_components: int, n_groups: int, random_state: int) -> Plan:
@@ -153,23 +161,66 @@ def debiased(seen: LabelledSums, factors: Factors, n_components: int, n_groups: 
     moments = OccurrenceMoments(scale * basis, codes, factors, n_groups, random_state)
     (sums,) = yield [moments]
     parts = PartMoments(moments, sums, words)
-    everyone = parts.of(tuple(range(n_groups)))
     try:
-        fit = _decomposed(everyone, n_components, random_state)
+        fit = _completed(parts, n_groups, factors, n_components, random_state)
     except LatentiaError as error:
         return error
+    everyone = parts.of(tuple(range(n_groups)))
     rotation, roots = _directions(fit, everyone)
     order = np.argsort(-roots, kind="stable")
     roots, directions = roots[order], moments.coordinates @ rotation[:, order]
     ((crossed, labels),) = yield [TopicMoments(directions, codes, factors, len(seen.label_counts))]
     crossed[words] -= sums.twice.sum(axis=0)[:, None] * directions
     n_pairs = sums.documents[:, 1].sum()
+    if parts.diagonal is not None:
+        crossed[words] += n_pairs * parts.diagonal.pairs[:, None] * directions
     crossed /= n_pairs * roots  # in place: there may be millions of words
     labels /= n_pairs
+    if parts.diagonal is not None:
+        labels = _with_diagonal(labels, crossed[words], roots, directions)
     found = Parameters(crossed.T, labels.T, roots**2)
     return Recovered(
         found, fit.whitening.spectrum, fit.weights, fit.info, float((roots**2).sum()), parts, fit.whitening.matrix
     )
+
+
+def _completed(
+    parts: PartMoments, n_groups: int, factors: Factors, n_components: int, random_state: int
+) -> WhitenedDecomposition:
+    """Decompose the moments of all documents, with the diagonal that their own topics say they have.
+
+    Occurrences have moments of different words only. The diagonal of the model is found with the topics in turn: a few
+    rounds where topics are few, and one where a round is dear and words are many, so that the diagonal is little.
+    """
+    groups = tuple(range(n_groups))
+    fit = _decomposed(parts.of(groups), n_components, random_state)
+    if factors.falling:
+        return fit
+    for _ in range(_MOST_COMPLETIONS if n_components <= _FEW else 1):
+        moments = parts.of(groups)
+        directions, roots = _directions(fit, moments)
+        words, weights = _bounded(moments.sketch @ directions / roots, roots)
+        old, parts.diagonal = parts.diagonal, diagonal_moments(parts.moments.coordinates, words, weights)
+        fit = _decomposed(parts.of(groups), n_components, random_state)
+        if old is not None and np.abs(parts.diagonal.pairs - old.pairs).sum() < _SETTLED * old.pairs.sum():
+            break
+    return fit
+
+
+def _bounded(words: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Word probabilities (F, K) and weights (K,) within bounds; weights that are noise are lifted."""
+    lifted = np.maximum(roots, np.sqrt(LEAST_SHARE / len(roots)))
+    return np.clip(words * (roots / lifted), 0, 1), lifted**2 / (lifted**2).sum()
+
+
+def _with_diagonal(labels: np.ndarray, words: np.ndarray, roots: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Label probabilities (L, K) from their moments with pairs of different words.
+
+    These are gamma_j - sum_k gamma_k pi_k sum_v mu_kv^2 g_vj^2: a linear system of size K.
+    """
+    bounded, weights = _bounded(words, roots)
+    own = weights[:, None] * ((bounded**2).T @ directions**2)
+    return np.linalg.solve((np.eye(len(roots)) - own).T, labels.T).T
 
 
 def of_part(

@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_choices, check_splits, check_vocabulary, check_whole, seed_of, table_blocks
 from ..evidence import EVERYONE, PartErrors, errors_from_groups
-from ..exceptions import EvidenceWarning, LatentiaError
+from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning
 from ..metrics import document_auc, nearest_distances
 from ..moments import (
     Factors,
@@ -48,7 +48,7 @@ from ._features import features, inverse_document_frequency, view, words
 from ._head import LinearHead, linear_head
 from ._labels import LabelSets, label_sets
 from ._scores import LinearScores, project, unit_interval
-from ._topics import SMOOTHING, Parameters, Recovered, algorithm_1, debiased, of_part
+from ._topics import LEAST_SHARE, SMOOTHING, Parameters, Recovered, algorithm_1, debiased, of_part
 
 __all__ = ["MomentMultiLabelClassifier"]
 
@@ -84,8 +84,9 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     eta : float, default=0.0
         Absent words count only in topics where they have at least this probability (section 4). It saves no time here.
     n_splits : int, default=1
-        Random splits into halves, at most 3, whose topics give the error bars. They cost no pass (with ``refine`` two
-        each); 0 gives them up. With ``moments="paper"`` there are none: see ``evidence_.stability``.
+        Random splits into halves, at most 3, whose topics give the error bars; they cost no pass. With ``refine`` one is
+        made, which costs as many passes as refining. 0 gives them up. With ``moments="paper"`` there are none: see
+        ``evidence_.stability``.
     vocabulary, label_names : sequence of str, optional
         Names of the columns of X and Y for explanations and reports, where these have none.
     random_state : int, default=0
@@ -100,7 +101,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     weights_ : ndarray of shape (K,)
         pi, descending; they sum to one.
     word_probabilities_ : ndarray of shape (K, D)
-        P[word present | topic]; with "factorial" and "paper" rows sum to one.
+        P[word present | topic]; with "factorial" rows sum to one, and with "paper" but for negative entries, cut at 1e-10.
     label_probabilities_ : ndarray of shape (K, L)
         P[label | topic]; with "paper" rows sum to one.
     word_features_ : ndarray of shape (D, K), float32
@@ -126,7 +127,8 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     1. Moments use different words of a document (no diagonals). With diagonals, as printed, a word co-occurs with itself,
        and pi = lambda^-2 carries the factor sum nnz^2 / sum nnz^3. Here mu, gamma and pi are the probabilities of the
-       model itself: nothing is normalised that the model does not normalise. ``moments="paper"`` is as printed.
+       model itself: nothing is normalised that the model does not normalise. An occurrence has no pair with itself, and
+       the model's diagonal is found together with the topics, in up to ten rounds (one, with more than 20 topics).
     2. Algorithm 1 normalises mu_k and gamma_k to sum to one and then uses mu_k as the probabilities of equation (2).
        "paper" does so; negative entries count as 1e-10.
     3. They are taken in K + 12 coordinates, near the leading eigenspace of M_2 with words divided by the root of their
@@ -268,6 +270,8 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise LatentiaError(f"None of the {n} rows has a label: there is nothing to learn.")
         if not words_seen:
             raise LatentiaError(f"None of the {n} rows has a word: there is nothing to learn from.")
+        if not seen.powers[3]:
+            raise LatentiaError(f"None of the {n} rows has both words and labels: there is nothing to learn.")
         if self.n_components > min(n, words_seen):
             raise LatentiaError(
                 f"n_components={self.n_components}, but there are {n} rows with {words_seen} different words: lower it."
@@ -276,7 +280,12 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             warnings.warn(
                 f"{n} rows are fewer than n_components^2 = {self.n_components**2}: topics by moments need more "
                 "(paper, section 6). Lower n_components, or do not rely on the topics; the ridge head does not use them.",
-                EvidenceWarning, stacklevel=4,
+                EvidenceWarning, stacklevel=3,
+            )  # fmt: skip
+        if seen.fractional and self.moments == "factorial":
+            warnings.warn(
+                "The counts are not whole numbers, and moments='factorial' counts words. Use moments='occurrence' for weights.",
+                NonIntegerCountWarning, stacklevel=3,
             )  # fmt: skip
         whole_counts = not seen.fractional and seen.largest > 1
         self._falling = self.moments == "factorial" or (self.moments == "auto" and whole_counts)
@@ -305,10 +314,12 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             return self._carried(results[-1]), head, n_passes
 
         def one_pass(statistic: Any) -> Any:
+            nonlocal n_passes
+            n_passes += 1
             return accumulate(data, statistic, self.n_jobs, progress=self.verbose and "Algorithm 1")
 
-        found, more = algorithm_1(one_pass, seen, k, self.decomposition, self._seed)
-        return found, head, n_passes + more
+        found = algorithm_1(one_pass, seen, k, self.decomposition, self._seed)
+        return found, head, n_passes
 
     def _set_head(self, head: LinearHead | None) -> None:
         for name in ("word_features_", "coef_", "intercept_"):  # of an earlier fit with another head
@@ -339,7 +350,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             np.maximum(p.words, 1e-10, out=p.words)
             return p
         # A topic whose share is noise has probabilities out of all bounds: its share is lifted.
-        shares = np.maximum(p.weights, 0.1 / self.n_components)
+        shares = np.maximum(p.weights, LEAST_SHARE / self.n_components)
         np.multiply(p.words, np.sqrt(p.weights / shares)[:, None], out=p.words)
         np.clip(p.words, 0, 1, out=p.words)
         p.words[p.words.sum(axis=1) == 0] = overall  # a topic of noise alone
@@ -381,7 +392,11 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             return distributions(part.words, np.ones(len(frequent)))
 
         return errors_from_groups(
-            fit_part, lambda half: nearest_distances(topics, half), self.n_splits, cheap=False, most=2.0
+            fit_part,
+            lambda half: nearest_distances(topics, half),
+            self.n_splits,
+            cheap=self.n_splits > 1 and not self.refine,
+            most=2.0,
         )
 
     def _overall_words(self) -> np.ndarray:
@@ -466,11 +481,13 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         Table of 0 and 1 of shape (n_rows, L), sparse unless ``fit`` was given a dense one; the most probable class of
-        every row, shape (n_rows,), where ``fit`` was given classes.
+        every row, shape (n_rows,), where ``fit`` was given classes, whatever ``n_labels`` and ``threshold``.
         """
         check_is_fitted(self)
         if self._labels.one_class:
             return self.classes_[self.top_labels(X, 1)[0][:, 0]]
+        if not 0 <= threshold <= 1:
+            raise LatentiaError(f"threshold={threshold!r}: a probability from 0 to 1 is needed.")
         if n_labels is not None:
             indices, _ = self.top_labels(X, n_labels)
             found = _sparse_rows(indices, np.ones(indices.shape, np.int8), len(self.label_frequencies_))
@@ -484,7 +501,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         return self._labels.like_fitted(found)
 
     def posterior(self, X: Any) -> np.ndarray:
-        """Posterior P[h = k | x] of the topics, shape (n_rows, K); for a row without words near the weights."""
+        """Posterior P[h = k | x] of the topics, shape (n_rows, K). That words are absent counts as well, but for counts."""
         check_is_fitted(self)
         posterior = self._posterior_of()
         return np.vstack([posterior(table) for table in self._tables(X)])
@@ -579,6 +596,8 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         return self.vocabulary if self.vocabulary is not None else self._column_names
 
     def _names_of_labels(self) -> Any:
+        if self.label_names is None and self._labels.one_class:
+            return [str(c) for c in self.classes_]
         return self.label_names if self.label_names is not None else self._labels.names
 
     _compared = ("word_probabilities_",)

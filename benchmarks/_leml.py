@@ -17,7 +17,9 @@ from scipy import sparse
 class LowRankSquaredLoss:
     """Alternating minimisation; ``fit(X, Y)``, then scores are X W H^T."""
 
-    def __init__(self, n_components: int, *, penalty: float = 1.0, rounds: int = 10, inner: int = 10, seed: int = 0) -> None:
+    def __init__(
+        self, n_components: int, *, penalty: float = 1.0, rounds: int = 10, inner: int = 10, seed: int = 0
+    ) -> None:
         self.n_components, self.penalty, self.rounds, self.inner, self.seed = n_components, penalty, rounds, inner, seed
 
     def fit(self, X: Any, Y: Any) -> LowRankSquaredLoss:

@@ -172,7 +172,8 @@ def multilabel_documents(
         Probability of failure.
     longest : float
         Largest nnz(x). The proof takes |x| <= 1 for granted and divides by the d of vectors that are not scaled to
-        that; with this number the sides agree: d_2 and d_3 are divided by it and by its power 1.5. One is as printed.
+        that; with this number the sides agree: d_2 and d_3 are divided by it and by its power 1.5. (Of |y| <= 1 the proof
+        takes as much for granted, which is left as it is.) One is as printed.
     """
     _positive(smallest=smallest, pairs=pairs, triples=triples, longest=longest)
     noise = _whitened_error(smallest, pairs / longest, triples / longest**1.5)

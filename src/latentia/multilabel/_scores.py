@@ -6,6 +6,7 @@ single precision, are still in the cache.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -40,7 +41,7 @@ class LinearScores:
     def top(self, rows: np.ndarray, n_labels: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The ``n_labels`` best labels of every row and their scores, best first."""
         n_labels = min(n_labels, len(self.intercept))
-        single, offset = self.coefficients.astype(np.float32), self.intercept.astype(np.float32)
+        single, offset, columns = self._copies
         labels, scores = np.empty((len(rows), n_labels), np.int32), np.empty((len(rows), n_labels))
         tiles = range(0, max(len(offset), 1), _TILE)
 
@@ -58,11 +59,16 @@ class LinearScores:
 
         with one_blas_thread():
             for_chunks(task, len(rows), _ROWS, n_jobs)
-        columns = np.ascontiguousarray(self.coefficients.T)
         for j in range(n_labels):
             scores[:, j] = np.einsum("ik,ik->i", rows, columns[labels[:, j]]) + self.intercept[labels[:, j]]
         order = np.argsort(-scores, axis=1, kind="stable")
         return np.take_along_axis(labels, order, 1), np.take_along_axis(scores, order, 1)
+
+    @functools.cached_property
+    def _copies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Coefficients and intercept in single precision, and the coefficients of a label side by side."""
+        single = self.coefficients.astype(np.float32), self.intercept.astype(np.float32)
+        return *single, np.ascontiguousarray(self.coefficients.T)
 
     def where(self, rows: np.ndarray, chosen: Callable[[np.ndarray], np.ndarray]) -> sparse.csr_array:
         """Table of 0 and 1: where ``chosen`` is true of the scores."""

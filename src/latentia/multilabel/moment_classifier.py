@@ -613,6 +613,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise LatentiaError("stability needs the labels as well: stability(X, Y=Y).")
         group = row_groups(np.arange(X.shape[0] if hasattr(X, "shape") else len(X)), 2, random_state)
         rows = [np.flatnonzero(group == g) for g in (0, 1)]
+        X, Y = (sparse.csr_array(table) if sparse.issparse(table) else table for table in (X, Y))
         return [{"X": _safe_indexing(X, half), "Y": _safe_indexing(Y, half)} for half in rows]
 
     def __sklearn_tags__(self) -> Any:

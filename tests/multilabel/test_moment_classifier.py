@@ -377,6 +377,7 @@ def test_bad_data(corpus, change, message):
         ({"head": "svm"}, "use one of"),
         ({"decomposition": "als"}, "use one of"),
         ({"eta": 1.0}, "probability"),
+        ({"eta": "a"}, "probability"),
         ({"moments": "paper", "refine": 1}, "no refinement"),
         ({"refine": -1}, "at least 0"),
         ({"n_splits": 4}, "3 ways"),
@@ -460,5 +461,10 @@ def test_rows_that_do_not_differ_and_rows_without_words_or_labels(corpus):
 def test_blocks_with_empty_pieces_and_thresholds(corpus, fitted):
     half = Blocks.from_array(corpus.X[:40], corpus.Y[:40], block_rows=1).split(2)[0]
     assert fitted.predict(half).shape == (half.n_rows, 50)
+    for labels in ([99], ["a"], [1.0], [-1]):
+        with pytest.raises(LatentiaError, match="from 0 to 49"):
+            fitted.explain(corpus.X[:1], labels=labels)
+    with pytest.raises(LatentiaError, match="whole number"):
+        fitted.top_labels(corpus.X[:1], 2.5)
     with pytest.raises(LatentiaError, match="threshold"):
         fitted.predict(corpus.X[:2], threshold=2)

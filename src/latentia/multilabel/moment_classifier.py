@@ -16,6 +16,7 @@ sections 2 to 4, Algorithm 1, Theorem 1.
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -166,7 +167,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         head: str = "ridge",
         refine: int = 0,
         decomposition: str = "polar",
-        eta: float = 0.0,
+        eta: Any = 0.0,
         n_splits: int = 1,
         vocabulary: Any = None,
         label_names: Any = None,
@@ -228,7 +229,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         if self.moments == "paper" and self.refine:
             raise LatentiaError("refine: Algorithm 1 as printed has no refinement; use it with other moments.")
-        if not 0 <= float(self.eta) < 1:
+        if not isinstance(self.eta, numbers.Real) or not 0 <= self.eta < 1:
             raise LatentiaError(f"eta={self.eta!r}: a probability from 0 to 1 is needed.")
         self._seed = seed_of(self.random_state)
 
@@ -469,8 +470,8 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_rows, n_labels)
         """
         check_is_fitted(self)
-        if n_labels < 1:
-            raise LatentiaError(f"n_labels={n_labels}: at least 1 is needed.")
+        if not isinstance(n_labels, numbers.Integral) or n_labels < 1:
+            raise LatentiaError(f"n_labels={n_labels!r}: a whole number of at least 1 is needed.")
         scores, coordinates = self._scores(), self._coordinates_of()
         pieces = [scores.top(coordinates(table), n_labels, self.n_jobs) for table in self._tables(X)]
         return np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
@@ -534,6 +535,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         A list for every row with an `Explanation` for every label
         """
         check_is_fitted(self)
+        labels = None if labels is None else self._columns_of(labels)
         tell = explain_by_head if self.head == "ridge" else explain_by_topics
         scores, coordinates, posterior = self._scores(), self._coordinates_of(), self._posterior_of()
         explanations: list[list[Explanation]] = []
@@ -541,6 +543,13 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             wanted = scores.top(coordinates(table), 3)[0] if labels is None else np.tile(labels, (table.shape[0], 1))
             explanations += tell(self, table, wanted, posterior(table), n_words=n_words, n_topics=n_topics)
         return explanations
+
+    def _columns_of(self, labels: Any) -> np.ndarray:
+        """Checked column numbers of Y."""
+        columns, n_labels = np.atleast_1d(np.asarray(labels)), len(self.classes_)
+        if columns.dtype.kind not in "iu" or columns.ndim != 1 or not ((columns >= 0) & (columns < n_labels)).all():
+            raise LatentiaError(f"labels={labels!r}: columns of Y are needed, whole numbers from 0 to {n_labels - 1}.")
+        return columns
 
     # --- helpers ------------------------------------------------------------------------------------------------
 

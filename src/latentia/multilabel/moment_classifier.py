@@ -229,7 +229,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         )  # fmt: skip
         if self.moments == "paper" and self.refine:
             raise LatentiaError("refine: Algorithm 1 as printed has no refinement; use it with other moments.")
-        if not isinstance(self.eta, numbers.Real) or not 0 <= self.eta < 1:
+        if not (isinstance(self.eta, (int, float, np.number)) and 0 <= self.eta < 1):
             raise LatentiaError(f"eta={self.eta!r}: a probability from 0 to 1 is needed.")
         self._seed = seed_of(self.random_state)
 

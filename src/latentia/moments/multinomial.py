@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-__all__ = ["WordSampler"]
+__all__ = ["WordSampler", "alias_tables"]
 
 
 class WordSampler:
@@ -20,7 +20,7 @@ class WordSampler:
 
     def __init__(self, probabilities: np.ndarray) -> None:
         self.n_words = probabilities.shape[1]
-        self._threshold, self._alias = _alias_tables(np.ascontiguousarray(probabilities, dtype=np.float64))
+        self._threshold, self._alias = alias_tables(np.ascontiguousarray(probabilities, dtype=np.float64))
 
     def __call__(self, draws: np.ndarray, rng: np.random.Generator) -> sparse.csr_array:
         """Counts, shape (n, V), of draws[d, k] words from distribution k for every row d; indices sorted."""
@@ -29,7 +29,7 @@ class WordSampler:
 
 
 @njit(nogil=True, cache=True)
-def _alias_tables(probabilities):  # pragma: no cover - compiled
+def alias_tables(probabilities):  # pragma: no cover - compiled
     """Walker's alias tables of every row: thresholds and aliases, both of the shape of ``probabilities``."""
     n_rows, n = probabilities.shape
     threshold = np.ones((n_rows, n))

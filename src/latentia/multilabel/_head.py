@@ -46,8 +46,6 @@ class LinearHead:
         Ridge penalty on the squared coefficients, in units of the sum over documents.
     explained : float
         Share of the labels' variance about their frequencies that the head explains, by generalised cross-validation.
-    spectrum : ndarray
-        Singular values of C, as far as they were found.
     """
 
     features: np.ndarray
@@ -55,7 +53,6 @@ class LinearHead:
     intercept: np.ndarray
     penalty: float
     explained: float
-    spectrum: np.ndarray
 
 
 def linear_head(label_counts: np.ndarray, n_rows: int, n_words: int, n_components: int, random_state: int) -> Plan:
@@ -68,12 +65,12 @@ def linear_head(label_counts: np.ndarray, n_rows: int, n_words: int, n_component
         (basis,) = yield [LabelsToWords(scale * cholesky_qr(block), n_words)]
         ((crossed, gram, total),) = yield [WordsToLabels(basis, n_labels)]
         block = scale * crossed
-    mix, spectrum = _leading(basis, block, n_components)
+    mix = _leading(basis, block, n_components)
     features = _mixed(basis, mix)
-    return _ridge(features, mix.T @ gram @ mix, crossed @ mix, total @ mix, label_counts, n_rows, spectrum)
+    return _ridge(features, mix.T @ gram @ mix, crossed @ mix, total @ mix, label_counts, n_rows)
 
 
-def _leading(basis: np.ndarray, image: np.ndarray, n_components: int) -> tuple[np.ndarray, np.ndarray]:
+def _leading(basis: np.ndarray, image: np.ndarray, n_components: int) -> np.ndarray:
     """Matrix M with T M = U: the leading left singular vectors of C within the span of T, from T and C^T T."""
     squares = np.zeros((basis.shape[1],) * 2)
     for a in range(0, len(basis), _CHUNK):
@@ -83,8 +80,8 @@ def _leading(basis: np.ndarray, image: np.ndarray, n_components: int) -> tuple[n
     kept = values > 1e-12 * max(values[-1], np.finfo(float).tiny)
     root = vectors[:, kept] / np.sqrt(values[kept])
     projected = image @ root
-    found, rotation = np.linalg.eigh(projected.T @ projected)
-    return root @ rotation[:, ::-1][:, :n_components], np.sqrt(np.maximum(found[::-1], 0))
+    _, rotation = np.linalg.eigh(projected.T @ projected)
+    return root @ rotation[:, ::-1][:, :n_components]
 
 
 def _mixed(basis: np.ndarray, mix: np.ndarray) -> np.ndarray:
@@ -95,8 +92,7 @@ def _mixed(basis: np.ndarray, mix: np.ndarray) -> np.ndarray:
 
 
 def _ridge(
-    features: np.ndarray, gram: np.ndarray, crossed: np.ndarray, total: np.ndarray, label_counts: np.ndarray, n: int,
-    spectrum: np.ndarray,
+    features: np.ndarray, gram: np.ndarray, crossed: np.ndarray, total: np.ndarray, label_counts: np.ndarray, n: int
 ) -> LinearHead:  # fmt: skip
     """Ridge regression with an intercept from Z^T Z (K, K), Y^T Z (L, K) and the sum of Z (K,)."""
     mean, frequency = total / n, label_counts / n
@@ -104,7 +100,7 @@ def _ridge(
     values, vectors = np.linalg.eigh(gram - n * np.outer(mean, mean))
     values = np.maximum(values, 0)
     if not values.size or values[-1] <= _ROUNDING * float(np.trace(gram)):  # rows that do not differ tell nothing
-        return LinearHead(features, np.zeros(crossed.T.shape), frequency, 0.0, 0.0, spectrum)
+        return LinearHead(features, np.zeros(crossed.T.shape), frequency, 0.0, 0.0)
     rotated = crossed @ vectors
     energy = (rotated**2).sum(axis=0)
     variance = float(label_counts.sum() - n * (frequency**2).sum())
@@ -117,4 +113,4 @@ def _ridge(
     coefficients = (vectors * shrunk[best]) @ rotated.T
     explained = 1 - criterion[best] / variance if variance > 0 else 0.0
     intercept = frequency - mean @ coefficients
-    return LinearHead(features, coefficients, intercept, float(penalties[best]), float(explained), spectrum)
+    return LinearHead(features, coefficients, intercept, float(penalties[best]), float(explained))

@@ -138,7 +138,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
        last one to the noise; a component that is noise stays noise, and its expected error says so.
     5. The tensor is decomposed by polar iteration, not by deflation.
     6. "Three passes" leaves out those inside the eigensolver. Here the whole of it, head and error bars included, is five;
-       "paper" makes nine, and four more with the ridge head.
+       "paper" makes up to nine, and four more with the ridge head.
     7. Posteriors are computed in logarithms; absent words enter through one constant a topic, so that eta saves nothing.
     8. The ridge head and ``refine`` are not in the paper.
 

@@ -59,7 +59,8 @@ def accumulate(
     blocks : Blocks
     statistics : Statistic, InPlaceStatistic, or a sequence of them
     n_jobs : int, optional
-        Threads; None means one (or what a joblib context says), -1 all cores. The result does not depend on it.
+        Threads; None means one (or what a joblib context says), -1 all cores. The result does not depend on it. Matrix
+        products within a pass run in these threads, and BLAS has none of its own meanwhile.
     checkpoint : Checkpoint, optional
         Where to keep the state of the pass, and to resume it from.
     progress : bool or str

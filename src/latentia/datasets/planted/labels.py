@@ -28,7 +28,7 @@ from scipy import sparse
 from scipy.optimize import brentq
 
 from ...exceptions import LatentiaError
-from ...moments.multinomial import _alias_tables
+from ...moments.multinomial import alias_tables
 from ._draws import check_sizes, geometric_weights
 
 __all__ = ["LabelModelTruth", "PlantedLabels", "TopicTerms", "label_model", "labelled_corpus"]
@@ -127,8 +127,8 @@ class TopicTerms:
     @cached_property
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Thresholds and aliases of the base, and those of every topic's own terms."""
-        (threshold,), (alias,) = _alias_tables(self.base[None, :])
-        (own_threshold,), (own_alias,) = _alias_tables(self.own_probabilities[None, :])
+        (threshold,), (alias,) = alias_tables(self.base[None, :])
+        (own_threshold,), (own_alias,) = alias_tables(self.own_probabilities[None, :])
         return threshold, alias, own_threshold, own_alias
 
 

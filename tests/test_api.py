@@ -15,6 +15,7 @@ from latentia.evidence import Evidence
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
+from latentia.noisyor import NoisyOr
 from latentia.sequences import SpectralHMM
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 
@@ -29,7 +30,7 @@ ESTIMATORS = [
 SPARSE = "on sparse data the check takes any predict_proba for that of a classifier"
 CLUSTERS = {"check_estimator_sparse_array": SPARSE, "check_estimator_sparse_matrix": SPARSE}
 NEGATIVE = {"check_decision_proba_consistency": "its data has negative entries, whatever the estimator's tags say"}
-OTHERS = [SpectralHMM(2), MultiViewMixture(2)]  # fitted on sequences and on several views
+OTHERS = [SpectralHMM(2), MultiViewMixture(2), NoisyOr()]  # of sequences, several views, binary data
 
 
 def expected_failures(estimator):

@@ -71,6 +71,7 @@ def table_blocks(
     min_rows: int = 2,
     min_columns: int = 1,
     lengths: Any = None,
+    dtype: Any = (np.float64, np.float32, np.int64, np.int32),
 ) -> Blocks:
     """Check a table and cut it into blocks; with ``reset`` the estimator remembers its width and column names.
 
@@ -89,6 +90,8 @@ def table_blocks(
         Least sizes in a fit.
     lengths : array-like of shape (n_sequences,), optional
         Lengths of sequences of rows.
+    dtype : sequence of types or "numeric"
+        Types that are kept, others becoming the first; or any numbers and truth values.
     """
     if isinstance(X, Blocks):
         width = X.shapes[0][1]
@@ -108,7 +111,7 @@ def table_blocks(
     try:
         X = validate_data(
             estimator, X, reset=reset, accept_sparse="csr" if sparse else False,
-            dtype=[np.float64, np.float32, np.int64, np.int32],
+            dtype=dtype if isinstance(dtype, str) else list(dtype),
             ensure_min_samples=min_rows if reset else 1, ensure_min_features=min_columns if reset else 1,
         )  # fmt: skip
     except ValueError as error:

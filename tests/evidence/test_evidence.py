@@ -94,3 +94,10 @@ def test_bounds_of_multi_label_learning():
     assert bounds.multilabel_documents(5, **known, longest=9.0) > 80 * third
     with pytest.raises(LatentiaError, match="delta"):
         bounds.multilabel_documents(5, **(known | {"delta": 1.5}))
+
+
+def test_bounds_of_noisy_or_networks():
+    assert bounds.noisy_or_rows(0.1, 100, 0.1) == pytest.approx(math.log(100) / 0.001)
+    assert bounds.noisy_or_error(9, 0.25, 0.1, 4.0) == pytest.approx(1.5 * 0.1 * 8)
+    with pytest.raises(LatentiaError, match="least_absence=0"):
+        bounds.noisy_or_rows(0, 100)

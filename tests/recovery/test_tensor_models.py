@@ -11,6 +11,7 @@ from latentia.datasets import planted
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
+from latentia.noisyor import NoisyOr
 from latentia.sequences import SpectralHMM
 from latentia.topics import SingleTopicModel, SpectralLDA
 
@@ -71,6 +72,13 @@ def sources(seed, n, size):
     return model, np.sqrt(1 - shares.max(axis=1)).mean()
 
 
+def network(seed, n, features, causes, active, leak):
+    truth = planted.noisy_or_network(features, causes, active=active, leak=leak, spread=2, random_state=seed)
+    model = NoisyOr(causes).fit(truth.sample(n, seed + 1).X)
+    apart = cdist(truth.weights, model.weights_) / np.linalg.norm(truth.weights, axis=1, keepdims=True)
+    return model, apart[linear_sum_assignment(apart)].mean()
+
+
 SWEEPS = {
     single_topic: [(300, 10), (500, 20), (1000, 20), (3000, 20), (10_000, 20), (2000, 50), (10_000, 50), (300, 50), (200, 8)],
     lda: [
@@ -92,6 +100,11 @@ SWEEPS = {
         (2000, 0.8), (5000, 0.8), (20_000, 0.8), (100_000, 0.8), (10_000, 0.65), (30_000, 0.65), (100_000, 0.65),
         (5000, 0.65), (500, 0.5),
     ],
+    network: [
+        (300, 60, 10, 1.0, 0.02), (1000, 60, 10, 1.0, 0.02), (3000, 60, 10, 1.0, 0.02), (10_000, 60, 10, 1.0, 0.02),
+        (100_000, 60, 10, 1.0, 0.02), (3000, 40, 10, 1.0, 0.02), (10_000, 40, 10, 1.5, 0.02), (3000, 90, 8, 2.0, 0.05),
+        (10_000, 60, 10, 0.5, 0.1), (200, 45, 15, 1.0, 0.02),
+    ],
     sources: [
         (500, 5), (2000, 5), (20_000, 5), (1000, 10), (3000, 10), (10_000, 10), (50_000, 10), (5000, 15), (200, 12),
     ],
@@ -99,6 +112,7 @@ SWEEPS = {
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 @pytest.mark.parametrize("family", SWEEPS, ids=lambda f: f.__name__)
 def test_evidence_predicts_the_error(family):
     true, expected = [], []

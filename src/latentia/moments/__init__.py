@@ -1,8 +1,18 @@
 """Statistics of the data that the decompositions start from."""
 
+from .absences import (
+    AbsenceMoments,
+    CountedAbsences,
+    ExactAbsences,
+    LogAbsences,
+    PackedRows,
+    PackedRowsSum,
+    Partition,
+)
 from .admixture import AdmixtureUpdate, fold_in
 from .cooccurrence import Cooccurrence, WordCounts
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
+from .findings import binary_rows, noisy_or_rows
 from .fourth import FourthMoments, FourthSums
 from .hidden_markov import (
     GaussianChainUpdate,
@@ -45,12 +55,15 @@ from .vectors import Coordinates, VectorMoments, VectorSums, all_column_moments,
 from .views import CommonFrame, ViewMoments, ViewSums, common_frame, frame_noise
 
 __all__ = [
+    "AbsenceMoments",
     "AdmixtureUpdate",
     "CommonFrame",
     "Cooccurrence",
     "Coordinates",
+    "CountedAbsences",
     "DiagonalMoments",
     "DocumentMoments",
+    "ExactAbsences",
     "Factors",
     "FourthMoments",
     "FourthSums",
@@ -59,12 +72,16 @@ __all__ = [
     "LabelledMixtureUpdate",
     "LabelledSums",
     "LabelsToWords",
+    "LogAbsences",
     "LogProbabilities",
     "MultinomialMixtureUpdate",
     "OccurrenceCubes",
     "OccurrenceMoments",
     "OccurrenceProducts",
     "OccurrenceSums",
+    "PackedRows",
+    "PackedRowsSum",
+    "Partition",
     "ProductMixtureUpdate",
     "SphericalMixtureUpdate",
     "SymbolChainUpdate",
@@ -79,6 +96,7 @@ __all__ = [
     "WordTriples",
     "WordsToLabels",
     "all_column_moments",
+    "binary_rows",
     "column_moments",
     "common_frame",
     "diagonal_moments",
@@ -95,6 +113,7 @@ __all__ = [
     "log_probabilities",
     "multinomial_log_likelihood",
     "multinomial_responsibilities",
+    "noisy_or_rows",
     "one_hot_blocks",
     "past_and_future",
     "principal_coordinates",

@@ -7,12 +7,12 @@ write to disjoint memory. Either way the order of every floating-point sum depen
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from joblib import effective_n_jobs
 
+from .._progress import progress_bar
 from .._threads import Parallel, one_blas_thread, threads
 from .blocks import Block, Blocks
 from .checkpoint import Checkpoint, PassState
@@ -74,7 +74,7 @@ def accumulate(
     folds = [_Fold(s) if isinstance(s, Statistic) else _InPlace(s) for s in ([statistics] if single else statistics)]
     n_workers = effective_n_jobs(n_jobs)
     state = (checkpoint.load() if checkpoint else None) or PassState(0, [fold.start() for fold in folds])
-    bar = _bar(progress, len(blocks) - state.next_block)
+    bar = progress_bar(progress, len(blocks) - state.next_block, "blocks")
     with threads(n_workers) as parallel, one_blas_thread(), bar as advance:
         for first in range(state.next_block, len(blocks), n_workers):
             window = _load(blocks, range(first, min(first + n_workers, len(blocks))), parallel)
@@ -135,21 +135,6 @@ class _InPlace:
 
     def finish(self, total: Any) -> Any:
         return total
-
-
-@contextlib.contextmanager
-def _bar(progress: bool | str, n_blocks: int) -> Iterator[Callable[[int], None]]:
-    if not progress or n_blocks < 1:
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total} blocks"))
-    console = Console(stderr=True)
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task(progress if isinstance(progress, str) else "pass", total=n_blocks)
-        yield lambda n: bar.advance(task, n)
 
 
 def _load(blocks: Blocks, numbers: range, parallel: Parallel) -> list[Block]:

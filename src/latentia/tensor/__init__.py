@@ -7,7 +7,7 @@ from .joint import joint
 from .polar import polar
 from .power import power
 from .robust import robust
-from .whitened import MomentNoise, WhitenedDecomposition, apply_to_modes, decompose_whitened
+from .whitened import MomentNoise, WhitenedDecomposition, apply_to_modes, decompose_whitened, multilinear
 
 __all__ = [
     "Decomposition",
@@ -21,6 +21,7 @@ __all__ = [
     "decompose_operator",
     "decompose_whitened",
     "joint",
+    "multilinear",
     "pair_products",
     "polar",
     "power",

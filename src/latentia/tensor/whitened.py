@@ -16,7 +16,7 @@ from ..linalg import Whitening, whiten
 from ._operators import symmetrised
 from .decompose import decompose
 
-__all__ = ["MomentNoise", "WhitenedDecomposition", "apply_to_modes", "decompose_whitened"]
+__all__ = ["MomentNoise", "WhitenedDecomposition", "apply_to_modes", "decompose_whitened", "multilinear"]
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,14 @@ def decompose_whitened(
 
 def apply_to_modes(third: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """T(W, W, W), shape (k, k, k), of a symmetric (b, b, b) array and W of shape (b, k)."""
-    for _ in range(3):  # each product moves the first mode to the end
-        third = np.tensordot(third, matrix, axes=(0, 0))
-    return symmetrised(third)
+    return symmetrised(multilinear(third, matrix, matrix, matrix))
+
+
+def multilinear(tensor: np.ndarray, *matrices: np.ndarray) -> np.ndarray:
+    """T(A, B, C), with one matrix of shape (d_i, k_i) for each mode."""
+    for matrix in matrices:  # each product moves the first mode to the end
+        tensor = np.tensordot(tensor, matrix, axes=(0, 0))
+    return tensor
 
 
 def _trivial() -> Bunch:

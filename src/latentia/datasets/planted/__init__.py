@@ -2,13 +2,16 @@
 
 from .labels import LabelModelTruth, PlantedLabels, TopicTerms, label_model, labelled_corpus
 from .mixtures import PlantedMixture, PlantedProducts, gaussian_mixture, product_mixture
+from .noisy_or import NoisyOrTruth, PlantedFindings, noisy_or_network, qmr_network
 from .sequences import PlantedChain, PlantedGaussianChain, gaussian_chain, hidden_markov_chain
 from .sources import PlantedSources, independent_sources
 from .topics import PlantedTopics, TopicModelTruth, topic_corpus, topic_model
 
 __all__ = [
     "LabelModelTruth",
+    "NoisyOrTruth",
     "PlantedChain",
+    "PlantedFindings",
     "PlantedGaussianChain",
     "PlantedLabels",
     "PlantedMixture",
@@ -23,7 +26,9 @@ __all__ = [
     "independent_sources",
     "label_model",
     "labelled_corpus",
+    "noisy_or_network",
     "product_mixture",
+    "qmr_network",
     "topic_corpus",
     "topic_model",
 ]

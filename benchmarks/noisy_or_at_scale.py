@@ -1,0 +1,112 @@
+"""Claim: triples of findings are counted on packed bits many times faster than by matrix products, and large fits are short.
+
+    python benchmarks/noisy_or_at_scale.py [--quick]
+
+Counting: all triples of a partition of 150 findings over 200,000 rows, by `CountedAbsences.contracted` (which also takes
+logarithms and contracts) and by float32 matrix products, one a finding, medians of three. Fits: random networks with
+n = 300 and 900, m = 30, of a million rows, each in a process of its own; memory is its largest resident set. --quick: a tenth
+of the rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from _common import report
+from noisy_or_recovery import errors
+
+from latentia.datasets import planted
+from latentia.moments import CountedAbsences, PackedRows, Partition
+from latentia.noisyor import NoisyOr
+from latentia.passes import Blocks, accumulate, row_groups
+
+FITS = ((300, 30), (900, 30))
+LIMITS = {300: (60, 2.0), 900: (600, None)}
+
+
+def counting(n_rows: int) -> dict[str, Any]:
+    n = 150
+    X = planted.noisy_or_network(n, 20, leak=0.01).sample(n_rows).X
+    partition = Partition(*np.array_split(np.random.default_rng(0).permutation(n), 3))
+    factors = [np.random.default_rng(1).standard_normal((len(part), 20)) for part in partition]
+    packed = accumulate(Blocks.from_array(X), PackedRows(n, lambda block: row_groups(block.rows, 4, 0)), -1)
+    counts = CountedAbsences(packed, n_jobs=-1)
+    counts.contracted(partition, factors, (0, 1, 2, 3))  # compiled, and pairs counted
+
+    def by_products() -> None:
+        absent = (~X).astype(np.float32)
+        right = np.ascontiguousarray(absent[:, partition.c])
+        for i in partition.a:
+            (absent[:, partition.b] * absent[:, [i]]).T @ right
+
+    tasks = {"bits": lambda: counts.contracted(partition, factors, (0, 1, 2, 3)), "products": by_products}
+    seconds = {name: [] for name in tasks}
+    for _ in range(3):
+        for name, task in tasks.items():
+            start = time.perf_counter()
+            task()
+            seconds[name].append(time.perf_counter() - start)
+    medians = {name: float(np.median(values)) for name, values in seconds.items()}
+    words = len(partition.a) * len(partition.b) * len(partition.c) * n_rows / 64
+    return {
+        "task": "triples of a partition", "n": n, "rows": n_rows, "bits_s": medians["bits"], "products_s": medians["products"],
+        "ratio": medians["products"] / medians["bits"], "gwords_per_s": words / medians["bits"] / 1e9,
+    }  # fmt: skip
+
+
+def fit(n: int, m: int, n_rows: int) -> dict[str, Any]:
+    """In this process: call `fit_apart`."""
+    truth = planted.noisy_or_network(n, m, leak=0.01)
+    X = np.empty((n_rows, n), bool)
+    start = 0
+    for block, _ in truth.sample_blocks(n_rows):
+        X[start : start + len(block)] = block
+        start += len(block)
+    NoisyOr(2, n_jobs=-1).fit(planted.noisy_or_network(12, 2, leak=0.05).sample(1000).X)  # compiled
+    wall, cpu = time.perf_counter(), time.process_time()
+    model = NoisyOr(m, n_jobs=-1).fit(X)
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    weights, priors, leak = errors(model, truth)
+    return {
+        "task": "fit", "n": n, "m": m, "rows": n_rows, "wall_s": wall, "cpu_s": cpu,
+        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, "rows_gb": X.nbytes / 1e9,
+        "weights_median": float(np.median(weights)), "weights_worst": float(weights.max()),
+        "expected_error": float(model.evidence_.component_errors.mean()), "priors_worst": float(priors.max()),
+        "leak_worst": leak,
+    }  # fmt: skip
+
+
+def fit_apart(n: int, m: int, n_rows: int) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, __file__, "--fit", f"{n},{m},{n_rows}"], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--fit", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.fit:
+        print(json.dumps(fit(*(int(number) for number in options.fit.split(",")))))
+        return
+    n_rows = 100_000 if options.quick else 1_000_000
+    rows = [counting(n_rows // 5)] + [fit_apart(n, m, n_rows) for n, m in FITS]
+    holds = {"bits": rows[0]["ratio"] >= 8}
+    for row in rows[1:]:
+        seconds, gb = LIMITS[row["n"]]
+        holds[f"n={row['n']}"] = row["wall_s"] <= seconds and (gb is None or row["peak_gb"] < gb)
+    report("noisy_or_at_scale" + ("_quick" if options.quick else ""), rows, holds=holds, cores=os.cpu_count())
+
+
+if __name__ == "__main__":
+    main()

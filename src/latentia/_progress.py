@@ -1,0 +1,24 @@
+"""A bar with the time that remains, on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+__all__ = ["progress_bar"]
+
+
+@contextlib.contextmanager
+def progress_bar(progress: bool | str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
+    """Gives ``advance(n)``; without ``progress`` it does nothing. A string is the label of the bar."""
+    if not progress or total < 1:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total} " + unit))
+    console = Console(stderr=True)
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(progress if isinstance(progress, str) else "pass", total=total)
+        yield lambda n: bar.advance(task, n)

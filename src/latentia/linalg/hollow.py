@@ -1,0 +1,59 @@
+"""Low-rank factor of a positive semidefinite matrix whose diagonal is not known.
+
+    find B of shape (n, K) with (B B^T)_ij = M_ij for i != j
+
+by imputation: the best approximation of rank K of M, with the diagonal of the one before. When to prefer it: matrices of
+co-occurrence, where a thing with itself says nothing. Products of blocks off the diagonal, M_ab (M_cb)^+ M_ca, need no
+iteration, but they use less of M and need each block to carry rank K.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = ["hollow_factor"]
+
+
+def hollow_factor(
+    matrix: np.ndarray, rank: int, start: np.ndarray | None = None, *, max_iter: int = 500, tol: float = 1e-8
+) -> tuple[np.ndarray, int]:
+    """Factor of the off-diagonal part of a matrix.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        Symmetric; its diagonal is not read.
+    rank : int
+        K < n.
+    start : ndarray of shape (n, K), optional
+        Factor of a similar matrix.
+    max_iter, tol
+        Stop when no entry of the diagonal moves by more than ``tol`` times the largest.
+
+    Returns
+    -------
+    B : ndarray of shape (n, K)
+        Orthogonal columns, the longest first.
+    n_iter : int
+    """
+    filled = np.array(matrix, dtype=float)
+    np.fill_diagonal(filled, 0.0 if start is None else (start**2).sum(axis=1))
+    values, basis = np.linalg.eigh(filled)
+    shift = max(-float(values[0]), 0.0)  # so that the largest eigenvalues are the leading ones, not those below zero
+    values, basis = values[::-1][:rank], basis[:, ::-1][:, :rank]
+    for n_iter in range(1, max_iter + 1):  # noqa: B007
+        factor = basis * np.sqrt(np.maximum(values, 0.0))
+        before, diagonal = filled.diagonal().copy(), (factor**2).sum(axis=1)
+        if np.abs(diagonal - before).max() <= tol * diagonal.max():
+            break
+        np.fill_diagonal(filled, diagonal)
+        values, basis = _following(filled, basis, shift)
+    return factor, n_iter
+
+
+def _following(matrix: np.ndarray, basis: np.ndarray, shift: float) -> tuple[np.ndarray, np.ndarray]:
+    """Leading eigenpairs, the largest first, by two steps of subspace iteration from those of a similar matrix."""
+    for _ in range(2):
+        basis = np.linalg.qr(matrix @ basis + shift * basis)[0]
+    values, small = np.linalg.eigh(basis.T @ matrix @ basis)
+    return values[::-1], basis @ small[:, ::-1]

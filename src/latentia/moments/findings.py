@@ -1,0 +1,51 @@
+"""Rows of findings, 1 (present) or 0 (absent): checked, and drawn from a noisy-or network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..exceptions import LatentiaError
+
+__all__ = ["binary_rows", "noisy_or_rows"]
+
+
+def binary_rows(table: Any, rows: np.ndarray, names: Sequence[str] | None = None) -> np.ndarray:
+    """A dense table of bool, shape as given, or an error that names the row and column of the first other value."""
+    dense = table.toarray() if sparse.issparse(table) else np.asarray(table)
+    found = dense != 0
+    wrong = found & (dense != 1)
+    if wrong.any():
+        row, column = (int(i) for i in np.argwhere(wrong)[0])
+        name = f"column {column}" if names is None else f"column {names[column]!r}"
+        raise LatentiaError(
+            f"Row {rows[row]} has {dense[row, column]:g} in {name}: findings are 1 (present) or 0 (absent). Code other values, "
+            "or cut them at a threshold."
+        )
+    return found
+
+
+def noisy_or_rows(
+    weights: np.ndarray, priors: np.ndarray, leak: np.ndarray, n_rows: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw rows of a noisy-or network.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (m, n)
+        P(finding i absent | cause k alone) = exp(-weights[k, i]).
+    priors : ndarray of shape (m,)
+    leak : ndarray of shape (n,)
+
+    Returns
+    -------
+    X : ndarray of bool, shape (n_rows, n)
+    causes : ndarray of bool, shape (n_rows, m)
+    """
+    causes = rng.random((n_rows, len(priors))) < priors
+    with np.errstate(divide="ignore"):  # a finding that is always present
+        silent = sparse.csr_array(causes.astype(float)) @ weights - np.log1p(-leak)
+    return rng.random(silent.shape) >= np.exp(-silent), causes

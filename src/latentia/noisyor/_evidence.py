@@ -1,0 +1,144 @@
+"""The evidence table of a noisy-or network."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..evidence import Check, PartErrors, bounds, error_checks
+from ..metrics.matching import nearest_other_distance
+from ..moments import AbsenceMoments, CountedAbsences
+from ._learners import Learner, Spectrum
+from ._posterior import Network
+
+__all__ = ["Measured", "incoherence", "noisy_or_checks", "spectral_boundedness"]
+
+_LINKED = 0.05  # strength from which a cause counts as linked to a finding
+_FEW = 20  # joint absences
+_MOST_LIMIT = 0.3
+_ACCURACY = 0.1  # of PMI
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the fit knows about itself."""
+
+    network: Network
+    learner: Learner
+    spectrum: Spectrum
+    source: AbsenceMoments
+    parts: PartErrors
+    n_constant: int
+
+
+def spectral_boundedness(weights: np.ndarray) -> float:
+    """tau of Definition 2.3: the least with G G^T <= tau (F F^T + sigma_m(F F^T) I), for weights (m, n).
+
+    F = 1 - exp(-W) and G = 1 - exp(-2 W). With F = U S V^T it is the largest eigenvalue of G^T (F F^T + s I)^-1 G, which
+    needs matrices of n x m alone. Infinite if F has not rank m.
+    """
+    first, second = -np.expm1(-weights.T), -np.expm1(-2 * weights.T)
+    basis, values, _ = np.linalg.svd(first, full_matrices=False)
+    smallest = values[-1] ** 2
+    if smallest <= (_TINY * values[0]) ** 2:
+        return np.inf
+    inside = basis.T @ second
+    outside = second - basis @ inside
+    gram = inside.T @ (inside / (values**2 + smallest)[:, None]) + outside.T @ outside / smallest
+    return float(np.linalg.eigvalsh(gram)[-1])
+
+
+def incoherence(weights: np.ndarray) -> float:
+    """mu of Definition 3.2 of F = 1 - exp(-W), weights (m, n): 1 at best, n / m at worst."""
+    m, n = weights.shape
+    basis = np.linalg.svd(-np.expm1(-weights.T), full_matrices=False)[0]
+    return float((basis**2).sum(axis=1).max() * n / m)
+
+
+def noisy_or_checks(measured: Measured) -> list[Check]:
+    network, parts = measured.network, measured.parts
+    m, n = network.weights.shape
+    checks = error_checks(parts, _limit(network.weights), "mean |W_k - W'_k| / |W_k|", "relative, in l2", "cause")
+    checks.append(_rank(measured, m))
+    agreement = measured.learner.agreement
+    if agreement is not None:
+        worst = int(agreement.argmax())
+        checks.append(
+            Check(
+                "partitions agree", "max_k |W_k - W_k(partition)| / |W_k|", float(agreement[worst]), "<= 0.5",
+                bool(agreement[worst] <= 0.5),
+                f"Distance of cause {worst}, the least stable, to what one partition of the findings finds.", "Algorithm 1",
+            )
+        )  # fmt: skip
+    strengths = -np.expm1(-network.weights)
+    linked = strengths >= _LINKED
+    active = float((network.priors[:, None] * linked).sum(axis=0).mean())
+    density = float(linked.mean())
+    tau, mu = spectral_boundedness(network.weights), incoherence(network.weights)
+    rho = float(network.priors.mean())
+    checks += [
+        Check(
+            "causes on at a finding", "rho p m", active, "<= 1 (c of the theorem)", active <= 1,
+            f"Mean number of causes on that are linked to a finding (strength at least {_LINKED:g}). Small: absences say much.",
+            "Theorem 3.1",
+        ),
+        Check(
+            "spectral boundedness", "tau", tau, f"<= {1 / max(rho, _TINY):.2g} (1 / rho)", tau * rho <= 1,
+            "How much G = 1 - exp(-2 W), the systematic error, exceeds F = 1 - exp(-W) at worst. Of QMR-DT: under 6.",
+            "Definition 2.3",
+        ),
+        Check(
+            "incoherence", "mu", mu, f"<= {np.sqrt(n / m):.2g} (sqrt(n / m))", bool(mu <= np.sqrt(n / m)),
+            "Whether a few findings carry a cause alone: 1 at best, n / m at worst.", "Definition 3.2",
+        ),
+        Check(
+            "error of the theorem", "eta = sqrt(p m) rho tau^1.5", bounds.noisy_or_error(m, density, rho, tau), "", None,
+            "Relative error that remains with unlimited rows and no corrections, up to a constant.", "Theorem 3.3",
+        ),
+    ]  # fmt: skip
+    if isinstance(measured.source, CountedAbsences):
+        checks += _absences(measured.source)
+    if measured.n_constant:
+        meaning = "Findings that no row has, or every row: they were left out."
+        checks.append(Check("constant findings", "", float(measured.n_constant), "", None, meaning, "model"))
+    return checks
+
+
+def _limit(weights: np.ndarray) -> float:
+    """Error up to which causes are told apart: a third of the distance to the nearest other, relative, or .3."""
+    if len(weights) == 1:
+        return _MOST_LIMIT
+    lengths = np.maximum(np.linalg.norm(weights, axis=1, keepdims=True), _TINY)
+    return min(_MOST_LIMIT, nearest_other_distance(weights / lengths, "euclidean") / 3)
+
+
+def _rank(measured: Measured, m: int) -> Check:
+    spectrum = measured.spectrum
+    last, following = float(spectrum.values[m - 1]), float(spectrum.values[m]) if len(spectrum.values) > m else 0.0
+    more = ", fewer than the causes: lower n_components" if spectrum.rank < m else ""
+    return Check(
+        "smallest singular value", f"sigma_{m}(PMI)", last, f"> {spectrum.noise:.2g} (noise)",
+        spectrum.rank >= m,
+        f"The last direction of pairs that the causes need; the next is {following:.2g}. {spectrum.rank} stand out{more}.",
+        "section 3",
+    )  # fmt: skip
+
+
+def _absences(source: CountedAbsences) -> list[Check]:
+    table, n_rows = source.fewest_absences()
+    pairs = table[np.triu_indices(len(table), 1)]
+    few, least = int((pairs < _FEW).sum()), int(pairs.min())
+    needed = bounds.noisy_or_rows(max(least, 0.5) / n_rows, source.n_features, _ACCURACY)
+    return [
+        Check(
+            "pairs seldom absent together", f"N P_ij < {_FEW}", float(few), "= 0", few == 0,
+            f"Pairs of {len(pairs)}; the rarest joint absence was seen {least} times. Their PMI is noise: findings that "
+            "are nearly always present help little.", "Lemma E.1",
+        ),
+        Check(
+            "sample size of the theorem", "N", float(n_rows), f">= {needed:.2g}", n_rows >= needed,
+            f"Rows at which every PMI of a pair is within {_ACCURACY:g} (constant 1).", "Lemma E.1",
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,270 @@
+"""Weights and priors from the moments of pairs and triples.
+
+With F = 1 - exp(-W) and r = rho / (1 - rho), both moments are, to first order in r,
+
+    PMI2_ij = sum_k r_k F_ki F_kj,    PMI3_ijl = sum_k r_k F_ki F_kj F_kl    (i, j, l distinct).
+
+A factor B of the first, (B B^T)_ij = PMI2_ij off the diagonal, is (sqrt r_k F_k)_k up to a rotation R, and the second is
+the K x K x K core sum_k r_k^(-1/2) R_k (x) R_k (x) R_k in the coordinates B: an orthogonal tensor whose eigenvalues tell
+the priors. Orders beyond the first follow from what was found and are taken off before the next round.
+
+Findings are scaled by sqrt P(absent), the reciprocal of the noise of their moments up to a constant: without that a
+single finding that is nearly always present would drown all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, cg
+
+from ..evidence import EVERYONE
+from ..exceptions import LatentiaError
+from ..linalg import hollow_factor
+from ..moments import AbsenceMoments, LogAbsences, Partition
+from ..tensor import Decomposition, decompose, multilinear, symmetrised
+from ._expansion import higher_orders
+from ._posterior import Network
+
+__all__ = [
+    "Moments",
+    "Recovered",
+    "basis_of_pairs",
+    "moments_in_basis",
+    "random_partitions",
+    "recover",
+    "residual_norm",
+    "scaled_pairs",
+]
+
+_LEAST_ODDS, _MOST_ODDS = 1e-8, 1e3
+_TINY, _NEGLIGIBLE = 1e-12, 1e-6
+
+
+class Triples(Protocol):
+    """Which triples of findings a moment is a sum over."""
+
+    def passed(self, core: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Sum of core(l_i, l_j, l_k) r_i (x) r_j (x) r_k over the triples, symmetrised.
+
+        core symmetric (K, K, K), rows of left (n, K) and of right (n, d); shape (d, d, d).
+        """
+
+    def powers(self, coefficients: np.ndarray, vectors: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The same for sum_p c_p v_pi v_pj v_pk in place of the core; vectors (P, n)."""
+
+
+class AllTriples:
+    """All triples of distinct findings, each once.
+
+    Sums over distinct indices are those over all indices, less those with two that are the same, plus twice those with
+    three: no list of triples is made.
+    """
+
+    def passed(self, core: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        k = left.shape[1]
+        gram = left.T @ right
+        inner = _pairs(left) @ core.reshape(k * k, k)
+        twice = _pairs(right).T @ (inner @ gram - (2 / 3) * (inner * left).sum(axis=1, keepdims=True) * right)
+        return symmetrised(multilinear(core, gram, gram, gram) - 3 * twice.reshape([right.shape[1]] * 3)) / 6
+
+    def powers(self, coefficients: np.ndarray, vectors: np.ndarray, right: np.ndarray) -> np.ndarray:
+        images = vectors @ right
+        every = np.einsum("p,pa,pb,pc->abc", coefficients, images, images, images, optimize=True)
+        squares = (coefficients[:, None] * vectors**2).T @ images
+        cubes = coefficients @ vectors**3
+        twice = _pairs(right).T @ (squares - (2 / 3) * cubes[:, None] * right)
+        return symmetrised(every - 3 * twice.reshape(every.shape)) / 6
+
+
+class SplitTriples:
+    """The triples that a partition splits: one finding in each set."""
+
+    def __init__(self, partition: Partition) -> None:
+        self._partition = partition
+
+    def passed(self, core: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return symmetrised(multilinear(core, *(left[part].T @ right[part] for part in self._partition)))
+
+    def powers(self, coefficients: np.ndarray, vectors: np.ndarray, right: np.ndarray) -> np.ndarray:
+        a, b, c = (vectors[:, part] @ right[part] for part in self._partition)
+        return symmetrised(np.einsum("p,pa,pb,pc->abc", coefficients, a, b, c, optimize=True))
+
+
+def _pairs(rows: np.ndarray) -> np.ndarray:
+    """r_i (x) r_i for every row, shape (n, d^2)."""
+    return (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Pairs, and triples in the coordinates of a basis.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n, n)
+        PMI2, scaled.
+    single : ndarray of shape (n,)
+        Logarithms of P(absent).
+    cube : ndarray of shape (d, d, d)
+        Sum of scaled PMI3_ijl u_i (x) u_j (x) u_l over some triples, u the rows of the basis, symmetrised.
+    basis : ndarray of shape (n, d)
+        Orthonormal columns, the leading one first; rows of zeros for findings whose triples are not counted.
+    scale : ndarray of shape (n,)
+        sqrt P(absent).
+    triples : Triples
+    """
+
+    pairs: np.ndarray
+    single: np.ndarray
+    cube: np.ndarray
+    basis: np.ndarray
+    scale: np.ndarray
+    triples: Triples
+
+    def first(self, n_components: int) -> Moments:
+        """In the coordinates of the leading columns alone."""
+        k = n_components
+        return replace(self, basis=self.basis[:, :k], cube=self.cube[:k, :k, :k])
+
+
+class Recovered(NamedTuple):
+    """What the moments say: the network, the factor B (n, K), and the decomposition of its core."""
+
+    network: Network
+    factor: np.ndarray
+    decomposition: Decomposition
+
+
+def random_partitions(findings: np.ndarray, n_partitions: int, seed: int) -> list[Partition]:
+    """Random equipartitions of findings into S_a, S_b and S_c."""
+    rng = np.random.default_rng(seed)
+    shuffled = (rng.permutation(findings) for _ in range(n_partitions))
+    return [Partition(*(np.sort(part) for part in np.array_split(order, 3))) for order in shuffled]
+
+
+def basis_of_pairs(pairs: np.ndarray, n_components: int) -> np.ndarray:
+    """Orthonormal basis of the leading space of scaled PMI2, (n, K)."""
+    factor = hollow_factor(pairs, n_components)[0]
+    lengths = np.linalg.norm(factor, axis=0)
+    supported = int((lengths > _NEGLIGIBLE * lengths[0]).sum())
+    if supported < n_components:
+        raise LatentiaError(
+            f"n_components={n_components}: pairs of findings vary together in {supported} directions only. Lower it."
+        )
+    return factor / lengths
+
+
+def moments_in_basis(
+    source: AbsenceMoments,
+    basis: np.ndarray,
+    partitions: Sequence[Partition],
+    selections: Sequence[tuple[int, ...]],
+    progress: bool = False,
+) -> tuple[list[Moments], list[Moments]]:
+    """The moments of each selection of groups of rows, from all triples, and those of each partition, from all rows."""
+    logs = source.logs(EVERYONE)
+    scale = np.exp(logs.single / 2)
+    cubes, split = source.all_triples(scale[:, None] * basis, selections, partitions, progress and "triples")
+    by_rows = []
+    for groups, cube in zip(selections, cubes, strict=True):
+        own = source.logs(groups)
+        by_rows.append(Moments(scaled_pairs(own, scale), own.single, cube, basis, scale, AllTriples()))
+    pairs = scaled_pairs(logs, scale)
+    by_partition = [
+        Moments(pairs, logs.single, cube, basis, scale, SplitTriples(partition))
+        for cube, partition in zip(split, partitions, strict=True)
+    ]
+    return by_rows, by_partition
+
+
+def scaled_pairs(logs: LogAbsences, scale: np.ndarray) -> np.ndarray:
+    """PMI2 between scaled findings."""
+    return scale[:, None] * logs.pmi * scale
+
+
+def recover(
+    moments: Moments, prior: float | None, corrections: int, max_weight: float, start: Recovered | None = None
+) -> Recovered:
+    """Rounds of factor, core, decomposition, each on moments less the higher orders of the network before."""
+    k = moments.basis.shape[1]
+    found = start
+    for _ in range(corrections + 1):
+        # What the network of the round before says of higher orders is taken off.
+        pairs, cube = _first_order(moments, found)
+        # Pairs give the components up to a rotation, triples the rotation.
+        factor = hollow_factor(pairs, k, None if found is None else found.factor)[0]
+        decomposition = decompose(_core(moments, factor, cube), k)
+        found = Recovered(_read_off(moments, factor, decomposition, prior, max_weight), factor, decomposition)
+    assert found is not None
+    return found
+
+
+def residual_norm(moments: Moments, network: Network) -> float:
+    """Spectral norm of scaled PMI2 less that of the network, off the diagonal."""
+    odds = network.priors / (1 - network.priors)
+    strengths = -np.expm1(-network.weights) * moments.scale
+    coefficients, vectors = higher_orders(network.weights, odds)
+    vectors = vectors * moments.scale
+    left = moments.pairs - (odds * strengths.T) @ strengths - (coefficients * vectors.T) @ vectors
+    np.fill_diagonal(left, 0.0)
+    return float(np.linalg.norm(left, 2))
+
+
+def _first_order(moments: Moments, found: Recovered | None) -> tuple[np.ndarray, np.ndarray]:
+    """PMI2 (n, n) and the cube (d, d, d) less their higher orders."""
+    if found is None:
+        return moments.pairs, moments.cube
+    network = found.network
+    coefficients, vectors = higher_orders(network.weights, network.priors / (1 - network.priors))
+    vectors = vectors * moments.scale
+    pairs = moments.pairs - (coefficients * vectors.T) @ vectors
+    return pairs, moments.cube - moments.triples.powers(coefficients, vectors, moments.basis)
+
+
+def _core(moments: Moments, factor: np.ndarray, cube: np.ndarray) -> np.ndarray:
+    """The symmetric core S whose sum over triples of S(B_i, B_j, B_l) u_i (x) u_j (x) u_l is nearest to the cube, (K, K, K)."""
+    # Solved in an orthonormal basis of B, where the problem is well conditioned.
+    frame, triangle = np.linalg.qr(factor)
+    frame = frame * moments.basis.any(axis=1, keepdims=True)
+    k = frame.shape[1]
+
+    def normal(flat: np.ndarray) -> np.ndarray:
+        image = moments.triples.passed(symmetrised(flat.reshape(k, k, k)), frame, moments.basis)
+        return moments.triples.passed(image, moments.basis, frame).ravel()
+
+    right = moments.triples.passed(cube, moments.basis, frame).ravel()
+    solved, _ = cg(LinearOperator((k**3, k**3), normal, dtype=float), right, rtol=1e-8, maxiter=200)
+    return symmetrised(multilinear(solved.reshape(k, k, k), *[np.linalg.inv(triangle)] * 3))
+
+
+def _read_off(
+    moments: Moments, factor: np.ndarray, decomposition: Decomposition, prior: float | None, max_weight: float
+) -> Network:
+    """F_k = B R_k / sqrt r_k, and r_k = 1 / lambda_k^2 unless the prior is given."""
+    values, rotation, _ = decomposition
+    odds = odds_of(values, prior)
+    strengths = (rotation @ factor.T) / np.sqrt(odds)[:, None] / moments.scale
+    return ordered_network(strengths, odds, moments.single, max_weight)
+
+
+def odds_of(eigenvalues: np.ndarray, prior: float | None) -> np.ndarray:
+    """r = rho / (1 - rho) of every cause, from the eigenvalues of the whitened tensor unless the prior is given."""
+    if prior is None:
+        return np.clip(np.maximum(eigenvalues, _TINY) ** -2.0, _LEAST_ODDS, _MOST_ODDS)
+    return np.full(len(eigenvalues), prior / (1 - prior))
+
+
+def ordered_network(strengths: np.ndarray, odds: np.ndarray, single: np.ndarray, max_weight: float) -> Network:
+    """The network with F = strengths as far as they are possible, the most frequent cause first.
+
+    A leak acts on no pair; it is what P(absent), given by its logarithm ``single``, asks for beyond the causes.
+    """
+    possible = np.clip(strengths, 0.0, -np.expm1(-max_weight))
+    priors = odds / (1 + odds)
+    leak = np.clip(-np.expm1(single - np.log1p(-priors[:, None] * possible).sum(axis=0)), 0.0, 1.0)
+    order = np.lexsort((-possible.sum(axis=1), -priors))
+    return Network(-np.log1p(-possible[order]), priors[order], leak)

@@ -1,0 +1,305 @@
+"""Noisy-or networks: exact on population moments, near the truth on samples, clear about what it cannot do."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from latentia import LatentiaError, LatentiaWarning, load, save
+from latentia.datasets import planted
+from latentia.moments import ExactAbsences
+from latentia.noisyor import NoisyOr
+from latentia.noisyor._evidence import incoherence, spectral_boundedness
+from latentia.noisyor._expansion import higher_orders, power_coefficients
+from latentia.passes import Blocks
+
+
+def errors(model, truth):
+    """Relative errors of weights and of priors, causes matched."""
+    apart = cdist(truth.weights, model.weights_) / np.linalg.norm(truth.weights, axis=1, keepdims=True)
+    i, j = linear_sum_assignment(apart)
+    return apart[i, j], np.abs(model.priors_[j] - truth.priors) / truth.priors
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return planted.noisy_or_network(60, 10, spread=3, leak=0.05, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def data(truth):
+    return truth.sample(50_000, 2)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return NoisyOr(10).fit(data.X)
+
+
+# --- the algorithm ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("odds", [0.05, 0.5, 1.0, 3.0])
+def test_powers_sum_to_the_moments_of_any_prior(odds):
+    t = np.linspace(0, 1, 101)
+    powers = t[:, None] ** np.arange(1, 17)
+    assert np.abs(powers @ power_coefficients(np.array([odds]))[:, 0] - np.log1p(odds * t)).max() < 1e-8
+
+
+def test_higher_orders_are_what_exact_moments_have_beyond_the_first():
+    truth = planted.noisy_or_network(12, 3, active=0.9, leak=0.1)
+    odds = truth.priors / (1 - truth.priors)
+    strengths = -np.expm1(-truth.weights)
+    coefficients, vectors = higher_orders(truth.weights, odds)
+    whole = (odds * strengths.T) @ strengths + (coefficients * vectors.T) @ vectors
+    off = ~np.eye(12, dtype=bool)
+    assert np.abs(whole - ExactAbsences(truth.weights, truth.priors, truth.leak).logs().pmi)[off].max() < 1e-12
+
+
+def test_exact_moments_and_corrections():
+    truth = planted.noisy_or_network(150, 20)
+    exact = ExactAbsences(truth.weights, truth.priors)
+    printed = NoisyOr(20, prior=1 / 20, n_partitions=1, corrections=0).fit_moments(exact)
+    assert np.median(errors(printed, truth)[0]) <= 0.05
+    rounds = [NoisyOr(20, corrections=c).fit_moments(exact) for c in (0, 1, 2, 3)]
+    worst = [errors(model, truth)[0].max() for model in rounds]
+    assert worst[0] <= 0.05
+    assert worst[3] <= 1e-5
+    assert all(after < before / 5 for before, after in zip(worst, worst[1:], strict=False))
+    assert errors(rounds[3], truth)[1].max() <= 1e-5
+
+
+def test_strong_priors_and_leaks_do_not_disturb_exact_moments():
+    truth = planted.noisy_or_network(60, 8, active=3.0, spread=2, leak=0.2)
+    model = NoisyOr(8, corrections=20).fit_moments(ExactAbsences(truth.weights, truth.priors, truth.leak))
+    weights, priors = errors(model, truth)
+    assert weights.max() < 1e-4
+    assert priors.max() < 1e-4
+    assert np.abs(model.leak_ - truth.leak).max() < 1e-4
+
+
+def test_recovery(model, truth):
+    weights, priors = errors(model, truth)
+    assert np.median(weights) <= 0.03
+    assert weights.max() <= 0.05
+    assert np.median(priors) <= 0.015
+    assert priors.max() <= 0.05
+    assert np.abs(model.leak_ - truth.leak).max() <= 0.01
+    assert (np.diff(model.priors_) <= 0).all()
+
+
+def test_the_number_of_causes_is_found(data):
+    assert len(NoisyOr(n_splits=0).fit(data.X).priors_) == 10
+
+
+def test_a_known_prior_is_kept():
+    truth = planted.noisy_or_network(60, 10, leak=0.02, random_state=1)
+    model = NoisyOr(10, prior=0.1).fit(truth.sample(30_000, 0).X)
+    assert (model.priors_ == 0.1).all()
+    assert model.prior_errors_ is None
+    assert errors(model, truth)[0].max() < 0.06
+
+
+def test_the_printed_algorithm_on_rows(data, truth):
+    model = NoisyOr(10, n_partitions=1, corrections=0).fit(data.X)
+    assert np.median(errors(model, truth)[0]) < 0.15
+    assert model.evidence_.component_errors is not None
+    assert NoisyOr(n_partitions=1, corrections=0, n_splits=0).fit(data.X).weights_.shape == (10, 60)
+
+
+def test_findings_that_are_nearly_always_present_do_no_harm():
+    truth = planted.noisy_or_network(60, 8, random_state=4)
+    leak = np.where(np.arange(60) % 4 == 0, 0.95, 0.02)
+    noisy = planted.NoisyOrTruth(truth.weights, truth.priors, leak)
+    model = NoisyOr(8).fit(noisy.sample(30_000, 1).X)
+    few = leak < 0.5
+    apart = cdist(truth.weights[:, few], model.weights_[:, few]) / np.linalg.norm(
+        truth.weights[:, few], axis=1, keepdims=True
+    )
+    assert apart.min(axis=1).max() < 0.15
+
+
+def test_refining_raises_the_likelihood(truth):
+    X, more = truth.sample(5000, 5).X, truth.sample(5000, 6).X
+    plain, refined = (NoisyOr(10, refine=refine, n_splits=0).fit(X) for refine in (0, 8))
+    assert refined.score(X) > plain.score(X)
+    assert refined.score(more) > plain.score(more)
+    assert refined.n_passes_ == 9
+    assert errors(refined, truth)[0].mean() < errors(plain, truth)[0].mean() * 1.05
+    assert (NoisyOr(10, prior=0.1, refine=1, n_splits=0).fit(X).priors_ == 0.1).all()
+
+
+def test_more_findings_than_triples_are_counted():
+    truth = planted.noisy_or_network(120, 6, leak=0.02)
+    model = NoisyOr(6, max_triples=30_000).fit(truth.sample(30_000, 0).X)  # 56 findings
+    assert errors(model, truth)[0].max() < 0.1
+
+
+# --- contract ---------------------------------------------------------------------------------------------------
+
+
+def test_the_same_bits_for_any_input_and_number_of_threads(data):
+    X = data.X[:3000]
+    first = NoisyOr(10, n_splits=1).fit(X)
+    frame = pd.DataFrame(X.astype(int), columns=[f"f{i}" for i in range(60)])
+    for other, table in (
+        (2, X),
+        (1, sparse.csr_array(X)),
+        (2, frame),
+        (1, Blocks.from_array(X.astype(np.float32), block_rows=256)),
+    ):
+        again = NoisyOr(10, n_splits=1, n_jobs=other).fit(table)
+        assert (again.weights_ == first.weights_).all()
+        assert (again.leak_ == first.leak_).all()
+        assert (again.evidence_.component_errors == first.evidence_.component_errors).all()
+
+
+def test_save_load_and_stability(model, data, tmp_path):
+    again = load(save(model, tmp_path / "network"))
+    assert (again.predict_proba(data.X[:50]) == model.predict_proba(data.X[:50])).all()
+    found = again.evidence_.stability(data.X, n_splits=1)
+    assert found.shape == (10,)
+    assert 0.5 < found.mean() / model.evidence_.component_errors.mean() < 2
+
+
+def test_evidence(model, truth):
+    evidence = model.evidence_
+    assert evidence.holds
+    assert evidence["partitions agree"].measured < 0.1
+    assert evidence["pairs seldom absent together"].measured == 0
+    assert evidence["smallest singular value"].holds
+    ratio = evidence.component_errors.mean() / errors(model, truth)[0].mean()
+    assert 1 / 1.5 < ratio < 1.5
+    assert (model.prior_errors_ < 0.01).all()
+
+
+def test_tau_and_incoherence_are_as_defined():
+    weights = planted.noisy_or_network(30, 4, random_state=2).weights
+    first, second = -np.expm1(-weights.T), -np.expm1(-2 * weights.T)
+    tau = spectral_boundedness(weights)
+    signal = first @ first.T + np.linalg.svd(first)[1][-1] ** 2 * np.eye(30)
+    left = np.linalg.eigvalsh(tau * signal - second @ second.T)
+    assert left[0] == pytest.approx(0, abs=1e-8)
+    left_vectors = np.linalg.svd(first, full_matrices=False)[0]
+    assert incoherence(weights) == pytest.approx((left_vectors**2).sum(axis=1).max() * 30 / 4)
+    assert spectral_boundedness(np.vstack([weights, weights[:1]])) > 1e6
+
+
+def test_sampling_and_scoring(model, truth, data):
+    X, causes = model.sample(20_000, random_state=3)
+    assert X.shape == (20_000, 60)
+    assert np.abs(X.mean(axis=0) - data.X.mean(axis=0)).max() < 0.03
+    assert np.abs(causes.mean(axis=0) - model.priors_).max() < 0.02
+    assert model.score(data.X[:5000]) > model.score(np.random.default_rng(0).permuted(data.X[:5000], axis=0))
+
+
+def test_posteriors_are_calibrated(model, data):
+    found = model.posterior(data.X[:20_000])
+    assert (found.method == 0).all()
+    matched = linear_sum_assignment(-np.corrcoef(found.probabilities.T, data.causes[:20_000].T)[:10, 10:])[1]
+    on = data.causes[:20_000][:, matched]
+    for low in (0.05, 0.25, 0.45, 0.65, 0.85):
+        chosen = (found.probabilities >= low) & (found.probabilities < low + 0.1)
+        assert abs(on[chosen].mean() - found.probabilities[chosen].mean()) < 0.04
+
+
+def test_explanations_point_at_the_findings(model, data):
+    row = next(i for i, causes in enumerate(data.causes) if causes.sum() == 1 and data.X[i].sum() > 12)
+    diagnosis = model.explain(data.X[row])
+    assert diagnosis.exact
+    top = diagnosis.probabilities.argmax()
+    best = diagnosis.evidence[top].argmax()
+    assert data.X[row, best]
+    assert model.strengths_[top, best] > 0.2
+
+
+def test_what_is_not_known_is_not_absent(model):
+    unknown = np.full((1, 60), np.nan)
+    assert model.predict_proba(unknown)[0] == pytest.approx(model.priors_)
+    assert not np.allclose(model.predict_proba(np.zeros((1, 60)))[0], model.priors_, rtol=0.1)
+    assert model.explain(unknown[0]).evidence == pytest.approx(np.zeros((10, 60)))
+
+
+def test_graph_lists_the_strong_edges(model):
+    edges = model.graph(0.3)
+    assert len(edges) == (model.strengths_ >= 0.3).sum()
+    assert edges[0].cause == "cause 0"
+    assert edges[0].strength == pytest.approx(1 - np.exp(-edges[0].weight))
+
+
+def test_names_of_outputs(model):
+    assert list(model.get_feature_names_out()[:2]) == ["noisyor0", "noisyor1"]
+    assert model.transform(np.zeros((2, 60))).shape == (2, 10)
+
+
+# --- bad input --------------------------------------------------------------------------------------------------
+
+
+def test_values_that_are_not_binary_are_named(data):
+    frame = pd.DataFrame(data.X[:200].astype(float), columns=[f"f{i}" for i in range(60)])
+    frame.loc[17, "f3"] = 2
+    with pytest.raises(LatentiaError, match=r"Row 17 has 2 in column 'f3'"):
+        NoisyOr(3).fit(frame)
+
+
+def test_constant_findings_are_left_out_and_named():
+    truth = planted.noisy_or_network(40, 4, leak=0.02)
+    frame = pd.DataFrame(truth.sample(5000).X.astype(int), columns=[f"f{i}" for i in range(40)])
+    frame["f7"], frame["f8"] = 0, 1
+    with pytest.warns(LatentiaWarning, match="2 findings are present in no row or in all of them.*'f7', 'f8'"):
+        model = NoisyOr(4).fit(frame)
+    assert (model.weights_[:, 7:9] == 0).all()
+    assert list(model.leak_[7:9]) == [0, 1]
+    assert np.isfinite(model.predict_proba(frame[:10])).all()
+    assert model.evidence_["constant findings"].measured == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_components": 21}, r"60 findings.*n_components=21.*at most n_components=20"),
+        ({"n_components": 0}, "n_components=0"),
+        ({"prior": 1.5}, "prior=1.5"),
+        ({"corrections": -1}, "corrections=-1"),
+        ({"max_weight": 0}, "max_weight=0"),
+        ({"n_splits": 4}, "n_splits=4"),
+    ],
+)
+def test_parameters_that_cannot_be(data, change, message):
+    with pytest.raises(LatentiaError, match=message):
+        NoisyOr(**change).fit(data.X[:1000])
+
+
+def test_too_few_rows(data):
+    with pytest.raises(LatentiaError, match="99 rows.*100"):
+        NoisyOr(3).fit(data.X[:99])
+
+
+def test_more_causes_than_there_are_is_told(data):
+    with pytest.warns(LatentiaWarning, match="n_components=18.*may be invented"):
+        model = NoisyOr(18).fit(data.X)
+    assert not model.evidence_.holds or model.evidence_.component_errors.max() > 0.3
+
+
+def test_findings_without_a_common_cause():
+    X = np.random.default_rng(0).random((2000, 30)) < 0.2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentiaWarning)
+        try:
+            model = NoisyOr(4).fit(X)
+        except LatentiaError:
+            return
+    assert not model.evidence_.holds
+
+
+def test_widths_and_forms_at_prediction(model, data):
+    with pytest.raises(LatentiaError, match="59"):
+        model.predict_proba(data.X[:3, :59])
+    with pytest.raises(LatentiaError, match="2 rows: one row"):
+        model.explain(data.X[:2])
+    with pytest.raises(LatentiaError, match="Row 1 has 3"):
+        model.predict_proba(np.vstack([data.X[:1], np.full((1, 60), 3)]))

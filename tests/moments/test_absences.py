@@ -24,8 +24,8 @@ def counted(X, n_jobs=1, block_rows=None, columns=None):
     return CountedAbsences(packed, columns, n_jobs)
 
 
-@pytest.fixture(scope="module")
-def X():
+@pytest.fixture(scope="module", name="X")
+def findings():
     table = planted.noisy_or_network(9, 3, leak=0.05, random_state=3).sample(1000, 0).X
     table[::7] = False  # rows without a finding are only counted
     return table.astype(np.uint8)

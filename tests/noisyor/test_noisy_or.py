@@ -1,6 +1,7 @@
 """Noisy-or networks: exact on population moments, near the truth on samples, clear about what it cannot do."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -69,7 +70,7 @@ def test_exact_moments_and_corrections():
     worst = [errors(model, truth)[0].max() for model in rounds]
     assert worst[0] <= 0.05
     assert worst[3] <= 1e-5
-    assert all(after < before / 5 for before, after in zip(worst, worst[1:], strict=False))
+    assert all(after < before / 5 for before, after in pairwise(worst))
     assert errors(rounds[3], truth)[1].max() <= 1e-5
 
 

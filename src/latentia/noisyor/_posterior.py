@@ -91,9 +91,9 @@ class Network:
             bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
             if len(bad):
                 raise LatentiaError(f"{name}[{bad[0]}] is {values[bad[0]]}: probabilities from 0 to 1 are needed.")
-        bad = np.argwhere(~(np.isfinite(self.weights) & (self.weights >= 0)))
-        if len(bad):
-            k, i = bad[0]
+        wrong = np.argwhere(~(np.isfinite(self.weights) & (self.weights >= 0)))
+        if len(wrong):
+            k, i = wrong[0]
             raise LatentiaError(
                 f"weights[{k}, {i}] is {self.weights[k, i]}: finite weights of at least 0 are needed; negative estimates "
                 "have to be set to 0 first."

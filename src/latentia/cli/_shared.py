@@ -45,9 +45,10 @@ __all__ = [
 
 # Every file that a command may write: what an earlier run of any of them left in the folder goes.
 _OUTPUTS = (
-    "comparison.csv", "documents.csv", "evidence.csv", "labels.csv", "means.csv", "metrics.csv", "mixing.csv",
-    "model.npz", "paths.csv", "predictions.csv", "report.html", "scaling.csv", "sources.csv", "states.csv",
-    "topics.csv", "transitions.csv", "unmixing.csv",
+    "causes.csv", "comparison.csv", "documents.csv", "edges.csv", "evidence.csv", "findings.csv", "labels.csv",
+    "means.csv", "metrics.csv", "mixing.csv", "model.npz", "network.bif", "paths.csv", "posteriors.csv",
+    "predictions.csv", "report.html", "scaling.csv", "sources.csv", "states.csv", "topics.csv", "transitions.csv",
+    "unmixing.csv",
 )  # fmt: skip
 _MOST_SIZES = 100
 
@@ -63,10 +64,10 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 # --- options ----------------------------------------------------------------------------------------------------
 
 
-def parse_sizes(text: str, what: str = "topics") -> list[int]:
+def parse_sizes(text: str, what: str = "topics", option: str = "-k") -> list[int]:
     """``20`` or ``FROM:TO:STEP``, both ends included."""
     if not re.fullmatch(r"\d+(:\d+(:\d+)?)?", text):
-        raise LatentiaError(f"-k {text!r}: give a number of {what}, or FROM:TO:STEP as in 10:50:10.")
+        raise LatentiaError(f"{option} {text!r}: give a number of {what}, or FROM:TO:STEP as in 10:50:10.")
     parts = [int(part) for part in text.split(":")]
     if len(parts) == 1:
         sizes: Any = parts
@@ -74,9 +75,9 @@ def parse_sizes(text: str, what: str = "topics") -> list[int]:
         step = parts[2] if len(parts) == 3 else 1
         sizes = range(parts[0], parts[1] + 1, step) if all(parts) else []
     if not len(sizes) or sizes[0] < 1:
-        raise LatentiaError(f"-k {text!r}: no number of {what} in that range.")
+        raise LatentiaError(f"{option} {text!r}: no number of {what} in that range.")
     if len(sizes) > _MOST_SIZES:
-        raise LatentiaError(f"-k {text!r}: {len(sizes)} numbers of {what}; {_MOST_SIZES} can be compared.")
+        raise LatentiaError(f"{option} {text!r}: {len(sizes)} numbers of {what}; {_MOST_SIZES} can be compared.")
     return list(sizes)
 
 
@@ -124,12 +125,13 @@ def cache_folder(source: Path) -> Path | None:
 
 
 @contextmanager
-def named(source: str) -> Iterator[None]:
+def named(source: str, option: str = "-k") -> Iterator[None]:
     """Errors of an estimator name the source, and the options instead of the parameters."""
     try:
         yield
     except LatentiaError as error:
-        text = str(error).replace("n_components=", "-k ").replace("n_components", "-k").replace("refine=", "--refine ")
+        text = str(error).replace("n_components=", f"{option} ").replace("n_components", option)
+        text = text.replace("refine=", "--refine ")
         raise LatentiaError(text if source in text else f"{source}: {text}") from error
 
 

@@ -15,6 +15,7 @@ from .hmm import hmm
 from .ica import ica
 from .labels import labels
 from .mixture import mixture
+from .noisy_or import noisy_or
 from .topics import demo, topics
 
 __all__ = ["app", "main"]
@@ -30,6 +31,7 @@ app.command()(labels)
 app.command()(hmm)
 app.command()(mixture)
 app.command()(ica)
+app.command("noisy-or")(noisy_or)
 app.command()(demo)
 
 

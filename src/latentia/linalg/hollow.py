@@ -10,6 +10,7 @@ iteration, but they use less of M and need each block to carry rank K.
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse.linalg import eigsh
 
 __all__ = ["hollow_factor"]
 
@@ -38,9 +39,13 @@ def hollow_factor(
     """
     filled = np.array(matrix, dtype=float)
     np.fill_diagonal(filled, 0.0 if start is None else (start**2).sum(axis=1))
-    values, basis = np.linalg.eigh(filled)
-    shift = max(-float(values[0]), 0.0)  # so that the largest eigenvalues are the leading ones, not those below zero
-    values, basis = values[::-1][:rank], basis[:, ::-1][:, :rank]
+    if start is None:
+        values, basis = np.linalg.eigh(filled)
+        least, values, basis = values[0], values[::-1][:rank], basis[:, ::-1][:, :rank]
+    else:
+        least = eigsh(filled, 1, which="SA", v0=np.ones(len(filled)), tol=0.1, return_eigenvectors=False)[0]
+        values, basis = _following(filled, start, max(-float(least), 0.0))
+    shift = max(-float(least), 0.0)  # so that the largest eigenvalues are the leading ones, not those below zero
     for n_iter in range(1, max_iter + 1):  # noqa: B007
         factor = basis * np.sqrt(np.maximum(values, 0.0))
         before, diagonal = filled.diagonal().copy(), (factor**2).sum(axis=1)

@@ -14,16 +14,16 @@ single finding that is nearly always present would drown all others.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
+from scipy.sparse.linalg import LinearOperator, gmres
 
 from ..evidence import EVERYONE
 from ..exceptions import LatentiaError
-from ..linalg import hollow_factor
+from ..linalg import hollow_factor, polar_factor
 from ..moments import AbsenceMoments, LogAbsences, Partition
 from ..tensor import Decomposition, decompose, multilinear, symmetrised
 from ._expansion import higher_orders
@@ -42,34 +42,44 @@ __all__ = [
 
 _LEAST_ODDS, _MOST_ODDS = 1e-8, 1e3
 _TINY, _NEGLIGIBLE = 1e-12, 1e-6
+_EXACT, _KRYLOV, _RESTARTS = 1e-7, 40, 4
+
+
+Operator = Callable[[np.ndarray], np.ndarray]
 
 
 class Triples(Protocol):
     """Which triples of findings a moment is a sum over."""
 
-    def passed(self, core: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Sum of core(l_i, l_j, l_k) r_i (x) r_j (x) r_k over the triples, symmetrised.
+    def operator(self, left: np.ndarray, right: np.ndarray) -> Operator:
+        """Takes core, symmetric (K, K, K), to the sum of core(l_i, l_j, l_k) r_i (x) r_j (x) r_k over the triples, symmetrised.
 
-        core symmetric (K, K, K), rows of left (n, K) and of right (n, d); shape (d, d, d).
+        Rows of left are l (n, K), those of right r (n, d).
         """
 
     def powers(self, coefficients: np.ndarray, vectors: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The same for sum_p c_p v_pi v_pj v_pk in place of the core; vectors (P, n)."""
+        """The same sum with sum_p c_p v_pi v_pj v_pk in place of the core, (d, d, d); vectors (P, n)."""
 
 
 class AllTriples:
-    """All triples of distinct findings, each once.
+    """All triples of distinct findings, each once; those with a row of zeros on the right are left out.
 
     Sums over distinct indices are those over all indices, less those with two that are the same, plus twice those with
     three: no list of triples is made.
     """
 
-    def passed(self, core: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        k = left.shape[1]
-        gram = left.T @ right
-        inner = _pairs(left) @ core.reshape(k * k, k)
-        twice = _pairs(right).T @ (inner @ gram - (2 / 3) * (inner * left).sum(axis=1, keepdims=True) * right)
-        return symmetrised(multilinear(core, gram, gram, gram) - 3 * twice.reshape([right.shape[1]] * 3)) / 6
+    def operator(self, left: np.ndarray, right: np.ndarray) -> Operator:
+        used = np.flatnonzero(right.any(axis=1))
+        left, right = left[used], right[used]
+        k, gram = left.shape[1], left.T @ right
+        left_pairs, right_pairs = _pairs(left), _pairs(right)
+
+        def apply(core: np.ndarray) -> np.ndarray:
+            inner = left_pairs @ core.reshape(k * k, k)
+            twice = right_pairs.T @ (inner @ gram - (2 / 3) * (inner * left).sum(axis=1, keepdims=True) * right)
+            return symmetrised(multilinear(core, gram, gram, gram) - 3 * twice.reshape([right.shape[1]] * 3)) / 6
+
+        return apply
 
     def powers(self, coefficients: np.ndarray, vectors: np.ndarray, right: np.ndarray) -> np.ndarray:
         images = vectors @ right
@@ -86,8 +96,9 @@ class SplitTriples:
     def __init__(self, partition: Partition) -> None:
         self._partition = partition
 
-    def passed(self, core: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        return symmetrised(multilinear(core, *(left[part].T @ right[part] for part in self._partition)))
+    def operator(self, left: np.ndarray, right: np.ndarray) -> Operator:
+        maps = [left[part].T @ right[part] for part in self._partition]
+        return lambda core: symmetrised(multilinear(core, *maps))
 
     def powers(self, coefficients: np.ndarray, vectors: np.ndarray, right: np.ndarray) -> np.ndarray:
         a, b, c = (vectors[:, part] @ right[part] for part in self._partition)
@@ -226,19 +237,18 @@ def _first_order(moments: Moments, found: Recovered | None) -> tuple[np.ndarray,
 
 
 def _core(moments: Moments, factor: np.ndarray, cube: np.ndarray) -> np.ndarray:
-    """The symmetric core S whose sum over triples of S(B_i, B_j, B_l) u_i (x) u_j (x) u_l is nearest to the cube, (K, K, K)."""
-    # Solved in an orthonormal basis of B, where the problem is well conditioned.
+    """The symmetric core S for which the sum over triples of S(B_i, B_j, B_l) u_i (x) u_j (x) u_l is the cube, (K, K, K)."""
+    # Unknown is S in that orthonormal basis of B which is nearest to the basis u: the equations are then nearly symmetric
+    # and well conditioned.
     frame, triangle = np.linalg.qr(factor)
-    frame = frame * moments.basis.any(axis=1, keepdims=True)
+    turn = polar_factor(frame.T @ moments.basis)
     k = frame.shape[1]
-
-    def normal(flat: np.ndarray) -> np.ndarray:
-        image = moments.triples.passed(symmetrised(flat.reshape(k, k, k)), frame, moments.basis)
-        return moments.triples.passed(image, moments.basis, frame).ravel()
-
-    right = moments.triples.passed(cube, moments.basis, frame).ravel()
-    solved, _ = cg(LinearOperator((k**3, k**3), normal, dtype=float), right, rtol=1e-8, maxiter=200)
-    return symmetrised(multilinear(solved.reshape(k, k, k), *[np.linalg.inv(triangle)] * 3))
+    apply = moments.triples.operator(frame @ turn, moments.basis)
+    system = LinearOperator(
+        (k**3, k**3), lambda flat: apply(symmetrised(flat.reshape(k, k, k))).ravel(), dtype=np.float64
+    )
+    solved, _ = gmres(system, cube.ravel(), rtol=_EXACT, restart=_KRYLOV, maxiter=_RESTARTS)
+    return symmetrised(multilinear(symmetrised(solved.reshape(k, k, k)), *[turn.T @ np.linalg.inv(triangle).T] * 3))
 
 
 def _read_off(

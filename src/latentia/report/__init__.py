@@ -5,6 +5,7 @@ from .hmm import write_hmm_report
 from .ica import write_ica_report
 from .labels import write_labels_report
 from .mixture import write_mixture_report
+from .noisy_or import write_noisy_or_report
 from .topics import write_topics_report
 
 __all__ = [
@@ -13,5 +14,6 @@ __all__ = [
     "write_ica_report",
     "write_labels_report",
     "write_mixture_report",
+    "write_noisy_or_report",
     "write_topics_report",
 ]

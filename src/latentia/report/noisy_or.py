@@ -1,0 +1,420 @@
+"""The report of a noisy-or network, for readers who do not program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import LatentiaError
+from ._figures import PALETTE, shortened
+from ._page import render, write_page
+from ._parts import (
+    Grade,
+    Nouns,
+    comparison_rows,
+    component_errors,
+    count,
+    error_limit,
+    evidence_rows,
+    grade,
+    largest,
+    legend,
+    short_number,
+    verdict,
+    version,
+)
+
+__all__ = ["frequencies", "percent", "strongest_findings", "write_noisy_or_report"]
+
+_STRONGEST, _MOST_FINDINGS, _MOST_LISTED, _MOST_EDGES = 8, 60, 300, 250
+_FEWEST, _CAUSES_OF_ROW, _PROBABLE = 3, 8, 0.01  # causes that are shown of a row
+_SPEAKING, _LEAST_EVIDENCE, _MOST_EVIDENCE = 5, 0.1, np.log(1e6)
+_APART = 1.7  # least distance of two causes, that of two findings being 1
+_WIDTHS = 5  # lines of the picture, from thin to thick
+_INK, _PALE, _GRID = "#1b2430", "#b9c2cc", "#e6eaee"
+_NOUNS = Nouns("causes", "cause", "rows")
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """What the page shows of a cause; `strongest` holds findings and strengths, `more` how many others it has."""
+
+    number: int
+    prior: float
+    prior_error: float | None
+    error: float | None
+    grade: Grade
+    colour: str
+    strongest: list[tuple[str, float]]
+    more: int
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """What the page shows of a finding; `causes` holds numbers and strengths, the strongest first."""
+
+    name: str
+    frequency: float
+    leak: float
+    constant: bool
+    causes: list[tuple[int, float]]
+
+
+@dataclass(frozen=True)
+class _Suspect:
+    """A cause in the light of one row: its probability, and the findings for and against it with factors of its odds."""
+
+    number: int
+    colour: str
+    prior: float
+    probability: float
+    favour: list[tuple[str, str]]
+    against: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class _Explained:
+    """What the page shows of a row."""
+
+    name: str
+    present: list[str]
+    accuracy: float
+    exact: bool
+    suspects: list[_Suspect]
+    others: int
+
+
+def frequencies(X: Any) -> np.ndarray:
+    """Share of the rows in which each finding is present, shape (n,)."""
+    return np.asarray(X.mean(axis=0), dtype=float).ravel()
+
+
+def strongest_findings(strengths: np.ndarray, threshold: float, most: int = _STRONGEST) -> np.ndarray:
+    """The findings of a cause, given its strengths (n,): at most so many of at least the threshold, strongest first."""
+    first = largest(strengths, most)
+    return first[strengths[first] >= threshold]
+
+
+def percent(value: float) -> str:
+    """A probability in percent; what is neither 0 nor 1 never looks as if it were."""
+    if 0 < value < 0.001:
+        return "<0.1%"
+    if 0.999 < value < 1:
+        return ">99.9%"
+    return f"{100 * value:.1f}%"
+
+
+def write_noisy_or_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    X: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    rows: Sequence[int] = (),
+    row_names: Sequence[str] | None = None,
+    diagnoses: Sequence[Any] | None = None,
+    threshold: float = 0.05,
+    title: str = "Causes",
+    source: str = "",
+    comparison: Sequence[Mapping[str, Any]] | None = None,
+) -> Path:
+    """Write the causes that were found, and how far they can be trusted, to one HTML file that works offline.
+
+    Parameters
+    ----------
+    path : path
+        The file appears complete or not at all; one that is there is replaced.
+    model : NoisyOr
+        A fitted model.
+    X : array or sparse matrix of shape (n_rows, n)
+        1 where a finding is present and 0 where it is absent; usually what the model was fitted on.
+    columns : sequence of str of length n, optional
+        Names of the findings.
+    rows : sequence of int
+        Positions in X of the rows whose diagnosis is shown.
+    row_names : sequence of str, optional
+        What these rows are called; by default by their number from 1.
+    diagnoses : sequence of Diagnosis, optional
+        What `NoisyOr.explain` says of these rows, where it is known already.
+    threshold : float
+        Strengths below it are not shown.
+    title, source : str
+        Heading of the page, and where the rows came from.
+    comparison : sequence of dict, optional
+        Rows of a table that compares numbers of causes, the first value the number.
+
+    Returns
+    -------
+    Path of the file
+
+    """
+    check_is_fitted(model)
+    m, n = model.weights_.shape
+    names = [f"column {i}" for i in range(1, n + 1)] if columns is None else [str(name) for name in columns]
+    if len(names) != n or X.shape[1] != n:
+        raise LatentiaError(
+            f"columns has {len(names)} entries, the data {X.shape[1]} columns and the model {n} findings: they must agree."
+        )
+    evidence, limit = getattr(model, "evidence_", None), error_limit(getattr(model, "evidence_", None), 0.3)
+    causes = _describe(model, names, threshold, limit)
+    errors = [cause.error for cause in causes]
+    frequency = frequencies(X)
+    page = render(
+        "noisy_or.html",
+        title=title,
+        source=source,
+        summary=f"{count(m, 'cause')} of {count(n, 'finding')} in {count(X.shape[0], 'row')}.",
+        nouns=_NOUNS,
+        verdict=verdict(evidence, [c.grade for c in causes], _NOUNS, _error_sentence(errors)),
+        legend=legend(errors, limit),
+        limit=limit,
+        causes=causes,
+        threshold=threshold,
+        percent=percent,
+        given=getattr(model, "prior", None) is not None,
+        findings=_findings(model, frequency, names, threshold),
+        n_findings=n,
+        drawn=_MOST_FINDINGS,
+        stand_out=int((model.spectrum_ > model.noise_).sum()) if model.noise_ else None,
+        explained=_explained(model, X, names, rows, row_names, diagnoses),
+        data={"network": _network(model, frequency, names, threshold), "spectrum": _spectrum(model)},
+        checks=evidence_rows(evidence),
+        comparison=comparison_rows(comparison, m),
+        version=version(),
+    )
+    return write_page(path, page)
+
+
+def _describe(model: Any, names: list[str], threshold: float, limit: float) -> list[_Cause]:
+    errors = component_errors(getattr(model, "evidence_", None), len(model.priors_))
+    found = []
+    for k, error in enumerate(errors):
+        strengths = model.strengths_[k]
+        first = strongest_findings(strengths, threshold)
+        found.append(
+            _Cause(
+                number=k,
+                prior=float(model.priors_[k]),
+                prior_error=None if model.prior_errors_ is None else float(model.prior_errors_[k]),
+                error=error,
+                grade=grade(error, limit),
+                colour=_colour(k),
+                strongest=[(names[i], float(strengths[i])) for i in first],
+                more=int((strengths >= threshold).sum()) - len(first),
+            )
+        )
+    return found
+
+
+def _findings(model: Any, frequency: np.ndarray, names: list[str], threshold: float) -> list[_Finding]:
+    """The most frequent findings."""
+    return [
+        _Finding(
+            name=names[i],
+            frequency=float(frequency[i]),
+            leak=float(model.leak_[i]),
+            constant=not 0 < frequency[i] < 1,
+            causes=[
+                (int(k), float(model.strengths_[k, i])) for k in strongest_findings(model.strengths_[:, i], threshold)
+            ],
+        )
+        for i in largest(frequency, _MOST_LISTED)
+    ]
+
+
+def _colour(cause: int) -> str:
+    return PALETTE[cause % len(PALETTE)]
+
+
+# --- rows that are explained ----------------------------------------------------------------------------------------
+
+
+def _explained(
+    model: Any,
+    X: Any,
+    names: list[str],
+    rows: Sequence[int],
+    row_names: Sequence[str] | None,
+    diagnoses: Sequence[Any] | None,
+) -> list[_Explained]:
+    called = [f"row {i + 1}" for i in rows] if row_names is None else [str(name) for name in row_names]
+    tables = [X[[i]] for i in rows]
+    tables = [table.toarray() if sparse.issparse(table) else np.asarray(table) for table in tables]
+    said = [model.explain(table) for table in tables] if diagnoses is None else list(diagnoses)
+    if not len(called) == len(said) == len(tables):
+        raise LatentiaError(
+            f"{len(tables)} rows, {len(called)} row_names and {len(said)} diagnoses: there must be one of each a row."
+        )
+    return [
+        _explain(model, table[0].astype(bool), names, name, diagnosis)
+        for table, name, diagnosis in zip(tables, called, said, strict=True)
+    ]
+
+
+def _explain(model: Any, present: np.ndarray, names: list[str], name: str, diagnosis: Any) -> _Explained:
+    texts = [finding if here else f"no {finding}" for finding, here in zip(names, present, strict=True)]
+    probabilities = diagnosis.probabilities
+    likely = largest(probabilities, max(_FEWEST, min(_CAUSES_OF_ROW, int((probabilities >= _PROBABLE).sum()))))
+    suspects = [
+        _Suspect(
+            number=int(k),
+            colour=_colour(k),
+            prior=float(model.priors_[k]),
+            probability=float(probabilities[k]),
+            favour=_speaking(diagnosis.evidence[k], texts),
+            against=_speaking(-diagnosis.evidence[k], texts),
+        )
+        for k in likely
+    ]
+    return _Explained(
+        name=name,
+        present=[names[i] for i in np.flatnonzero(present)],
+        accuracy=diagnosis.error,
+        exact=diagnosis.exact,
+        suspects=suspects,
+        others=len(probabilities) - len(suspects),
+    )
+
+
+def _speaking(evidence: np.ndarray, texts: list[str]) -> list[tuple[str, str]]:
+    """The findings with the largest evidence (n,) in nats, with the factors by which they change the odds."""
+    first = [i for i in largest(evidence, _SPEAKING) if evidence[i] >= _LEAST_EVIDENCE]
+    return [(texts[i], short_number(float(np.exp(min(evidence[i], _MOST_EVIDENCE))))) for i in first]
+
+
+# --- figures --------------------------------------------------------------------------------------------------------
+
+
+def _network(model: Any, frequency: np.ndarray, names: list[str], threshold: float) -> dict[str, Any]:
+    """Causes on the left, the findings that have the strongest lines on the right, lines as wide as they are strong."""
+    strengths = model.strengths_
+    order = _placed(strengths, threshold)
+    shown = strengths[:, order]
+    m, n = shown.shape
+    right = np.arange(n) + 0.5
+    left = _beside(shown)
+    edges = np.argwhere((shown >= threshold) & (shown > 0))
+    edges = edges[largest(shown[tuple(edges.T)], _MOST_EDGES)]
+    traces = _lines(shown, edges, left, right)
+    traces.append({
+        "type": "scatter", "mode": "markers+text", "x": [1] * n, "y": right.tolist(), "hoverinfo": "text",
+        "text": [shortened(names[i]) for i in order], "textposition": "middle right",
+        "hovertext": [_hover_of_finding(model, i, names, frequency, threshold) for i in order], "cliponaxis": False,
+        "marker": {"size": 9, "color": _INK}, "textfont": {"size": 12, "color": _INK},
+    })  # fmt: skip
+    traces.append({
+        "type": "scatter", "mode": "markers+text", "x": [0] * m, "y": left.tolist(), "hoverinfo": "text",
+        "text": [f"<b>{k}</b>" for k in range(m)], "cliponaxis": False,
+        "hovertext": [_hover_of_cause(model, k, names, threshold) for k in range(m)],
+        "marker": {"size": 27, "color": "#ffffff", "opacity": 1, "line": {"width": 3, "color": [_colour(k) for k in range(m)]}},
+        "textfont": {"size": 13, "color": _INK},
+    })  # fmt: skip
+    bottom = max(n, float(left[-1]) + 1)
+    hidden = {"visible": False, "fixedrange": True}
+    layout = {
+        "height": round(21 * bottom) + 60, "showlegend": False, "hovermode": "closest",
+        "xaxis": hidden | {"range": [-0.06, 1.45]}, "yaxis": hidden | {"range": [bottom, -1]},
+        "margin": {"l": 10, "r": 10, "t": 20, "b": 20},
+    }  # fmt: skip
+    return {"traces": traces, "layout": layout, "width": 560}
+
+
+def _placed(strengths: np.ndarray, threshold: float) -> np.ndarray:
+    """The findings with the strongest lines, those of the first cause on top, so that few lines cross."""
+    top = strengths.max(axis=0)
+    chosen = largest(top, _MOST_FINDINGS)
+    chosen = chosen[(top[chosen] >= threshold) & (top[chosen] > 0)]
+    return chosen[np.lexsort((-top[chosen], strengths[:, chosen].argmax(axis=0)))]
+
+
+def _beside(strengths: np.ndarray) -> np.ndarray:
+    """Heights (m,) of the causes: each beside the findings of which it is the strongest cause, none upon another."""
+    m, n = strengths.shape
+    own = np.bincount(strengths.argmax(axis=0), minlength=m) if n else np.zeros(m, int)
+    above = np.cumsum(own) - own
+    apart = _APART * np.arange(m)
+    return np.maximum.accumulate(above + own / 2 - apart) + apart
+
+
+def _lines(strengths: np.ndarray, edges: np.ndarray, left: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
+    """The weakest first: one trace for every cause and width."""
+    traces = []
+    steps = np.minimum((strengths * _WIDTHS).astype(int), _WIDTHS - 1)
+    for step in range(_WIDTHS):
+        for k in range(len(strengths)):
+            x: list[float | None] = []
+            y: list[float | None] = []
+            for _, i in (edge for edge in edges if edge[0] == k and steps[k, edge[1]] == step):
+                x += [0, 1, None]
+                y += [float(left[k]), float(right[i]), None]
+            if x:
+                line = {"color": _colour(k), "width": 1 + 1.4 * step}
+                traces.append(
+                    {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": line, "hoverinfo": "skip",
+                     "opacity": 0.5 + 0.1 * step}
+                )  # fmt: skip
+    return traces
+
+
+def _hover_of_cause(model: Any, cause: int, names: list[str], threshold: float) -> str:
+    first = strongest_findings(model.strengths_[cause], threshold, 12)
+    listed = [f"{shortened(names[i], 40)} {percent(model.strengths_[cause, i])}" for i in first]
+    return "<br>".join([f"<b>cause {cause}</b>, on in {percent(model.priors_[cause])} of the rows", *listed])
+
+
+def _hover_of_finding(model: Any, finding: int, names: list[str], frequency: np.ndarray, threshold: float) -> str:
+    first = strongest_findings(model.strengths_[:, finding], threshold)
+    listed = [f"cause {k} {percent(model.strengths_[k, finding])}" for k in first]
+    heading = f"<b>{shortened(names[finding], 40)}</b>, in {percent(frequency[finding])} of the rows"
+    return "<br>".join([heading, *listed, f"without any cause {percent(model.leak_[finding])}"])
+
+
+def _spectrum(model: Any) -> dict[str, Any]:
+    """Directions of the pairs of findings as bars, those that the causes need in blue, and the line of noise."""
+    values, m = model.spectrum_, len(model.priors_)
+    digits = 4 - int(np.floor(np.log10(max(float(np.abs(values).max(initial=0.0)), 1e-12))))
+    number = np.arange(1, len(values) + 1)
+    needed = np.where(number <= m, PALETTE[0], _PALE)
+    bars = {
+        "type": "bar", "x": number.tolist(), "y": np.round(values, digits).tolist(), "marker": {"color": needed.tolist()},
+        "hovertext": [f"direction {i}: {value:.3g}" for i, value in zip(number, values, strict=True)], "hoverinfo": "text",
+    }  # fmt: skip
+    layout: dict[str, Any] = {
+        "height": 300, "showlegend": False, "bargap": 0.25, "margin": {"l": 50, "r": 60, "t": 20, "b": 45},
+        "xaxis": {
+            "title": {"text": "direction"}, "fixedrange": True, "dtick": max(1, len(values) // 20), "zeroline": False,
+            "showgrid": False,
+        },
+        "yaxis": {"title": {"text": "size"}, "fixedrange": True, "gridcolor": _GRID, "automargin": True},
+    }  # fmt: skip
+    if model.noise_:
+        noise = round(float(model.noise_), digits)
+        layout["shapes"] = [
+            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": noise, "y1": noise,
+             "line": {"color": "#a33b00", "width": 2, "dash": "dash"}}
+        ]  # fmt: skip
+        layout["annotations"] = [
+            {"xref": "paper", "x": 1.005, "y": noise, "text": "noise", "showarrow": False, "xanchor": "left",
+             "font": {"color": "#a33b00"}}
+        ]  # fmt: skip
+    return {"traces": [bars], "layout": layout, "width": 300}
+
+
+# --- words about the whole ------------------------------------------------------------------------------------------
+
+
+def _error_sentence(errors: Sequence[float | None]) -> str:
+    measured = [error for error in errors if error is not None]
+    if not measured:
+        return ""
+    return (
+        f"Expected error of a cause: {np.mean(measured):.2g} on average; 0.1 means that its strengths as a whole may be "
+        "off by about a tenth of their size."
+    )

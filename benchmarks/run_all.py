@@ -29,8 +29,11 @@ COMMANDS = [
     ["multilabel_at_scale.py", "--shape", "wikilshtc"],
     ["multilabel_linear_in_rows.py"],
     ["multilabel_figure_2.py"],
+    ["noisy_or_recovery.py"],
+    ["noisy_or_at_scale.py"],
+    ["noisy_or_against_em.py"],
 ]
-WITH_QUICK = ("evidence", "thesis", "tensor", "third", "sparse", "hmm", "ica", "multilabel")
+WITH_QUICK = ("evidence", "thesis", "tensor", "third", "sparse", "hmm", "ica", "multilabel", "noisy")
 QUICK = {"topics_recover_planted.py": ["--quick", "--seeds", "1"], "topics_at_scale.py": ["--documents", "10000"]}
 
 

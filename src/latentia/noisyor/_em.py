@@ -6,7 +6,7 @@ the data, configuration d has posterior p(d | x), and the expected number of row
     q_ki sum_x x_i sum_(d with k on) p(d | x) / P(s_i = 1 | d),
 
 the leak being a cause that is always on. New q are these numbers over the expected number of rows with k on. The sum runs
-over all 2^m configurations where there are at most 8,192, and else over those with few enough causes on.
+over all 2^m configurations where there are at most 4,096, and else over those with few enough causes on.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ._posterior import Network
 
 __all__ = ["NoisyOrUpdate", "configurations"]
 
-_MOST = 8192
+_MOST = 4096
 _CHUNK_ENTRIES, _LEAST_CHUNK = 1 << 19, 128  # of posteriors: 4 MB
 _LEAST_LEAK = 1e-3  # a leak of zero would stay zero
 _LEAST = 1e-12
 
 
 def configurations(n_causes: int) -> np.ndarray:
-    """Sets of causes that are on, the smallest first, as rows of bool: at most 8,192, or those with one on at most."""
+    """Sets of causes that are on, the smallest first, as rows of bool: at most 4,096, or those with one on at most."""
     most_on, total = 0, 1
     while most_on < n_causes and (most_on == 0 or total + comb(n_causes, most_on + 1) <= _MOST):
         most_on += 1

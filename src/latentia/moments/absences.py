@@ -16,6 +16,7 @@ pairs of others, and each slab is contracted at once: no array has n^3 entries.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
@@ -200,7 +201,7 @@ class CountedAbsences:
     @property
     def together(self) -> np.ndarray:
         if self._together is None:
-            counts = np.zeros((N_GROUPS, self.n_features, self.n_features), np.int64)
+            counts = np.zeros((N_GROUPS, self.n_features, self.n_features), np.int32)
 
             def count(i: int, _: int) -> None:
                 for bits, table in zip(self._bits, counts, strict=True):
@@ -252,6 +253,10 @@ class CountedAbsences:
         progress: bool | str = False,
     ) -> tuple[np.ndarray, np.ndarray]:
         used = np.flatnonzero(factor.any(axis=1))
+        if len(used) < self.n_features:  # then nothing as large as all pairs is made for a selection
+            places = np.cumsum(factor.any(axis=1)) - 1
+            within = [Partition(*(places[part] for part in partition)) for partition in partitions]
+            return self._of(used).all_triples(factor[used], selections, within, progress)
         views = [_View(self, groups) for groups in selections]
         everything = _View(self, tuple(range(N_GROUPS)))
         sides = np.array([_sides(partition, self.n_features) for partition in partitions]).reshape(-1, self.n_features)
@@ -277,6 +282,14 @@ class CountedAbsences:
             cubes += sums[: len(views)]
             split += sums[len(views) :]
         return np.array([symmetrised(cube) for cube in cubes]), np.array([symmetrised(cube) for cube in split])
+
+    def _of(self, columns: np.ndarray) -> CountedAbsences:
+        """Counts of these findings alone."""
+        some = copy.copy(self)
+        some._bits = [bits[columns] for bits in self._bits]
+        some.n_features, some.present = len(columns), self.present[:, columns]
+        some._together = self.together[:, columns[:, None], columns]
+        return some
 
     def _triples(self, i: int, b: np.ndarray, c: np.ndarray, upper: bool) -> np.ndarray:
         """Rows of each group with i and one of each set, (4, |b|, |c|); ``upper``: where the place in b is the smaller."""

@@ -1,17 +1,28 @@
 """Spectral algebra through operators that are never densified."""
 
+from .factored import Factored, total_distance
 from .hollow import hollow_factor
-from .krylov import block_krylov_eigh, block_krylov_svd, subspace_iteration
+from .krylov import block_krylov_eigh, block_krylov_svd, outlying_eigenpairs, subspace_iteration
 from .orthonormal import cholesky_qr, polar_factor
+from .scaled import ScaledSpace, scaled_eigenspace
+from .sparse import cell_ratios, lowered_squares, sparse_product
 from .whitening import Whitening, whiten
 
 __all__ = [
+    "Factored",
+    "ScaledSpace",
     "Whitening",
     "block_krylov_eigh",
     "block_krylov_svd",
+    "cell_ratios",
     "cholesky_qr",
     "hollow_factor",
+    "lowered_squares",
+    "outlying_eigenpairs",
     "polar_factor",
+    "scaled_eigenspace",
+    "sparse_product",
     "subspace_iteration",
+    "total_distance",
     "whiten",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 
 from .orthonormal import cholesky_qr
 
-__all__ = ["block_krylov_eigh", "block_krylov_svd", "subspace_iteration"]
+__all__ = ["block_krylov_eigh", "block_krylov_svd", "outlying_eigenpairs", "subspace_iteration"]
 
 Apply = Callable[[np.ndarray], np.ndarray]
 
@@ -71,6 +71,70 @@ def block_krylov_eigh(
     values, vectors = np.linalg.eigh((small + small.T) / 2)
     top = np.argsort(-values)[:n_components]
     return values[top], basis @ vectors[:, top]
+
+
+def outlying_eigenpairs(
+    apply: Apply,
+    size: int,
+    n_components: int,
+    edge: float,
+    *,
+    n_passes: int | None = None,
+    oversample: int = 3,
+    tol: float = 1e-3,
+    random_state: int = 0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues of largest modulus of a symmetric operator whose other eigenvalues fill [-edge, edge], and eigenvectors.
+
+    An eigenvalue just outside of the bulk takes many passes, one far outside few: passes are made until all that are asked
+    for lie outside and have settled, or the basis is full. No image is kept, only the basis.
+
+    Parameters
+    ----------
+    apply : callable
+        Maps an array of shape (size, k) to the operator's product with it.
+    size, n_components : int
+    edge : float
+    n_passes : int, optional
+        Most passes; by default so many that the basis has 240 columns, and at least 8.
+    oversample : int
+        Extra columns of a block.
+    tol : float
+        Relative change of an eigenvalue in two passes at which it has settled.
+
+    Returns
+    -------
+    values : ndarray of shape (n_components,), by decreasing modulus
+    vectors : ndarray of shape (size, n_components), orthonormal columns
+    """
+    width = min(n_components + oversample, size)
+    most = min(max(8, 240 // width) if n_passes is None else n_passes, -(-size // width))
+    basis = np.empty((size, min(most * width, size)), order="F")
+    small = np.zeros((basis.shape[1], basis.shape[1]))
+    block = cholesky_qr(np.random.default_rng(random_state).standard_normal((size, width)))
+    before, filled = np.zeros(n_components), 0
+    for done in range(most):
+        k = block.shape[1]
+        basis[:, filled : filled + k] = block
+        image = apply(block)
+        held = basis[:, : filled + k]
+        small[: filled + k, filled : filled + k] = products = held.T @ image
+        filled += k
+        if done % 2:
+            part = small[:filled, :filled]
+            now = np.sort(np.abs(np.linalg.eigvalsh(np.triu(part) + np.triu(part, 1).T)))[::-1][:n_components]
+            if len(now) == len(before) and (now > edge).all() and (np.abs(now - before) <= tol * now).all():
+                break
+            before = now
+        width = min(width, size - filled)
+        if done == most - 1 or width <= 0:
+            break
+        image -= held @ products
+        block = _new_directions(image, held)[:, :width]
+    part = small[:filled, :filled]
+    values, vectors = np.linalg.eigh(np.triu(part) + np.triu(part, 1).T)
+    top = np.argsort(-np.abs(values), kind="stable")[:n_components]
+    return values[top], basis[:, :filled] @ vectors[:, top]
 
 
 def block_krylov_svd(

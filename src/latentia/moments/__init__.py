@@ -50,6 +50,7 @@ from .mixtures import (
     spherical_log_density,
 )
 from .multinomial import WordSampler
+from .pairs import PairCounts, count_pairs, halved_counts, symmetric_counts
 from .products import third_moment
 from .vectors import Coordinates, VectorMoments, VectorSums, all_column_moments, column_moments, principal_coordinates
 from .views import CommonFrame, ViewMoments, ViewSums, common_frame, frame_noise
@@ -81,6 +82,7 @@ __all__ = [
     "OccurrenceSums",
     "PackedRows",
     "PackedRowsSum",
+    "PairCounts",
     "Partition",
     "ProductMixtureUpdate",
     "SphericalMixtureUpdate",
@@ -99,6 +101,7 @@ __all__ = [
     "binary_rows",
     "column_moments",
     "common_frame",
+    "count_pairs",
     "diagonal_moments",
     "fold_in",
     "forward_backward",
@@ -106,6 +109,7 @@ __all__ = [
     "frequent_words",
     "gathered",
     "gaussian_log_density",
+    "halved_counts",
     "lagged_coordinates",
     "lda_corrected",
     "leading_words",
@@ -119,6 +123,7 @@ __all__ = [
     "principal_coordinates",
     "product_log_density",
     "spherical_log_density",
+    "symmetric_counts",
     "third_moment",
     "topic_posterior",
     "viterbi",

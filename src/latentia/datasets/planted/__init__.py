@@ -1,6 +1,7 @@
 """Planted data: generators that return the data together with the truth that made it."""
 
 from .labels import LabelModelTruth, PlantedLabels, TopicTerms, label_model, labelled_corpus
+from .matrices import PlantedBlocks, PlantedPairs, block_model, two_state_chain, word_distributions, word_pairs
 from .mixtures import PlantedMixture, PlantedProducts, gaussian_mixture, product_mixture
 from .noisy_or import NoisyOrTruth, PlantedFindings, noisy_or_network, qmr_network
 from .sequences import PlantedChain, PlantedGaussianChain, gaussian_chain, hidden_markov_chain
@@ -10,16 +11,19 @@ from .topics import PlantedTopics, TopicModelTruth, topic_corpus, topic_model
 __all__ = [
     "LabelModelTruth",
     "NoisyOrTruth",
+    "PlantedBlocks",
     "PlantedChain",
     "PlantedFindings",
     "PlantedGaussianChain",
     "PlantedLabels",
     "PlantedMixture",
+    "PlantedPairs",
     "PlantedProducts",
     "PlantedSources",
     "PlantedTopics",
     "TopicModelTruth",
     "TopicTerms",
+    "block_model",
     "gaussian_chain",
     "gaussian_mixture",
     "hidden_markov_chain",
@@ -31,4 +35,7 @@ __all__ = [
     "qmr_network",
     "topic_corpus",
     "topic_model",
+    "two_state_chain",
+    "word_distributions",
+    "word_pairs",
 ]

@@ -1,0 +1,167 @@
+"""The scaled eigenspace of a symmetric matrix of counts, shrunk by what noise adds.
+
+Of N pairs of M words, C_sym = (C + C^T) / 2 are the counts and r = C_sym 1 / N the marginals. In
+
+    S = D^-1/2 (C_sym / N - r r^T) D^-1/2,        D = diag(r) + tau / M,
+
+the noise of an entry has variance about a_i a_j / (2N) with a = r / D <= 1, whatever the word's frequency: the noise is
+a Wigner matrix, whose spectrum ends at e = 2 sqrt(sum_i a_i^2 / (2N)). Of a signal eigenvalue l > e / 2 one observes
+lambda = l + e^2 / (4 l), along a vector with squared cosine c^2 = 1 - e^2 / (4 l^2) to the true one, and the multiple of
+that vector's square that is nearest to the truth is l c^2 = sqrt(lambda^2 - e^2).
+
+That is so for as many pairs as make every word frequent. Rare words leave heavier tails, and eigenvalues above e that are
+noise. The squared Frobenius norm of the whole signal is known without bias from pairs that were seen twice: with s = C +
+C^T, d_i = 2N r_i and z = D^-1/2 r,
+
+    |S|^2 = sum_ij [s_ij (s_ij - 1) - d_i (d_i - 1) d_j (d_j - 1) / (2N)^2] / ((2N)^2 D_i D_j) - 2 z^T S z,
+
+with a standard deviation of e^2 / 2 (s_ii - 2 stands for s_ii - 1 on the diagonal, where s counts a pair twice). Where the
+signals l of the eigenvalues above e add up to more than |S|^2 and two standard deviations, e is raised until they do not.
+In a table of zeros and ones, as of a graph without multiple edges, no pair is seen twice and |S|^2 is taken from the signals;
+and as walks do not turn back there, d_i (d_i - 1) stands for d_i^2 in e, as for regular graphs (2 sqrt(d - 1)).
+
+Sources: Huang, Kakade, Kong, Valiant, Recovering structured probability matrices, ITCS 2018, for the scaling; Benaych-
+Georges and Nadakuditi, Adv. Math. 227 (2011), for the spectrum; Gavish and Donoho, IEEE Trans. Inf. Theory 63 (2017), for
+the shrinkage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .krylov import outlying_eigenpairs
+from .sparse import lowered_squares, sparse_product
+
+__all__ = ["ScaledSpace", "scaled_eigenspace"]
+
+
+@dataclass(frozen=True)
+class ScaledSpace:
+    """Leading eigenpairs of S.
+
+    Attributes
+    ----------
+    marginals : ndarray of shape (M,)
+        r.
+    scale : ndarray of shape (M,)
+        The diagonal of D.
+    vectors : ndarray of shape (M, k)
+        u, orthonormal columns, of the eigenvalues of largest modulus; only those above the edge count.
+    observed : ndarray of shape (k,)
+        lambda, signed, by decreasing modulus.
+    values : ndarray of shape (k,)
+        Their shrunk values; 0 below the edge.
+    edge : float
+        e.
+    norm, norm_deviation : float
+        |S|^2 without noise, estimated, and the standard deviation of that.
+    n_kept : int
+        Eigenvalues above the edge.
+    """
+
+    marginals: np.ndarray
+    scale: np.ndarray
+    vectors: np.ndarray
+    observed: np.ndarray
+    values: np.ndarray
+    edge: float
+    n_kept: int
+    norm: float = 0.0
+    norm_deviation: float = 0.0
+
+    @property
+    def signal(self) -> np.ndarray:
+        """l: what the kept eigenvalues are without noise, signed, shape (n_kept,)."""
+        kept = self.observed[: self.n_kept]
+        return np.sign(kept) * (np.abs(kept) + np.abs(self.values[: self.n_kept])) / 2
+
+    @property
+    def directions(self) -> np.ndarray:
+        """D^1/2 u of the kept eigenvalues, shape (M, n_kept): with ``values`` they give B - r r^T."""
+        return self.vectors[:, : self.n_kept] * np.sqrt(self.scale)[:, None]
+
+
+def scaled_eigenspace(
+    counts: Any,
+    n_vectors: int,
+    *,
+    tau: float = 0.3,
+    n_passes: int | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+) -> ScaledSpace:
+    """Leading eigenpairs of S by a block Krylov method; no array is larger than its basis, M x 240.
+
+    Parameters
+    ----------
+    counts : csr_array of shape (M, M)
+        C + C^T: symmetric, its entries sum to 2N.
+    n_vectors : int
+        k.
+    tau : float
+        Words are scaled as if each had been seen tau N / M times more.
+    n_passes : int, optional
+        Most products with the counts.
+    random_state : int
+        Seed of `outlying_eigenpairs`.
+    n_jobs : int, optional
+        Threads.
+    """
+    size, total = counts.shape[0], float(counts.sum())
+    marginals = sparse_product(counts, np.ones((size, 1)), n_jobs).ravel() / total
+    scale = marginals + tau / size
+    simple = counts.data.max() <= 1
+    degrees = marginals * total
+    edge = 2 * float(np.sqrt((degrees * (degrees - simple) / scale**2).sum() / total**3))
+    n_vectors = min(n_vectors, size - 1)
+    if not n_vectors:
+        return ScaledSpace(marginals, scale, np.empty((size, 0)), np.empty(0), np.empty(0), edge, 0, 0.0, edge**2 / 2)
+    root = np.sqrt(scale)
+    center = (marginals / root)[:, None]
+
+    def apply(block: np.ndarray) -> np.ndarray:
+        image = sparse_product(counts, block / root[:, None], n_jobs)
+        image /= total * root[:, None]
+        image -= center @ (center.T @ block)
+        return image
+
+    observed, vectors = outlying_eigenpairs(apply, size, n_vectors, edge, n_passes=n_passes, random_state=random_state)
+    deviation = edge**2 / 2
+    if not simple:
+        norm = _signal_norm(counts, marginals, scale, n_jobs)
+        edge = _consistent_edge(observed, edge, max(norm, 0.0) + 2 * deviation)
+    else:
+        norm = _power(observed, edge)
+    values = np.sign(observed) * np.sqrt(np.maximum(observed**2 - edge**2, 0))
+    n_kept = int((np.abs(observed) > edge).sum())
+    return ScaledSpace(marginals, scale, vectors, observed, values, edge, n_kept, norm, deviation)
+
+
+def _signal_norm(counts: Any, marginals: np.ndarray, scale: np.ndarray, n_jobs: int | None) -> float:
+    """Unbiased estimate of |S|^2 without noise."""
+    total, ratio = float(counts.sum()), marginals / scale
+    squares = lowered_squares(counts, 1 / scale, n_jobs) / total**2
+    degrees = marginals * total
+    expected = (float((degrees * (degrees - 1) / scale).sum()) / total**2) ** 2
+    cross = float(ratio @ sparse_product(counts, ratio[:, None], n_jobs).ravel()) / total
+    return squares - expected - 2 * (cross - float((marginals * ratio).sum()) ** 2)
+
+
+def _consistent_edge(observed: np.ndarray, edge: float, most: float) -> float:
+    """The least edge at or above ``edge`` whose signals' squares add up to at most ``most``."""
+    if _power(observed, edge) <= most:
+        return edge
+    low, high = edge, max(edge, float(np.abs(observed).max()))
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _power(observed, middle) > most else (low, middle)
+    return high
+
+
+def _power(observed: np.ndarray, edge: float) -> float:
+    """Sum of the squared signals l of eigenvalues above the edge."""
+    kept = np.abs(observed[np.abs(observed) > edge])
+    return float(((kept + np.sqrt(kept**2 - edge**2)) ** 2).sum()) / 4

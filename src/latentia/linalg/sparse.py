@@ -1,0 +1,122 @@
+"""Sparse counts times blocks of columns, and sums over the cells that were seen: rows on threads, same bits for any number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from .._threads import for_chunks
+
+__all__ = ["cell_ratios", "lowered_squares", "sparse_product"]
+
+_ROWS = 1024
+
+
+def sparse_product(table: Any, columns: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    """``table @ columns`` for a csr_array (n, m) of any number type and a dense (m, k), in float64."""
+    columns = np.ascontiguousarray(columns, dtype=np.float64)
+    out = np.zeros((table.shape[0], columns.shape[1]))
+    data, indices, indptr = table.data, table.indices, table.indptr
+    for_chunks(lambda a, b: _product(data, indices, indptr, columns, out, a, b), table.shape[0], _ROWS, n_jobs)
+    return out
+
+
+def cell_ratios(table: Any, left: np.ndarray, right: np.ndarray, n_jobs: int | None = None) -> tuple[np.ndarray, float]:
+    """c_ij / m_ij at the cells that hold c_ij > 0, and sum c_ij log m_ij, where m = left @ right.T is never built.
+
+    Parameters
+    ----------
+    table : csr_array of shape (n, m)
+    left, right : ndarray of shape (n, k) and (m, k)
+
+    Returns
+    -------
+    ratios : ndarray of shape (nnz,)
+        In the order of ``table.data``; 0 where m_ij is not positive.
+    log_likelihood : float
+        -inf if a cell that was seen has m_ij <= 0.
+    """
+    ratios = np.empty(table.nnz)
+    chunks = -(-table.shape[0] // _ROWS)
+    sums = np.zeros(chunks)
+    left, right = np.ascontiguousarray(left, dtype=np.float64), np.ascontiguousarray(right, dtype=np.float64)
+    data, indices, indptr = table.data, table.indices, table.indptr
+
+    def task(a: int, b: int) -> None:
+        sums[a // _ROWS] = _ratios(data, indices, indptr, left, right, ratios, a, b)
+
+    for_chunks(task, table.shape[0], _ROWS, n_jobs)
+    return ratios, float(sums.sum())
+
+
+def lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = None) -> float:
+    """sum_ij w_i w_j c_ij (c_ij - 1) over the cells of a csr_array (n, n), with c_ii - 2 on the diagonal."""
+    sums = np.zeros(-(-table.shape[0] // _ROWS))
+    data, indices, indptr = table.data, table.indices, table.indptr
+
+    def task(a: int, b: int) -> None:
+        sums[a // _ROWS] = _lowered(data, indices, indptr, weights, a, b)
+
+    for_chunks(task, table.shape[0], _ROWS, n_jobs)
+    return float(sums.sum())
+
+
+@njit(nogil=True, cache=True)
+def _lowered(
+    data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, weights: np.ndarray, start: int, stop: int
+) -> float:  # pragma: no cover - compiled
+    total = 0.0
+    for i in range(start, stop):
+        part = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            value = float(data[e])
+            part += weights[indices[e]] * value * (value - (2.0 if indices[e] == i else 1.0))
+        total += weights[i] * part
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _product(
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    columns: np.ndarray,
+    out: np.ndarray,
+    start: int,
+    stop: int,
+) -> None:  # pragma: no cover - compiled
+    k = columns.shape[1]
+    for i in range(start, stop):
+        for e in range(indptr[i], indptr[i + 1]):
+            value, row = float(data[e]), indices[e]
+            for c in range(k):
+                out[i, c] += value * columns[row, c]
+
+
+@njit(nogil=True, cache=True)
+def _ratios(
+    data: np.ndarray,
+    indices: np.ndarray,
+    indptr: np.ndarray,
+    left: np.ndarray,
+    right: np.ndarray,
+    ratios: np.ndarray,
+    start: int,
+    stop: int,
+) -> float:  # pragma: no cover - compiled
+    total = 0.0
+    for i in range(start, stop):
+        for e in range(indptr[i], indptr[i + 1]):
+            row = indices[e]
+            model = 0.0
+            for c in range(left.shape[1]):
+                model += left[i, c] * right[row, c]
+            if model > 0.0:
+                ratios[e] = data[e] / model
+                total += data[e] * np.log(model)
+            else:
+                ratios[e] = 0.0
+                total = total - np.inf if data[e] > 0 else total
+    return total

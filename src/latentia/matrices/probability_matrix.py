@@ -1,0 +1,621 @@
+"""Matrices of pair probabilities of low rank, from few pairs a word.
+
+Model. M words; a pair (i, j) of words is drawn with probability B_ij, N times. B is symmetric of rank R, as in a topic
+model (B = P^T diag(w) P), a reversible hidden Markov model (B = P^T diag(pi) T P) or a block model. With the marginals
+rho = B 1,
+
+    B = rho rho^T + D^1/2 U L U^T D^1/2,
+
+where R - 1 eigenpairs say what words tell of each other. N of the order of M pairs suffice.
+
+Source: Q. Huang, S. Kakade, W. Kong, G. Valiant, Recovering structured probability matrices, ITCS 2018.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.cluster import KMeans
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_choices, check_splits, check_whole, seed_of
+from ..evidence import Check, Evidence
+from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning
+from ..linalg import Factored, ScaledSpace, scaled_eigenspace, total_distance
+from ..moments import count_pairs, halved_counts, symmetric_counts
+from ..passes import Blocks
+from ._binned import Binning, binned_factors
+from ._evidence import expected_error, missing_signal
+from ._refine import nonnegative_start, refined
+from ._topics import PairTopics, topics_from_anchors, topics_from_triples
+
+__all__ = ["ProbabilityMatrix"]
+
+_MOST_ENTRIES = 1 << 28  # of an array of rows: 2 GiB
+_SMOOTHING = 0.01  # share of the smoothed marginals in likelihoods
+_ASYMMETRIC = 1.5  # times the noise of symmetric counts
+_DRAWS = 50_000  # cells at which distances to fits on halves are measured
+
+
+class ProbabilityMatrix(BaseEstimator):
+    """Low-rank matrix of pair probabilities by shrinkage of a scaled spectrum: deterministic, one pass over the pairs.
+
+    When to choose it: co-occurrences, bigrams or edges with some to some hundred observations a word, where a truncated
+    SVD of the counts follows the frequent words and the noise. It needs a symmetric B (an asymmetric one is
+    symmetrised) of low rank. Below about one pair a word nothing beyond the marginals can be found by any method.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+        Rank R of B, the marginals' direction included.
+    method : {"shrink", "binned"}, default="shrink"
+        "binned" is the paper's Algorithm 1. It has not been seen to be more accurate.
+    tau : float, default=0.3
+        Words are scaled as if each had been seen tau N / M times more. For graphs of constant degree .5 is better.
+    floor : float, default=0.1
+        Least probability of a pair, as a multiple of that of independent words. 0 cuts negative entries.
+    refine : int, default=0
+        Steps of likelihood EM on nonnegative factors, started from the spectrum. Outside the theorem; 10 are worth it
+        from about 20 pairs a word up, where components are clear.
+    prior : float, default=1
+        With ``refine``: pseudo-pairs a word, shared by the components and spread as the marginals.
+    binning : Binning, optional
+        Constants of Algorithm 1; by default ones that work, and `Binning.printed` gives the paper's.
+    vocabulary : sequence of str, optional
+        The words, for `most_similar`.
+    max_products : int, optional
+        Most products of the counts with a block of vectors, to find the eigenvectors; by default 240 over R + 2, and at
+        least 8. Clear matrices take some ten.
+    n_splits : int, default=1
+        With ``refine`` or "binned": splits of the pairs into halves whose fits give the error bars; each costs two fits.
+        The error of plain "shrink" is computed from the counts and costs nothing.
+    random_state : int, default=0
+        Seed of the starts and splits; None or a RandomState draws one.
+    n_jobs : int, optional
+        Threads; the result has the same bits for any number.
+    verbose : bool, default=False
+        Show progress where files are read.
+
+    Attributes
+    ----------
+    marginals_ : ndarray of shape (M,)
+        r: how often each word is in a pair, of all words in pairs.
+    embedding_ : ndarray of shape (M, n_kept_)
+        Scaled singular vectors D^-1/2 applied to B - r r^T, times the root of their values: coordinates of the words.
+    spectrum_ : ndarray of shape (R - 1,)
+        Eigenvalues of the scaled counts without the marginals', signed, by decreasing modulus, before shrinkage.
+    edge_ : float
+        Modulus up to which eigenvalues are noise.
+    n_kept_ : int
+        Eigenvalues above it. For "binned" the rank of what was found.
+    components_ : ndarray of shape (R, M), mixing_ : ndarray of shape (R, R)
+        With ``refine``: B = P^T W P, nonnegative. Not the topics: see `topics`.
+    labels_ : ndarray of shape (M,)
+        Communities: k-means of the leading vectors over their scale, computed when asked for.
+    bins_ : list of int
+        For "binned": the number of words in each bin that was used.
+    n_pairs_ : float
+        N.
+    n_features_in_ : int
+        M.
+    evidence_ : Evidence
+        Checks of the assumptions, and the expected l1 error of B, of a possible 2 (``component_errors``, shape (1,)).
+    n_passes_ : int
+        Passes over the pairs: one.
+
+    Notes
+    -----
+    Differences from the paper:
+
+    1. "shrink" has no bins and no splitting: words are scaled by their own smoothed marginals, D = r + tau / M, which bounds
+       the weight of rare words as the paper's removal of heavy rows does.
+    2. The marginals' direction is known, so R - 1 eigenpairs of C / N - r r^T are sought, of either sign: W need not be
+       positive semidefinite. The paper's B - rho rho^T for two states is 1/2 (1/2 - t) delta delta^T, with W = 1/2 [[1 - t,
+       t], [t, 1 - t]], where appendix C prints other ones.
+    3. Eigenvalues are shrunk to sqrt(lambda^2 - e^2) (see `latentia.linalg.scaled`), which minimises the Frobenius error of
+       the scaled matrix; where the paper cuts at rank R, directions in the noise are dropped.
+    4. Entries below a tenth of the product of marginals are raised to it, and the matrix is scaled to sum to one.
+    5. "binned": the printed constants leave out all words at any size; every one is a parameter (`Binning`), the sample is
+       reused for the three steps unless ``split`` is set, and words outside all bins keep r r^T.
+    6. ``refine`` is not in the paper.
+
+    A symmetric table of counts is taken to hold every pair twice, as (i, j) and as (j, i): an adjacency matrix is one.
+
+    References
+    ----------
+    Q. Huang, S. Kakade, W. Kong, G. Valiant, ITCS 2018, Algorithm 1 and Theorem 1.1.
+
+    Examples
+    --------
+    >>> from latentia.datasets import planted
+    >>> from latentia.matrices import ProbabilityMatrix
+    >>> data = planted.word_pairs(20_000, n_components=3, n_words=500)
+    >>> model = ProbabilityMatrix(3).fit(data.counts)
+    >>> model.rows([0, 1]).shape
+    (2, 500)
+    """
+
+    _compared = ("_model", "_scale_factor", "marginals_", "n_features_in_")
+    _model: Factored
+    _scale_factor: float | None
+    _asymmetry: float | None
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        method: Literal["shrink", "binned"] = "shrink",
+        tau: float = 0.3,
+        floor: float = 0.1,
+        refine: int = 0,
+        prior: float = 1.0,
+        binning: Binning | None = None,
+        vocabulary: Sequence[str] | None = None,
+        max_products: int | None = None,
+        n_splits: int = 1,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.tau = tau
+        self.floor = floor
+        self.refine = refine
+        self.prior = prior
+        self.binning = binning
+        self.vocabulary = vocabulary
+        self.max_products = max_products
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------------
+
+    def fit(self, C: Any, y: Any = None) -> ProbabilityMatrix:
+        """Learn the matrix from counts of pairs.
+
+        Parameters
+        ----------
+        C : sparse matrix, array-like, DataFrame or Blocks of shape (M, M)
+            C_ij: how often the pair (i, j) was seen. An adjacency matrix for communities.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        return self._fit(_square(C))
+
+    def fit_pairs(self, pairs: Any, n_words: int | None = None) -> ProbabilityMatrix:
+        """Learn the matrix from a list of pairs, counted in one pass.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (N, 2) or (N, 3), Blocks, or path
+            Words as numbers from 0, and if there is a third column how often. A path names a ``.npy`` file, which is read as
+            needed, or a text of two or three whole numbers a line.
+        n_words : int, optional
+            M; by default one more than the largest word.
+        """
+        self._check_parameters()
+        label = self.verbose and "counting pairs"
+        return self._fit(_counts(count_pairs(pairs, n_words, self.n_jobs, label)))
+
+    def _fit(self, table: sparse.csr_array) -> ProbabilityMatrix:
+        counts, symmetric = symmetric_counts(table)
+        self._asymmetry = None if symmetric else _asymmetry(table, counts)
+        del table
+        size = counts.shape[0]
+        self.n_features_in_, self.n_pairs_, self.n_passes_ = size, float(counts.sum()) / 2, 1
+        if self.n_components > size:
+            raise LatentiaError(
+                f"n_components={self.n_components}, but there are {size} words, which carry at most that many."
+            )
+        if self.vocabulary is not None and len(self.vocabulary) != size:
+            raise LatentiaError(f"vocabulary has {len(self.vocabulary)} words and the counts {size}: they must agree.")
+        if self.n_pairs_ < size:
+            warnings.warn(
+                f"{self.n_pairs_:.0f} pairs of {size} words: with less than one pair a word only the marginals can be found, "
+                "and the matrix is that of independent words. Give more pairs, or leave rare words out.",
+                EvidenceWarning,
+                stacklevel=3,
+            )
+        for name in ("components_", "mixing_", "bins_", "_labels"):
+            self.__dict__.pop(name, None)
+        self._model, space = self._estimate(counts, self)
+        self._scale_factor = 1.0 if self._model.least is None and self.refine else None
+        self.marginals_, self.edge_, self.spectrum_ = space.marginals, space.edge, space.observed
+        self._scale, self.n_kept_ = space.scale, space.n_kept
+        self._vectors = space.vectors * np.sqrt(np.abs(space.observed))
+        self.embedding_ = space.vectors[:, : space.n_kept] * np.sqrt(np.abs(space.values[: space.n_kept]))
+        return self._weigh_evidence(counts, space)
+
+    def _estimate(self, counts: Any, store: Any = None) -> tuple[Factored, ScaledSpace]:
+        """B in factors, and the scaled eigenspace; what else there is goes to ``store``."""
+        few = counts.sum() / 2 < counts.shape[0]
+        space = scaled_eigenspace(
+            counts,
+            0 if few else self.n_components - 1,
+            tau=self.tau,
+            n_passes=self.max_products,
+            random_state=self._seed,
+            n_jobs=self.n_jobs,
+        )
+        r, least = space.marginals, np.sqrt(self.floor) * space.marginals
+        if self.method == "binned" and not few:
+            binning = Binning() if self.binning is None else self.binning
+            steps = _thirds(counts, self._seed) if binning.split else [counts] * 3
+            found, values, bins = binned_factors(steps, self.n_components, binning, self.n_jobs)
+            if store is not None:
+                store.bins_ = bins
+            least = least if binning.fill == "rank-one" else np.zeros_like(least)
+            return replace(found, least=least), replace(space, n_kept=min(len(values), space.n_kept))
+        left = np.column_stack([r, space.directions])
+        core = np.diag(np.concatenate([[1.0], space.values[: space.n_kept]]))
+        if not self.refine or left.shape[1] < 2:
+            return Factored(left, core, least), space
+        start = nonnegative_start(left, core, r, r * counts.sum(), self.n_jobs)
+        components, mixing, _ = refined(counts, *start, r, steps=self.refine, prior=self.prior, n_jobs=self.n_jobs)
+        if store is not None:
+            store.components_, store.mixing_ = components.T, mixing
+        return Factored(components, mixing), space
+
+    def _weigh_evidence(self, counts: Any, space: ScaledSpace) -> ProbabilityMatrix:
+        size, directions = len(self.marginals_), self.n_components - 1
+        missing = missing_signal(space, directions)
+        error = expected_error(space, missing, self.n_pairs_, self._seed)
+        halves = None
+        if self.n_splits and (self.refine or self.method == "binned"):
+            halves = self._half_errors(counts)
+            error = max(error, halves) if self.method == "binned" else max(halves, 0.8 * error)
+        signal = float(np.sqrt((space.signal**2).sum() + missing))
+        limit = 0.8 * signal
+        kept = bool(space.n_kept >= 1 or not directions)
+        checks = [
+            Check(
+                "expected error", "|B - B'|_1", error, f"<= {max(limit, 0.02):.3g}", error <= max(limit, 0.02) and kept,
+                "Expected l1 error, of a possible 2; above about .8 |S|_F it is no better than that of independent words.",
+                "Theorem 1.1", decides=True,
+            ),
+            Check(
+                "directions kept", "|lambda_k| > e", float(space.n_kept), f"= {directions}", space.n_kept == directions,
+                f"Eigenvalues above the edge of the noise at {space.edge:.2g}. The others are dropped: if they are fewer than "
+                "n_components - 1, part of B is missing, or has a lower rank.", "section 2",
+            ),
+            Check(
+                "signal", "|S|_F", signal, f"> {space.edge / 2:.2g} (e / 2)", bool(signal > space.edge / 2),
+                "Norm of what words tell of each other; a direction with less than e / 2 cannot be seen.", "section 1.2.2",
+                decides=directions > 0,
+            ),
+            Check(
+                "pairs a word", "N / M", self.n_pairs_ / size, ">= 1", bool(self.n_pairs_ >= size),
+                "The sample size of the theorem is of the order of M.", "Theorem 1.5", decides=True,
+            ),
+            *self._other_checks(space),
+        ]  # fmt: skip
+        if halves is not None:
+            meaning = "l1 distance to fits on halves of the pairs, which does not see what all of them miss."
+            checks.append(Check("distance to halves", "|B - B_half|_1", halves, "", None, meaning, "parts of the data"))
+        self.evidence_ = Evidence(checks, np.array([error]), "this matrix").bind(self)
+        return self
+
+    def _other_checks(self, space: ScaledSpace) -> list[Check]:
+        unseen = int((space.marginals == 0).sum())
+        negative = float((space.values < 0).sum())
+        lines = [
+            Check("unseen words", "r_i = 0", float(unseen), "", None, "Their rows are zero.", "section 2"),
+            Check(
+                "negative eigenvalues", "lambda_k < 0", negative, "0", negative == 0,
+                "The theorem asks for a positive semidefinite mixing matrix; this estimator keeps them.", "Theorem 1.1",
+            ),
+        ]  # fmt: skip
+        if self._asymmetry is not None:
+            lines.append(
+                Check(
+                    "asymmetry", "sum (c_ij - c_ji)^2 / sum (c_ij + c_ji)", self._asymmetry, f"<= {_ASYMMETRIC}",
+                    self._asymmetry <= _ASYMMETRIC,
+                    "1 for pairs without order. Above, the order of the words matters, and the model leaves it out.",
+                    "section 1.1",
+                )
+            )  # fmt: skip
+        return lines
+
+    def _half_errors(self, counts: Any) -> float:
+        """l1 distance to fits on halves of the pairs, from some cells, averaged over ``n_splits`` splits."""
+        rng = np.random.default_rng(self._seed)
+        chance = self._scale / self._scale.sum()
+        i, j = rng.choice(len(chance), (2, _DRAWS), p=chance)
+        weight = 1 / (chance[i] * chance[j])
+        own, distances = self._model.entries(i, j), []
+        for split in range(self.n_splits):
+            for half in halved_counts(counts, True, self._seed + split):
+                other = self._estimate(half)[0].entries(i, j)
+                apart = np.abs(_scaled(own, weight) - _scaled(other, weight))
+                distances.append(float((apart * weight).mean()))
+        return min(float(np.mean(distances)), 2.0)
+
+    # --- the matrix ---------------------------------------------------------------------------------------------
+
+    def entries(self, i: Any, j: Any) -> np.ndarray:
+        """Probabilities of the pairs (i, j), of the broadcast shape of the two arrays of words."""
+        check_is_fitted(self)
+        return self._model.entries(self._words(i), self._words(j)) * self._normaliser()
+
+    def rows(self, i: Any) -> np.ndarray:
+        """Rows of B, shape (M,) for one word and (n, M) for n: nonnegative, and all rows together sum to one.
+
+        The first call makes a pass over the M x M matrix in tiles, to find its sum.
+        """
+        check_is_fitted(self)
+        words = np.arange(self.n_features_in_)[i] if isinstance(i, slice) else self._words(i)
+        if words.size * self.n_features_in_ > _MOST_ENTRIES:
+            raise LatentiaError(
+                f"{words.size} rows of {self.n_features_in_} entries do not fit an array: ask for some rows at a time, or for "
+                "entries."
+            )
+        found = self._model.rows(np.atleast_1d(words)) * self._normaliser()
+        return found[0] if words.ndim == 0 else found
+
+    def conditional(self, i: Any) -> np.ndarray:
+        """Probabilities of the other word of a pair given one, shape (M,) or (n, M); rows sum to one."""
+        rows = np.atleast_2d(self.rows(i))
+        sums = rows.sum(axis=1, keepdims=True)
+        found = np.where(sums > 0, rows / np.where(sums > 0, sums, 1.0), self.marginals_)
+        return found[0] if np.ndim(i) == 0 and not isinstance(i, slice) else found
+
+    def l1_distance(self, other: Any) -> float:
+        """sum_ij |B_ij - B'_ij|, of a possible 2, in one pass over tiles.
+
+        Parameters
+        ----------
+        other : ProbabilityMatrix, array of shape (M, M), or anything with ``size`` and ``rows(slice, columns)``
+            Such as a planted truth.
+        """
+        check_is_fitted(self)
+        scale = 1.0
+        if isinstance(other, ProbabilityMatrix):
+            check_is_fitted(other)
+            other, scale = other._model, other._normaliser()
+        elif not hasattr(other, "rows"):
+            table = np.asarray(other, dtype=np.float64)
+            if table.ndim != 2:
+                raise LatentiaError(f"other has {table.ndim} dimensions: a square array is needed.")
+            other = _Dense(table)
+        if other.size != self._model.size:
+            raise LatentiaError(f"The matrices have {self._model.size} and {other.size} words: they must agree.")
+        return total_distance(self._model, other, (self._normaliser(), scale), self.n_jobs)
+
+    def score(self, C: Any, y: Any = None) -> float:
+        """Log-likelihood a pair of held-out counts (M, M), in nats. Higher is better.
+
+        B is mixed with 1% of the product of smoothed marginals, so that nothing is impossible.
+        """
+        check_is_fitted(self)
+        counts = _square(C).tocoo()
+        if counts.shape[0] != self.n_features_in_:
+            raise LatentiaError(f"The counts have {counts.shape[0]} words and the model {self.n_features_in_}.")
+        i, j = counts.coords
+        smooth = (self.marginals_ + 0.3 / self.n_features_in_) / 1.3
+        total = 0.0
+        for start in range(0, counts.nnz, 1 << 20):
+            part = slice(start, start + (1 << 20))
+            chance = (1 - _SMOOTHING) * self.entries(i[part], j[part]) + _SMOOTHING * smooth[i[part]] * smooth[j[part]]
+            total += float(counts.data[part] @ np.log(chance))
+        return total / float(counts.sum())
+
+    def sample(self, n_samples: int = 1, random_state: int = 0) -> np.ndarray:
+        """Draw pairs, shape (n_samples, 2)."""
+        check_is_fitted(self)
+        rng = np.random.default_rng(random_state)
+        sums = self._row_sums()
+        if not sums.any():
+            raise LatentiaError("The matrix is zero: no bin was used. Lower first_bin.")
+        firsts, n = np.unique(np.searchsorted(np.cumsum(sums / sums.sum()), rng.random(n_samples)), return_counts=True)
+        firsts = np.minimum(firsts, len(sums) - 1)
+        seconds = []
+        step = max(1, (1 << 22) // len(sums))
+        for start in range(0, len(firsts), step):
+            cumulated = np.cumsum(np.maximum(self._model.rows(firsts[start : start + step]), 0), axis=1)
+            for row, times in zip(cumulated, n[start : start + step], strict=True):
+                seconds.append(np.searchsorted(row, rng.random(times) * row[-1], side="right"))
+        pairs = np.column_stack([np.repeat(firsts, n), np.minimum(np.concatenate(seconds), len(sums) - 1)])
+        return rng.permutation(pairs)
+
+    # --- read-offs ----------------------------------------------------------------------------------------------
+
+    def most_similar(self, word: Any, n: int = 10) -> list[tuple[Any, float]]:
+        """Words whose embeddings have the largest cosine with that of ``word``, and the cosines, in order.
+
+        Parameters
+        ----------
+        word : int or str
+            A number, or a word of the vocabulary.
+        n : int
+        """
+        check_is_fitted(self)
+        if isinstance(word, str):
+            if self.vocabulary is None or word not in list(self.vocabulary):
+                raise LatentiaError(
+                    f"{word!r} is not in the vocabulary" + (", which was not given." * (self.vocabulary is None))
+                )
+            word = list(self.vocabulary).index(word)
+        at = int(self._words(word))
+        norms = np.linalg.norm(self.embedding_, axis=1)
+        if not self.n_kept_ or norms[at] == 0:
+            raise LatentiaError(f"Word {word} has no embedding: it was not seen, or the matrix has rank one.")
+        cosines = self.embedding_ @ self.embedding_[at] / np.where(norms > 0, norms * norms[at], np.inf)
+        cosines[at] = -np.inf
+        best = np.argsort(-cosines, kind="stable")[:n]
+        best = best[np.isfinite(cosines[best])]
+        return [(int(k) if self.vocabulary is None else self.vocabulary[k], float(cosines[k])) for k in best]
+
+    @property
+    def labels_(self) -> np.ndarray:
+        """Communities: R clusters by k-means of the R - 1 leading vectors over the root of their scale, shape (M,).
+
+        Directions below the edge are used too; whether they stand for anything is for ``evidence_`` to say.
+        """
+        check_is_fitted(self)
+        if "_labels" not in self.__dict__:
+            if not self._vectors.shape[1]:
+                return np.zeros(self.n_features_in_, np.int64)
+            points = self._vectors / np.sqrt(self._scale)[:, None]
+            seen = self.marginals_ > 0
+            clusters = KMeans(self.n_components, n_init=10, random_state=self._seed)
+            clusters.fit(points[seen], sample_weight=self.marginals_[seen])
+            self._labels = clusters.predict(points).astype(np.int64)
+        return self._labels
+
+    def topics(self, triples: Any = None, *, anchors: Any = None, min_count: int = 20) -> PairTopics:
+        """Parameters of a topic model B = P^T W P: from documents of three words, or else from anchor words.
+
+        Parameters
+        ----------
+        triples : array-like of int, shape (n, 3), optional
+            Documents of three words each, all of one topic. W is then diagonal.
+        anchors : array-like of int, shape (R,), optional
+            A word for each topic that occurs in no other; by default they are searched for among the words that were seen
+            at least ``min_count`` times.
+        """
+        check_is_fitted(self)
+        spectral = self._spectral()
+        rank = spectral.left.shape[1]
+        if rank < self.n_components:
+            raise LatentiaError(
+                f"{rank} of {self.n_components} directions are above the noise: this data supports at most n_components={rank}."
+            )
+        if triples is not None:
+            if (np.diag(spectral.core) <= 0).any():
+                raise LatentiaError("B has a negative eigenvalue: it is not that of topics with independent words.")
+            return topics_from_triples(spectral, self.marginals_, triples, self._seed)
+        least = min_count / (2 * self.n_pairs_)
+        return topics_from_anchors(spectral, self.marginals_, self.n_components, anchors, least, self.n_jobs)
+
+    # --- helpers ------------------------------------------------------------------------------------------------
+
+    def _spectral(self) -> Factored:
+        """r r^T and the kept directions, without floor."""
+        values = np.sign(self.spectrum_) * np.sqrt(np.maximum(self.spectrum_**2 - self.edge_**2, 0))
+        kept = values[: self.n_kept_]
+        directions = self.embedding_ / np.sqrt(np.abs(kept)) * np.sqrt(self._scale)[:, None]
+        return Factored(np.column_stack([self.marginals_, directions]), np.diag(np.concatenate([[1.0], kept])))
+
+    def _row_sums(self) -> np.ndarray:
+        return np.maximum(self._model.row_sums(self.n_jobs), 0)
+
+    def _normaliser(self) -> float:
+        """One over the sum of all entries, found when it is first needed."""
+        if self._scale_factor is None:
+            total = float(self._row_sums().sum())
+            self._scale_factor = 1 / total if total > 0 else 1.0
+        return self._scale_factor
+
+    def _words(self, i: Any) -> np.ndarray:
+        words = np.asarray(i)
+        if words.dtype.kind not in "iu" or (words.size and (words.min() < 0 or words.max() >= self.n_features_in_)):
+            raise LatentiaError(f"Words are whole numbers from 0 to {self.n_features_in_ - 1}.")
+        return words
+
+    def _distances(self, other: ProbabilityMatrix) -> np.ndarray:
+        return np.array([total_distance(self._model, other._model, (self._normaliser(), other._normaliser()))])
+
+    def _halves(self, X: Any, random_state: int) -> list[dict[str, Any]]:
+        """Arguments of `fit` for two halves of the pairs."""
+        counts, symmetric = symmetric_counts(_square(X))
+        return [{"C": half} for half in halved_counts(counts if symmetric else _square(X), symmetric, random_state)]
+
+    def _check_parameters(self) -> None:
+        check_whole(self, n_components=1, refine=0)
+        if self.max_products is not None:
+            check_whole(self, max_products=1)
+        check_choices(self, method=("shrink", "binned"))
+        check_splits(self, "pairs")
+        for name, low, high in (("tau", 0.0, np.inf), ("floor", 0.0, 1.0), ("prior", 0.0, np.inf)):
+            if not low <= getattr(self, name) < high or (name == "tau" and self.tau == 0):
+                raise LatentiaError(
+                    f"{name}={getattr(self, name)!r}: a number above 0{' and below 1' * (high == 1)} is needed."
+                )
+        if self.refine and self.method == "binned":
+            raise LatentiaError("refine starts from method='shrink': leave method out.")
+        self._seed = seed_of(self.random_state)
+
+
+class _Dense:
+    """An array as `total_distance` reads it."""
+
+    def __init__(self, table: np.ndarray) -> None:
+        self.table, self.size = table, len(table)
+
+    def rows(self, i: Any, columns: slice = slice(None)) -> np.ndarray:
+        return self.table[i, columns]
+
+
+def _square(C: Any) -> sparse.csr_array:
+    """Counts as csr_array, checked."""
+    if isinstance(C, Blocks):
+        C = C.table()
+    if not sparse.issparse(C):
+        try:
+            C = np.asarray(C, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise LatentiaError(f"The counts must be numbers ({error}).") from error
+    if C.ndim != 2 or C.shape[0] != C.shape[1]:
+        raise LatentiaError(
+            f"The counts have shape {C.shape}: a square table is needed, with the same words in rows and columns. For pairs of "
+            "two kinds, number both kinds in one list and put the counts beside the diagonal: [[0, C], [C.T, 0]]."
+        )
+    return _counts(sparse.csr_array(C))
+
+
+def _counts(table: sparse.csr_array) -> sparse.csr_array:
+    if table.nnz and not np.isfinite(table.data).all():
+        raise LatentiaError("The counts have NaN or infinite entries.")
+    if table.nnz and table.data.min() < 0:
+        raise LatentiaError(f"The counts have the entry {table.data.min()}: they must not be negative.")
+    if not table.nnz or not table.sum() > 0:
+        raise LatentiaError("There are no pairs: all counts are zero.")
+    if table.dtype.kind == "f" and not (table.data % 1 == 0).all():
+        warnings.warn(
+            "The counts are not whole numbers; noise is taken to be that of counts.",
+            NonIntegerCountWarning,
+            stacklevel=4,
+        )
+    return table if table.dtype.kind in "fi" and table.dtype.itemsize >= 4 else table.astype(np.float64)
+
+
+def _asymmetry(table: Any, counts: Any) -> float:
+    """sum (c_ij - c_ji)^2 / sum (c_ij + c_ji) outside of the diagonal, from C and C + C^T."""
+    squares = [float(np.square(each.data, dtype=np.float64).sum()) for each in (table, counts)]
+    outside = float(counts.sum()) - 2 * float(table.diagonal().sum())
+    return (4 * squares[0] - squares[1]) / outside if outside > 0 else 0.0
+
+
+def _scaled(entries: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Entries of a matrix drawn with chance 1 / weight, divided by their estimated sum."""
+    total = float((entries * weight).mean())
+    return entries / total if total > 0 else entries
+
+
+def _thirds(counts: Any, random_state: int) -> list[Any]:
+    """Three parts of the pairs."""
+    rng = np.random.default_rng(random_state)
+    table = sparse.triu(counts, format="csr")
+    rest = np.floor(table.data).astype(np.int64)
+    parts = []
+    for chance in (1 / 3, 1 / 2, 1.0):
+        taken = rng.binomial(rest, chance)
+        rest = rest - taken
+        part = sparse.csr_array(
+            (taken.astype(np.float64), table.indices.copy(), table.indptr.copy()), shape=table.shape
+        )
+        parts.append(sparse.csr_array(part + sparse.triu(part, k=1).T))
+    return parts

@@ -1,0 +1,493 @@
+"""Hidden Markov chains of two states over large alphabets, from few steps a symbol.
+
+Model. A chain of two states with stationary shares pi and transitions T shows the symbol x in state i with probability
+p_i(x). Neighbouring symbols have the joint distribution
+
+    B = rho rho^T + pi_1 pi_2 lambda delta delta^T,    delta = p_1 - p_2,    lambda = T_11 + T_22 - 1,
+
+so that one eigenpair of the scaled counts gives delta's direction, and scores y along it have the centred moments
+
+    c_1 = E[y_t y_t+1] = lambda v,  c_2 = E[y_t y_t+2] = lambda^2 v,  c_3 = E[y_t y_t+1 y_t+2] = lambda^2 (pi_2 - pi_1) Delta v,
+
+with Delta = E[y | 1] - E[y | 2] and v = pi_1 pi_2 Delta^2. Hence
+
+    lambda = c_2 / c_1,    Delta^2 = (c_3 / c_2)^2 + 4 c_1 / lambda,    pi_2 - pi_1 = (c_3 / c_2) / Delta.
+
+Source: Q. Huang, S. Kakade, W. Kong, G. Valiant, Recovering structured probability matrices, ITCS 2018, Proposition 1.4
+and appendix C.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_choices, check_whole, seed_of
+from ..evidence import Check, Evidence, PartErrors, error_checks
+from ..exceptions import EvidenceWarning, LatentiaError
+from ..linalg import ScaledSpace, scaled_eigenspace
+from ..metrics import nearest_distances
+from ..moments import SymbolChainUpdate, forward_backward, log_likelihood, symmetric_counts, viterbi
+from ..passes import Block, Blocks
+from ..simplex import distributions
+from ._chain import Chain, stationary
+from ._steps import alphabet, as_table, encoded, has_symbols, long_enough
+
+__all__ = ["TwoStateHMM"]
+
+_DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chance below .3%
+_TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
+_LEAST_SHARE = 0.02  # of a state
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Centred moments of scores: of neighbours, of steps two apart, of three in a row; variance and number of steps."""
+
+    c1: float
+    c2: float
+    c3: float
+    variance: float
+    n: float
+
+    @property
+    def deviations(self) -> float:
+        """c_1 in standard deviations of independent steps."""
+        return self.c1 * np.sqrt(self.n) / self.variance if self.variance > 0 else 0.0
+
+
+class TwoStateHMM(BaseEstimator):
+    """Hidden Markov model of two states over a large alphabet by moments: deterministic, one pass, says when there is none.
+
+    When to choose it: a switch between two regimes that show themselves in many symbols, each seen some to some hundred
+    times, where Baum-Welch follows the noise. It needs N of the order of M steps for M symbols; below, no method can tell
+    the chain from independent draws (Theorem 1.5), and ``detected_`` is False. For more states, or some tens of symbols,
+    take `SpectralHMM`.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        The number of states: 2.
+    n_symbols : int, optional
+        Size of the alphabet M, where integers stand for symbols; by default one more than the largest.
+    method : {"moments", "cubic"}, default="moments"
+        "cubic" is the paper's equation for a symmetric chain on two super-words.
+    cross_fit : int, default=4
+        Parts of the steps; the scores of each are along the direction found on the others. 1 takes all steps for both, which
+        biases the transitions where data is short.
+    tau : float, default=0.3
+        Symbols are scaled as if each had been seen tau N / M times more.
+    refine : int, default=0
+        EM passes for the symbols, with the transitions kept. Outside the theorem; 10 are mostly enough.
+    prior : float, default=0.2
+        With ``refine``: pseudo-steps a symbol that each state gets, spread as the symbols' frequencies.
+    n_splits : int, default=1
+        0 gives up the error bars; they are computed from the moments and cost nothing.
+    random_state : int, default=0
+        Seed of the eigenvectors' start; None or a RandomState draws one.
+    n_jobs : int, optional
+        Threads; the result has the same bits for any number.
+    verbose : bool, default=False
+        Not used: there is one pass.
+
+    Attributes
+    ----------
+    detected_ : bool
+        Whether the chain was told from independent draws: its eigenvalue is above the edge of the noise, and neighbours'
+        scores agree, on steps that the direction was not found on, by three standard deviations. Otherwise both states
+        have the symbols' frequencies.
+    startprob_, weights_ : ndarray of shape (2,)
+        Stationary shares; the larger first.
+    transmat_ : ndarray of shape (2, 2)
+        Rows sum to one.
+    emissionprob_ : ndarray of shape (2, M)
+        Symbol probabilities of the states; rows sum to one.
+    eigenvalue_ : float
+        lambda, the second eigenvalue of T.
+    spectrum_, edge_ : float
+        Leading eigenvalue of the scaled counts, and the edge of the noise.
+    symbols_ : ndarray of shape (M,)
+    evidence_ : Evidence
+        Checks, and the expected l1 error of each state's symbols (``component_errors``), of a possible 2.
+    n_passes_ : int
+
+    Notes
+    -----
+    Differences from the paper:
+
+    1. delta's direction comes from the shrunk scaled spectrum (`latentia.linalg.scaled`), not from bins.
+    2. The chain may be asymmetric: c_3 says by how much. No cubic is needed.
+    3. The paper's cubic for a symmetric chain, with super-words S = {delta > 0} and its complement, has the root lambda = 0
+       twice: eliminating P(S | i) leaves P(SSS) - m^3 = m c_1 (2 + lambda), which "cubic" solves.
+    4. The paper's B - rho rho^T = (1/2 - t) delta delta^T lacks a factor 1/2, and W is 1/2 [[1 - t, t], [t, 1 - t]].
+    5. Scores are along a direction found on other steps (cross-fitting), which the paper's independent batches are for.
+    6. ``refine`` and ``detected_`` are not in the paper.
+
+    References
+    ----------
+    Q. Huang, S. Kakade, W. Kong, G. Valiant, ITCS 2018, Proposition 1.4, Theorem 1.5, Corollary 1.6.
+
+    Examples
+    --------
+    >>> from latentia.datasets import planted
+    >>> from latentia.sequences import TwoStateHMM
+    >>> chain = planted.two_state_chain(20_000, n_symbols=200)
+    >>> model = TwoStateHMM().fit(chain.symbols)
+    >>> model.detected_
+    True
+    """
+
+    _compared = ("emissionprob_", "symbols_")
+    symbols_: np.ndarray
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_symbols: int | None = None,
+        method: Literal["moments", "cubic"] = "moments",
+        cross_fit: int = 4,
+        tau: float = 0.3,
+        refine: int = 0,
+        prior: float = 0.2,
+        n_splits: int = 1,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.n_symbols = n_symbols
+        self.method = method
+        self.cross_fit = cross_fit
+        self.tau = tau
+        self.refine = refine
+        self.prior = prior
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, lengths: Any = None) -> TwoStateHMM:
+        """Learn the chain.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        symbols, lengths = self._read(X, lengths, reset=True)
+        pairs, parts = _neighbours(symbols, lengths, self.cross_fit, len(self.symbols_))
+        space = self._space(sum(parts[1:], parts[0]))
+        moments = self._moments(symbols, pairs, parts, space)
+        self._marginal = np.bincount(symbols, minlength=len(self.symbols_)) / len(symbols)
+        self.edge_, self.spectrum_ = space.edge, float(space.observed[0]) if len(space.observed) else 0.0
+        strong = abs(self.spectrum_) > space.edge and (self.cross_fit == 1 or abs(moments.deviations) > _DEVIATIONS)
+        chain = self._solve(moments, space, pairs, symbols) if strong else None
+        self.detected_ = chain is not None
+        if chain is None:
+            warnings.warn(
+                f"No second state was detected: the eigenvalue {self.spectrum_:.3g} is not above the noise, {self.edge_:.3g}, "
+                f"or neighbours' scores do not agree ({moments.deviations:.1f} standard deviations). Give more steps, or leave "
+                "rare symbols out.",
+                EvidenceWarning,
+                stacklevel=2,
+            )
+            chain = Chain(np.full(2, 0.5), np.full((2, 2), 0.5), np.tile(self._marginal, (2, 1)))
+        else:
+            chain = self._refine(chain, symbols, lengths).sorted()
+        self.startprob_, self.transmat_, self.emissionprob_ = chain.startprob, chain.transmat, chain.emissions
+        self.weights_ = stationary(self.transmat_) if self.detected_ else chain.startprob
+        self.eigenvalue_ = float(np.trace(self.transmat_) - 1)
+        self.n_passes_ = 1 + self.refine * self.detected_
+        return self._weigh_evidence(space, moments, len(symbols))
+
+    def _space(self, counts: Any) -> ScaledSpace:
+        both, symmetric = symmetric_counts(counts)
+        if symmetric:  # by chance: the pairs are ordered
+            both = both + both
+        return scaled_eigenspace(both, 1, tau=self.tau, random_state=self._seed, n_jobs=self.n_jobs)
+
+    def _moments(
+        self, symbols: np.ndarray, pairs: _Pairs, parts: list[sparse.csr_array], whole: ScaledSpace
+    ) -> _Moments:
+        """Moments of scores along the direction found on other parts of the steps."""
+        if not len(whole.observed):
+            return _Moments(0.0, 0.0, 0.0, 0.0, 0.0)
+        direction, found = whole.vectors[:, 0], []
+        for part in range(self.cross_fit):
+            space = whole
+            if self.cross_fit > 1:
+                space = self._space(sum((p for i, p in enumerate(parts) if i != part), 0 * parts[0]))
+            scores = space.vectors[:, 0] / np.sqrt(space.scale)
+            scores *= -1.0 if space.vectors[:, 0] @ direction < 0 else 1.0
+            if self.method == "cubic":
+                scores = (scores > 0).astype(np.float64)
+            found.append(_lagged(scores, symbols, pairs, part))
+        n = sum(m.n for m in found)
+        c1, c2, c3, variance = (
+            sum(getattr(m, name) * m.n for m in found) / max(n, 1) for name in ("c1", "c2", "c3", "variance")
+        )
+        return _Moments(c1, c2, c3, variance, n)
+
+    def _solve(self, m: _Moments, space: ScaledSpace, pairs: _Pairs, symbols: np.ndarray) -> Chain | None:
+        """The chain with these moments; None if there is none."""
+        direction = space.vectors[:, 0]
+        vector = direction * np.sqrt(space.scale)  # delta up to its length
+        if self.method == "cubic":
+            above = direction > 0
+            mean = float(self._marginal[above].sum())
+            # c_3 is P(SSS) - m^3 - m (2 c_1 + c_2); in a symmetric chain it is 0, so that c_2 is what P(SSS) leaves.
+            lam = (m.c3 + mean * m.c2) / (mean * m.c1) if mean * m.c1 != 0 else 0.0
+            skew, span = 0.0, float(vector[above].sum())
+        else:
+            lam, span = (m.c2 / m.c1 if m.c1 != 0 else 0.0), 1.0
+            skew = m.c3 / m.c2 if m.c2 != 0 else 0.0
+        if lam * m.c1 <= 0 or span <= 0:
+            return None
+        lam = float(np.clip(lam, -0.99, 0.99))
+        apart = float(np.sqrt(skew**2 + 4 * m.c1 / lam))
+        second = float(np.clip((1 + skew / apart) / 2, _LEAST_SHARE, 1 - _LEAST_SHARE))
+        shares = np.array([1 - second, second])
+        lam = max(lam, -float(shares.min() / shares.max()) + 1e-6)
+        delta = vector * (apart / span)
+        emissions = np.stack([self._marginal + shares[1] * delta, self._marginal - shares[0] * delta])
+        transmat = lam * np.eye(2) + (1 - lam) * shares
+        return Chain(shares, transmat, distributions(emissions, self._marginal))
+
+    def _refine(self, chain: Chain, symbols: np.ndarray, lengths: np.ndarray) -> Chain:
+        mass = self.prior * len(self.symbols_) * self._marginal
+        block = Block.of([symbols[:, None], lengths])
+        for step in range(self.refine):
+            emissions = chain.emissions if step else chain.smoothed(self._marginal).emissions
+            update = SymbolChainUpdate(chain.startprob, chain.transmat, emissions)
+            expected = update.add(update.zero(), block).emissions
+            chain = Chain(chain.startprob, chain.transmat, distributions(expected + mass, self._marginal))
+        return chain
+
+    def _weigh_evidence(self, space: ScaledSpace, m: _Moments, n: int) -> TwoStateHMM:
+        errors = self._expected_errors(space, n) if self.detected_ and self.n_splits else None
+        reason = "No second state was detected." if not self.detected_ else "n_splits=0."
+        unit = "in l1, of a possible 2, as the moments predict it"
+        lines = error_checks(PartErrors(errors, 1, 0, reason), _TRUSTED, "mean |p_i - p'_i|_1", unit, "state")
+        size = len(self.symbols_)
+        apart = float(np.abs(self.emissionprob_[0] - self.emissionprob_[1]).sum())
+        lines += [
+            Check(
+                "leading eigenvalue", "|lambda_1(S)|", abs(self.spectrum_), f"> {self.edge_:.3g} (e)",
+                abs(self.spectrum_) > self.edge_, "Of the scaled counts of neighbours, beside the edge of the noise.",
+                "appendix C", decides=True,
+            ),
+            Check(
+                "agreement of neighbours", "c_1 / sd", abs(m.deviations), f"> {_DEVIATIONS:g}",
+                abs(m.deviations) > _DEVIATIONS, "Lagged score on steps that its direction was not found on, in standard "
+                "deviations of independent steps.", "Theorem 1.5", decides=self.cross_fit > 1,
+            ),
+            Check(
+                "steps a symbol", "N / M", n / size, ">= 1.5", n >= 1.5 * size,
+                "Below, chains as in the theorem cannot be told from independent draws.", "Proposition B.1",
+            ),
+            Check(
+                "memory", "lambda", self.eigenvalue_, "", None, "Second eigenvalue of the transitions.", "Proposition 1.4"
+            ),
+            Check(
+                "separation", "|p_1 - p_2|_1", apart, "", None, "l1 distance of the states' symbols, of a possible 2.",
+                "Proposition 1.4",
+            ),
+        ]  # fmt: skip
+        self.evidence_ = Evidence(lines, errors).bind(self)
+        return self
+
+    def _expected_errors(self, space: ScaledSpace, n: int) -> np.ndarray:
+        """l1 errors of the states' symbols: the noise of the direction, and that of the frequencies."""
+        signal, edge = abs(float(space.signal[0])) if space.n_kept else space.edge / 2, space.edge
+        c2 = max(1 - edge**2 / (4 * signal**2), 0.05)
+        product = self.weights_[0] * self.weights_[1] * max(abs(self.eigenvalue_), 0.02)
+        length = signal / product  # of delta in scaled coordinates, squared
+        spread = space.marginals / space.scale
+        spread /= spread.sum()
+        direction = space.scale * length * ((1 - c2) ** 2 * space.marginals + c2 * (1 - c2) * spread)
+        errors = []
+        for other in self.weights_[::-1]:
+            deviations = np.sqrt(other**2 * direction + space.marginals / n)
+            errors.append(min(np.sqrt(2 / np.pi) * float(deviations.sum()), 2.0))
+        return np.array(errors)
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Most probable path of states (Viterbi), shape (n_steps,)."""
+        return self.decode(X, lengths)[1]
+
+    def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
+        """Log-probability of the most probable path together with the steps, and the path, shape (n_steps,)."""
+        states, value = viterbi(*self._arguments(X, lengths))
+        return float(value), states
+
+    def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, 2)."""
+        return forward_backward(*self._arguments(X, lengths))[1]
+
+    def score(self, X: Any, lengths: Any = None) -> float:
+        """Log-likelihood of all steps together, in nats. Higher is better."""
+        return float(log_likelihood(*self._arguments(X, lengths)))
+
+    def sample(self, n_samples: int = 100, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Draw a sequence: symbols (n_samples,) and states (n_samples,)."""
+        check_is_fitted(self)
+        numbers, states = self._draw(n_samples, random_state)
+        return self.symbols_[numbers], states
+
+    def entropy_rate(self, n_steps: int = 200_000, random_state: int = 0) -> float:
+        """Entropy of a step given all before it, in nats, from the likelihood of a sequence drawn from the model.
+
+        Below the order of M steps it cannot be learned to within .5 (Corollary 1.6); see ``evidence_``.
+        """
+        check_is_fitted(self)
+        numbers, _ = self._draw(n_steps, random_state)
+        with np.errstate(divide="ignore"):
+            table = np.log(self.emissionprob_.T)
+        return -float(log_likelihood(self.startprob_, self.transmat_, table, [n_steps], numbers)) / n_steps
+
+    def _draw(self, n: int, random_state: int) -> tuple[np.ndarray, np.ndarray]:
+        """Symbol numbers and states of a sequence: stays in a state last a geometric time."""
+        rng = np.random.default_rng(random_state)
+        leave = np.clip(1 - np.diag(self.transmat_), 1e-12, 1.0)
+        first = int(rng.random() >= self.startprob_[0])
+        states = np.empty(0, np.int64)
+        while len(states) < n:
+            turns = max(16, int(1.2 * (n - len(states)) / (1 / leave).mean()) // 2 * 2)
+            order = (first + np.arange(turns)) % 2
+            stays = np.minimum(rng.geometric(leave[order]), n)
+            states = np.concatenate([states, np.repeat(order, stays)[:n]])
+        states = states[:n]
+        cumulated = np.cumsum(self.emissionprob_, axis=1)
+        numbers = np.empty(n, np.int64)
+        for k in (0, 1):
+            mine = np.flatnonzero(states == k)
+            numbers[mine] = np.searchsorted(cumulated[k], rng.random(len(mine)) * cumulated[k, -1], side="right")
+        return np.minimum(numbers, len(self.symbols_) - 1), states
+
+    def _arguments(self, X: Any, lengths: Any) -> tuple[Any, ...]:
+        check_is_fitted(self)
+        symbols, lengths = self._read(X, lengths, reset=False)
+        chain = Chain(self.startprob_, self.transmat_, self.emissionprob_).smoothed(self._marginal)
+        return chain.startprob, chain.transmat, np.log(chain.emissions.T), lengths, symbols
+
+    # --- helpers ------------------------------------------------------------------------------------------------
+
+    def _distances(self, other: TwoStateHMM) -> np.ndarray:
+        together = np.union1d(self.symbols_, other.symbols_)
+        spread = []
+        for model in (self, other):
+            table = np.zeros((2, len(together)))
+            table[:, np.searchsorted(together, model.symbols_)] = model.emissionprob_
+            spread.append(table)
+        return nearest_distances(*spread)
+
+    def _halves(self, X: Any, random_state: int, lengths: Any = None) -> list[dict[str, Any]]:
+        """Arguments of `fit` for two halves: alternate stretches of every sequence."""
+        model = TwoStateHMM(**self.get_params())
+        symbols, lengths = model._read(X, lengths, reset=True)
+        stretch = max(50, len(symbols) // 200)
+        sequence = np.repeat(np.arange(len(lengths)), lengths)
+        group = (np.arange(len(symbols)) // stretch + random_state) % 2
+        halves = []
+        for g in (0, 1):
+            rows = np.flatnonzero(group == g)
+            breaks = np.flatnonzero((np.diff(rows) > 1) | (np.diff(sequence[rows]) > 0)) + 1
+            parts = np.diff(np.concatenate([[0], breaks, [len(rows)]]))
+            halves.append({"X": model.symbols_[symbols[rows]], "lengths": parts[parts > 0]})
+        return halves
+
+    def _check_parameters(self) -> None:
+        check_whole(self, n_components=1, refine=0, cross_fit=1, n_splits=0)
+        check_choices(self, method=("moments", "cubic"))
+        if self.n_components != 2:
+            raise LatentiaError(
+                f"n_components={self.n_components}: this model has two states. Use SpectralHMM for others."
+            )
+        if self.n_symbols is not None:
+            check_whole(self, n_symbols=1)
+        for name in ("tau", "prior"):
+            if not 0 < getattr(self, name) < np.inf:
+                raise LatentiaError(f"{name}={getattr(self, name)!r}: a number above 0 is needed.")
+        self._seed = seed_of(self.random_state)
+
+    def _read(self, X: Any, lengths: Any, reset: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Symbol numbers (n,) and lengths of the sequences."""
+        table = as_table(X, lengths)
+        if reset:
+            has_symbols(table, "symbols")
+            self.symbols_ = alphabet(X, table, self.n_symbols)
+            if len(self.symbols_) < 2:
+                raise LatentiaError("One symbol occurs: there is nothing to tell two states by.")
+            self.n_features_in_ = 1
+        if isinstance(X, Blocks):
+            blocks = X
+        else:
+            values = encoded(table, self.symbols_)
+            blocks = Blocks.from_array(values, lengths=[len(values)] if lengths is None else lengths)
+        if reset:
+            long_enough(blocks)
+        symbols = np.concatenate([encoded(block[0], self.symbols_) if blocks is X else block[0] for block in blocks])
+        return symbols.ravel(), np.asarray(blocks.lengths)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Places of steps with one and with two later ones in their sequence, and the part of each."""
+
+    first: np.ndarray
+    part: np.ndarray
+    inner: np.ndarray
+    inner_part: np.ndarray
+
+
+def _neighbours(
+    symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: int
+) -> tuple[_Pairs, list[sparse.csr_array]]:
+    """Neighbouring steps, and the counts of their symbols in each of ``n_parts`` stretches of the steps."""
+    n = len(symbols)
+    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(n)  # steps to the end of the sequence
+    first, inner = np.flatnonzero(left > 1), np.flatnonzero(left > 2)
+    part = np.arange(n) * n_parts // n
+    counts = []
+    for p in range(n_parts):
+        mine = first[part[first] == p]
+        cells = (np.ones(len(mine), np.int32), (symbols[mine], symbols[mine + 1]))
+        counts.append(sparse.csr_array(sparse.coo_array(cells, shape=(size, size))))
+    return _Pairs(first, part[first], inner, part[inner]), counts
+
+
+def _lagged(scores: np.ndarray, symbols: np.ndarray, pairs: _Pairs, part: int) -> _Moments:
+    """Centred moments of the scores of one part's steps."""
+    first, inner = pairs.first[pairs.part == part], pairs.inner[pairs.inner_part == part]
+    if not len(inner):
+        return _Moments(0.0, 0.0, 0.0, 0.0, 0.0)
+    values = scores[symbols[first]]
+    mean = values.mean()
+    y = scores - mean
+    a, b = y[symbols[first]], y[symbols[first + 1]]
+    x0, x1, x2 = (y[symbols[inner + lag]] for lag in (0, 1, 2))
+    return _Moments(
+        float((a * b).mean()),
+        float((x0 * x2).mean()),
+        float((x0 * x1 * x2).mean()),
+        float((a * a).mean()),
+        float(len(first)),
+    )

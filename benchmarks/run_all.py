@@ -34,6 +34,25 @@ COMMANDS = [
     ["noisy_or_against_em.py"],
 ]
 WITH_QUICK = ("evidence", "thesis", "tensor", "third", "sparse", "hmm", "ica", "multilabel", "noisy")
+    ["matrices_against_svd.py"],
+    ["matrices_at_scale.py"],
+    ["binned_trend.py"],
+    ["two_state_hmm.py"],
+    ["blocks_at_low_degree.py"],
+WITH_QUICK = (
+    "evidence",
+    "thesis",
+    "tensor",
+    "third",
+    "sparse",
+    "hmm",
+    "ica",
+    "multilabel",
+    "matrices",
+    "binned",
+    "two_state",
+    "blocks",
+)
 QUICK = {"topics_recover_planted.py": ["--quick", "--seeds", "1"], "topics_at_scale.py": ["--documents", "10000"]}
 
 

@@ -13,10 +13,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import latentia
 from latentia.evidence import Evidence
 from latentia.ica import TensorICA
+from latentia.matrices import ProbabilityMatrix
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.noisyor import NoisyOr
-from latentia.sequences import SpectralHMM
+from latentia.sequences import SpectralHMM, TwoStateHMM
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 
 ESTIMATORS = [
@@ -31,6 +32,12 @@ SPARSE = "on sparse data the check takes any predict_proba for that of a classif
 CLUSTERS = {"check_estimator_sparse_array": SPARSE, "check_estimator_sparse_matrix": SPARSE}
 NEGATIVE = {"check_decision_proba_consistency": "its data has negative entries, whatever the estimator's tags say"}
 OTHERS = [SpectralHMM(2), MultiViewMixture(2), NoisyOr()]  # of sequences, several views, binary data
+OTHERS = [  # fitted on sequences, on several views, and on square tables
+    SpectralHMM(2),
+    TwoStateHMM(),
+    MultiViewMixture(2),
+    ProbabilityMatrix(2),
+]
 
 
 def expected_failures(estimator):

@@ -96,7 +96,7 @@ def outlying_eigenpairs(
     size, n_components : int
     edge : float
     n_passes : int, optional
-        Most passes; by default so many that the basis has 240 columns, and at least 8.
+        Most passes; by default so many that the basis has 160 columns, and at least 8.
     oversample : int
         Extra columns of a block.
     tol : float
@@ -108,7 +108,7 @@ def outlying_eigenpairs(
     vectors : ndarray of shape (size, n_components), orthonormal columns
     """
     width = min(n_components + oversample, size)
-    most = min(max(8, 240 // width) if n_passes is None else n_passes, -(-size // width))
+    most = min(max(8, 160 // width) if n_passes is None else n_passes, -(-size // width))
     basis = np.empty((size, min(most * width, size)), order="F")
     small = np.zeros((basis.shape[1], basis.shape[1]))
     block = cholesky_qr(np.random.default_rng(random_state).standard_normal((size, width)))
@@ -129,8 +129,13 @@ def outlying_eigenpairs(
         width = min(width, size - filled)
         if done == most - 1 or width <= 0:
             break
+        whole = np.einsum("ij,ij->j", image, image)
         image -= held @ products
-        block = _new_directions(image, held)[:, :width]
+        if (
+            np.einsum("ij,ij->j", image, image) < 1e-6 * whole
+        ).any():  # what is left is small beside what rounding added
+            image -= held @ (held.T @ image)
+        block = cholesky_qr(image)[:, :width]
     part = small[:filled, :filled]
     values, vectors = np.linalg.eigh(np.triu(part) + np.triu(part, 1).T)
     top = np.argsort(-np.abs(values), kind="stable")[:n_components]

@@ -93,7 +93,7 @@ def scaled_eigenspace(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> ScaledSpace:
-    """Leading eigenpairs of S by a block Krylov method; no array is larger than its basis, M x 240.
+    """Leading eigenpairs of S by a block Krylov method; no array is larger than its basis, M x 160.
 
     Parameters
     ----------

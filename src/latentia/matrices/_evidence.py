@@ -6,7 +6,8 @@ Three things are missing from the answer, and each has a size that can be comput
 2. What noise does to a kept direction. With l = signal, c^2 = 1 - e^2 / (4 l^2), s^2 = 1 - c^2 and g a random direction,
    the answer has l c^2 (c u + s g)(c u + s g)^T where the truth has l u u^T.
 3. What is below the edge and was dropped: the part of |S|^2 (see `latentia.linalg.scaled`) that the kept directions do not
-   explain. At most (e / 2)^2 can hide in each of the R - 1 directions, or else it is above the edge.
+   explain. At most (e / 2)^2 can hide in each of the R - 1 directions, or else it is above the edge; the noisy estimate is
+   averaged over what is possible.
 
 Errors of entries are taken as Gaussian: the l1 error is sqrt(2 / pi) times the sum of their standard deviations, which is
 averaged over pairs of words drawn at random.
@@ -15,6 +16,7 @@ averaged over pairs of words drawn at random.
 from __future__ import annotations
 
 import numpy as np
+from scipy.stats import truncnorm
 
 from ..linalg import ScaledSpace
 
@@ -27,7 +29,12 @@ def missing_signal(space: ScaledSpace, n_directions: int) -> float:
     """Squared Frobenius norm of what the kept directions leave of S."""
     found = space.norm - float((space.signal**2).sum())
     hidden = (n_directions - space.n_kept) * space.edge**2 / 4
-    return max(min(found, hidden), found - 2 * space.norm_deviation, 0.0)
+    if hidden == 0 or space.norm_deviation == 0:
+        return max(found - 2 * space.norm_deviation, 0.0)
+    # The mean of what lies in [0, hidden] given a normal error, everything in between being as likely beforehand.
+    low, high = -found / space.norm_deviation, (hidden - found) / space.norm_deviation
+    expected = float(truncnorm.mean(low, high, loc=found, scale=space.norm_deviation))
+    return max(min(expected, hidden), found - 2 * space.norm_deviation, 0.0)
 
 
 def expected_error(space: ScaledSpace, missing: float, n_pairs: float, random_state: int) -> float:

@@ -70,7 +70,7 @@ class ProbabilityMatrix(BaseEstimator):
     vocabulary : sequence of str, optional
         The words, for `most_similar`.
     max_products : int, optional
-        Most products of the counts with a block of vectors, to find the eigenvectors; by default 240 over R + 2, and at
+        Most products of the counts with a block of vectors, to find the eigenvectors; by default 160 over R + 2, and at
         least 8. Clear matrices take some ten.
     n_splits : int, default=1
         With ``refine`` or "binned": splits of the pairs into halves whose fits give the error bars; each costs two fits.
@@ -276,7 +276,7 @@ class ProbabilityMatrix(BaseEstimator):
         halves = None
         if self.n_splits and (self.refine or self.method == "binned"):
             halves = self._half_errors(counts)
-            error = max(error, halves) if self.method == "binned" else max(halves, 0.8 * error)
+            error = max(error, halves) if self.method == "binned" else max(halves, 0.9 * error)
         signal = float(np.sqrt((space.signal**2).sum() + missing))
         limit = 0.8 * signal
         kept = bool(space.n_kept >= 1 or not directions)
@@ -470,7 +470,7 @@ class ProbabilityMatrix(BaseEstimator):
                 return np.zeros(self.n_features_in_, np.int64)
             points = self._vectors / np.sqrt(self._scale)[:, None]
             seen = self.marginals_ > 0
-            clusters = KMeans(self.n_components, n_init=10, random_state=self._seed)
+            clusters = KMeans(self.n_components, n_init=3, random_state=self._seed)
             clusters.fit(points[seen], sample_weight=self.marginals_[seen])
             self._labels = clusters.predict(points).astype(np.int64)
         return self._labels

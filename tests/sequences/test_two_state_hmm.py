@@ -1,0 +1,157 @@
+"""Chains of two states: recovery by moments, the cubic, detection, entropy rate, inputs and errors."""
+
+import numpy as np
+import pytest
+
+import latentia
+from latentia import LatentiaError
+from latentia.datasets import planted
+from latentia.exceptions import EvidenceWarning
+from latentia.passes import Blocks
+from latentia.sequences import TwoStateHMM
+
+
+def errors(model, chain):
+    """Mean l1 error of the emissions and largest error of a transition, states matched."""
+    found = []
+    for order in ([0, 1], [1, 0]):
+        emission = np.abs(model.emissionprob_[order] - chain.emissionprob).sum(axis=1).mean()
+        found.append((emission, np.abs(model.transmat_[np.ix_(order, order)] - chain.transmat).max()))
+    return min(found)
+
+
+@pytest.fixture(scope="module")
+def halves():
+    return planted.two_state_chain(50_000, 1000, switch=(0.25, 0.25), emissions="halves", random_state=5)
+
+
+def test_the_family_of_the_theorem_is_recovered(halves):
+    model = TwoStateHMM().fit(halves.symbols)
+    emission, transition = errors(model, halves)
+    assert model.detected_
+    assert emission < 0.2
+    assert transition < 0.02
+    assert model.evidence_.holds
+    assert model.evidence_.component_errors == pytest.approx(emission, rel=0.4)
+
+
+@pytest.mark.parametrize("switch", [(0.05, 0.3), (0.1, 0.1), (0.8, 0.7), (0.5, 0.9)], ids=str)
+def test_asymmetric_and_alternating_chains(switch):
+    chain = planted.two_state_chain(100_000, 500, switch=switch, emissions="uniform", contrast=2.0, random_state=3)
+    model = TwoStateHMM().fit(chain.symbols)
+    emission, transition = errors(model, chain)
+    assert model.detected_
+    assert transition < 0.03
+    assert emission < 0.25
+    assert model.weights_[0] >= model.weights_[1]
+    assert model.transmat_.sum(axis=1) == pytest.approx(1)
+    assert (model.transmat_ >= 0).all()
+
+
+def test_the_cubic_on_a_symmetric_chain(halves):
+    emission, transition = errors(TwoStateHMM(method="cubic").fit(halves.symbols), halves)
+    assert emission < 0.2
+    assert transition < 0.03
+
+
+def test_moments_are_those_of_the_model():
+    """The three identities of the module, on exact expectations."""
+    rng = np.random.default_rng(0)
+    transmat = np.array([[0.9, 0.1], [0.3, 0.7]])
+    shares = np.array([0.75, 0.25])
+    p = rng.dirichlet(np.ones(6), 2)
+    y = rng.standard_normal(6)
+    y -= shares @ p @ y
+    means = p @ y
+    c1 = np.einsum("i,ij,i,j->", shares, transmat, means, means)
+    c2 = np.einsum("i,ij,i,j->", shares, transmat @ transmat, means, means)
+    c3 = np.einsum("i,ij,jk,i,j,k->", shares, transmat, transmat, means, means, means)
+    apart = means[0] - means[1]
+    assert c2 / c1 == pytest.approx(np.trace(transmat) - 1)
+    assert apart**2 == pytest.approx((c3 / c2) ** 2 + 4 * c1 / (c2 / c1))
+    assert shares[1] - shares[0] == pytest.approx(c3 / c2 / apart)
+
+
+@pytest.mark.parametrize(("n", "m"), [(20_000, 1000), (5000, 5000), (50_000, 200)])
+def test_nothing_is_detected_in_independent_draws(n, m):
+    found = 0
+    for seed in range(10):
+        symbols = np.random.default_rng(seed).integers(0, m, n)
+        with pytest.warns(EvidenceWarning, match="No second state"):
+            model = TwoStateHMM(n_symbols=m).fit(symbols)
+        found += model.detected_
+        assert not model.evidence_.holds
+        assert model.emissionprob_[0] == pytest.approx(model.emissionprob_[1])
+        assert np.isfinite(model.score(symbols))
+    assert found == 0
+
+
+def test_refining_keeps_the_transitions_and_raises_the_likelihood(halves):
+    plain, refined = TwoStateHMM().fit(halves.symbols), TwoStateHMM(refine=5).fit(halves.symbols)
+    assert (plain.transmat_ == refined.transmat_).all()
+    assert refined.score(halves.symbols) > plain.score(halves.symbols)
+    assert errors(refined, halves)[0] < 0.2
+
+
+def test_the_entropy_rate(halves):
+    true = TwoStateHMM()
+    model = true.fit(halves.symbols)
+    found = model.entropy_rate()
+    model.emissionprob_, model.transmat_ = halves.emissionprob, halves.transmat
+    assert abs(found - model.entropy_rate()) < 0.05
+    assert model.entropy_rate() < np.log(1000)
+
+
+def test_decoding_scoring_and_sampling(halves):
+    model = TwoStateHMM().fit(halves.symbols)
+    agreement = (model.predict(halves.symbols) == halves.states).mean()
+    assert max(agreement, 1 - agreement) > 0.9
+    assert model.predict_proba(halves.symbols[:10]).sum(axis=1) == pytest.approx(1)
+    assert model.decode(halves.symbols[:10])[0] < 0
+    symbols, states = model.sample(5000, random_state=2)
+    assert symbols.shape == states.shape == (5000,)
+    assert (states[1:] != states[:-1]).mean() == pytest.approx(0.25, abs=0.04)
+
+
+def test_strings_lengths_and_blocks_agree(halves):
+    lengths = [20_000, 30_000]
+    plain = TwoStateHMM().fit(halves.symbols, lengths)
+    names = np.array([f"s{i:04d}" for i in halves.symbols])
+    strings = TwoStateHMM().fit(names, lengths)
+    blocks = TwoStateHMM().fit(Blocks.from_array(halves.symbols[:, None], lengths=lengths))
+    for other in (strings, blocks):
+        assert other.transmat_ == pytest.approx(plain.transmat_)
+        assert other.emissionprob_ == pytest.approx(plain.emissionprob_)
+    assert strings.sample(3)[0].dtype.kind == "U"
+
+
+def test_same_bits_for_any_number_of_threads(halves):
+    one, two = (TwoStateHMM(n_jobs=n).fit(halves.symbols) for n in (1, 2))
+    assert (one.emissionprob_ == two.emissionprob_).all()
+    assert (one.transmat_ == two.transmat_).all()
+
+
+def test_save_load_and_stability(halves, tmp_path):
+    model = TwoStateHMM().fit(halves.symbols)
+    loaded = latentia.load(latentia.save(model, tmp_path / "m"))
+    assert loaded.score(halves.symbols) == model.score(halves.symbols)
+    assert loaded.evidence_.stability(halves.symbols, n_splits=1).shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("options", "symbols", "message"),
+    [
+        ({"n_components": 3}, [0, 1, 0, 1], "two states"),
+        ({"method": "power"}, [0, 1, 0, 1], "method='power'"),
+        ({"cross_fit": 0}, [0, 1, 0, 1], "cross_fit=0"),
+        ({"tau": -1.0}, [0, 1, 0, 1], "tau=-1.0"),
+        ({}, [0, 0, 0, 0], "One symbol occurs"),
+        ({}, [0, -1, 0, 0], "Symbol -1 in row 1"),
+        ({}, [0, 1], "fewer than 3 steps"),
+        ({"n_symbols": 2}, [0, 5, 1, 0], "outside the alphabet"),
+        ({}, np.ones((4, 2)), "symbols come in one"),
+    ],
+)
+def test_bad_input(options, symbols, message):
+    with pytest.raises(LatentiaError, match=message):
+        TwoStateHMM(**options).fit(symbols)

@@ -37,7 +37,7 @@ def test_the_family_of_the_theorem_is_recovered(halves):
 
 @pytest.mark.parametrize("switch", [(0.05, 0.3), (0.1, 0.1), (0.8, 0.7), (0.5, 0.9)], ids=str)
 def test_asymmetric_and_alternating_chains(switch):
-    chain = planted.two_state_chain(100_000, 500, switch=switch, emissions="uniform", contrast=2.0, random_state=3)
+    chain = planted.two_state_chain(200_000, 500, switch=switch, emissions="uniform", contrast=2.0, random_state=3)
     model = TwoStateHMM().fit(chain.symbols)
     emission, transition = errors(model, chain)
     assert model.detected_

@@ -16,7 +16,7 @@ C^T, d_i = 2N r_i and z = D^-1/2 r,
     |S|^2 = sum_ij [s_ij (s_ij - 1) - d_i (d_i - 1) d_j (d_j - 1) / (2N)^2] / ((2N)^2 D_i D_j) - 2 z^T S z,
 
 with a standard deviation of e^2 / 2 (s_ii - 2 stands for s_ii - 1 on the diagonal, where s counts a pair twice). Where the
-signals l of the eigenvalues above e add up to more than |S|^2 and two standard deviations, e is raised until they do not.
+squared signals l^2 above e add up to more than |S|^2 and a standard deviation, e is raised until they do not.
 In a table of zeros and ones, as of a graph without multiple edges, no pair is seen twice and |S|^2 is taken from the signals;
 and as walks do not turn back there, d_i (d_i - 1) stands for d_i^2 in e, as for regular graphs (2 sqrt(d - 1)).
 
@@ -132,7 +132,7 @@ def scaled_eigenspace(
     deviation = edge**2 / 2
     if not simple:
         norm = _signal_norm(counts, marginals, scale, n_jobs)
-        edge = _consistent_edge(observed, edge, max(norm, 0.0) + 2 * deviation)
+        edge = _consistent_edge(observed, edge, max(norm + deviation, 0.0))
     else:
         norm = _power(observed, edge)
     values = np.sign(observed) * np.sqrt(np.maximum(observed**2 - edge**2, 0))

@@ -27,6 +27,7 @@ the shrinkage.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,6 +90,8 @@ def scaled_eigenspace(
     n_vectors: int,
     *,
     tau: float = 0.3,
+    further: Sequence[tuple[float, Any]] = (),
+    calibrate: bool = True,
     n_passes: int | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -103,6 +106,11 @@ def scaled_eigenspace(
         k.
     tau : float
         Words are scaled as if each had been seen tau N / M times more.
+    further : sequence of (float, csr_array)
+        Weights of further counts of the same words, with noise of their own and about as many pairs: their scaled matrices
+        are added, and with them e grows by the root of one and the weights' squares. |S|^2 is taken from the signals then.
+    calibrate : bool
+        Whether e is raised until the signals agree with |S|^2; where something else tells signal from noise, it need not be.
     n_passes : int, optional
         Most products with the counts.
     random_state : int
@@ -115,7 +123,9 @@ def scaled_eigenspace(
     scale = marginals + tau / size
     simple = counts.data.max() <= 1
     degrees = marginals * total
-    edge = 2 * float(np.sqrt((degrees * (degrees - simple) / scale**2).sum() / total**3))
+    tables = [(1.0, counts), *further]
+    edge = 2 * float(np.linalg.norm([weight for weight, _ in tables]))
+    edge *= float(np.sqrt((degrees * (degrees - simple) / scale**2).sum() / total**3))
     n_vectors = min(n_vectors, size - 1)
     if not n_vectors:
         return ScaledSpace(marginals, scale, np.empty((size, 0)), np.empty(0), np.empty(0), edge, 0, 0.0, edge**2 / 2)
@@ -123,14 +133,15 @@ def scaled_eigenspace(
     center = (marginals / root)[:, None]
 
     def apply(block: np.ndarray) -> np.ndarray:
-        image = sparse_product(counts, block / root[:, None], n_jobs)
-        image /= total * root[:, None]
-        image -= center @ (center.T @ block)
+        scaled = block / root[:, None]
+        image = -sum(weight for weight, _ in tables) * (center @ (center.T @ block))
+        for weight, table in tables:
+            image += sparse_product(table, scaled, n_jobs) * (weight / (float(table.sum()) * root[:, None]))
         return image
 
     observed, vectors = outlying_eigenpairs(apply, size, n_vectors, edge, n_passes=n_passes, random_state=random_state)
     deviation = edge**2 / 2
-    if not simple:
+    if calibrate and not simple and not further:
         norm = _signal_norm(counts, marginals, scale, n_jobs)
         edge = _consistent_edge(observed, edge, max(norm + deviation, 0.0))
     else:

@@ -22,7 +22,7 @@ from ..linalg import ScaledSpace
 
 __all__ = ["expected_error", "missing_signal"]
 
-_DRAWS = 20_000
+_DRAWS = 10_000
 
 
 def missing_signal(space: ScaledSpace, n_directions: int) -> float:

@@ -470,7 +470,11 @@ class ProbabilityMatrix(BaseEstimator):
                 return np.zeros(self.n_features_in_, np.int64)
             points = self._vectors / np.sqrt(self._scale)[:, None]
             seen = self.marginals_ > 0
-            clusters = KMeans(self.n_components, n_init=3, random_state=self._seed)
+            start: Any = "k-means++"
+            if points.shape[1] == 1:  # on a line quantiles are as good a start as any
+                start = np.quantile(points[seen], (np.arange(self.n_components) + 0.5) / self.n_components)[:, None]
+            n_starts = 3 if points.shape[1] > 1 else 1
+            clusters = KMeans(self.n_components, init=start, n_init=n_starts, random_state=self._seed)
             clusters.fit(points[seen], sample_weight=self.marginals_[seen])
             self._labels = clusters.predict(points).astype(np.int64)
         return self._labels

@@ -44,6 +44,10 @@ __all__ = ["TwoStateHMM"]
 _DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chance below .3%
 _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
 _LEAST_SHARE = 0.02  # of a state
+_LAGS = 3  # steps apart of the pairs that the direction is found on
+_SHORT = (
+    0.65  # eigenvalue of the transitions below which steps farther apart were seen to bring as much noise as signal
+)
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,9 @@ class TwoStateHMM(BaseEstimator):
        twice: eliminating P(S | i) leaves P(SSS) - m^3 = m c_1 (2 + lambda), which "cubic" solves.
     4. The paper's B - rho rho^T = (1/2 - t) delta delta^T lacks a factor 1/2, and W is 1/2 [[1 - t, t], [t, 1 - t]].
     5. Scores are along a direction found on other steps (cross-fitting), which the paper's independent batches are for.
-    6. ``refine`` and ``detected_`` are not in the paper.
+    6. Where lambda turns out to exceed .65, the direction is found anew on pairs one, two and three steps apart, whose scaled
+       counts are added by the weights 1, lambda and lambda^2.
+    7. ``refine`` and ``detected_`` are not in the paper.
 
     References
     ----------
@@ -191,13 +197,22 @@ class TwoStateHMM(BaseEstimator):
         """
         self._check_parameters()
         symbols, lengths = self._read(X, lengths, reset=True)
-        pairs, parts = _neighbours(symbols, lengths, self.cross_fit, len(self.symbols_))
-        space = self._space(sum(parts[1:], parts[0]))
-        moments = self._moments(symbols, pairs, parts, space)
         self._marginal = np.bincount(symbols, minlength=len(self.symbols_)) / len(symbols)
+        pairs, parts = _neighbours(symbols, lengths, self.cross_fit, len(self.symbols_))
+        # Neighbours tell whether there is a chain; where its memory is long, steps farther apart tell more of its symbols.
+        space = self._space(parts, (1.0,))
+        moments = first = self._moments(symbols, pairs, parts, (1.0,), space)
         self.edge_, self.spectrum_ = space.edge, float(space.observed[0]) if len(space.observed) else 0.0
         strong = abs(self.spectrum_) > space.edge and (self.cross_fit == 1 or abs(moments.deviations) > _DEVIATIONS)
-        chain = self._solve(moments, space, pairs, symbols) if strong else None
+        chain = self._solve(moments, space) if strong else None
+        self._gain = 1.0
+        memory = float(np.trace(chain.transmat) - 1) if chain is not None else 0.0
+        if chain is not None and abs(memory) > _SHORT:
+            weights = tuple(memory**k for k in range(_LAGS))
+            space = self._space(parts, weights)
+            moments = self._moments(symbols, pairs, parts, weights, space)
+            chain = self._solve(moments, space) or chain
+            self._gain = sum(w * w for w in weights)
         self.detected_ = chain is not None
         if chain is None:
             warnings.warn(
@@ -214,16 +229,34 @@ class TwoStateHMM(BaseEstimator):
         self.weights_ = stationary(self.transmat_) if self.detected_ else chain.startprob
         self.eigenvalue_ = float(np.trace(self.transmat_) - 1)
         self.n_passes_ = 1 + self.refine * self.detected_
-        return self._weigh_evidence(space, moments, len(symbols))
+        return self._weigh_evidence(space, first, len(symbols))
 
-    def _space(self, counts: Any) -> ScaledSpace:
-        both, symmetric = symmetric_counts(counts)
-        if symmetric:  # by chance: the pairs are ordered
-            both = both + both
-        return scaled_eigenspace(both, 1, tau=self.tau, random_state=self._seed, n_jobs=self.n_jobs)
+    def _space(
+        self, parts: list[list[sparse.csr_array]], weights: tuple[float, ...], without: int | None = None
+    ) -> ScaledSpace:
+        """Leading eigenpair of the scaled counts of steps 1, 2, ... apart, added by their weights; ``without`` a part."""
+        tables = []
+        for lag in range(len(weights)):
+            kept = [counts for p, counts in enumerate(parts[lag]) if p != without]
+            both, symmetric = symmetric_counts(sum(kept[1:], kept[0]))
+            tables.append(both + both if symmetric else both)  # symmetric by chance: these pairs are ordered
+        return scaled_eigenspace(
+            tables[0],
+            1,
+            tau=self.tau,
+            calibrate=False,  # steps that the direction was not found on tell signal from noise
+            further=list(zip(weights[1:], tables[1:], strict=True)),
+            random_state=self._seed,
+            n_jobs=self.n_jobs,
+        )
 
     def _moments(
-        self, symbols: np.ndarray, pairs: _Pairs, parts: list[sparse.csr_array], whole: ScaledSpace
+        self,
+        symbols: np.ndarray,
+        pairs: _Pairs,
+        parts: list[list[sparse.csr_array]],
+        weights: tuple[float, ...],
+        whole: ScaledSpace,
     ) -> _Moments:
         """Moments of scores along the direction found on other parts of the steps."""
         if not len(whole.observed):
@@ -232,7 +265,7 @@ class TwoStateHMM(BaseEstimator):
         for part in range(self.cross_fit):
             space = whole
             if self.cross_fit > 1:
-                space = self._space(sum((p for i, p in enumerate(parts) if i != part), 0 * parts[0]))
+                space = self._space(parts, weights, without=part)
             scores = space.vectors[:, 0] / np.sqrt(space.scale)
             scores *= -1.0 if space.vectors[:, 0] @ direction < 0 else 1.0
             if self.method == "cubic":
@@ -244,7 +277,7 @@ class TwoStateHMM(BaseEstimator):
         )
         return _Moments(c1, c2, c3, variance, n)
 
-    def _solve(self, m: _Moments, space: ScaledSpace, pairs: _Pairs, symbols: np.ndarray) -> Chain | None:
+    def _solve(self, m: _Moments, space: ScaledSpace) -> Chain | None:
         """The chain with these moments; None if there is none."""
         direction = space.vectors[:, 0]
         vector = direction * np.sqrt(space.scale)  # delta up to its length
@@ -316,7 +349,7 @@ class TwoStateHMM(BaseEstimator):
         """l1 errors of the states' symbols: the noise of the direction, and that of the frequencies."""
         signal, edge = abs(float(space.signal[0])) if space.n_kept else space.edge / 2, space.edge
         c2 = max(1 - edge**2 / (4 * signal**2), 0.05)
-        product = self.weights_[0] * self.weights_[1] * max(abs(self.eigenvalue_), 0.02)
+        product = self.weights_[0] * self.weights_[1] * max(abs(self.eigenvalue_), 0.02) * self._gain
         length = signal / product  # of delta in scaled coordinates, squared
         spread = space.marginals / space.scale
         spread /= spread.sum()
@@ -460,17 +493,20 @@ class _Pairs:
 
 def _neighbours(
     symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: int
-) -> tuple[_Pairs, list[sparse.csr_array]]:
-    """Neighbouring steps, and the counts of their symbols in each of ``n_parts`` stretches of the steps."""
+) -> tuple[_Pairs, list[list[sparse.csr_array]]]:
+    """Neighbouring steps, and the counts of pairs 1, 2, ... apart in each of ``n_parts`` stretches of the steps."""
     n = len(symbols)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(n)  # steps to the end of the sequence
     first, inner = np.flatnonzero(left > 1), np.flatnonzero(left > 2)
     part = np.arange(n) * n_parts // n
-    counts = []
-    for p in range(n_parts):
-        mine = first[part[first] == p]
-        cells = (np.ones(len(mine), np.int32), (symbols[mine], symbols[mine + 1]))
-        counts.append(sparse.csr_array(sparse.coo_array(cells, shape=(size, size))))
+    counts: list[list[sparse.csr_array]] = []
+    for lag in range(1, _LAGS + 1):
+        starts = np.flatnonzero(left > lag)
+        counts.append([])
+        for p in range(n_parts):
+            mine = starts[part[starts] == p]
+            cells = (np.ones(len(mine), np.int32), (symbols[mine], symbols[mine + lag]))
+            counts[-1].append(sparse.csr_array(sparse.coo_array(cells, shape=(size, size))))
     return _Pairs(first, part[first], inner, part[inner]), counts
 
 

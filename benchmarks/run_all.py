@@ -38,6 +38,7 @@ WITH_QUICK = ("evidence", "thesis", "tensor", "third", "sparse", "hmm", "ica", "
     ["matrices_at_scale.py"],
     ["binned_trend.py"],
     ["two_state_hmm.py"],
+    ["two_state_detection.py"],
     ["blocks_at_low_degree.py"],
 WITH_QUICK = (
     "evidence",

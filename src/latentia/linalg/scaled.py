@@ -123,8 +123,8 @@ def scaled_eigenspace(
     scale = marginals + tau / size
     simple = counts.data.max() <= 1
     degrees = marginals * total
-    tables = [(1.0, counts), *further]
-    edge = 2 * float(np.linalg.norm([weight for weight, _ in tables]))
+    tables = [(1.0, counts, total), *((weight, table, float(table.sum())) for weight, table in further)]
+    edge = 2 * float(np.linalg.norm([weight for weight, *_ in tables]))
     edge *= float(np.sqrt((degrees * (degrees - simple) / scale**2).sum() / total**3))
     n_vectors = min(n_vectors, size - 1)
     if not n_vectors:
@@ -134,9 +134,9 @@ def scaled_eigenspace(
 
     def apply(block: np.ndarray) -> np.ndarray:
         scaled = block / root[:, None]
-        image = -sum(weight for weight, _ in tables) * (center @ (center.T @ block))
-        for weight, table in tables:
-            image += sparse_product(table, scaled, n_jobs) * (weight / (float(table.sum()) * root[:, None]))
+        image = -sum(weight for weight, *_ in tables) * (center @ (center.T @ block))
+        for weight, table, n in tables:
+            image += sparse_product(table, scaled, n_jobs) * (weight / (n * root[:, None]))
         return image
 
     observed, vectors = outlying_eigenpairs(apply, size, n_vectors, edge, n_passes=n_passes, random_state=random_state)

@@ -11,7 +11,7 @@ from .._threads import for_chunks
 
 __all__ = ["cell_ratios", "lowered_squares", "sparse_product"]
 
-_ROWS = 1024
+_ENTRIES = 1 << 16  # of a task: rows of frequent words are long
 
 
 def sparse_product(table: Any, columns: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
@@ -19,7 +19,10 @@ def sparse_product(table: Any, columns: np.ndarray, n_jobs: int | None = None) -
     columns = np.ascontiguousarray(columns, dtype=np.float64)
     out = np.zeros((table.shape[0], columns.shape[1]))
     data, indices, indptr = table.data, table.indices, table.indptr
-    for_chunks(lambda a, b: _product(data, indices, indptr, columns, out, a, b), table.shape[0], _ROWS, n_jobs)
+    ends = _pieces(table)
+    for_chunks(
+        lambda i, _: _product(data, indices, indptr, columns, out, ends[i], ends[i + 1]), len(ends) - 1, 1, n_jobs
+    )
     return out
 
 
@@ -39,28 +42,35 @@ def cell_ratios(table: Any, left: np.ndarray, right: np.ndarray, n_jobs: int | N
         -inf if a cell that was seen has m_ij <= 0.
     """
     ratios = np.empty(table.nnz)
-    chunks = -(-table.shape[0] // _ROWS)
-    sums = np.zeros(chunks)
+    ends = _pieces(table)
+    sums = np.zeros(len(ends) - 1)
     left, right = np.ascontiguousarray(left, dtype=np.float64), np.ascontiguousarray(right, dtype=np.float64)
     data, indices, indptr = table.data, table.indices, table.indptr
 
-    def task(a: int, b: int) -> None:
-        sums[a // _ROWS] = _ratios(data, indices, indptr, left, right, ratios, a, b)
+    def task(i: int, _: int) -> None:
+        sums[i] = _ratios(data, indices, indptr, left, right, ratios, ends[i], ends[i + 1])
 
-    for_chunks(task, table.shape[0], _ROWS, n_jobs)
+    for_chunks(task, len(sums), 1, n_jobs)
     return ratios, float(sums.sum())
 
 
 def lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = None) -> float:
     """sum_ij w_i w_j c_ij (c_ij - 1) over the cells of a csr_array (n, n), with c_ii - 2 on the diagonal."""
-    sums = np.zeros(-(-table.shape[0] // _ROWS))
+    ends = _pieces(table)
+    sums = np.zeros(len(ends) - 1)
     data, indices, indptr = table.data, table.indices, table.indptr
 
-    def task(a: int, b: int) -> None:
-        sums[a // _ROWS] = _lowered(data, indices, indptr, weights, a, b)
+    def task(i: int, _: int) -> None:
+        sums[i] = _lowered(data, indices, indptr, weights, ends[i], ends[i + 1])
 
-    for_chunks(task, table.shape[0], _ROWS, n_jobs)
+    for_chunks(task, len(sums), 1, n_jobs)
     return float(sums.sum())
+
+
+def _pieces(table: Any) -> np.ndarray:
+    """Boundaries of runs of rows with about equally many entries each; they depend on the table alone."""
+    starts = np.searchsorted(table.indptr, np.arange(0, max(table.nnz, 1), _ENTRIES), side="left")
+    return np.unique(np.concatenate([[0], starts, [table.shape[0]]]))
 
 
 @njit(nogil=True, cache=True)

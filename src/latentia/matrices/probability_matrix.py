@@ -470,11 +470,10 @@ class ProbabilityMatrix(BaseEstimator):
                 return np.zeros(self.n_features_in_, np.int64)
             points = self._vectors / np.sqrt(self._scale)[:, None]
             seen = self.marginals_ > 0
-            start: Any = "k-means++"
-            if points.shape[1] == 1:  # on a line quantiles are as good a start as any
-                start = np.quantile(points[seen], (np.arange(self.n_components) + 0.5) / self.n_components)[:, None]
-            n_starts = 3 if points.shape[1] > 1 else 1
-            clusters = KMeans(self.n_components, init=start, n_init=n_starts, random_state=self._seed)
+            if points.shape[1] == 1 and self.n_components == 2:
+                self._labels = (points[:, 0] > _cut(points[seen, 0], self.marginals_[seen])).astype(np.int64)
+                return self._labels
+            clusters = KMeans(self.n_components, n_init=3, random_state=self._seed)
             clusters.fit(points[seen], sample_weight=self.marginals_[seen])
             self._labels = clusters.predict(points).astype(np.int64)
         return self._labels
@@ -551,6 +550,16 @@ class ProbabilityMatrix(BaseEstimator):
         if self.refine and self.method == "binned":
             raise LatentiaError("refine starts from method='shrink': leave method out.")
         self._seed = seed_of(self.random_state)
+
+
+def _cut(points: np.ndarray, weights: np.ndarray) -> float:
+    """Where to cut a line in two so that the squared distances to the means of the sides, by weight, add up to the least."""
+    order = np.argsort(points, kind="stable")
+    points, weights = points[order], weights[order]
+    mass, first = np.cumsum(weights)[:-1], np.cumsum(weights * points)[:-1]
+    rest, second = weights.sum() - mass, weights @ points - first
+    best = int(np.argmax(first**2 / mass + second**2 / rest)) if len(mass) else 0
+    return float(points[best])
 
 
 class _Dense:

@@ -32,14 +32,13 @@ COMMANDS = [
     ["noisy_or_recovery.py"],
     ["noisy_or_at_scale.py"],
     ["noisy_or_against_em.py"],
-]
-WITH_QUICK = ("evidence", "thesis", "tensor", "third", "sparse", "hmm", "ica", "multilabel", "noisy")
     ["matrices_against_svd.py"],
     ["matrices_at_scale.py"],
     ["binned_trend.py"],
     ["two_state_hmm.py"],
     ["two_state_detection.py"],
     ["blocks_at_low_degree.py"],
+]
 WITH_QUICK = (
     "evidence",
     "thesis",
@@ -49,6 +48,7 @@ WITH_QUICK = (
     "hmm",
     "ica",
     "multilabel",
+    "noisy",
     "matrices",
     "binned",
     "two_state",

@@ -31,11 +31,11 @@ ESTIMATORS = [
 SPARSE = "on sparse data the check takes any predict_proba for that of a classifier"
 CLUSTERS = {"check_estimator_sparse_array": SPARSE, "check_estimator_sparse_matrix": SPARSE}
 NEGATIVE = {"check_decision_proba_consistency": "its data has negative entries, whatever the estimator's tags say"}
-OTHERS = [SpectralHMM(2), MultiViewMixture(2), NoisyOr()]  # of sequences, several views, binary data
-OTHERS = [  # fitted on sequences, on several views, and on square tables
+OTHERS = [  # fitted on sequences, on several views, on binary data, and on square tables
     SpectralHMM(2),
     TwoStateHMM(),
     MultiViewMixture(2),
+    NoisyOr(),
     ProbabilityMatrix(2),
 ]
 

@@ -432,7 +432,7 @@ class ProbabilityMatrix(BaseEstimator):
 
     # --- read-offs ----------------------------------------------------------------------------------------------
 
-    def most_similar(self, word: Any, n: int = 10) -> list[tuple[Any, float]]:
+    def most_similar(self, word: Any, n: int = 10, *, min_count: int = 50) -> list[tuple[Any, float]]:
         """Words whose embeddings have the largest cosine with that of ``word``, and the cosines, in order.
 
         Parameters
@@ -440,6 +440,8 @@ class ProbabilityMatrix(BaseEstimator):
         word : int or str
             A number, or a word of the vocabulary.
         n : int
+        min_count : int
+            Least number of times that a word was seen in pairs to be listed; embeddings of rarer words are mostly noise.
         """
         check_is_fitted(self)
         if isinstance(word, str):
@@ -453,6 +455,7 @@ class ProbabilityMatrix(BaseEstimator):
         if not self.n_kept_ or norms[at] == 0:
             raise LatentiaError(f"Word {word} has no embedding: it was not seen, or the matrix has rank one.")
         cosines = self.embedding_ @ self.embedding_[at] / np.where(norms > 0, norms * norms[at], np.inf)
+        cosines[2 * self.n_pairs_ * self.marginals_ < min_count] = -np.inf
         cosines[at] = -np.inf
         best = np.argsort(-cosines, kind="stable")[:n]
         best = best[np.isfinite(cosines[best])]

@@ -34,6 +34,7 @@ COMMANDS = [
     ["noisy_or_against_em.py"],
     ["matrices_against_svd.py"],
     ["matrices_at_scale.py"],
+    ["matrices_real_data.py"],
     ["binned_trend.py"],
     ["two_state_hmm.py"],
     ["two_state_detection.py"],

@@ -28,8 +28,8 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import SpectralClustering
 from sklearn.decomposition import NMF
 
-from latentia.datasets import readers
 from latentia.matrices import ProbabilityMatrix
+from latentia.passes import Blocks
 
 LEAST, RANKS = 5, (10, 30, 100)
 WORDS = {"Bible": ("lord", "sea", "seven", "wept"), "Austen": ("emma", "sister", "happy", "london")}
@@ -51,8 +51,10 @@ def bigrams(names: Sequence[str]) -> tuple[sparse.csr_array, list[str]]:
 
 
 def document_pairs() -> tuple[sparse.csr_array, list[str]]:
-    corpus = readers.read_corpus(DATA / "newsgroups20")
-    X = sparse.vstack([block[0] for block in corpus.blocks], format="csr")
+    folder = DATA / "newsgroups20"
+    parts = [Blocks.from_files(folder / f"docword-{part}.txt.gz").table() for part in ("train", "test")]
+    X = sparse.vstack(parts, format="csr")
+    vocabulary = (folder / "vocab.txt").read_text().split("\n")
     frequent = np.argsort(-np.asarray(X.sum(axis=0)).ravel(), kind="stable")[50:5050]
     X, rng = sparse.csr_array(X[:, frequent]), np.random.default_rng(0)
     firsts, seconds = [], []
@@ -65,7 +67,7 @@ def document_pairs() -> tuple[sparse.csr_array, list[str]]:
             seconds.append(tokens[drawn[:, 1]])
     places = (np.concatenate(firsts), np.concatenate(seconds))
     table = sparse.coo_array((np.ones(len(places[0])), places), shape=(len(frequent),) * 2).tocsr()
-    return table, [corpus.vocabulary[i] for i in frequent]
+    return table, [vocabulary[i] for i in frequent]
 
 
 def held_out(counts: sparse.csr_array) -> tuple[sparse.csr_array, sparse.csr_array]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
@@ -25,15 +27,33 @@ def serial(task: Callable[[int], None], n_tasks: int) -> None:
 
 @contextlib.contextmanager
 def threads(n_workers: int) -> Iterator[Parallel]:
-    """A `Parallel` on ``n_workers`` threads; one worker runs in the caller's thread."""
+    """A `Parallel` on ``n_workers`` threads, of which the caller's is one."""
     if n_workers == 1:
         yield serial
         return
-    with ThreadPoolExecutor(n_workers) as pool:
+    with ThreadPoolExecutor(n_workers - 1) as pool:
 
         def threaded(task: Callable[[int], None], n_tasks: int) -> None:
-            for _ in pool.map(task, range(n_tasks)):
-                pass
+            left = iter(range(n_tasks))
+            taking = threading.Lock()
+
+            def work() -> None:
+                while True:
+                    with taking:
+                        i = next(left, None)
+                    if i is None:
+                        return
+                    try:
+                        task(i)
+                    except BaseException:
+                        with taking:
+                            collections.deque(left, maxlen=0)  # the others stop after what they are at
+                        raise
+
+            others = [pool.submit(work) for _ in range(min(n_workers, n_tasks) - 1)]
+            work()
+            for other in others:
+                other.result()
 
         yield threaded
 

@@ -5,6 +5,7 @@ import pytest
 
 import latentia
 from latentia.datasets import planted
+from latentia.exceptions import EvidenceWarning
 
 LENGTHS = [40] * 150
 
@@ -108,6 +109,35 @@ def test_columns_of_numbers(call, rows, vectors, tmp_path):
     assert [path[40][name] for name in ("sequence", "step", "row")] == ["p1", "1", "42"]
 
 
+@pytest.fixture(scope="module")
+def switching():
+    """A chain of two states over many symbols, as words."""
+    chain = planted.two_state_chain(20_000, n_symbols=200, emissions="halves")
+    return chain, np.array([f"s{i}" for i in range(200)])[chain.symbols]
+
+
+def test_two_states_over_many_symbols(call, rows, switching, tmp_path):
+    chain, steps = switching
+    (tmp_path / "x.txt").write_text(" ".join(steps))
+    printed = call("hmm", tmp_path / "x.txt", "--two-state", "--out", tmp_path / "o")
+    assert "2 states, most visited first" in printed
+    assert "Entropy rate: " in printed
+    model = latentia.load(tmp_path / "o" / "model.npz")
+    assert model.detected_
+    path = np.array([int(row["state"]) for row in rows(tmp_path / "o" / "paths.csv")])
+    right = (path == chain.states).mean()
+    assert max(right, 1 - right) > 0.9
+    assert "computed from the noise" in (tmp_path / "o" / "report.html").read_text("utf-8")
+
+
+def test_no_second_state(call, tmp_path):
+    steps = np.random.default_rng(0).integers(0, 300, 3000)
+    (tmp_path / "x.csv").write_text("\n".join(["step", *map(str, steps)]))
+    with pytest.warns(EvidenceWarning, match="No second state was detected"):
+        call("hmm", tmp_path / "x.csv", "--two-state", "-k", 2, "--kind", "symbols", "--out", tmp_path / "o")
+    assert "No second state was found" in (tmp_path / "o" / "report.html").read_text("utf-8")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [
@@ -115,6 +145,8 @@ def test_columns_of_numbers(call, rows, vectors, tmp_path):
         ("x.txt", "a b a b a\n", ["-k", "9"], "x.txt: -k 9, but only 2"),
         ("x.txt", "a b c\n", ["--min-count", "2"], "fewer than two symbols occur 2 times or more; lower --min-count"),
         ("x.txt", "a a a\n", [], "fewer than two symbols are there"),
+        ("x.txt", "a b c\n", ["--two-state", "-k", "3"], "--two-state has two states; leave one of them out"),
+        ("x.csv", "a,b\n1.5,2\n", ["--two-state"], "--two-state is for symbols, and these steps are numbers"),
         ("x.txt", "a b c\n", ["--column", "a"], "a text file has no columns; leave --column out"),
         ("x.txt", "1 2 3\n", ["--kind", "vectors"], "Save vectors as .csv"),
         ("x.txt", "a b\n", ["--kind", "pears"], "--kind 'pears': use one of auto, symbols, vectors"),

@@ -14,7 +14,7 @@ from latentia.exceptions import EvidenceWarning, NonIntegerCountWarning
 from latentia.linalg import scaled_eigenspace
 from latentia.matrices import Binning, ProbabilityMatrix
 from latentia.metrics import recovery_errors
-from latentia.moments import count_pairs, halved_counts, symmetric_counts
+from latentia.moments import count_pairs, split_counts, symmetric_counts
 from latentia.passes import Blocks
 
 
@@ -147,7 +147,7 @@ def test_counting_merges_blocks_of_growing_words():
 
 def test_halves_add_up(data):
     for symmetric, table in ((False, data.counts), (True, symmetric_counts(data.counts)[0])):
-        first, second = halved_counts(table, symmetric, 5)
+        first, second = split_counts(table, symmetric, 5)
         assert abs(first + second - table).sum() == 0
         assert abs(first.sum() - second.sum()) < 2000
         assert not symmetric or abs(first - first.T).sum() == 0

@@ -46,9 +46,9 @@ __all__ = [
 # Every file that a command may write: what an earlier run of any of them left in the folder goes.
 _OUTPUTS = (
     "causes.csv", "comparison.csv", "documents.csv", "edges.csv", "evidence.csv", "findings.csv", "labels.csv",
-    "means.csv", "metrics.csv", "mixing.csv", "model.npz", "network.bif", "paths.csv", "posteriors.csv",
-    "predictions.csv", "report.html", "scaling.csv", "sources.csv", "states.csv", "topics.csv", "transitions.csv",
-    "unmixing.csv",
+    "means.csv", "metrics.csv", "mixing.csv", "model.npz", "nearest.csv", "network.bif", "paths.csv",
+    "posteriors.csv", "predictions.csv", "report.html", "scaling.csv", "sources.csv", "spectrum.csv", "states.csv",
+    "topics.csv", "transitions.csv", "unmixing.csv", "words.csv",
 )  # fmt: skip
 _MOST_SIZES = 100
 

@@ -20,7 +20,7 @@ from ..exceptions import LatentiaError
 from ..report import import_report
 from ..report._parts import short_number
 from ..report.hmm import emission_lifts, mean_stays
-from ..sequences import SpectralHMM
+from ..sequences import SpectralHMM, TwoStateHMM
 from ._shared import (
     Columns,
     Force,
@@ -43,6 +43,7 @@ __all__ = ["hmm"]
 
 RARE = "<rare>"
 _TOP = 20
+_STATES = 4
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,10 @@ def hmm(
         Path,
         typer.Argument(help="A text file with a sequence a line, symbols separated by spaces; or CSV, TSV, Parquet."),
     ],
-    k: Annotated[int, typer.Option("-k", help="Number of states.", min=1)] = 4,
+    k: Annotated[int | None, typer.Option("-k", help="Number of states; by default 4.", min=1)] = None,
+    two_state: Annotated[
+        bool, typer.Option("--two-state", help="Two states over many symbols, and whether there is a second at all.")
+    ] = False,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("hmm"),
     column: Annotated[str | None, typer.Option(help="Column of symbols of a table.")] = None,
     columns: Columns = None,
@@ -97,28 +101,44 @@ def hmm(
     """Learn a hidden Markov model of sequences and write tables, a model and a report."""
     check_jobs(jobs)
     check_choice("--kind", kind, ("auto", "symbols", "vectors"))
+    if two_state and k not in (None, 2):
+        raise LatentiaError(f"-k {k}: --two-state has two states; leave one of them out.")
     check_target(out, source, force)
     import_report()
     data = _read(source, column, split_names(columns), sequence, kind)
     if data.symbols:
         data = _mapped(data, min_count, lower)
+    elif two_state:
+        raise LatentiaError(
+            f"{data.source}: --two-state is for symbols, and these steps are numbers: name a column of symbols with --column, "
+            "or leave it out."
+        )
     elif min_count > 1 or lower:
         raise LatentiaError("--min-count and --lower are for symbols, and these steps are numbers: leave them out.")
     console = Console()
     console.print(f"{data.source}: {_described(data)}", highlight=False, markup=False)
     with named(data.source):
-        model = SpectralHMM(
-            k,
-            kind="symbols" if data.symbols else "vectors",
-            refine=refine,
-            random_state=seed,
-            n_jobs=jobs,
-            verbose=not quiet,
-        ).fit(data.steps, data.lengths)
+        model = _estimator(k, two_state, data, refine=refine, random_state=seed, n_jobs=jobs, verbose=not quiet)
+        model.fit(data.steps, data.lengths)
     written = write_all(out, lambda folder: _write(folder, model, data))
     _print_states(model, data, console)
+    if isinstance(model, TwoStateHMM):
+        rate = f"{model.entropy_rate(random_state=seed):.3f} nats a step, of {_entropy(data):.3f} without memory"
+        console.print(f"Entropy rate: {rate}.", highlight=False)
     print_evidence(model.evidence_, console)
     console.print(f"Wrote {', '.join(written)} to {out}", highlight=False, soft_wrap=True, markup=False)
+
+
+def _estimator(k: int | None, two_state: bool, data: Sequences, **options: Any) -> SpectralHMM | TwoStateHMM:
+    if two_state:
+        return TwoStateHMM(**options)
+    return SpectralHMM(_STATES if k is None else k, kind="symbols" if data.symbols else "vectors", **options)
+
+
+def _entropy(data: Sequences) -> float:
+    """Entropy of a step that nothing is known before, in nats."""
+    shares = np.unique(data.steps, return_counts=True)[1] / len(data.steps)
+    return float(-(shares @ np.log(shares)))
 
 
 def _described(data: Sequences) -> str:
@@ -226,7 +246,7 @@ def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
 # --- printing ---------------------------------------------------------------------------------------------------
 
 
-def _print_states(model: SpectralHMM, data: Sequences, console: Console) -> None:
+def _print_states(model: SpectralHMM | TwoStateHMM, data: Sequences, console: Console) -> None:
     table = Screen(title=f"{len(model.weights_)} states, most visited first")
     for name in ("state", "share", "error", "mean stay"):
         table.add_column(name, justify="right")
@@ -248,7 +268,7 @@ def _print_states(model: SpectralHMM, data: Sequences, console: Console) -> None
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def _write(folder: Path, model: SpectralHMM, data: Sequences) -> None:
+def _write(folder: Path, model: SpectralHMM | TwoStateHMM, data: Sequences) -> None:
     from ..report import write_hmm_report
 
     persistence.save(model, folder / "model.npz")
@@ -268,16 +288,16 @@ def _write(folder: Path, model: SpectralHMM, data: Sequences) -> None:
     )  # fmt: skip
 
 
-def _moves(model: SpectralHMM) -> Iterator[tuple[np.ndarray, float]]:
+def _moves(model: SpectralHMM | TwoStateHMM) -> Iterator[tuple[np.ndarray, float]]:
     return zip(model.transmat_, mean_stays(model.transmat_), strict=True)
 
 
-def _first_cells(model: SpectralHMM, i: int) -> list[Any]:
+def _first_cells(model: SpectralHMM | TwoStateHMM, i: int) -> list[Any]:
     error = error_cell(model.evidence_.component_errors, i)
     return [i, f"{model.weights_[i]:.6f}", error, f"{model.startprob_[i]:.6f}"]
 
 
-def _write_symbols(path: Path, model: SpectralHMM, data: Sequences) -> None:
+def _write_symbols(path: Path, model: SpectralHMM | TwoStateHMM, data: Sequences) -> None:
     """The most probable symbols of every state."""
     lifts, rows = emission_lifts(model, data.steps), []
     for i, probabilities in enumerate(model.emissionprob_):
@@ -297,7 +317,7 @@ def _write_symbols(path: Path, model: SpectralHMM, data: Sequences) -> None:
     write_csv(path, header, rows)
 
 
-def _write_means(path: Path, model: SpectralHMM, data: Sequences) -> None:
+def _write_means(path: Path, model: SpectralHMM | TwoStateHMM, data: Sequences) -> None:
     """The mean and standard deviation of every column in every state."""
     deviations = np.sqrt(np.asarray(model.variances_))
     rows = [

@@ -14,6 +14,7 @@ from ..exceptions import LatentiaError
 from .hmm import hmm
 from .ica import ica
 from .labels import labels
+from .matrix import matrix
 from .mixture import mixture
 from .noisy_or import noisy_or
 from .topics import demo, topics
@@ -32,6 +33,7 @@ app.command()(hmm)
 app.command()(mixture)
 app.command()(ica)
 app.command("noisy-or")(noisy_or)
+app.command()(matrix)
 app.command()(demo)
 
 

@@ -2,6 +2,7 @@
 
 from . import planted, readers
 from .bundled import load_bible
+from .pairs import Pairs, read_pairs, read_text_pairs
 from .readers import Corpus
 
-__all__ = ["Corpus", "load_bible", "planted", "readers"]
+__all__ = ["Corpus", "Pairs", "load_bible", "planted", "read_pairs", "read_text_pairs", "readers"]

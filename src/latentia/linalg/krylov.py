@@ -17,6 +17,7 @@ from .orthonormal import cholesky_qr
 __all__ = ["block_krylov_eigh", "block_krylov_svd", "outlying_eigenpairs", "subspace_iteration"]
 
 Apply = Callable[[np.ndarray], np.ndarray]
+_LANES = 8  # numbers that a processor takes at once
 
 
 def subspace_iteration(apply: Apply, start: np.ndarray, n_passes: int) -> np.ndarray:
@@ -87,18 +88,19 @@ def outlying_eigenpairs(
     """Eigenvalues of largest modulus of a symmetric operator whose other eigenvalues fill [-edge, edge], and eigenvectors.
 
     An eigenvalue just outside of the bulk takes many passes, one far outside few: passes are made until all that are asked
-    for lie outside and have settled, or the basis is full. No image is kept, only the basis.
+    for lie outside and have settled, or the basis is full. No image is kept, only the basis, in single precision, which is
+    beyond what settles.
 
     Parameters
     ----------
     apply : callable
-        Maps an array of shape (size, k) to the operator's product with it.
+        Maps an array of shape (size, k) in float32 to the operator's product with it, which may be written over.
     size, n_components : int
     edge : float
     n_passes : int, optional
         Most passes; by default so many that the basis has 160 columns, and at least 8.
     oversample : int
-        Extra columns of a block.
+        Extra columns of a block; blocks of more than eight columns are widened to a multiple of eight, which costs no time.
     tol : float
         Relative change of an eigenvalue in two passes at which it has settled.
 
@@ -107,11 +109,15 @@ def outlying_eigenpairs(
     values : ndarray of shape (n_components,), by decreasing modulus
     vectors : ndarray of shape (size, n_components), orthonormal columns
     """
-    width = min(n_components + oversample, size)
+    width = n_components + oversample
+    if width > _LANES:
+        width = -(-width // _LANES) * _LANES
+    width = min(width, size)
     most = min(max(8, 160 // width) if n_passes is None else n_passes, -(-size // width))
-    basis = np.empty((size, min(most * width, size)), order="F")
+    basis = np.empty((size, min(most * width, size)), dtype=np.float32, order="F")
     small = np.zeros((basis.shape[1], basis.shape[1]))
-    block = cholesky_qr(np.random.default_rng(random_state).standard_normal((size, width)))
+    known = np.empty((size, width), dtype=np.float32)
+    block = cholesky_qr(np.random.default_rng(random_state).standard_normal((size, width), dtype=np.float32))
     before, filled = np.zeros(n_components), 0
     for done in range(most):
         k = block.shape[1]
@@ -130,16 +136,14 @@ def outlying_eigenpairs(
         if done == most - 1 or width <= 0:
             break
         whole = np.einsum("ij,ij->j", image, image)
-        image -= held @ products
-        if (
-            np.einsum("ij,ij->j", image, image) < 1e-6 * whole
-        ).any():  # what is left is small beside what rounding added
-            image -= held @ (held.T @ image)
+        image -= np.matmul(held, products, out=known[:, :k])
+        if (np.einsum("ij,ij->j", image, image) < 0.01 * whole).any():  # little is left beside what rounding added
+            image -= np.matmul(held, held.T @ image, out=known[:, :k])
         block = cholesky_qr(image)[:, :width]
     part = small[:filled, :filled]
     values, vectors = np.linalg.eigh(np.triu(part) + np.triu(part, 1).T)
     top = np.argsort(-np.abs(values), kind="stable")[:n_components]
-    return values[top], basis[:, :filled] @ vectors[:, top]
+    return values[top], cholesky_qr((basis[:, :filled] @ vectors[:, top].astype(np.float32)).astype(np.float64))
 
 
 def block_krylov_svd(

@@ -9,7 +9,7 @@ __all__ = ["cholesky_qr", "polar_factor"]
 
 
 def cholesky_qr(columns: np.ndarray) -> np.ndarray:
-    """Orthonormal basis of the span of the columns, by Cholesky-QR applied twice.
+    """Orthonormal basis of the span of the columns, by Cholesky-QR applied twice, in the columns' precision.
 
     The first round brings the condition number down to about one and the second brings orthogonality to rounding
     error. Columns that are linearly dependent to half the working precision are made independent by a small shift of
@@ -39,10 +39,12 @@ def polar_factor(matrix: np.ndarray) -> np.ndarray:
 def _round(columns: np.ndarray) -> tuple[np.ndarray, bool]:
     gram = columns.T @ columns
     scale = np.sqrt(np.maximum(np.diag(gram), np.finfo(gram.dtype).tiny))
-    gram /= np.outer(scale, scale)
+    gram = gram / np.outer(scale, scale)
     try:
-        factor, shifted = linalg.cholesky(gram), False
+        factor, shifted = linalg.cholesky(gram, lower=True), False
     except linalg.LinAlgError:
         shift = 100 * len(gram) * np.finfo(gram.dtype).eps
-        factor, shifted = linalg.cholesky(gram + shift * np.eye(len(gram))), True
-    return linalg.solve_triangular(factor, (columns / scale).T, trans="T").T, shifted
+        factor, shifted = linalg.cholesky(gram + shift * np.eye(len(gram), dtype=gram.dtype), lower=True), True
+    # The inverse of a small factor, applied as one product; what it loses in the first round the second makes good.
+    inverse, _ = linalg.lapack.get_lapack_funcs(("trtri",), (factor,))[0](factor, lower=1)
+    return columns @ (inverse.T / scale[:, None]), shifted

@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from .._threads import one_blas_thread
 from .krylov import outlying_eigenpairs
 from .sparse import lowered_squares, sparse_product
 
@@ -129,17 +130,24 @@ def scaled_eigenspace(
     n_vectors = min(n_vectors, size - 1)
     if not n_vectors:
         return ScaledSpace(marginals, scale, np.empty((size, 0)), np.empty(0), np.empty(0), edge, 0, 0.0, edge**2 / 2)
-    root = np.sqrt(scale)
-    center = (marginals / root)[:, None]
+    inverse = (1 / np.sqrt(scale))[:, None].astype(np.float32)
+    center = (marginals / np.sqrt(scale))[:, None].astype(np.float32)
+    together = np.float32(sum(weight for weight, *_ in tables))
 
     def apply(block: np.ndarray) -> np.ndarray:
-        scaled = block / root[:, None]
-        image = -sum(weight for weight, *_ in tables) * (center @ (center.T @ block))
+        scaled, image = block * inverse, None
         for weight, table, n in tables:
-            image += sparse_product(table, scaled, n_jobs) * (weight / (n * root[:, None]))
+            part = sparse_product(table, scaled, n_jobs)
+            part *= np.float32(weight / n)
+            image = part if image is None else np.add(image, part, out=image)
+        image *= inverse
+        image -= center @ (together * (center.T @ block))
         return image
 
-    observed, vectors = outlying_eigenpairs(apply, size, n_vectors, edge, n_passes=n_passes, random_state=random_state)
+    with one_blas_thread():  # those of BLAS go on spinning when the product with the counts has begun
+        observed, vectors = outlying_eigenpairs(
+            apply, size, n_vectors, edge, n_passes=n_passes, random_state=random_state
+        )
     deviation = edge**2 / 2
     if calibrate and not simple and not further:
         norm = _signal_norm(counts, marginals, scale, n_jobs)

@@ -11,13 +11,13 @@ from .._threads import for_chunks
 
 __all__ = ["cell_ratios", "lowered_squares", "sparse_product"]
 
-_ENTRIES = 1 << 16  # of a task: rows of frequent words are long
+_ENTRIES = 1 << 18  # of a task: rows of frequent words are long
 
 
 def sparse_product(table: Any, columns: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-    """``table @ columns`` for a csr_array (n, m) of any number type and a dense (m, k), in float64."""
-    columns = np.ascontiguousarray(columns, dtype=np.float64)
-    out = np.zeros((table.shape[0], columns.shape[1]))
+    """``table @ columns`` for a csr_array (n, m) of any number type and a dense (m, k), in float64, or float32 if that is."""
+    columns = np.ascontiguousarray(columns, dtype=np.float32 if columns.dtype == np.float32 else np.float64)
+    out = np.zeros((table.shape[0], columns.shape[1]), columns.dtype)
     data, indices, indptr = table.data, table.indices, table.indptr
     ends = _pieces(table)
     for_chunks(
@@ -69,7 +69,7 @@ def lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = None) 
 
 def _pieces(table: Any) -> np.ndarray:
     """Boundaries of runs of rows with about equally many entries each; they depend on the table alone."""
-    starts = np.searchsorted(table.indptr, np.arange(0, max(table.nnz, 1), _ENTRIES), side="left")
+    starts = np.searchsorted(table.indptr, np.arange(0, max(table.nnz, 1), _ENTRIES, dtype=table.indptr.dtype))
     return np.unique(np.concatenate([[0], starts, [table.shape[0]]]))
 
 
@@ -100,7 +100,7 @@ def _product(
     k = columns.shape[1]
     for i in range(start, stop):
         for e in range(indptr[i], indptr[i + 1]):
-            value, row = float(data[e]), indices[e]
+            value, row = columns.dtype.type(data[e]), indices[e]
             for c in range(k):
                 out[i, c] += value * columns[row, c]
 

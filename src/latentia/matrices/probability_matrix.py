@@ -28,7 +28,7 @@ from .._validation import check_choices, check_splits, check_whole, seed_of
 from ..evidence import Check, Evidence
 from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning
 from ..linalg import Factored, ScaledSpace, scaled_eigenspace, total_distance
-from ..moments import count_pairs, halved_counts, symmetric_counts
+from ..moments import count_pairs, split_counts, symmetric_counts
 from ..passes import Blocks
 from ._binned import Binning, binned_factors
 from ._evidence import expected_error, missing_signal
@@ -38,6 +38,7 @@ from ._topics import PairTopics, topics_from_anchors, topics_from_triples
 __all__ = ["ProbabilityMatrix"]
 
 _MOST_ENTRIES = 1 << 28  # of an array of rows: 2 GiB
+_TRUSTED = 1.0  # l1 error, of a possible 2
 _SMOOTHING = 0.01  # share of the smoothed marginals in likelihoods
 _ASYMMETRIC = 1.5  # times the noise of symmetric counts
 _DRAWS = 50_000  # cells at which distances to fits on halves are measured
@@ -70,8 +71,8 @@ class ProbabilityMatrix(BaseEstimator):
     vocabulary : sequence of str, optional
         The words, for `most_similar`.
     max_products : int, optional
-        Most products of the counts with a block of vectors, to find the eigenvectors; by default 160 over R + 2, and at
-        least 8. Clear matrices take some ten.
+        Most products of the counts with a block of R + 2 vectors or some more, to find the eigenvectors; by default so many
+        that there are 160 vectors, and at least 8. Clear matrices take some ten.
     n_splits : int, default=1
         With ``refine`` or "binned": splits of the pairs into halves whose fits give the error bars; each costs two fits.
         The error of plain "shrink" is computed from the counts and costs nothing.
@@ -278,12 +279,13 @@ class ProbabilityMatrix(BaseEstimator):
             halves = self._half_errors(counts)
             error = max(error, halves) if self.method == "binned" else max(halves, 0.9 * error)
         signal = float(np.sqrt((space.signal**2).sum() + missing))
-        limit = 0.8 * signal
+        limit = min(max(0.8 * signal, 0.02), _TRUSTED)
         kept = bool(space.n_kept >= 1 or not directions)
         checks = [
             Check(
-                "expected error", "|B - B'|_1", error, f"<= {max(limit, 0.02):.3g}", error <= max(limit, 0.02) and kept,
-                "Expected l1 error, of a possible 2; above about .8 |S|_F it is no better than that of independent words.",
+                "expected error", "|B - B'|_1", error, f"<= {limit:.3g}", error <= limit and kept,
+                "Expected l1 error, of a possible 2; above about .8 |S|_F it is no better than that of independent words, and "
+                "above 1 most of the probability is on wrong pairs.",
                 "Theorem 1.1", decides=True,
             ),
             Check(
@@ -337,7 +339,7 @@ class ProbabilityMatrix(BaseEstimator):
         weight = 1 / (chance[i] * chance[j])
         own, distances = self._model.entries(i, j), []
         for split in range(self.n_splits):
-            for half in halved_counts(counts, True, self._seed + split):
+            for half in split_counts(counts, True, self._seed + split):
                 other = self._estimate(half)[0].entries(i, j)
                 apart = np.abs(_scaled(own, weight) - _scaled(other, weight))
                 distances.append(float((apart * weight).mean()))
@@ -537,7 +539,7 @@ class ProbabilityMatrix(BaseEstimator):
     def _halves(self, X: Any, random_state: int) -> list[dict[str, Any]]:
         """Arguments of `fit` for two halves of the pairs."""
         counts, symmetric = symmetric_counts(_square(X))
-        return [{"C": half} for half in halved_counts(counts if symmetric else _square(X), symmetric, random_state)]
+        return [{"C": half} for half in split_counts(counts if symmetric else _square(X), symmetric, random_state)]
 
     def _check_parameters(self) -> None:
         check_whole(self, n_components=1, refine=0)
@@ -599,7 +601,7 @@ def _counts(table: sparse.csr_array) -> sparse.csr_array:
         raise LatentiaError(f"The counts have the entry {table.data.min()}: they must not be negative.")
     if not table.nnz or not table.sum() > 0:
         raise LatentiaError("There are no pairs: all counts are zero.")
-    if table.dtype.kind == "f" and not (table.data % 1 == 0).all():
+    if table.dtype.kind == "f" and not (np.rint(table.data) == table.data).all():
         warnings.warn(
             "The counts are not whole numbers; noise is taken to be that of counts.",
             NonIntegerCountWarning,
@@ -610,7 +612,9 @@ def _counts(table: sparse.csr_array) -> sparse.csr_array:
 
 def _asymmetry(table: Any, counts: Any) -> float:
     """sum (c_ij - c_ji)^2 / sum (c_ij + c_ji) outside of the diagonal, from C and C + C^T."""
-    squares = [float(np.square(each.data, dtype=np.float64).sum()) for each in (table, counts)]
+    squares = [
+        float(np.vdot(data, data)) for data in (each.data.astype(np.float64, copy=False) for each in (table, counts))
+    ]
     outside = float(counts.sum()) - 2 * float(table.diagonal().sum())
     return (4 * squares[0] - squares[1]) / outside if outside > 0 else 0.0
 

@@ -50,7 +50,7 @@ from .mixtures import (
     spherical_log_density,
 )
 from .multinomial import WordSampler
-from .pairs import PairCounts, count_pairs, halved_counts, symmetric_counts
+from .pairs import PairCounts, count_pairs, split_counts, symmetric_counts
 from .products import third_moment
 from .vectors import Coordinates, VectorMoments, VectorSums, all_column_moments, column_moments, principal_coordinates
 from .views import CommonFrame, ViewMoments, ViewSums, common_frame, frame_noise
@@ -109,7 +109,6 @@ __all__ = [
     "frequent_words",
     "gathered",
     "gaussian_log_density",
-    "halved_counts",
     "lagged_coordinates",
     "lda_corrected",
     "leading_words",
@@ -123,6 +122,7 @@ __all__ = [
     "principal_coordinates",
     "product_log_density",
     "spherical_log_density",
+    "split_counts",
     "symmetric_counts",
     "third_moment",
     "topic_posterior",

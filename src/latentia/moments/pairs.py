@@ -1,4 +1,4 @@
-"""Pairs of words counted into a sparse matrix, and counts halved as if their pairs had been dealt at random."""
+"""Pairs of words counted into a sparse matrix, and counts dealt into two parts at random."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..exceptions import LatentiaError
 from ..passes import Block, Blocks, accumulate
 from ..passes.formats import open_text
 
-__all__ = ["PairCounts", "count_pairs", "halved_counts", "symmetric_counts"]
+__all__ = ["PairCounts", "count_pairs", "split_counts", "symmetric_counts"]
 
 _CHUNK = 1 << 20
 
@@ -105,25 +105,25 @@ def symmetric_counts(counts: sparse.csr_array) -> tuple[sparse.csr_array, bool]:
     return (counts, True) if same else (counts + turned, False)
 
 
-def halved_counts(
-    counts: sparse.csr_array, symmetric: bool, random_state: int = 0
+def split_counts(
+    counts: sparse.csr_array, symmetric: bool, random_state: int = 0, share: float = 0.5
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Two halves of the counts: every pair goes to either with probability 1/2 (binomial thinning).
+    """Two parts of the counts: every pair goes to the first with probability ``share`` (binomial thinning).
 
     With ``symmetric`` the two entries of a pair go together. Parts of a count beyond whole numbers go to either as one.
     """
     rng = np.random.default_rng(random_state)
     table = sparse.triu(counts, format="csr") if symmetric else counts
     whole = np.floor(table.data)
-    first = rng.binomial(whole.astype(np.int64), 0.5) + (table.data - whole) * rng.integers(0, 2, table.nnz)
-    halves = []
+    first = rng.binomial(whole.astype(np.int64), share) + (table.data - whole) * (rng.random(table.nnz) < share)
+    parts = []
     for data in (first, table.data - first):
-        half = sparse.csr_array(
+        part = sparse.csr_array(
             (data.astype(counts.dtype), table.indices.copy(), table.indptr.copy()), shape=table.shape
         )
-        half.eliminate_zeros()
-        halves.append(half if not symmetric else half + sparse.triu(half, k=1, format="csr").T.tocsr())
-    return halves[0], halves[1]
+        part.eliminate_zeros()
+        parts.append(part if not symmetric else part + sparse.triu(part, k=1, format="csr").T.tocsr())
+    return parts[0], parts[1]
 
 
 def _checked(words: np.ndarray, n_words: int | None, start: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from ._page import import_report
 from .hmm import write_hmm_report
 from .ica import write_ica_report
 from .labels import write_labels_report
+from .matrix import write_matrix_report
 from .mixture import write_mixture_report
 from .noisy_or import write_noisy_or_report
 from .topics import write_topics_report
@@ -13,6 +14,7 @@ __all__ = [
     "write_hmm_report",
     "write_ica_report",
     "write_labels_report",
+    "write_matrix_report",
     "write_mixture_report",
     "write_noisy_or_report",
     "write_topics_report",

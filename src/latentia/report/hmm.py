@@ -91,7 +91,7 @@ def write_hmm_report(
     ----------
     path : path
         The file appears complete or not at all; one that is there is replaced.
-    model : SpectralHMM
+    model : SpectralHMM or TwoStateHMM
         A fitted model.
     steps : array of shape (n_steps,) of symbols, or (n_steps, D) of numbers
         The sequences one after another, usually those that the model was fitted on.
@@ -127,11 +127,12 @@ def write_hmm_report(
         source=source,
         summary=_summary(model, steps, lengths, symbols),
         nouns=_NOUNS,
-        verdict=verdict(evidence, [s.grade for s in described], _NOUNS, _error_sentence(errors, limit, symbols)),
+        verdict=_verdict(model, evidence, [s.grade for s in described], _error_sentence(errors, limit, symbols)),
         legend=legend(errors, limit),
         limit=limit,
         states=described,
         symbols=symbols,
+        two_state=hasattr(model, "detected_"),
         examples=_examples(steps, lengths, path_of_states, names) if symbols else [],
         palette=PALETTE,
         data=_figures(model, steps, lengths, path_of_states, features),
@@ -278,6 +279,17 @@ def _summary(model: Any, steps: np.ndarray, lengths: np.ndarray, symbols: bool) 
     what = count(len(model.symbols_), "different symbol") if symbols else count(steps.shape[1], "column")
     held = f"{count(len(model.weights_), 'state')} in {count(len(lengths), 'sequence')} of {what}"
     return f"{held} ({len(steps):,} steps in all)."
+
+
+def _verdict(model: Any, evidence: Any, grades: Sequence[Grade], sentence: str) -> dict[str, str]:
+    """The verdict of all reports, unless the model says that there is no second state."""
+    if getattr(model, "detected_", True):
+        return verdict(evidence, grades, _NOUNS, sentence)
+    text = (
+        "The steps look like independent draws: what comes next does not depend on what came before, as far as so few steps "
+        "can tell. Both states below are the same, the frequencies of the symbols. Use more steps, or leave rare symbols out."
+    )
+    return {"key": "bad", "headline": "No second state was found", "text": text, "error": ""}
 
 
 def _error_sentence(errors: Sequence[float | None], limit: float, symbols: bool) -> str:

@@ -1,0 +1,294 @@
+"""Pairs of words counted from files: lists of pairs, tables of counts, and neighbouring words of texts."""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import csv
+import gzip
+import io
+import itertools
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from scipy import sparse
+
+from .._progress import progress_bar
+from ..exceptions import LatentiaError
+from ..moments import count_pairs
+from ..passes import Blocks
+from ..passes.formats import open_text
+from .readers import read_lines, read_texts
+
+__all__ = ["Pairs", "read_pairs", "read_text_pairs"]
+
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
+_CHUNK = 1 << 18
+_LEAST_OF_TEXTS = 5
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs as counts.
+
+    Attributes
+    ----------
+    counts : csr_array of shape (M, M)
+        How often each pair occurs.
+    words : list of str of length M
+    source : str
+        Where they came from.
+    left_out : int
+        Words that occur too rarely to be among these.
+    """
+
+    counts: sparse.csr_array
+    words: list[str]
+    source: str
+    left_out: int = 0
+
+
+def read_pairs(
+    path: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    vocabulary: str | Path | None = None,
+    min_count: int = 1,
+    progress: bool = False,
+) -> Pairs:
+    """Read pairs that were counted or listed before.
+
+    Parameters
+    ----------
+    path : path
+        A MatrixMarket file with a square table; a ``.npy`` file of two or three columns of whole numbers, words from 0; a CSV
+        or TSV file with headings; or a text with two words a line, separated by blanks. A third column says how often a
+        pair occurs. ``.gz`` is read as it is.
+    columns : sequence of str, optional
+        Of a CSV or TSV file the two columns of words and the one of counts, if there is one; by default the first two, and
+        the third.
+    vocabulary : path, optional
+        A file with a word a line, for files that hold numbers.
+    min_count : int
+        Leave out words that are in fewer pairs.
+    """
+    source = Path(path)
+    if source.is_dir():
+        raise LatentiaError(f"{source}: a folder, and a file of pairs is needed. For folders of texts give a window.")
+    if not source.exists():
+        raise LatentiaError(f"{source}: no such file.")
+    name = source.name.removesuffix(".gz").lower()
+    if columns is not None and not name.endswith((".csv", ".tsv")):
+        raise LatentiaError(f"{source}: the file has no named columns; leave {', '.join(columns)} out.")
+    if name.endswith(".mtx"):
+        counts = _square(source)
+        words = _numbered(counts.shape[0], 1)
+    elif name.endswith(".npy"):
+        counts = count_pairs(source, progress=progress and "counting pairs")
+        words = _numbered(counts.shape[0], 0)
+    else:
+        if vocabulary is not None:
+            raise LatentiaError(f"{source}: a list of pairs brings its own words; leave the vocabulary out.")
+        return _kept(*_from_lines(source, columns, progress), source.name, min_count)
+    if vocabulary is not None:
+        words = read_lines(Path(vocabulary))
+        if len(words) != counts.shape[0]:
+            raise LatentiaError(
+                f"{vocabulary}: {len(words)} words, and {source} has {counts.shape[0]}: they must agree."
+            )
+    return _kept(counts, words, source.name, min_count)
+
+
+def read_text_pairs(
+    path: str | Path,
+    *,
+    window: int = 1,
+    lines: bool = False,
+    column: str | None = None,
+    min_count: int = _LEAST_OF_TEXTS,
+    progress: bool = False,
+) -> Pairs:
+    """Count the pairs of words of a text that stand at most ``window`` words apart, the earlier word first.
+
+    Words are letters in lower case, with apostrophes inside. Pairs reach over ends of lines, but not from one text to the
+    next.
+
+    Parameters
+    ----------
+    path : path
+        A text file, a folder of them, or a CSV or TSV file with a text a row.
+    window : int
+        1 counts neighbours only.
+    lines : bool
+        Every line is a text of its own.
+    column : str, optional
+        Text column of a CSV file; by default one named text, or the only one.
+    min_count : int
+        Leave out words that occur less often. Pairs do not reach over words that were left out.
+    """
+    if window < 1:
+        raise LatentiaError(f"window={window}: 1 counts neighbouring words; give 1 or more.")
+    texts = read_texts(path, column=column)
+    together = Path(path).is_file() and not Path(path).name.removesuffix(".gz").lower().endswith((".csv", ".tsv"))
+    documents: Iterable[str] = texts.texts
+    if lines:
+        documents = [line for text in texts.texts for line in text.splitlines()]
+    elif together:
+        documents = ["\n".join(texts.texts)]
+    codes, ends, words = _coded(documents, progress)
+    seen = np.bincount(codes, minlength=len(words))
+    order = np.argsort(-seen, kind="stable")
+    kept = order[seen[order] >= min_count]
+    if not len(kept):
+        raise LatentiaError(f"{texts.source}: no word occurs {min_count} times or more; lower the least count.")
+    numbers = np.full(len(words), -1, np.int32)
+    numbers[kept] = np.arange(len(kept), dtype=np.int32)
+    codes, text = numbers[codes], np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    counts = sparse.csr_array((len(kept), len(kept)), dtype=np.int32)
+    for lag in range(1, window + 1):
+        first, second = codes[:-lag], codes[lag:]
+        near = (first >= 0) & (second >= 0) & (text[:-lag] == text[lag:])
+        cells = (np.ones(int(near.sum()), np.int32), (first[near], second[near]))
+        counts = counts + sparse.csr_array(sparse.coo_array(cells, shape=counts.shape))
+    return Pairs(counts, [words[i] for i in kept], texts.source, len(words) - len(kept))
+
+
+def _coded(documents: Iterable[str], progress: bool) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Numbers of all words of all documents, where each document ends, and the words in the order of their first use."""
+    numbers: dict[str, int] = {}
+    codes, ends = array.array("i"), []
+    documents = list(documents)
+    with progress_bar(progress and "reading", len(documents), "texts") as advance:
+        for document in documents:
+            codes.extend(numbers.setdefault(word, len(numbers)) for word in _WORD.findall(document.lower()))
+            ends.append(len(codes))
+            advance(1)
+    return np.frombuffer(codes, dtype=np.int32) if len(codes) else np.empty(0, np.int32), np.array(ends), list(numbers)
+
+
+# --- tables and lists -------------------------------------------------------------------------------------------
+
+
+def _square(path: Path) -> sparse.csr_array:
+    table = sparse.csr_array(Blocks.from_files(path).table())
+    if table.shape[0] != table.shape[1]:
+        raise LatentiaError(
+            f"{path}: {table.shape[0]} rows and {table.shape[1]} columns. Counts of pairs are a square table, with the same "
+            "words in rows and columns."
+        )
+    return table
+
+
+def _numbered(size: int, first: int) -> list[str]:
+    return [str(i) for i in range(first, size + first)]
+
+
+def _from_lines(path: Path, columns: Sequence[str] | None, progress: bool) -> tuple[sparse.csr_array, list[str]]:
+    """Counts and words of a list of pairs; the words in the order of their numbers, or else of their first use."""
+    numbers: dict[str, int] = {}
+    counts = sparse.csr_array((1, 1), dtype=np.int64)
+    size = path.stat().st_size
+    with _opened(path) as (file, place), progress_bar(progress and "counting pairs", size, "bytes") as advance:
+        rows, done = _rows(path, file, columns), 0
+        while chunk := list(itertools.islice(rows, _CHUNK)):
+            first = [numbers.setdefault(a, len(numbers)) for a, _, _ in chunk]
+            second = [numbers.setdefault(b, len(numbers)) for _, b, _ in chunk]
+            times = np.array([n for _, _, n in chunk])
+            shape = (len(numbers), len(numbers))
+            counts.resize(shape)
+            counts = counts + sparse.csr_array(sparse.coo_array((times, (first, second)), shape=shape))
+            advance(place() - done)
+            done = place()
+    words = list(numbers)
+    if not words:
+        raise LatentiaError(f"{path}: there are no pairs in the file.")
+    if all(word.isdecimal() for word in words):
+        order = np.argsort([int(word) for word in words], kind="stable")
+        counts, words = counts[order][:, order], [words[i] for i in order]
+    return counts, words
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[tuple[IO[str], Callable[[], int]]]:
+    """The lines of a text, unpacked, and how many bytes of the file were read; errors name the file."""
+    try:
+        with open_text(path) as binary:
+            file: Any = getattr(binary, "fileobj", binary)
+            with io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text:
+                yield text, file.tell
+    except UnicodeDecodeError as error:
+        raise LatentiaError(
+            f"{path}: not UTF-8 text (byte {error.object[error.start]:#x}). Save it as UTF-8."
+        ) from error
+    except csv.Error as error:
+        raise LatentiaError(f"{path}: not readable as CSV ({error}). Is a quote not closed?") from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise LatentiaError(f"{path}: the compressed file is damaged or truncated ({error}).") from error
+
+
+def _rows(path: Path, file: IO[str], columns: Sequence[str] | None) -> Iterator[tuple[str, str, float | int]]:
+    """Two words and how often they occur together, of every line."""
+    name = path.name.removesuffix(".gz").lower()
+    rows: Iterator[list[str]]
+    places: Sequence[int] | None = None
+    first = 1
+    if name.endswith((".csv", ".tsv")):
+        rows = csv.reader(file, delimiter="," if name.endswith(".csv") else "\t")
+        places, first = _places(path, next(rows, []), columns), 2
+    else:
+        rows = (line.split() for line in file)
+    for number, row in enumerate(rows, first):
+        if not row or (places is None and row[0].startswith(("#", "%"))):
+            continue
+        cells = row if places is None else [row[i].strip() for i in places if i < len(row)]
+        if (places is not None and len(cells) < len(places)) or not 2 <= len(cells) <= 3:
+            raise LatentiaError(
+                f"{path}, line {number}: {len(row)} columns, and a pair is two words and, if wanted, how often. "
+                "For running text count neighbouring words with --bigrams."
+            )
+        yield cells[0], cells[1], _times(path, number, cells[2]) if len(cells) == 3 else 1
+
+
+def _places(path: Path, header: list[str], columns: Sequence[str] | None) -> list[int]:
+    if columns is None:
+        if len(header) < 2:
+            raise LatentiaError(
+                f"{path}: {len(header)} columns, and two of words are needed. Name a file .csv if commas separate its "
+                "columns, and .tsv if tabs do."
+            )
+        return list(range(min(len(header), 3)))
+    for column in columns:
+        if column not in header:
+            raise LatentiaError(f"{path}: no column {column!r}. There are {', '.join(header)}.")
+    if len(columns) not in (2, 3):
+        raise LatentiaError(f"{len(columns)} columns are named: two of words, and one of counts if there is one.")
+    return [header.index(column) for column in columns]
+
+
+def _times(path: Path, line: int, cell: str) -> float | int:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = float("nan")
+    if not 0 <= value < float("inf"):
+        raise LatentiaError(
+            f"{path}, line {line}: {cell!r} is no count; the third column says how often a pair occurs."
+        )
+    return int(value) if value.is_integer() else value
+
+
+def _kept(counts: Any, words: list[str], source: str, min_count: int) -> Pairs:
+    """Without words that are in too few pairs, or in none."""
+    table = sparse.csr_array(counts)
+    seen = np.asarray(table.sum(axis=0)).ravel() + np.asarray(table.sum(axis=1)).ravel()
+    kept = np.flatnonzero(seen >= max(min_count, 1e-300))
+    if not len(kept):
+        raise LatentiaError(f"{source}: no word is in {min_count} pairs or more; lower the least count.")
+    if len(kept) < len(words):
+        table, words = table[kept][:, kept], [words[i] for i in kept]
+    return Pairs(table, words, source, len(seen) - len(kept))

@@ -1,0 +1,372 @@
+"""The report of a matrix of pair probabilities, for readers who do not program."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.cluster.hierarchy import leaves_list as leaves
+from scipy.cluster.hierarchy import linkage, optimal_leaf_ordering
+from scipy.spatial.distance import pdist
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import LatentiaError
+from ._figures import PALETTE, heat_map, shortened
+from ._page import render, write_page
+from ._parts import Nouns, comparison_rows, count, error_limit, evidence_rows, grade, largest, version
+
+__all__ = ["Community", "communities", "community_verdict", "telling_words", "write_matrix_report"]
+
+_ROWS, _NEAREST, _PICTURED, _GROUP, _MEMBERS = 20, 8, 40, 4, 12
+_MOST_DIRECTIONS, _MOST_COMMUNITIES = 200, 40
+_LEAST_SEEN = 50
+_PALE, _GRID, _RED = "#b9c2cc", "#e6eaee", "#a33b00"
+_NOUNS = Nouns("pair probabilities", "pair probability", "pairs")
+
+
+@dataclass(frozen=True)
+class Community:
+    """A group of nodes.
+
+    Attributes
+    ----------
+    number : int
+        By size, the largest first.
+    label : int
+        Its value in ``labels_``.
+    size : int
+        Nodes.
+    share : float
+        Of all ends of edges.
+    inside : float or None
+        Share of its own ends whose edge stays inside; None without edges. By chance it would be ``share``.
+    members : list of (str, float)
+        The best connected nodes, and how many edges they have.
+    """
+
+    number: int
+    label: int
+    size: int
+    share: float
+    inside: float | None
+    members: list[tuple[str, float]]
+
+
+def _names(model: Any) -> list[str]:
+    given = model.vocabulary
+    return [str(name) for name in (range(model.n_features_in_) if given is None else given)]
+
+
+def _seen(model: Any) -> np.ndarray:
+    """How often every word is in a pair."""
+    return 2 * model.n_pairs_ * model.marginals_
+
+
+def telling_words(model: Any, n: int, *, apart: bool = True) -> list[int]:
+    """The words that carry most of the kept directions and were seen often enough to be known, at most ``n``.
+
+    With ``apart`` a word is passed over that is among the nearest of one that was taken.
+    """
+    weight = (model.embedding_**2).sum(axis=1)
+    weight[_seen(model) < min(_LEAST_SEEN, _seen(model).max(initial=0))] = 0
+    order = [int(i) for i in largest(weight, 8 * n if apart else n) if weight[i] > 0]
+    if not apart:
+        return order
+    directions = model.embedding_[order] / np.linalg.norm(model.embedding_[order], axis=1, keepdims=True)
+    cosines = directions @ directions.T
+    taken: list[int] = []
+    for place in range(len(order)):
+        if len(taken) < n and not any(cosines[place, other] > 0.8 for other in taken):
+            taken.append(place)
+    return [order[place] for place in taken]
+
+
+def communities(model: Any, counts: Any) -> list[Community]:
+    """The communities of a fitted `ProbabilityMatrix`, the largest first, given the counts that it was fitted on."""
+    labels, seen, names = model.labels_, _seen(model), _names(model)
+    between = _between(model, counts)
+    sizes = np.bincount(labels, minlength=model.n_components)
+    found = []
+    for number, label in enumerate(np.argsort(-sizes, kind="stable")):
+        members = np.flatnonzero(labels == label)
+        own, first = between[label].sum(), members[largest(seen[members], _MEMBERS)]
+        found.append(
+            Community(
+                number=number,
+                label=int(label),
+                size=int(sizes[label]),
+                share=float(own / between.sum()),
+                inside=float(between[label, label] / own) if own > 0 else None,
+                members=[(names[i], float(seen[i])) for i in first],
+            )
+        )
+    return found
+
+
+def _between(model: Any, counts: Any) -> np.ndarray:
+    """Counts of pairs between communities, both ways, shape (R, R)."""
+    labels = model.labels_
+    group = sparse.csr_array(
+        (np.ones(len(labels)), (np.arange(len(labels)), labels)), shape=(len(labels), model.n_components)
+    )
+    table = (group.T @ sparse.csr_array(counts).astype(float) @ group).toarray()
+    return table + table.T
+
+
+def write_matrix_report(
+    path: str | os.PathLike[str],
+    model: Any,
+    counts: Any,
+    *,
+    near: Sequence[str] = (),
+    found: Sequence[Community] = (),
+    comparison: Sequence[Mapping[str, Any]] | None = None,
+    title: str = "Pairs",
+    source: str = "",
+) -> Path:
+    """Write what a matrix of pair probabilities says, and how far it can be trusted, to one HTML file that works offline.
+
+    Parameters
+    ----------
+    path : path
+        The file appears complete or not at all; one that is there is replaced.
+    model : ProbabilityMatrix
+        A fitted model.
+    counts : sparse matrix of shape (M, M)
+        The counts of pairs that it was fitted on.
+    near : sequence of str
+        Words of the model's vocabulary whose nearest words are shown first.
+    found : sequence of Community
+        What `communities` gives, if communities are shown.
+    comparison : sequence of dict, optional
+        Rows of a table that compares ranks: "rank", "held-out log-likelihood", "above independent words" and others.
+    title, source : str
+        Heading of the page, and where the pairs came from.
+
+    Returns
+    -------
+    Path of the file
+
+    """
+    check_is_fitted(model)
+    size, names = model.n_features_in_, _names(model)
+    if counts.shape != (size, size):
+        raise LatentiaError(f"The counts have shape {counts.shape} and the model {size} words: they must agree.")
+    unknown = [word for word in near if word not in names]
+    if unknown:
+        raise LatentiaError(f"near: {unknown[0]!r} is not in the model's vocabulary.")
+    evidence = getattr(model, "evidence_", None)
+    limit = error_limit(evidence)
+    error = None if evidence is None else float(evidence.component_errors[0])
+    graded, thing = grade(error, limit), "node" if found else "word"
+    figures = {"spectrum": _spectrum(model)}
+    pictured = [] if found else _groups(model, [names.index(word) for word in near])
+    if len(pictured) > 2 and model.n_kept_ > 1:
+        figures["similar"] = _similar(model, pictured, names)
+    if len(found) > 1:
+        figures["between"] = _mixing(model, counts, found)
+    if comparison and len(comparison) > 1:
+        figures["held-out"] = _held_out(comparison, model.n_components)
+    page = render(
+        "matrix.html",
+        title=title,
+        source=source,
+        summary=f"{count(round(model.n_pairs_), 'edge' if found else 'pair')} of {count(size, thing)}, "
+        f"{model.n_pairs_ / size:.3g} a {thing}; rank {model.n_components}.",
+        nouns=_NOUNS,
+        verdict=_verdict(model, evidence, error, thing),
+        legend=[(graded, f"expected error up to {limit:.3g}", 1)],
+        grade=graded,
+        error=error,
+        limit=limit,
+        thing=thing,
+        rank=model.n_components,
+        kept=model.n_kept_,
+        edge=model.edge_,
+        nearest=_nearest(model, near, names, bool(found)),
+        least_seen=_LEAST_SEEN,
+        communities=list(found),
+        palette=PALETTE,
+        shown=[name for name in ("similar", "between", "held-out") if name in figures],
+        data=figures,
+        checks=evidence_rows(evidence),
+        comparison=comparison_rows(comparison, model.n_components),
+        version=version(),
+    )
+    return write_page(path, page)
+
+
+def _nearest(model: Any, near: Sequence[str], names: list[str], few: bool) -> list[dict[str, Any]]:
+    """Words that were asked for, or else those that tell most, with what is nearest to them."""
+    numbers = {name: i for i, name in enumerate(names)}
+    chosen = [numbers[word] for word in near]
+    if not few and model.n_kept_:
+        chosen += [i for i in telling_words(model, _ROWS) if i not in chosen][: max(_ROWS - len(chosen), 0)]
+    rows, seen = [], _seen(model)
+    for i in chosen:
+        try:
+            nearest = [(str(other), cosine) for other, cosine in model.most_similar(i, _NEAREST)]
+        except LatentiaError:  # it has no place in the embedding
+            nearest = []
+        rows.append({"name": names[i], "seen": float(seen[i]), "nearest": nearest})
+    return rows
+
+
+# --- figures --------------------------------------------------------------------------------------------------------
+
+
+def _groups(model: Any, near: list[int]) -> list[int]:
+    """Words that were asked for or tell most, each with the nearest others."""
+    chosen: dict[int, None] = {}
+    numbers = None if model.vocabulary is None else {word: i for i, word in enumerate(model.vocabulary)}
+    for word in [*near, *telling_words(model, _PICTURED)]:
+        if len(chosen) + _GROUP > _PICTURED:
+            break
+        if word not in chosen and model.embedding_[word].any():
+            others = (other for other, _ in model.most_similar(word, _GROUP - 1))
+            chosen |= dict.fromkeys([word, *(other if numbers is None else numbers[other] for other in others)])
+    return list(chosen)
+
+
+def _similar(model: Any, chosen: list[int], names: list[str]) -> dict[str, Any]:
+    """Cosines of words, similar ones beside each other."""
+    places = model.embedding_[chosen]
+    places = places / np.linalg.norm(places, axis=1, keepdims=True)
+    apart = pdist(places)
+    order = leaves(optimal_leaf_ordering(linkage(apart, "average"), apart))
+    cosines = (places @ places.T)[np.ix_(order, order)]
+    listed = [names[chosen[i]] for i in order]
+    hover = [
+        [f"{shortened(a)}, {shortened(b)}<br>cosine {value:.2f}" for b, value in zip(listed, row, strict=True)]
+        for a, row in zip(listed, cosines, strict=True)
+    ]
+    figure = heat_map(cosines, listed, listed, hover=hover, signed=True)
+    figure["layout"]["height"] = 18 * len(listed) + 190
+    figure["width"] = 19 * len(listed) + 180
+    return figure
+
+
+def _mixing(model: Any, counts: Any, found: Sequence[Community]) -> dict[str, Any]:
+    """How many times as many edges as by chance run between the communities."""
+    order = [each.label for each in found][:_MOST_COMMUNITIES]
+    between = _between(model, counts)
+    ends = between.sum(axis=1)
+    chance = np.outer(ends, ends) / between.sum()
+    times = np.divide(between, chance, out=np.zeros_like(between), where=chance > 0)[np.ix_(order, order)]
+    names = [str(number) for number in range(len(order))]
+    hover = [
+        [
+            f"communities {a} and {b}<br>{value:.2f} times as many edges as by chance"
+            for b, value in zip(names, row, strict=True)
+        ]
+        for a, row in zip(names, times, strict=True)
+    ]
+    return heat_map(times, names, names, hover=hover, digits=1)
+
+
+def _spectrum(model: Any) -> dict[str, Any]:
+    """Eigenvalues by decreasing modulus, those above the edge of the noise in blue, and the edge on both sides."""
+    values, kept = model.spectrum_[:_MOST_DIRECTIONS], model.n_kept_
+    edge = float(model.edge_)
+    digits = 4 - int(np.floor(np.log10(max(float(np.abs(values).max(initial=0.0)), edge, 1e-12))))
+    number = np.arange(1, len(values) + 1)
+    colours = np.where(number <= kept, PALETTE[0], _PALE)
+    bars = {
+        "type": "bar", "x": number.tolist(), "y": np.round(values, digits).tolist(), "marker": {"color": colours.tolist()},
+        "hovertext": [f"direction {i}: {value:.3g}" for i, value in zip(number, values, strict=True)], "hoverinfo": "text",
+    }  # fmt: skip
+    sides = [edge] + ([-edge] if (values < 0).any() else [])
+    layout: dict[str, Any] = {
+        "height": 300, "showlegend": False, "bargap": 0.25, "margin": {"l": 50, "r": 60, "t": 20, "b": 45},
+        "xaxis": {
+            "title": {"text": "direction"}, "fixedrange": True, "dtick": max(1, len(values) // 20), "zeroline": False,
+            "showgrid": False,
+        },
+        "yaxis": {"title": {"text": "eigenvalue"}, "fixedrange": True, "gridcolor": _GRID, "automargin": True},
+        "shapes": [
+            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": round(y, digits), "y1": round(y, digits),
+             "line": {"color": _RED, "width": 2, "dash": "dash"}} for y in sides
+        ],
+        "annotations": [
+            {"xref": "paper", "x": 1.005, "y": round(y, digits), "text": "noise", "showarrow": False, "xanchor": "left",
+             "font": {"color": _RED}} for y in sides
+        ],
+    }  # fmt: skip
+    return {"traces": [bars], "layout": layout, "width": 300}
+
+
+def _held_out(comparison: Sequence[Mapping[str, Any]], rank: int) -> dict[str, Any]:
+    """Log-likelihood of pairs that were held out, less that of independent words, against the rank."""
+    x = [row["rank"] for row in comparison]
+    y = [round(float(row["above independent words"]), 6) for row in comparison]
+    curve = {
+        "type": "scatter", "mode": "lines+markers", "x": x, "y": y, "hoverinfo": "text",
+        "hovertext": [f"rank {a}: {b:+.4f} nats a pair" for a, b in zip(x, y, strict=True)],
+        "line": {"color": PALETTE[0]}, "marker": {"size": [12 if a == rank else 7 for a in x], "color": PALETTE[0]},
+    }  # fmt: skip
+    axis = {"fixedrange": True, "gridcolor": _GRID, "automargin": True, "zeroline": False}
+    layout = {
+        "height": 300, "showlegend": False, "margin": {"l": 50, "r": 20, "t": 20, "b": 45},
+        "xaxis": axis | {"title": {"text": "rank"}},
+        "yaxis": axis | {"title": {"text": "nats a pair above independence"}},
+    }  # fmt: skip
+    return {"traces": [curve], "layout": layout, "width": 300}
+
+
+# --- words about the whole ------------------------------------------------------------------------------------------
+
+
+def community_verdict(model: Any) -> tuple[bool, str, str]:
+    """Whether as many communities as asked for stand out, a headline and what it means."""
+    kept, wanted = model.n_kept_, model.n_components - 1
+    if kept >= wanted:
+        text = "All that tells them apart stands out of the noise. Single nodes with few edges may still be in a wrong one."
+        return True, "The evidence supports these communities", text
+    verb = "stands" if kept == 1 else "stand"
+    text = f"{kept} of the {wanted} directions that would tell them apart {verb} out of the noise; "
+    text += (
+        f"at most {kept + 1} communities can be told apart: try -r {kept + 1}."
+        if kept
+        else "as far as these edges tell, there are no communities."
+    )
+    return False, "The evidence does not support so many communities", text
+
+
+def _verdict(model: Any, evidence: Any, error: float | None, thing: str) -> dict[str, str]:
+    if thing == "node":
+        good, headline, text = community_verdict(model)
+        return {"key": "good" if good else "bad", "headline": headline, "text": text, "error": ""}
+    if evidence is None or error is None:
+        text = "Nothing was measured, so nothing is known about how far they can be trusted."
+        return {"key": "unknown", "headline": "These pair probabilities were not checked", "text": text, "error": ""}
+    sentence = (
+        f"Expected error of all probabilities together: {error:.2f}, where 0 is perfect and 2 is all wrong; about "
+        f"{min(error / 2, 1):.0%} of the probability is expected on the wrong pairs."
+    )
+    if evidence.holds:
+        text = "What words tell of each other stands out of the noise."
+        wanted = model.n_components - 1
+        if model.n_kept_ < wanted:
+            verb = "does" if model.n_kept_ == 1 else "do"
+            text += f" {count(model.n_kept_, 'direction')} of the {wanted} asked for {verb}; the others were left out."
+        headline = "The evidence supports these pair probabilities"
+        return {"key": "good", "headline": headline, "text": text, "error": sentence}
+    if not model.n_kept_ and model.n_components > 1:
+        text = (
+            "No direction stands out of the noise: nothing is known of the words beyond how frequent they are. More pairs, or "
+            "fewer rare words, may show more."
+        )
+    elif model.n_components > 1 and model.n_kept_ == model.n_components - 1 and evidence["pairs a word"].holds:
+        text = (
+            "Every direction stands out of the noise, but together they are only part of what the pairs tell: a higher rank "
+            "may lower the error. What is near to what can be read; single probabilities cannot."
+        )
+    else:
+        text = "Lines that fail are marked in the evidence below. More pairs, or fewer rare words, lower the error."
+    headline = "The evidence does not support these pair probabilities"
+    return {"key": "bad", "headline": headline, "text": text, "error": sentence}

@@ -1,0 +1,127 @@
+"""Pairs counted from lists, tables and texts."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from latentia.datasets import read_pairs, read_text_pairs
+from latentia.exceptions import LatentiaError
+
+
+def counted(pairs):
+    """Counts as a dictionary of words."""
+    table = pairs.counts.tocoo()
+    return {
+        (pairs.words[i], pairs.words[j]): n for i, j, n in zip(*table.coords, table.data.tolist(), strict=True) if n
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.txt", "# friends\nann bob 2\n\nbob cid\nann\tbob\n"),
+        ("x.csv", 'one,other,times\nann,bob,2\n"bob",cid,1\nann,bob,1.0\n'),
+        ("x.tsv", "one\tother\ttimes\nann\tbob\t3\nbob\tcid\t1\n"),
+        ("x.txt.gz", gzip.compress(b"ann bob 3\nbob cid\n")),
+    ],
+)
+def test_lists_of_words(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    pairs = read_pairs(path)
+    assert counted(pairs) == {("ann", "bob"): 3, ("bob", "cid"): 1}
+    assert (pairs.words, pairs.source, pairs.left_out) == (["ann", "bob", "cid"], name, 0)
+
+
+def test_numbers_stand_in_their_order(tmp_path):
+    (tmp_path / "x.txt").write_text("10 2\n2 1000000000\n")
+    pairs = read_pairs(tmp_path / "x.txt")
+    assert pairs.words == ["2", "10", "1000000000"]
+    assert counted(pairs) == {("10", "2"): 1, ("2", "1000000000"): 1}
+
+
+def test_columns_are_chosen_by_name(tmp_path):
+    (tmp_path / "x.csv").write_text("id,a,n,b\n1,p,5,q\n2,q,1,r\n")
+    pairs = read_pairs(tmp_path / "x.csv", columns=["a", "b", "n"])
+    assert counted(pairs) == {("p", "q"): 5, ("q", "r"): 1}
+
+
+def test_rare_words_are_left_out(tmp_path):
+    (tmp_path / "x.txt").write_text("a b 5\nb c\na a\n")
+    pairs = read_pairs(tmp_path / "x.txt", min_count=2)
+    assert (counted(pairs), pairs.left_out) == ({("a", "b"): 5, ("a", "a"): 1}, 1)
+
+
+def test_tables(tmp_path):
+    (tmp_path / "x.mtx").write_text("%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 4\n2 2 1\n")
+    assert counted(read_pairs(tmp_path / "x.mtx")) == {("1", "2"): 4, ("2", "2"): 1}
+    (tmp_path / "words").write_text("p\nq\nr\n")
+    pairs = read_pairs(tmp_path / "x.mtx", vocabulary=tmp_path / "words")
+    assert (counted(pairs), pairs.left_out) == ({("p", "q"): 4, ("q", "q"): 1}, 1)  # r is in no pair
+    np.save(tmp_path / "x.npy", np.array([[0, 1], [1, 2], [0, 1]]))
+    assert counted(read_pairs(tmp_path / "x.npy")) == {("0", "1"): 2, ("1", "2"): 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("x.txt", "a b\nthe quick brown fox\n", {}, "x.txt, line 2: 4 columns, and a pair is two words"),
+        ("x.txt", "a b\na b many\n", {}, "x.txt, line 2: 'many' is no count"),
+        ("x.txt", "a b -1\n", {}, "'-1' is no count"),
+        ("x.txt", "a b nan\n", {}, "'nan' is no count"),
+        ("x.txt", "# nothing\n", {}, "there are no pairs in the file"),
+        ("x.txt", b"a b\n\xff\xfe b\n", {}, "not UTF-8 text"),
+        ("x.txt", "a b\n", {"columns": ["a", "b"]}, "no named columns"),
+        ("x.txt", "a b\n", {"vocabulary": "words"}, "brings its own words"),
+        ("x.txt", "a b\n", {"min_count": 3}, "no word is in 3 pairs or more"),
+        ("x.csv", "a;b\np;q\n", {}, "1 columns, and two of words are needed"),
+        ("x.csv", "a,b\np\n", {}, "x.csv, line 2: 1 columns"),
+        ("x.csv", "a,b\np,q\n", {"columns": ["a", "c"]}, "no column 'c'"),
+        ("x.csv", "a,b\np,q\n", {"columns": ["a"]}, "1 columns are named"),
+        ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 3 1\n1 2 4\n", {}, "2 rows and 3 columns"),
+        ("x.txt.gz", gzip.compress(b"a b\n" * 99)[:-9], {}, "damaged or truncated"),
+    ],
+)  # fmt: skip
+def test_bad_files(tmp_path, name, content, options, message):
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(LatentiaError, match=message):
+        read_pairs(tmp_path / name, **options)
+
+
+def test_no_file(tmp_path):
+    with pytest.raises(LatentiaError, match="no such file"):
+        read_pairs(tmp_path / "x.txt")
+    with pytest.raises(LatentiaError, match="a folder"):
+        read_pairs(tmp_path)
+
+
+def test_neighbouring_words(tmp_path):
+    (tmp_path / "x.txt").write_text("The cat's tail.\n\nThe cat, 3 dogs\n")
+    pairs = read_text_pairs(tmp_path / "x.txt", min_count=1)
+    assert counted(pairs) == {
+        ("the", "cat's"): 1, ("cat's", "tail"): 1, ("tail", "the"): 1, ("the", "cat"): 1, ("cat", "dogs"): 1,
+    }  # fmt: skip
+    assert pairs.words[0] == "the"
+    apart = read_text_pairs(tmp_path / "x.txt", min_count=1, lines=True)
+    assert ("tail", "the") not in counted(apart)
+    wide = counted(read_text_pairs(tmp_path / "x.txt", min_count=1, lines=True, window=2))
+    assert wide[("the", "tail")] == wide[("the", "dogs")] == 1
+
+
+def test_pairs_do_not_reach_over_rare_words_or_texts(tmp_path):
+    (tmp_path / "a.txt").write_text("red rare blue red blue")
+    (tmp_path / "b.txt").write_text("blue red")
+    pairs = read_text_pairs(tmp_path, min_count=2)
+    assert counted(pairs) == {("blue", "red"): 2, ("red", "blue"): 1}
+    assert pairs.left_out == 1
+    (tmp_path / "c.csv").write_text("text,n\nblue red,1\nblue red,2\n")
+    assert counted(read_text_pairs(tmp_path / "c.csv", min_count=1)) == {("blue", "red"): 2}
+
+
+def test_texts_without_words(tmp_path):
+    (tmp_path / "x.txt").write_text("a b c")
+    with pytest.raises(LatentiaError, match="no word occurs 5 times"):
+        read_text_pairs(tmp_path / "x.txt")
+    with pytest.raises(LatentiaError, match="window=0"):
+        read_text_pairs(tmp_path / "x.txt", window=0)

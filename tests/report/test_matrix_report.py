@@ -1,0 +1,164 @@
+"""The report of a probability matrix: what it says, that it is safe, and that a browser shows it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from latentia.datasets import planted
+from latentia.exceptions import LatentiaError
+from latentia.matrices import ProbabilityMatrix
+from latentia.report import write_matrix_report
+from latentia.report.matrix import communities, telling_words
+
+pytest.importorskip("jinja2", reason="the report needs jinja2")
+pytest.importorskip("plotly", reason="the report needs plotly")
+
+HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
+COMPARISON = [
+    {"rank": r, "held-out log-likelihood": -11 + r / 99, "above independent words": r / 99, "directions kept": r - 1}
+    for r in (2, 4, 6)
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return planted.word_pairs(50_000, n_components=4, n_words=200, contrast=1.5)
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    words = [HOSTILE, *(f"word{i}" for i in range(1, 200))]
+    return ProbabilityMatrix(4, vocabulary=words).fit(data.counts)
+
+
+@pytest.fixture(scope="module")
+def path(model, data, tmp_path_factory):
+    return write_matrix_report(
+        tmp_path_factory.mktemp("report") / "r.html", model, data.counts, near=[HOSTILE, "word9"], title=HOSTILE,
+        source=HOSTILE, comparison=COMPARISON,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def page(path, read_page):
+    return read_page(path)
+
+
+@pytest.fixture(scope="module")
+def graph():
+    return planted.block_model(300, 3, degree=20.0, snr=6.0)
+
+
+def test_nearest_words_and_evidence(model, page):
+    assert "The evidence supports these pair probabilities" in page.cells
+    assert f"{model.evidence_.component_errors[0]:.2f}" in page.cells
+    cells = page.cells[page.cells.index("Nearest words") :]
+    for word in (HOSTILE, "word9"):
+        row = cells.index(word)
+        other, cosine = model.most_similar(word, 1)[0]
+        assert cells[row + 2 : row + 4] == [other, f"{cosine:.2f}"]
+    for check in model.evidence_.checks:
+        assert check.name in page.cells
+
+
+def test_figures(model, page):
+    figures = json.loads(page.scripts[0])
+    places = {attrs["id"] for tag, attrs in page.tags if tag == "div" and attrs.get("role") == "img"}
+    assert set(figures) == places == {"spectrum", "similar", "held-out"}
+    np.testing.assert_allclose(figures["spectrum"]["traces"][0]["y"], model.spectrum_, atol=1e-3)
+    assert figures["spectrum"]["layout"]["shapes"][0]["y0"] == pytest.approx(model.edge_, abs=1e-3)
+    assert figures["held-out"]["traces"][0]["x"] == [2, 4, 6]
+    similar = np.array(figures["similar"]["traces"][0]["z"])
+    assert 20 < len(similar) == similar.shape[1] <= 40
+    np.testing.assert_allclose(np.diag(similar), 1)
+    beside = np.diag(similar, 1).mean()
+    assert beside > similar.mean() + 0.2  # like words stand together
+
+
+def test_words_that_tell_most_are_apart(model):
+    chosen = telling_words(model, 6)
+    places = model.embedding_[chosen] / np.linalg.norm(model.embedding_[chosen], axis=1, keepdims=True)
+    assert np.triu(places @ places.T, 1).max() <= 0.8
+    weight = (model.embedding_**2).sum(axis=1)
+    assert chosen[0] == weight.argmax()
+
+
+def test_communities(graph, read_page, tmp_path):
+    model = ProbabilityMatrix(3, tau=0.5).fit(graph.adjacency)
+    found = communities(model, graph.adjacency)
+    assert sum(each.size for each in found) == 300
+    assert [each.number for each in found] == [0, 1, 2]
+    assert sum(each.share for each in found) == pytest.approx(1)
+    for each in found:
+        own = model.labels_ == each.label
+        ends = graph.adjacency[own]
+        assert each.inside == pytest.approx(ends[:, own].sum() / ends.sum())
+        assert each.inside > 2 * each.share * 0.8
+    page = read_page(write_matrix_report(tmp_path / "r.html", model, graph.adjacency, found=found))
+    figures = json.loads(page.scripts[0])
+    assert set(figures) == {"spectrum", "between"}
+    times = np.array(figures["between"]["traces"][0]["z"])
+    assert np.diag(times).min() > 1 > times[~np.eye(3, dtype=bool)].max()
+    assert "All communities" in page.cells
+    assert "The evidence supports these communities" in page.cells
+
+
+def test_more_communities_than_stand_out(graph, read_page, tmp_path):
+    model = ProbabilityMatrix(6, tau=0.5).fit(graph.adjacency)
+    found = communities(model, graph.adjacency)
+    page = read_page(write_matrix_report(tmp_path / "r.html", model, graph.adjacency, found=found))
+    assert "The evidence does not support so many communities" in page.cells
+    assert any("at most 3 communities can be told apart: try -r 3" in cell for cell in page.cells)
+
+
+def test_nothing_above_the_noise(read_page, tmp_path):
+    pairs = np.random.default_rng(0).integers(0, 200, (1000, 2))
+    model = ProbabilityMatrix(3).fit_pairs(pairs)
+    counts = np.zeros((200, 200))
+    np.add.at(counts, tuple(pairs.T), 1)
+    page = read_page(write_matrix_report(tmp_path / "r.html", model, counts, near=["5"]))
+    assert "The evidence does not support these pair probabilities" in page.cells
+    assert any("No direction stands out of the noise" in cell for cell in page.cells)
+    assert any("nothing of it stands out" in cell for cell in page.cells)
+
+
+def test_hostile_text_stays_text(page):
+    assert len(page.scripts) == 3  # data, plotting library, the page's own
+    assert "bold" not in page.cells
+    assert HOSTILE in page.cells
+    assert "<b>bold" not in page.scripts[0].replace("\\u003c", "<").replace("&lt;", "")
+    for tag, attrs in page.tags:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base"}
+        for name in ("src", "srcset", "href", "action", "data", "poster"):
+            assert (attrs.get(name) or "#").startswith("#")
+    assert not re.search(r"https?://|fetch\(|XMLHttpRequest", page.scripts[2])
+
+
+def test_what_does_not_agree_is_refused(model, data, tmp_path):
+    with pytest.raises(LatentiaError, match="they must agree"):
+        write_matrix_report(tmp_path / "r.html", model, data.counts[:9, :9])
+    with pytest.raises(LatentiaError, match="'absent' is not in the model's vocabulary"):
+        write_matrix_report(tmp_path / "r.html", model, data.counts, near=["absent"])
+
+
+def test_a_browser_draws_every_figure_and_is_silent(browser, path):
+    browser.get(path.as_uri())
+    browser.get_log("browser")
+    browser.refresh()
+    for place in browser.find_elements("css selector", "[role=img]"):
+        assert place.find_elements("css selector", "svg.main-svg"), place.get_attribute("id")
+        assert place.size["height"] > 80
+    assert browser.title == HOSTILE
+    assert not browser.find_elements("xpath", "//b[text()='bold']")
+    assert [entry["message"] for entry in browser.get_log("browser")] == []
+
+
+def test_nothing_is_wider_than_a_phone(browser, path):
+    metrics = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(path.as_uri())
+    width = browser.execute_script("return document.documentElement.scrollWidth")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert width <= 400

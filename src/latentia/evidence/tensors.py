@@ -45,24 +45,27 @@ class TensorMeasured:
     n_directions: int | None = None
 
 
-def error_checks(parts: PartErrors, limit: float, symbol: str, unit: str, what: str = "component") -> list[Check]:
-    """The lines that decide, the mean expected error and the share of parts that could be fitted, and the worst component."""
+def error_checks(
+    parts: PartErrors, limit: float, symbol: str, unit: str, what: str = "component", source: str = "parts of the data"
+) -> list[Check]:
+    """The lines that decide, the mean expected error and the share of parts that could be fitted, and the worst component.
+
+    ``source`` says what predicts the errors.
+    """
     errors = parts.errors
     if errors is None:
-        return [
-            Check("expected error", symbol, "not measured", f"<= {limit:.3g}", None, parts.reason, "parts of the data")
-        ]
+        return [Check("expected error", symbol, "not measured", f"<= {limit:.3g}", None, parts.reason, source)]
     mean, worst = float(errors.mean()), int(errors.argmax())
     shaky = int((errors > 2 * limit).sum())
     lines = [
         Check(
             "expected error", symbol, mean, f"<= {limit:.3g}", mean <= limit,
-            f"Mean error of a {what}, {unit}, as parts of the data predict it.", "parts of the data", decides=True,
+            f"Mean error of a {what}, {unit}, as {source} predict it.", source, decides=True,
         ),
         Check(
             f"least stable {what}", f"max of {symbol.removeprefix('mean ')}", float(errors[worst]), f"<= {2 * limit:.3g}",
             bool(errors[worst] <= 2 * limit),
-            f"{what.capitalize()} {worst}. {shaky} {what}s are above the limit: do not rely on them.", "parts of the data",
+            f"{what.capitalize()} {worst}. {shaky} {what}s are above the limit: do not rely on them.", source,
         ),
     ]  # fmt: skip
     if parts.n_failed:

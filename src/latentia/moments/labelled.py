@@ -23,7 +23,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numba import njit
 
-from .._threads import Parallel, serial, threads
+from .._threads import Parallel, one_blas_thread, threads
 from ..exceptions import LatentiaError
 from ..passes import Block, row_groups
 from .counts import Counts, as_counts, check_counts
@@ -275,11 +275,12 @@ class OccurrenceMoments:
             _add_words(counts, self.codes, factor, groups, words)
         return state
 
-    def cube(self, sums: OccurrenceSums, groups: Sequence[int]) -> np.ndarray:
+    def cube(self, sums: OccurrenceSums, groups: Sequence[int], n_jobs: int | None = None) -> np.ndarray:
         """Sum over the documents of some groups of s_d z (x) z (x) z of different words: the dear part of `of`."""
         chosen = list(groups)
         cube = sums.cubes[chosen].sum(axis=0)
-        _subtract_repeated(cube, self.coordinates, sums.triples[chosen].sum(axis=0), sums.thrice[chosen].sum(axis=0))
+        triples, thrice = sums.triples[chosen].sum(axis=0), sums.thrice[chosen].sum(axis=0)
+        _subtract_repeated(cube, self.coordinates, triples, thrice, n_jobs)
         return mirror_cube(cube)
 
     def of(self, sums: OccurrenceSums, groups: Sequence[int], cube: np.ndarray | None = None) -> WordMoments:
@@ -379,7 +380,9 @@ class WordsToLabels:
         return state
 
 
-def diagonal_moments(coordinates: np.ndarray, words: np.ndarray, weights: np.ndarray) -> DiagonalMoments:
+def diagonal_moments(
+    coordinates: np.ndarray, words: np.ndarray, weights: np.ndarray, n_jobs: int | None = None
+) -> DiagonalMoments:
     """What a mixture of independent occurrences has where `OccurrenceMoments` leaves out repeated words.
 
     A word that is present is so once, so that its co-occurrence with itself is not that of two words. The model's moments
@@ -396,11 +399,13 @@ def diagonal_moments(coordinates: np.ndarray, words: np.ndarray, weights: np.nda
     twice = squares @ weights
     third = np.zeros((coordinates.shape[1],) * 3)
     sketch = (squares * weights) @ (words.T @ coordinates)
-    _subtract_repeated(third, coordinates, -sketch, -(squares * words) @ weights)
+    _subtract_repeated(third, coordinates, -sketch, -(squares * words) @ weights, n_jobs)
     return DiagonalMoments(twice, mirror_cube(third))
 
 
-def _subtract_repeated(cube: np.ndarray, s: np.ndarray, sketch: np.ndarray, single: np.ndarray) -> None:
+def _subtract_repeated(
+    cube: np.ndarray, s: np.ndarray, sketch: np.ndarray, single: np.ndarray, n_jobs: int | None
+) -> None:
     """Take triples with a repeated word out of the blocks I <= J <= L of a third moment: 3 sym(S S G) - 2 a S^3 over words.
 
     With rows g = sketch_v and t = |S_v| / |g|,
@@ -413,8 +418,9 @@ def _subtract_repeated(cube: np.ndarray, s: np.ndarray, sketch: np.ndarray, sing
     used = (others > 0) & (sizes > 0)
     t = np.where(used, sizes / np.where(used, others, 1.0), 1.0)[:, None]
     scaled, factor = sketch * t, 1 / (2 * t[:, 0])
-    for rows, weights in ((s + scaled, -factor), (s - scaled, factor), (scaled, 2 * factor), (s, 2 * single)):
-        add_cubes(cube, rows.astype(np.float32), weights, serial)
+    with threads(effective_n_jobs(n_jobs)) as parallel, one_blas_thread():
+        for rows, weights in ((s + scaled, -factor), (s - scaled, factor), (scaled, 2 * factor), (s, 2 * single)):
+            add_cubes(cube, rows.astype(np.float32), weights, parallel)
 
 
 # --- kernels ----------------------------------------------------------------------------------------------------

@@ -96,6 +96,7 @@ class PartMoments:
     moments: OccurrenceMoments
     sums: OccurrenceSums
     words: np.ndarray
+    n_jobs: int | None = None
     diagonal: DiagonalMoments | None = None
     _cubes: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict, repr=False)
 
@@ -108,7 +109,9 @@ class PartMoments:
         if groups not in self._cubes:
             parts = HALVES[0] if groups == EVERYONE else ()  # sums add up
             self._cubes[groups] = (
-                self._cube(parts[0]) + self._cube(parts[1]) if parts else self.moments.cube(self.sums, groups)
+                self._cube(parts[0]) + self._cube(parts[1])
+                if parts
+                else self.moments.cube(self.sums, groups, self.n_jobs)
             )
         return self._cubes[groups]
 
@@ -145,7 +148,9 @@ def algorithm_1(
     return Recovered(found, values, weights, info, float(shares.sum()))
 
 
-def debiased(seen: LabelledSums, factors: Factors, n_components: int, n_groups: int, random_state: int) -> Plan:
+def debiased(
+    seen: LabelledSums, factors: Factors, n_components: int, n_groups: int, random_state: int, n_jobs: int | None = None
+) -> Plan:
     """Plan of four passes whose result is `Recovered`: moments of different words, in coordinates of even noise.
 
     If the moments carry no such number of topics, the result is the `LatentiaError` that says why.
@@ -160,7 +165,7 @@ def debiased(seen: LabelledSums, factors: Factors, n_components: int, n_groups: 
         basis = cholesky_qr(scale * products)
     moments = OccurrenceMoments(scale * basis, codes, factors, n_groups, random_state)
     (sums,) = yield [moments]
-    parts = PartMoments(moments, sums, words)
+    parts = PartMoments(moments, sums, words, n_jobs)
     try:
         fit = _completed(parts, n_groups, factors, n_components, random_state)
     except LatentiaError as error:
@@ -200,7 +205,7 @@ def _completed(
         moments = parts.of(groups)
         directions, roots = _directions(fit, moments)
         words, weights = _bounded(moments.sketch @ directions / roots, roots)
-        old, parts.diagonal = parts.diagonal, diagonal_moments(parts.moments.coordinates, words, weights)
+        old, parts.diagonal = parts.diagonal, diagonal_moments(parts.moments.coordinates, words, weights, parts.n_jobs)
         fit = _decomposed(parts.of(groups), n_components, random_state)
         if old is not None and np.abs(parts.diagonal.pairs - old.pairs).sum() < _SETTLED * old.pairs.sum():
             break

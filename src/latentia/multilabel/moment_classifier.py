@@ -308,7 +308,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             plans.append(linear_head(seen.label_counts, seen.n_rows, n_words, k, self._seed))
         if self.moments != "paper":
             n_groups = len(EVERYONE) if self.n_splits else 1
-            plans.append(debiased(seen, Factors(self._falling), k, n_groups, self._seed))
+            plans.append(debiased(seen, Factors(self._falling), k, n_groups, self._seed, self.n_jobs))
         results, n_passes = follow(data, plans, self.n_jobs, label)
         head = results[0] if self.head == "ridge" else None
         if self.moments != "paper":

@@ -315,8 +315,10 @@ class TwoStateHMM(BaseEstimator):
     def _weigh_evidence(self, space: ScaledSpace, m: _Moments, n: int) -> TwoStateHMM:
         errors = self._expected_errors(space, n) if self.detected_ and self.n_splits else None
         reason = "No second state was detected." if not self.detected_ else "n_splits=0."
-        unit = "in l1, of a possible 2, as the moments predict it"
-        lines = error_checks(PartErrors(errors, 1, 0, reason), _TRUSTED, "mean |p_i - p'_i|_1", unit, "state")
+        lines = error_checks(
+            PartErrors(errors, 1, 0, reason), _TRUSTED, "mean |p_i - p'_i|_1", "in l1, of a possible 2", "state",
+            source="the moments",
+        )  # fmt: skip
         size = len(self.symbols_)
         apart = float(np.abs(self.emissionprob_[0] - self.emissionprob_[1]).sum())
         lines += [

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check clean bench
+.PHONY: demo test lint types check clean bench scale
 
 demo: $(VENV)/.installed
 	$(BIN)/latentia demo --out out/demo
@@ -23,6 +23,11 @@ check: test lint types
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/run_all.py
+
+# The benchmarks of millions of rows, at 2% of them: that they run, not how fast.
+scale: $(VENV)/.installed-dev
+	$(BIN)/python benchmarks/multilabel_at_scale.py --quick
+	$(BIN)/python benchmarks/multilabel_at_scale.py --quick --shape wikilshtc
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)

@@ -222,10 +222,10 @@ def _compare(pairs: Pairs, sizes: list[int], options: dict[str, Any], console: C
 # --- printing ---------------------------------------------------------------------------------------------------
 
 
-def _nearest(model: ProbabilityMatrix, word: str, n: int = _NEAREST) -> list[tuple[Any, float]]:
+def _nearest(model: ProbabilityMatrix, word: int) -> list[tuple[Any, float]]:
     """Nearest words, none for a word that has no place in the embedding."""
     try:
-        return model.most_similar(word, n)
+        return model.most_similar(word, _NEAREST)
     except LatentiaError:
         return []
 
@@ -236,10 +236,9 @@ def _print_nearest(model: ProbabilityMatrix, pairs: Pairs, wanted: list[str], co
     screen.add_column("seen", justify="right")
     screen.add_column("nearest")
     seen = 2 * model.n_pairs_ * model.marginals_
-    numbers = {word: i for i, word in enumerate(pairs.words)}
-    for word in wanted or [pairs.words[i] for i in telling_words(model, _PRINTED)]:
-        listed = [f"{other} {cosine:.2f}" for other, cosine in _nearest(model, word)]
-        screen.add_row(escape(word), f"{seen[numbers[word]]:,.0f}", escape(", ".join(listed)) or "not known")
+    for i in [pairs.words.index(word) for word in wanted] or telling_words(model, _PRINTED):
+        listed = [f"{other} {cosine:.2f}" for other, cosine in _nearest(model, i)]
+        screen.add_row(escape(pairs.words[i]), f"{seen[i]:,.0f}", escape(", ".join(listed)) or "not known")
     if screen.row_count:
         console.print(screen)
     else:
@@ -309,7 +308,7 @@ def _write_spectrum(path: Path, model: ProbabilityMatrix) -> None:
 
 
 def _all_nearest(model: ProbabilityMatrix, pairs: Pairs, wanted: list[str]) -> Iterator[list[Any]]:
-    telling = [pairs.words[i] for i in telling_words(model, _LISTED, apart=False)]
-    for word in dict.fromkeys([*wanted, *telling]):
-        for rank, (other, cosine) in enumerate(_nearest(model, word), 1):
-            yield [word, rank, other, f"{cosine:.4f}"]
+    telling = telling_words(model, _LISTED, apart=False)
+    for i in dict.fromkeys([*(pairs.words.index(word) for word in wanted), *telling]):
+        for rank, (other, cosine) in enumerate(_nearest(model, i), 1):
+            yield [pairs.words[i], rank, other, f"{cosine:.4f}"]

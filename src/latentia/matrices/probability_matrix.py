@@ -459,7 +459,9 @@ class ProbabilityMatrix(BaseEstimator):
         cosines = self.embedding_ @ self.embedding_[at] / np.where(norms > 0, norms * norms[at], np.inf)
         cosines[2 * self.n_pairs_ * self.marginals_ < min_count] = -np.inf
         cosines[at] = -np.inf
-        best = np.argsort(-cosines, kind="stable")[:n]
+        n = min(n, len(cosines))
+        best = np.flatnonzero(cosines >= np.partition(cosines, -n)[-n])
+        best = best[np.argsort(-cosines[best], kind="stable")][:n]
         best = best[np.isfinite(cosines[best])]
         return [(int(k) if self.vocabulary is None else self.vocabulary[k], float(cosines[k])) for k in best]
 

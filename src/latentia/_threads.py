@@ -7,7 +7,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeAlias
 
 from joblib import effective_n_jobs
@@ -51,8 +51,12 @@ def threads(n_workers: int) -> Iterator[Parallel]:
                         raise
 
             others = [pool.submit(work) for _ in range(min(n_workers, n_tasks) - 1)]
-            work()
-            for other in others:
+            try:
+                work()
+            finally:
+                started = [other for other in others if not other.cancel()]
+                wait(started)
+            for other in started:
                 other.result()
 
         yield threaded

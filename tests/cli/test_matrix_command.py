@@ -85,6 +85,13 @@ def test_communities_of_a_graph(call, rows, tmp_path):
     assert "All communities" in (tmp_path / "o" / "report.html").read_text("utf-8")
 
 
+def test_edges_in_both_orders_are_counted_once(call, tmp_path):
+    (tmp_path / "x.txt").write_text("\n".join(f"{a} {b}\n{b} {a}" for a, b in combinations("abcd", 2)))
+    printed = call("matrix", tmp_path / "x.txt", "-r", 2, "--communities", "--out", tmp_path / "o")
+    assert "x.txt: 6 edges of 4 nodes, 1.5 a node; all edges are there in both orders" in printed
+    assert "this matrix" not in printed
+
+
 def test_texts(call, rows, tmp_path):
     rng = np.random.default_rng(0)
     nouns, verbs = ["cat", "dog", "cow", "hen"], ["eats", "sees", "likes", "hears"]
@@ -130,6 +137,7 @@ TRIANGLE = "\n".join(f"{a} {b} 9" for a, b in combinations("abc", 2))
         ("x.txt", "one two three four\n", [], "For running text count neighbouring words with --bigrams"),
         ("x.txt", TRIANGLE, ["-r", 4], "-r 4 is more than there are words, 3"),
         ("x.txt", TRIANGLE, ["-r", "0"], "no number of ranks"),
+        ("x.txt", TRIANGLE, ["-r", 1, "--communities"], "two communities or more are needed"),
         ("x.txt", TRIANGLE, ["--near", "z"], "x.txt has no such word"),
         ("x.txt", TRIANGLE, ["--lines"], "--lines is for texts: add --bigrams"),
         ("x.txt", TRIANGLE, ["--bigrams", "--columns", "a,b"], "--columns is for pairs that were counted before"),

@@ -41,6 +41,24 @@ def test_numbers_stand_in_their_order(tmp_path):
     assert counted(pairs) == {("10", "2"): 1, ("2", "1000000000"): 1}
 
 
+def test_weights_and_both_orders(tmp_path):
+    (tmp_path / "x.txt").write_text("a b 0.5\nb c 0.01\n#a b\nb c 1e18\nb c 1e30\n")
+    pairs = read_pairs(tmp_path / "x.txt")
+    assert pairs.words == ["a", "b", "c", "#a"]
+    assert counted(pairs)[("a", "b")] == 0.5
+    path = "\n".join(f"{i} {j}\n{j} {i}" for i, j in ((0, 1), (1, 2), (2, 3)))
+    (tmp_path / "y.txt").write_text(path)
+    assert read_pairs(tmp_path / "y.txt", min_count=2).words == ["1", "2"]
+
+
+def test_letters_with_marks_are_one_word(tmp_path):
+    (tmp_path / "x.txt").write_text("cafe\u0301 caf\u00e9 \u0939\u093f\u0928\u094d\u0926\u0940", encoding="utf-8")
+    assert read_text_pairs(tmp_path / "x.txt", min_count=1).words == [
+        "caf\u00e9",
+        "\u0939\u093f\u0928\u094d\u0926\u0940",
+    ]
+
+
 def test_columns_are_chosen_by_name(tmp_path):
     (tmp_path / "x.csv").write_text("id,a,n,b\n1,p,5,q\n2,q,1,r\n")
     pairs = read_pairs(tmp_path / "x.csv", columns=["a", "b", "n"])
@@ -77,6 +95,8 @@ def test_tables(tmp_path):
         ("x.txt", "a b\n", {"min_count": 3}, "no word is in 3 pairs or more"),
         ("x.csv", "a;b\np;q\n", {}, "1 columns, and two of words are needed"),
         ("x.csv", "a,b\np\n", {}, "x.csv, line 2: 1 columns"),
+        ("x.csv", "0,1,5\n1,2,7\n", {}, "the first line, 0, 1, 5, holds numbers where headings are expected"),
+        ("x.csv", "a,b\np,q\n,q\n", {}, "x.csv, line 3: an empty cell where a word is needed"),
         ("x.csv", "a,b\np,q\n", {"columns": ["a", "c"]}, "no column 'c'"),
         ("x.csv", "a,b\np,q\n", {"columns": ["a"]}, "1 columns are named"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 3 1\n1 2 4\n", {}, "2 rows and 3 columns"),

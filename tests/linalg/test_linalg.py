@@ -3,7 +3,13 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from latentia.linalg import block_krylov_eigh, block_krylov_svd, cholesky_qr, subspace_iteration
+from latentia.linalg import (
+    block_krylov_eigh,
+    block_krylov_svd,
+    cholesky_qr,
+    outlying_eigenpairs,
+    subspace_iteration,
+)
 
 
 @pytest.mark.parametrize("condition", [1e0, 1e6, 1e12])
@@ -48,3 +54,39 @@ def test_subspace_iteration_converges_to_the_leading_space():
     a = np.diag(np.concatenate([[5.0, 4.0, 3.0], np.full(47, 0.1)]))
     basis = subspace_iteration(lambda b: a @ b, np.random.default_rng(0).standard_normal((50, 3)), 8)
     assert np.abs(basis[3:]).max() < 1e-8
+
+
+def _hard_matrices():
+    """Symmetric matrices whose Krylov space ends early, or whose eigenvectors sit on few coordinates."""
+    rng = np.random.default_rng(0)
+    x = rng.random(50)
+    yield "rank one", 0.8 * np.outer(x, x) / (x @ x)
+    group = np.arange(60) % 3
+    yield "blocks", (group[:, None] == group) / 20 - 1 / 60
+    star = np.zeros((80, 80))
+    star[0, 1:] = star[1:, 0] = 1 / np.sqrt(79)
+    yield "star", 0.8 * star
+    part = np.zeros((60, 60))
+    part[:40, 40:] = rng.random((40, 20)) / 40
+    yield "two kinds", part + part.T
+    small = np.zeros((300, 300))
+    small[:12, :12] = rng.standard_normal((12, 12)) / 12
+    yield "few coordinates", small + small.T
+    yield "zero", np.zeros((30, 30))
+
+
+@pytest.mark.parametrize(("name", "matrix"), list(_hard_matrices()), ids=[name for name, _ in _hard_matrices()])
+@pytest.mark.parametrize("k", [1, 2, 6, 20])
+def test_outlying_eigenvalues_where_the_krylov_space_ends(name, matrix, k):
+    values, vectors = outlying_eigenpairs(lambda block: (matrix @ block).astype(np.float32), len(matrix), k, 0.05)
+    true = np.linalg.eigvalsh(matrix)
+    true = true[np.argsort(-np.abs(true))][:k]
+    np.testing.assert_allclose(np.abs(values), np.abs(true), atol=2e-3 * max(np.abs(true[0]), 1e-3))
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-6)
+
+
+def test_cholesky_qr_of_dependent_columns_in_single_precision():
+    columns = np.vander(np.linspace(0, 1, 500), 16).astype(np.float32)
+    basis = cholesky_qr(columns)
+    assert basis.dtype == np.float32
+    np.testing.assert_allclose(basis.T @ basis, np.eye(16), atol=1e-5)

@@ -339,3 +339,71 @@ def test_requests_for_the_whole_of_a_large_matrix():
         model.rows(slice(None))
     with pytest.raises(LatentiaError, match="whole numbers from 0"):
         model.entries(60_000, 0)
+
+
+def test_blocks_without_noise():
+    group = np.arange(60) % 2
+    model = ProbabilityMatrix(2, tau=0.5).fit(np.where(group[:, None] == group, 20, 2))
+    assert model.n_kept_ == 1
+    assert (model.labels_ == group).mean() in (0, 1)
+
+
+def test_rounding_and_small_integers_do_not_change_what_pairs_are():
+    rng = np.random.default_rng(0)
+    weights = np.triu(rng.random((30, 30)), 1)
+    both = weights + weights.T
+    uneven = both * (1 + 1e-13 * rng.standard_normal(both.shape))
+    assert symmetric_counts(sparse.csr_array(uneven))[1]
+    large = np.full((3, 3), 1_500_000_000, np.int32)
+    large[0, 1] = 1
+    assert symmetric_counts(sparse.csr_array(large))[0].sum() == pytest.approx(2.0 * large.sum(dtype=float))
+    assert not symmetric_counts(sparse.csr_array(np.diag([2, 1])))[1]  # words with themselves alone
+    assert ProbabilityMatrix(1).fit_pairs([[0, 0], [1, 1], [0, 0]]).n_pairs_ == 3
+
+
+def test_the_callers_counts_are_left_alone():
+    data, indices = np.array([1.0, 2.0, 3.0, 1.0]), np.array([1, 0, 1, 0])
+    table = sparse.csr_array((data, indices, np.array([0, 2, 4])), shape=(2, 2))
+    for array in (table.data, table.indices):
+        array.flags.writeable = False
+    ProbabilityMatrix(2).fit(table)
+    assert table.indices.tolist() == [1, 0, 1, 0]
+
+
+def test_words_with_themselves_are_dealt_as_pairs():
+    counts, symmetric = sparse.csr_array(np.diag(np.full(500, 2.0)) + np.eye(500, k=1) + np.eye(500, k=-1)), True
+    first, second = split_counts(counts, symmetric, 0)
+    np.testing.assert_array_equal((first + second).toarray(), counts.toarray())
+    assert set(np.unique(first.diagonal())) == {0.0, 2.0}
+    np.testing.assert_array_equal(first.toarray(), first.toarray().T)
+
+
+def test_fewer_words_seen_than_communities():
+    counts = np.zeros((20, 20))
+    counts[3, 7] = 80
+    assert len(np.unique(ProbabilityMatrix(5).fit(counts).labels_)) <= 2
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.topics(anchors=[-1, 2, 3]), "3 different numbers of words"),
+        (lambda m: m.topics(anchors=[2, 2, 3]), "3 different numbers of words"),
+        (lambda m: m.l1_distance(np.zeros((200, 3))), "a square array is needed"),
+        (lambda m: m.sample(0), "n_samples=0"),
+        (lambda m: m.rows([[0, 1], [2, 3]]), "one word, or a list of them"),
+        (lambda m: ProbabilityMatrix(3, tau="a").fit(np.eye(4)), "tau='a'"),
+        (lambda m: m.fit_pairs([[0, 1e300]]), "whole numbers from 0 to"),
+    ],
+)
+def test_bad_calls_say_what_is_wrong(call, message):
+    model = ProbabilityMatrix(3).fit(planted.word_pairs(50_000, n_components=3, n_words=200, contrast=1.5).counts)
+    with pytest.raises(LatentiaError, match=message):
+        call(model)
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    model = ProbabilityMatrix(3).fit(planted.word_pairs(20_000, n_components=3, n_words=100).counts)
+    with pytest.raises(LatentiaError, match="at most that many"):
+        model.fit(np.ones((2, 2)))
+    assert model.n_features_in_ == len(model.marginals_) == 100

@@ -155,3 +155,19 @@ def test_save_load_and_stability(halves, tmp_path):
 def test_bad_input(options, symbols, message):
     with pytest.raises(LatentiaError, match=message):
         TwoStateHMM(**options).fit(symbols)
+
+
+def test_sequences_of_three_steps():
+    """There are no pairs three steps apart, which a chain of long memory would be learned from too."""
+    chain = planted.two_state_chain(50_000, 200, contrast=1.5, switch=(0.1, 0.1))
+    model = TwoStateHMM().fit(chain.symbols[:49_998], [3] * 16_666)
+    assert model.detected_
+    np.testing.assert_allclose(model.transmat_, chain.transmat, atol=0.05)
+
+
+def test_the_cubic_says_where_the_states_are_not_equally_frequent():
+    chains = [planted.two_state_chain(50_000, 200, emissions="halves", switch=(0.1, p)) for p in (0.3, 0.1)]
+    uneven, even = (TwoStateHMM(method="cubic").fit(chain.symbols).evidence_ for chain in chains)
+    assert uneven["symmetry"].measured == pytest.approx(0.5, abs=0.05)
+    assert not uneven.holds
+    assert even.holds

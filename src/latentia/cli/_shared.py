@@ -162,7 +162,7 @@ def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:.0f}"
 
 
-def print_evidence(evidence: Evidence, console: Console) -> None:
+def print_evidence(evidence: Evidence, console: Console, *, verdict: bool = True) -> None:
     """The evidence table and its verdict."""
     table = Table(title="Evidence")
     for name in ("check", "measured", "needed", "holds", "meaning"):
@@ -170,7 +170,8 @@ def print_evidence(evidence: Evidence, console: Console) -> None:
     for check in evidence.checks:
         table.add_row(*map(escape, describe(check)), style="red" if check.holds is False else None)
     console.print(table)
-    console.print(evidence.verdict, style="bold" if evidence.holds else "bold red", highlight=False)
+    if verdict:
+        console.print(evidence.verdict, style="bold" if evidence.holds else "bold red", highlight=False)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------

@@ -87,6 +87,8 @@ def matrix(
 ) -> None:
     """Learn how probable every pair is, what is near to what, or communities, and write tables and a report."""
     sizes = parse_sizes(r, "ranks", "-r")
+    if group and min(sizes) < 2:
+        raise LatentiaError(f"-r {r}: two communities or more are needed.")
     check_jobs(jobs)
     check_choice("--method", method, ("shrink", "binned"))
     check_target(out, source, force)
@@ -110,7 +112,7 @@ def matrix(
         _print_communities(found, console)
     if wanted or not found:
         _print_nearest(model, pairs, wanted, console)
-    print_evidence(model.evidence_, console)
+    print_evidence(model.evidence_, console, verdict=not found)  # that of the matrix is not that of communities
     if found:
         good, headline, text = community_verdict(model)
         console.print(f"{headline}. {text}", style="bold" if good else "bold red", highlight=False, markup=False)
@@ -150,12 +152,11 @@ def _read(
 
 
 def _described(pairs: Pairs, graph: bool) -> str:
-    size, total, (many, one) = (
-        len(pairs.words),
-        float(pairs.counts.sum()),
-        ("edges", "node") if graph else ("pairs", "word"),
-    )
+    counts, twice = symmetric_counts(pairs.counts)
+    size, total = len(pairs.words), float(counts.sum()) / 2
+    many, one = ("edges", "node") if graph else ("pairs", "word")
     rare = f"; {pairs.left_out:,} rarer {one}s were left out" if pairs.left_out else ""
+    rare += f"; all {many} are there in both orders, and counted once" if twice else ""
     return f"{pairs.source}: {total:,.0f} {many} of {size:,} {one}s, {total / size:.3g} a {one}{rare}"
 
 
@@ -242,7 +243,8 @@ def _print_nearest(model: ProbabilityMatrix, pairs: Pairs, wanted: list[str], co
     if screen.row_count:
         console.print(screen)
     else:
-        console.print("No direction stands out of the noise: nothing is known of words beyond their frequencies.")
+        asked = "No direction stands out of the noise" if model.n_components > 1 else "Rank 1 asks for no direction"
+        console.print(f"{asked}: nothing is known of words beyond their frequencies.")
 
 
 def _print_communities(found: list[Community], console: Console) -> None:
@@ -278,7 +280,7 @@ def _write(
     if comparison:
         write_csv(folder / "comparison.csv", list(comparison[0]), [list(row.values()) for row in comparison])
     if found:
-        seen, numbers = 2 * model.n_pairs_ * model.marginals_, np.empty(len(found), int)
+        seen, numbers = 2 * model.n_pairs_ * model.marginals_, np.full(model.n_components, -1)
         numbers[[each.label for each in found]] = [each.number for each in found]
         rows = zip(pairs.words, (f"{n:.10g}" for n in seen), numbers[model.labels_], strict=True)
         write_csv(folder / "labels.csv", ["node", "edges", "community"], rows)

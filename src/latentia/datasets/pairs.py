@@ -5,10 +5,12 @@ from __future__ import annotations
 import array
 import contextlib
 import csv
+import functools
 import gzip
 import io
 import itertools
 import re
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,15 +22,15 @@ from scipy import sparse
 
 from .._progress import progress_bar
 from ..exceptions import LatentiaError
-from ..moments import count_pairs
+from ..moments import count_pairs, symmetric_counts
 from ..passes import Blocks
 from ..passes.formats import open_text
 from .readers import read_lines, read_texts
 
 __all__ = ["Pairs", "read_pairs", "read_text_pairs"]
 
-_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _CHUNK = 1 << 18
+_MOST_EXACT = 2**40  # counts above are added as floats
 _LEAST_OF_TEXTS = 5
 
 
@@ -129,7 +131,7 @@ def read_text_pairs(
     column : str, optional
         Text column of a CSV file; by default one named text, or the only one.
     min_count : int
-        Leave out words that occur less often. Pairs do not reach over words that were left out.
+        Leave out words that occur less often. They keep their places: with a window of 1 pairs do not reach over them.
     """
     if window < 1:
         raise LatentiaError(f"window={window}: 1 counts neighbouring words; give 1 or more.")
@@ -158,14 +160,23 @@ def read_text_pairs(
     return Pairs(counts, [words[i] for i in kept], texts.source, len(words) - len(kept))
 
 
+@functools.cache
+def _word() -> re.Pattern[str]:
+    """Letters with their marks, and apostrophes between them."""
+    marks = "".join(chr(i) for i in range(0x300, 0xFFFF) if unicodedata.category(chr(i)).startswith("M"))
+    letters = rf"[^\W\d_](?:[^\W\d_]|[{marks}])*"
+    return re.compile(rf"{letters}(?:['\u2019]{letters})*")
+
+
 def _coded(documents: Iterable[str], progress: bool) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Numbers of all words of all documents, where each document ends, and the words in the order of their first use."""
     numbers: dict[str, int] = {}
-    codes, ends = array.array("i"), []
+    word, codes, ends = _word(), array.array("i"), []
     documents = list(documents)
     with progress_bar(progress and "reading", len(documents), "texts") as advance:
         for document in documents:
-            codes.extend(numbers.setdefault(word, len(numbers)) for word in _WORD.findall(document.lower()))
+            text = unicodedata.normalize("NFC", document.lower())
+            codes.extend(numbers.setdefault(found, len(numbers)) for found in word.findall(text))
             ends.append(len(codes))
             advance(1)
     return np.frombuffer(codes, dtype=np.int32) if len(codes) else np.empty(0, np.int32), np.array(ends), list(numbers)
@@ -196,8 +207,8 @@ def _from_lines(path: Path, columns: Sequence[str] | None, progress: bool) -> tu
     with _opened(path) as (file, place), progress_bar(progress and "counting pairs", size, "bytes") as advance:
         rows, done = _rows(path, file, columns), 0
         while chunk := list(itertools.islice(rows, _CHUNK)):
-            first = [numbers.setdefault(a, len(numbers)) for a, _, _ in chunk]
-            second = [numbers.setdefault(b, len(numbers)) for _, b, _ in chunk]
+            codes = [(numbers.setdefault(a, len(numbers)), numbers.setdefault(b, len(numbers))) for a, b, _ in chunk]
+            first, second = np.array(codes).T
             times = np.array([n for _, _, n in chunk])
             shape = (len(numbers), len(numbers))
             counts.resize(shape)
@@ -239,22 +250,31 @@ def _rows(path: Path, file: IO[str], columns: Sequence[str] | None) -> Iterator[
     first = 1
     if name.endswith((".csv", ".tsv")):
         rows = csv.reader(file, delimiter="," if name.endswith(".csv") else "\t")
-        places, first = _places(path, next(rows, []), columns), 2
+        places, first = _places(path, [cell.strip() for cell in next(rows, [])], columns), 2
     else:
         rows = (line.split() for line in file)
     for number, row in enumerate(rows, first):
-        if not row or (places is None and row[0].startswith(("#", "%"))):
-            continue
+        if not row or (places is None and (row[0] in ("#", "%") or row[0].startswith("%%"))):
+            continue  # empty, or a comment
         cells = row if places is None else [row[i].strip() for i in places if i < len(row)]
         if (places is not None and len(cells) < len(places)) or not 2 <= len(cells) <= 3:
             raise LatentiaError(
                 f"{path}, line {number}: {len(row)} columns, and a pair is two words and, if wanted, how often. "
                 "For running text count neighbouring words with --bigrams."
             )
+        if not (cells[0] and cells[1]):
+            raise LatentiaError(
+                f"{path}, line {number}: an empty cell where a word is needed. Fill it in or leave the line out."
+            )
         yield cells[0], cells[1], _times(path, number, cells[2]) if len(cells) == 3 else 1
 
 
 def _places(path: Path, header: list[str], columns: Sequence[str] | None) -> list[int]:
+    if header and all(_is_number(cell) for cell in header):
+        raise LatentiaError(
+            f"{path}: the first line, {', '.join(header[:3])}, holds numbers where headings are expected. Put a line of "
+            "headings above it, such as from,to."
+        )
     if columns is None:
         if len(header) < 2:
             raise LatentiaError(
@@ -270,25 +290,31 @@ def _places(path: Path, header: list[str], columns: Sequence[str] | None) -> lis
     return [header.index(column) for column in columns]
 
 
-def _times(path: Path, line: int, cell: str) -> float | int:
+def _is_number(cell: str) -> bool:
     try:
-        value = float(cell)
+        float(cell)
     except ValueError:
-        value = float("nan")
+        return False
+    return True
+
+
+def _times(path: Path, line: int, cell: str) -> float | int:
+    value = float(cell) if _is_number(cell) else float("nan")
     if not 0 <= value < float("inf"):
         raise LatentiaError(
             f"{path}, line {line}: {cell!r} is no count; the third column says how often a pair occurs."
         )
-    return int(value) if value.is_integer() else value
+    return int(value) if value.is_integer() and value < _MOST_EXACT else value
 
 
 def _kept(counts: Any, words: list[str], source: str, min_count: int) -> Pairs:
     """Without words that are in too few pairs, or in none."""
     table = sparse.csr_array(counts)
-    seen = np.asarray(table.sum(axis=0)).ravel() + np.asarray(table.sum(axis=1)).ravel()
-    kept = np.flatnonzero(seen >= max(min_count, 1e-300))
+    seen = np.asarray(symmetric_counts(table)[0].sum(axis=0)).ravel()
+    kept = np.flatnonzero(seen >= min_count if min_count > 1 else seen > 0)
     if not len(kept):
-        raise LatentiaError(f"{source}: no word is in {min_count} pairs or more; lower the least count.")
+        less = f"is in {min_count} pairs or more; lower the least count" if min_count > 1 else "is in a pair"
+        raise LatentiaError(f"{source}: no word {less}.")
     if len(kept) < len(words):
         table, words = table[kept][:, kept], [words[i] for i in kept]
     return Pairs(table, words, source, len(seen) - len(kept))

@@ -18,6 +18,8 @@ __all__ = ["block_krylov_eigh", "block_krylov_svd", "outlying_eigenpairs", "subs
 
 Apply = Callable[[np.ndarray], np.ndarray]
 _LANES = 8  # numbers that a processor takes at once
+_LEFT = 0.01  # share of an image outside of the basis, below which single precision tells too little of its direction
+_INSIDE, _LOST, _MOST_TRIES = 1e-5, 1e-3, 8
 
 
 def subspace_iteration(apply: Apply, start: np.ndarray, n_passes: int) -> np.ndarray:
@@ -137,13 +139,29 @@ def outlying_eigenpairs(
             break
         whole = np.einsum("ij,ij->j", image, image)
         image -= np.matmul(held, products, out=known[:, :k])
-        if (np.einsum("ij,ij->j", image, image) < 0.01 * whole).any():  # little is left beside what rounding added
-            image -= np.matmul(held, held.T @ image, out=known[:, :k])
-        block = cholesky_qr(image)[:, :width]
+        if np.linalg.eigvalsh(image.T @ image)[0] > _LEFT**2 * whole.max():
+            block = cholesky_qr(image)[:, :width]
+        else:  # in some direction little is left beside what rounding added
+            block = _outside(held, image, width, random_state)
     part = small[:filled, :filled]
     values, vectors = np.linalg.eigh(np.triu(part) + np.triu(part, 1).T)
     top = np.argsort(-np.abs(values), kind="stable")[:n_components]
     return values[top], cholesky_qr((basis[:, :filled] @ vectors[:, top].astype(np.float32)).astype(np.float64))
+
+
+def _outside(held: np.ndarray, image: np.ndarray, width: int, random_state: int) -> np.ndarray:
+    """Orthonormal columns outside of those held, in the span of the image as far as it has any; the others are drawn."""
+    rng = np.random.default_rng([random_state, held.shape[1]])
+    block = cholesky_qr(image)[:, :width]
+    for _ in range(_MOST_TRIES):
+        inside = held.T @ block
+        if np.abs(inside).max() < _INSIDE and np.abs(block.T @ block - np.eye(width)).max() < _INSIDE:
+            break
+        block = block - held @ inside
+        lost = np.linalg.norm(block, axis=0) < _LOST
+        block[:, lost] = rng.standard_normal((len(block), int(lost.sum())), dtype=np.float32)
+        block = cholesky_qr(block)
+    return block
 
 
 def block_krylov_svd(

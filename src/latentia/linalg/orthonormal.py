@@ -7,13 +7,15 @@ from scipy import linalg
 
 __all__ = ["cholesky_qr", "polar_factor"]
 
+_MOST_ROUNDS = 6
+
 
 def cholesky_qr(columns: np.ndarray) -> np.ndarray:
     """Orthonormal basis of the span of the columns, by Cholesky-QR applied twice, in the columns' precision.
 
     The first round brings the condition number down to about one and the second brings orthogonality to rounding
     error. Columns that are linearly dependent to half the working precision are made independent by a small shift of
-    the Gram matrix (shifted Cholesky-QR, Fukaya et al. 2020), so that a third round is taken then.
+    the Gram matrix (shifted Cholesky-QR, Fukaya et al. 2020), so that further rounds are taken then.
 
     Parameters
     ----------
@@ -24,9 +26,12 @@ def cholesky_qr(columns: np.ndarray) -> np.ndarray:
     -------
     ndarray of shape (n, k), orthonormal to rounding error where ``columns`` has full rank
     """
-    basis, shifted = _round(columns)
-    for _ in range(2 if shifted else 1):
-        basis, _ = _round(basis)
+    basis, clean = columns, 0
+    for _ in range(_MOST_ROUNDS):
+        basis, shifted = _round(basis)
+        clean += not shifted
+        if clean == 2:
+            break
     return basis
 
 

@@ -97,7 +97,7 @@ def scaled_eigenspace(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> ScaledSpace:
-    """Leading eigenpairs of S by a block Krylov method; no array is larger than its basis, M x 160.
+    """Leading eigenpairs of S by a block Krylov method; no array is larger than its basis, M x 160 up to k = 17.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ def scaled_eigenspace(
     tau : float
         Words are scaled as if each had been seen tau N / M times more.
     further : sequence of (float, csr_array)
-        Weights of further counts of the same words, with noise of their own and about as many pairs: their scaled matrices
-        are added, and with them e grows by the root of one and the weights' squares. |S|^2 is taken from the signals then.
+        Weights of further counts of the same words, with noise of their own: their scaled matrices are added, and with them
+        e grows by the root of one and the weights' squares over their share of pairs. |S|^2 is taken from the signals then.
     calibrate : bool
         Whether e is raised until the signals agree with |S|^2; where something else tells signal from noise, it need not be.
     n_passes : int, optional
@@ -125,7 +125,8 @@ def scaled_eigenspace(
     simple = counts.data.max() <= 1
     degrees = marginals * total
     tables = [(1.0, counts, total), *((weight, table, float(table.sum())) for weight, table in further)]
-    edge = 2 * float(np.linalg.norm([weight for weight, *_ in tables]))
+    tables = [each for each in tables if each[2] > 0]  # there are no pairs as far apart in short sequences
+    edge = 2 * float(np.sqrt(sum(weight**2 * total / n for weight, _, n in tables)))
     edge *= float(np.sqrt((degrees * (degrees - simple) / scale**2).sum() / total**3))
     n_vectors = min(n_vectors, size - 1)
     if not n_vectors:

@@ -82,8 +82,11 @@ def topics_from_anchors(
         corners, _ = farthest_vertices(points, n_topics, candidates=candidates)
     else:
         corners = np.asarray(anchors)
-        if corners.shape != (n_topics,) or corners.dtype.kind not in "iu" or corners.max() >= model.size:
-            raise LatentiaError(f"anchors: {n_topics} numbers of words are needed, one a topic.")
+        good = corners.shape == (n_topics,) and corners.dtype.kind in "iu" and len(np.unique(corners)) == n_topics
+        if not good or corners.min() < 0 or corners.max() >= model.size:
+            raise LatentiaError(
+                f"anchors: {n_topics} different numbers of words from 0 to {model.size - 1}, one a topic."
+            )
     if len(corners) < n_topics:
         raise LatentiaError(f"The matrix has {len(corners)} corners: it supports at most that many topics.")
     shares = np.zeros((model.size, n_topics))

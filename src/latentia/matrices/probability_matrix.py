@@ -13,6 +13,7 @@ Source: Q. Huang, S. Kakade, W. Kong, G. Valiant, Recovering structured probabil
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
@@ -95,12 +96,12 @@ class ProbabilityMatrix(BaseEstimator):
         Modulus up to which eigenvalues are noise.
     n_kept_ : int
         Eigenvalues above it. For "binned" the rank of what was found.
-    components_ : ndarray of shape (R, M), mixing_ : ndarray of shape (R, R)
-        With ``refine``: B = P^T W P, nonnegative. Not the topics: see `topics`.
+    components_ : ndarray of shape (n_kept_ + 1, M), mixing_ : ndarray of shape (n_kept_ + 1, n_kept_ + 1)
+        With ``refine`` and directions that were kept: B = P^T W P, nonnegative. Not the topics: see `topics`.
     labels_ : ndarray of shape (M,)
         Communities: k-means of the leading vectors over their scale, computed when asked for.
     bins_ : list of int
-        For "binned": the number of words in each bin that was used.
+        For "binned", where there is a pair a word: the number of words in each bin that was used.
     n_pairs_ : float
         N.
     n_features_in_ : int
@@ -126,7 +127,8 @@ class ProbabilityMatrix(BaseEstimator):
        reused for the three steps unless ``split`` is set, and words outside all bins keep r r^T.
     6. ``refine`` is not in the paper.
 
-    A symmetric table of counts is taken to hold every pair twice, as (i, j) and as (j, i): an adjacency matrix is one.
+    A symmetric table of counts, or list of pairs, is taken to hold every pair twice, as (i, j) and as (j, i): an adjacency
+    matrix is one.
 
     References
     ----------
@@ -216,13 +218,13 @@ class ProbabilityMatrix(BaseEstimator):
         self._asymmetry = None if symmetric else _asymmetry(table, counts)
         del table
         size = counts.shape[0]
-        self.n_features_in_, self.n_pairs_, self.n_passes_ = size, float(counts.sum()) / 2, 1
         if self.n_components > size:
             raise LatentiaError(
                 f"n_components={self.n_components}, but there are {size} words, which carry at most that many."
             )
         if self.vocabulary is not None and len(self.vocabulary) != size:
             raise LatentiaError(f"vocabulary has {len(self.vocabulary)} words and the counts {size}: they must agree.")
+        self.n_features_in_, self.n_pairs_, self.n_passes_ = size, float(counts.sum()) / 2, 1
         if self.n_pairs_ < size:
             warnings.warn(
                 f"{self.n_pairs_:.0f} pairs of {size} words: with less than one pair a word only the marginals can be found, "
@@ -340,6 +342,9 @@ class ProbabilityMatrix(BaseEstimator):
         own, distances = self._model.entries(i, j), []
         for split in range(self.n_splits):
             for half in split_counts(counts, True, self._seed + split):
+                if not half.nnz:
+                    distances.append(2.0)
+                    continue
                 other = self._estimate(half)[0].entries(i, j)
                 apart = np.abs(_scaled(own, weight) - _scaled(other, weight))
                 distances.append(float((apart * weight).mean()))
@@ -359,6 +364,8 @@ class ProbabilityMatrix(BaseEstimator):
         """
         check_is_fitted(self)
         words = np.arange(self.n_features_in_)[i] if isinstance(i, slice) else self._words(i)
+        if words.ndim > 1:
+            raise LatentiaError(f"Words have the shape {words.shape}: one word, or a list of them, is needed.")
         if words.size * self.n_features_in_ > _MOST_ENTRIES:
             raise LatentiaError(
                 f"{words.size} rows of {self.n_features_in_} entries do not fit an array: ask for some rows at a time, or for "
@@ -388,9 +395,9 @@ class ProbabilityMatrix(BaseEstimator):
             check_is_fitted(other)
             other, scale = other._model, other._normaliser()
         elif not hasattr(other, "rows"):
-            table = np.asarray(other, dtype=np.float64)
-            if table.ndim != 2:
-                raise LatentiaError(f"other has {table.ndim} dimensions: a square array is needed.")
+            table = np.asarray(other.toarray() if sparse.issparse(other) else other, dtype=np.float64)
+            if table.ndim != 2 or table.shape[0] != table.shape[1]:
+                raise LatentiaError(f"other has the shape {table.shape}: a square array is needed.")
             other = _Dense(table)
         if other.size != self._model.size:
             raise LatentiaError(f"The matrices have {self._model.size} and {other.size} words: they must agree.")
@@ -417,6 +424,8 @@ class ProbabilityMatrix(BaseEstimator):
     def sample(self, n_samples: int = 1, random_state: int = 0) -> np.ndarray:
         """Draw pairs, shape (n_samples, 2)."""
         check_is_fitted(self)
+        if not isinstance(n_samples, numbers.Integral) or n_samples < 1:
+            raise LatentiaError(f"n_samples={n_samples!r}: a whole number of at least 1 is needed.")
         rng = np.random.default_rng(random_state)
         sums = self._row_sums()
         if not sums.any():
@@ -477,10 +486,10 @@ class ProbabilityMatrix(BaseEstimator):
                 return np.zeros(self.n_features_in_, np.int64)
             points = self._vectors / np.sqrt(self._scale)[:, None]
             seen = self.marginals_ > 0
-            if points.shape[1] == 1 and self.n_components == 2:
+            if points.shape[1] == 1:
                 self._labels = (points[:, 0] > _cut(points[seen, 0], self.marginals_[seen])).astype(np.int64)
                 return self._labels
-            clusters = KMeans(self.n_components, n_init=3, random_state=self._seed)
+            clusters = KMeans(min(points.shape[1] + 1, int(seen.sum())), n_init=3, random_state=self._seed)
             clusters.fit(points[seen], sample_weight=self.marginals_[seen])
             self._labels = clusters.predict(points).astype(np.int64)
         return self._labels
@@ -531,6 +540,7 @@ class ProbabilityMatrix(BaseEstimator):
 
     def _words(self, i: Any) -> np.ndarray:
         words = np.asarray(i)
+        words = words.astype(np.int64) if not words.size else words
         if words.dtype.kind not in "iu" or (words.size and (words.min() < 0 or words.max() >= self.n_features_in_)):
             raise LatentiaError(f"Words are whole numbers from 0 to {self.n_features_in_ - 1}.")
         return words
@@ -550,7 +560,12 @@ class ProbabilityMatrix(BaseEstimator):
         check_choices(self, method=("shrink", "binned"))
         check_splits(self, "pairs")
         for name, low, high in (("tau", 0.0, np.inf), ("floor", 0.0, 1.0), ("prior", 0.0, np.inf)):
-            if not low <= getattr(self, name) < high or (name == "tau" and self.tau == 0):
+            value = getattr(self, name)
+            if (
+                not isinstance(value, (int, float, np.number))
+                or not low <= float(value) < high
+                or (name == "tau" and self.tau == 0)
+            ):
                 raise LatentiaError(
                     f"{name}={getattr(self, name)!r}: a number above 0{' and below 1' * (high == 1)} is needed."
                 )
@@ -593,7 +608,11 @@ def _square(C: Any) -> sparse.csr_array:
             f"The counts have shape {C.shape}: a square table is needed, with the same words in rows and columns. For pairs of "
             "two kinds, number both kinds in one list and put the counts beside the diagonal: [[0, C], [C.T, 0]]."
         )
-    return _counts(sparse.csr_array(C))
+    table = sparse.csr_array(C)
+    if not table.has_canonical_format:  # which SciPy would otherwise change in place
+        table = table.copy()
+        table.sum_duplicates()
+    return _counts(table)
 
 
 def _counts(table: sparse.csr_array) -> sparse.csr_array:
@@ -629,15 +648,5 @@ def _scaled(entries: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 def _thirds(counts: Any, random_state: int) -> list[Any]:
     """Three parts of the pairs."""
-    rng = np.random.default_rng(random_state)
-    table = sparse.triu(counts, format="csr")
-    rest = np.floor(table.data).astype(np.int64)
-    parts = []
-    for chance in (1 / 3, 1 / 2, 1.0):
-        taken = rng.binomial(rest, chance)
-        rest = rest - taken
-        part = sparse.csr_array(
-            (taken.astype(np.float64), table.indices.copy(), table.indptr.copy()), shape=table.shape
-        )
-        parts.append(sparse.csr_array(part + sparse.triu(part, k=1).T))
-    return parts
+    first, rest = split_counts(counts, True, random_state, 1 / 3)
+    return [first, *split_counts(rest, True, random_state + 1)]

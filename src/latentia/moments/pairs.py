@@ -16,6 +16,8 @@ from ..passes.formats import open_text
 __all__ = ["PairCounts", "count_pairs", "split_counts", "symmetric_counts"]
 
 _CHUNK = 1 << 20
+_ROUNDING = 1e-9
+_MOST_WORDS = 2**31 - 1
 
 
 class PairCounts:
@@ -91,16 +93,22 @@ def count_pairs(
 
 
 def symmetric_counts(counts: sparse.csr_array) -> tuple[sparse.csr_array, bool]:
-    """C + C^T, and whether C was symmetric: then every pair is in it twice, and C itself is returned."""
+    """C + C^T, and whether C was symmetric: then every pair is in it twice, and C itself is returned.
+
+    Counts of words with themselves alone do not make a table symmetric.
+    """
+    if counts.dtype.kind == "i" and counts.nnz and counts.data.max() > np.iinfo(counts.dtype).max // 2:
+        counts = counts.astype(np.float64)  # their sum has no room
     turned = sparse.csr_array(counts.T)
     turned.sort_indices()
-    counts.sort_indices()
+    if not counts.has_sorted_indices:
+        counts = counts.sorted_indices()
     same = (
         counts.nnz == turned.nnz
         and np.array_equal(counts.indptr, turned.indptr)
         and np.array_equal(counts.indices, turned.indices)
-        and np.array_equal(counts.data, turned.data)
-        and counts.nnz > 0
+        and np.allclose(counts.data, turned.data, rtol=_ROUNDING, atol=0)
+        and bool((counts.indices != np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))).any())
     )
     return (counts, True) if same else (counts + turned, False)
 
@@ -110,30 +118,33 @@ def split_counts(
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
     """Two parts of the counts: every pair goes to the first with probability ``share`` (binomial thinning).
 
-    With ``symmetric`` the two entries of a pair go together. Parts of a count beyond whole numbers go to either as one.
+    With ``symmetric`` the two entries of a pair go together, and a word with itself counts twice. Parts of a count beyond
+    whole numbers go to either as one.
     """
     rng = np.random.default_rng(random_state)
-    table = sparse.triu(counts, format="csr") if symmetric else counts
+    table = counts
+    if symmetric:
+        table = sparse.csr_array(sparse.triu(counts, k=1) + sparse.diags_array(counts.diagonal() / 2))
     whole = np.floor(table.data)
     first = rng.binomial(whole.astype(np.int64), share) + (table.data - whole) * (rng.random(table.nnz) < share)
     parts = []
     for data in (first, table.data - first):
         part = sparse.csr_array(
-            (data.astype(counts.dtype), table.indices.copy(), table.indptr.copy()), shape=table.shape
+            (data.astype(table.dtype), table.indices.copy(), table.indptr.copy()), shape=table.shape
         )
         part.eliminate_zeros()
-        parts.append(part if not symmetric else part + sparse.triu(part, k=1, format="csr").T.tocsr())
+        parts.append(sparse.csr_array(part + part.T).astype(counts.dtype) if symmetric else part)
     return parts[0], parts[1]
 
 
 def _checked(words: np.ndarray, n_words: int | None, start: int) -> np.ndarray:
     """Words as integers, each from 0 to M - 1."""
-    bad = (words < 0) | ((words >= n_words) if n_words is not None else False)
+    bad = (words < 0) | (words >= (_MOST_WORDS if n_words is None else n_words))
     if words.dtype.kind == "f":
         bad |= ~(words % 1 == 0)
     if bad.any():
         row, column = (int(x[0]) for x in np.nonzero(bad))
-        limit = "" if n_words is None else f" to {n_words - 1}"
+        limit = f" to {(_MOST_WORDS if n_words is None else n_words) - 1}"
         raise LatentiaError(
             f"Pair {start + row} has the word {words[row, column]}: whole numbers from 0{limit} are needed."
         )

@@ -94,6 +94,8 @@ def communities(model: Any, counts: Any) -> list[Community]:
     found = []
     for number, label in enumerate(np.argsort(-sizes, kind="stable")):
         members = np.flatnonzero(labels == label)
+        if not len(members):
+            break  # there are fewer than were asked for
         own, first = between[label].sum(), members[largest(seen[members], _MEMBERS)]
         found.append(
             Community(

@@ -44,6 +44,7 @@ __all__ = ["TwoStateHMM"]
 _DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chance below .3%
 _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
 _LEAST_SHARE = 0.02  # of a state
+_UNEQUAL = 0.2
 _LAGS = 3  # steps apart of the pairs that the direction is found on
 _SHORT = (
     0.65  # eigenvalue of the transitions below which steps farther apart were seen to bring as much noise as signal
@@ -336,6 +337,7 @@ class TwoStateHMM(BaseEstimator):
                 "steps a symbol", "N / M", n / size, ">= 1.5", n >= 1.5 * size,
                 "Below, chains as in the theorem cannot be told from independent draws.", "Proposition B.1",
             ),
+            *([self._symmetry(m)] if self.method == "cubic" and self.detected_ else []),
             Check(
                 "memory", "lambda", self.eigenvalue_, "", None, "Second eigenvalue of the transitions.", "Proposition 1.4"
             ),
@@ -346,6 +348,18 @@ class TwoStateHMM(BaseEstimator):
         ]  # fmt: skip
         self.evidence_ = Evidence(lines, errors).bind(self)
         return self
+
+    def _symmetry(self, m: _Moments) -> Check:
+        """How far apart the states' shares are by the third moment, which the cubic takes to be equal."""
+        lam = m.c2 / m.c1 if m.c1 else 0.0
+        skew = m.c3 / m.c2 if m.c2 else 0.0
+        apart = float(np.sqrt(skew**2 + 4 * max(m.c1 / lam, 0.0))) if lam else 0.0
+        unequal = abs(skew) / apart if apart else 1.0
+        return Check(
+            "symmetry", "|pi_2 - pi_1|", unequal, f"<= {_UNEQUAL}", unequal <= _UNEQUAL,
+            "Of the states' shares; method='cubic' takes them to be equal. Take 'moments' where they are not.",
+            "Proposition 1.4", decides=True,
+        )  # fmt: skip
 
     def _expected_errors(self, space: ScaledSpace, n: int) -> np.ndarray:
         """l1 errors of the states' symbols: the noise of the direction, and that of the frequencies."""

@@ -100,6 +100,15 @@ def test_a_sparse_matrix(call, rows, given, tmp_path):
     assert largest_error(np.array(strengths)) < 0.15
 
 
+def test_words_for_truth(call, rows, given, tmp_path):
+    (tmp_path / "x.csv").write_text(
+        "\n".join([",".join(f"f{i}" for i in range(18)), *(",".join(map(str, row)) for row in given)])
+    )
+    call("noisy-or", tmp_path / "x.csv", "-m", 3, "--out", tmp_path / "o")
+    strengths = [[float(row[f"f{i}"]) for i in range(18)] for row in rows(tmp_path / "o" / "causes.csv")]
+    assert largest_error(np.array(strengths)) < 0.15
+
+
 def test_parquet_of_truth_values(call, rows, given, tmp_path):
     pa = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -138,6 +147,7 @@ BITS = "\n".join(["a,b,c,d,e,f", *("1,0,1,0,1,0", "0,1,0,1,0,1") * 60, ""])
         ("a,b c,c,d\n1,5,1,7\n", [], '--ignore "b c,d", or name the findings with --columns'),
         ("a,b,c\n2,5,1.5\n", [], "So do 2 other columns."),
         ("a,b,c\n1,0,1\n0,1,1\n", [], "at least 100"),
+        (BITS, ["-m", 0], "-m 0: at least 1 of the causes is needed"),
         (BITS, ["-m", "3"], "6 findings cannot carry 3 causes, which need three each; at most -m 2"),
         (BITS, ["-m", "x"], "-m 'x': give a number of causes"),
         (BITS, ["-m", "3:2"], "-m '3:2': no number of causes in that range"),

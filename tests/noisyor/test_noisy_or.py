@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 
 from latentia import LatentiaError, LatentiaWarning, load, save
 from latentia.datasets import planted
-from latentia.moments import ExactAbsences
+from latentia.moments import ExactAbsences, noisy_or_rows
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._evidence import incoherence, spectral_boundedness
 from latentia.noisyor._expansion import higher_orders, power_coefficients
@@ -256,7 +256,7 @@ def test_constant_findings_are_left_out_and_named():
     assert (model.weights_[:, 7:9] == 0).all()
     assert list(model.leak_[7:9]) == [0, 1]
     assert np.isfinite(model.predict_proba(frame[:10])).all()
-    assert model.evidence_["constant findings"].measured == 2
+    assert model.evidence_["findings left out"].measured == 2
 
 
 @pytest.mark.parametrize(
@@ -304,3 +304,102 @@ def test_widths_and_forms_at_prediction(model, data):
         model.explain(data.X[:2])
     with pytest.raises(LatentiaError, match="Row 1 has 3"):
         model.predict_proba(np.vstack([data.X[:1], np.full((1, 60), 3)]))
+
+
+def nearest_errors(truth, weights):
+    """Relative l2 error of every true cause's weights."""
+    return np.linalg.norm(truth[:, None] - weights, axis=2).min(axis=1) / np.linalg.norm(truth, axis=1)
+
+
+def test_more_findings_than_triples_are_counted_of():
+    """The printed algorithm partitions a sample of the findings; the others follow from their pairs with these."""
+    truth = planted.noisy_or_network(60, 4, leak=0.02)
+    X = truth.sample(20_000).X
+    options = {"n_partitions": 1, "corrections": 0, "n_splits": 0}
+    model = NoisyOr(4, max_triples=1000, **options).fit(X)
+    assert nearest_errors(truth.weights, model.weights_).max() < 0.2
+    np.testing.assert_array_equal(model.weights_, NoisyOr(4, max_triples=1000, **options).fit(X).weights_)
+
+
+def test_a_part_of_a_split_has_error_bars():
+    X = planted.noisy_or_network(60, 4, leak=0.02).sample(20_000).X
+    model = NoisyOr(4).fit(Blocks.from_array(X).split(4, 0)[0])
+    assert model.evidence_.component_errors.min() > 0.01
+    assert model.evidence_.holds
+
+
+def test_em_says_when_rows_have_more_causes_on_than_it_tries():
+    X = planted.noisy_or_network(80, 20, active=4, leak=0.02, density=0.15).sample(4000, random_state=1).X
+    with pytest.warns(LatentiaWarning) as caught:
+        model = NoisyOr(20, refine=1, n_splits=1).fit(X)
+    assert any("more causes are on than EM can try" in str(warning.message) for warning in caught)
+    assert model.evidence_["rows that EM cannot explain"].measured > 0.3
+    assert not model.evidence_.holds
+
+
+@pytest.mark.parametrize("top", [0.5, 0.9])
+def test_frequent_causes_have_honest_errors(top):
+    truth = planted.noisy_or_network(40, 5, leak=0.02, random_state=4)
+    priors = np.array([top, 0.2, 0.2, 0.1, 0.05])
+    X, _ = noisy_or_rows(truth.weights, priors, np.full(40, 0.02), 20_000, np.random.default_rng(1))
+    model = NoisyOr(5).fit(X)
+    errors = nearest_errors(truth.weights, model.weights_)
+    assert model.evidence_.component_errors[0] > 0.9 * min(errors[0], 1.0)
+    assert model.evidence_.holds == (top < 0.7)
+    if top < 0.7:
+        assert not model.evidence_["left by the corrections"].holds
+        more = NoisyOr(5, corrections=10).fit(X)
+        assert nearest_errors(truth.weights, more.weights_)[0] < 0.05
+        assert more.evidence_["left by the corrections"].holds
+
+
+def test_copies_of_findings_are_left_out_and_named():
+    truth = planted.noisy_or_network(40, 5, leak=0.02, random_state=3)
+    X = truth.sample(10_000).X
+    with pytest.warns(LatentiaWarning, match="15 findings are present in the very rows of another one.*'finding 40'"):
+        model = NoisyOr(5).fit(np.hstack([X, X[:, :15]]))
+    assert nearest_errors(truth.weights, model.weights_[:, :40]).max() < 0.06
+    assert (model.weights_[:, 40:] == 0).all()
+
+
+def test_unknown_cells_of_frames():
+    model = NoisyOr(4).fit(planted.noisy_or_network(40, 4, leak=0.02).sample(3000).X)
+    row = np.zeros((2, 40))
+    row[:, 3:9] = 1
+    row[0, 5] = np.nan
+    frame = pd.DataFrame(row).astype("Int64")
+    np.testing.assert_allclose(model.predict_proba(frame), model.predict_proba(row))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda m: m.predict_proba(np.full((2, 40), "yes")), "must be 0, 1 or NaN"),
+        (lambda m: m.explain(["yes"] * 40), "must be 0, 1 or NaN"),
+        (lambda m: m.sample(-1), "n_rows=-1"),
+        (lambda m: m.graph(7), "threshold=7"),
+        (lambda m: m.fit_moments(np.eye(3)), "moments is a ndarray"),
+        (lambda m: m.fit(np.zeros((200, 9))), "0 of 9 findings differ"),
+        (lambda m: m.fit(np.repeat(np.arange(200)[:, None] % 2, 20, axis=1)), "1 of 20 findings differ"),
+        (lambda _: ExactAbsences(np.ones((4, 9)), np.full(3, 0.1)), "one prior a cause"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+def test_bad_calls_say_what_is_wrong(call, message):
+    model = NoisyOr(4).fit(planted.noisy_or_network(40, 4, leak=0.02).sample(1000).X)
+    with pytest.raises(LatentiaError, match=message):
+        call(model)
+
+
+def test_blocks_with_other_columns_are_refused():
+    names = [f"f{i}" for i in range(40)]
+    frame = pd.DataFrame(planted.noisy_or_network(40, 4, leak=0.02).sample(1000).X.astype(int), columns=names)
+    model = NoisyOr(4).fit(frame)
+    with pytest.raises(LatentiaError, match="other columns, or in another order"):
+        model.predict_proba(Blocks.from_array(frame[names[::-1]]))
+
+
+def test_alike_findings_have_one_cause():
+    rng = np.random.default_rng(0)
+    X = (rng.random((3000, 1)) < 0.3) ^ (rng.random((3000, 20)) < 0.1)
+    assert len(NoisyOr().fit(X).priors_) == 1

@@ -242,6 +242,21 @@ def test_evidence():
     np.testing.assert_allclose(evidence_for(alone, [0]), [[-1.0]], rtol=1e-12)
 
 
+def test_evidence_of_sampled_rows_is_not_noise(monkeypatch):
+    network = planted(12, 40, 8, leak=0.02, links=0.3)
+    _, X = drawn(network, 40, 9)
+    row = X[X.sum(axis=1).argmax()]
+    exact = evidence_for(network, row)
+    for name in ("_LARGEST", "_LARGEST_COVER"):
+        monkeypatch.setattr(_posterior, name, 0)
+    found = evidence_for(network, row)
+    shown = found != 0
+    assert shown.any()
+    assert (found[shown] * exact[shown] > 0).mean() > 0.9
+    assert np.abs(found - exact)[shown].max() < 1
+    assert np.abs(found[np.abs(exact) < 0.05]).max() < 0.5
+
+
 def test_what_cannot_be_used():
     network = planted(3, 4, 0)
     with pytest.raises(LatentiaError, match=r"present has shape \(2, 3\): a row has 4 findings"):

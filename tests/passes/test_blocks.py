@@ -68,3 +68,13 @@ def test_clear_errors():
         Blocks.from_array(X, lengths=[5])
     with pytest.raises(LatentiaError, match="column 'b' has type"):
         Blocks.from_array(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
+
+
+def test_a_part_of_a_split_has_rows_of_all_groups_of_the_same_seed():
+    part = Blocks.from_array(np.arange(4000.0)[:, None]).split(4, 0)[0]
+    rows = np.concatenate([block.rows for block in part])
+    assert np.bincount(row_groups(rows, 4, 0), minlength=4).min() > 150
+    dealt = part.group(frozenset([1, 2]), 4, 0)
+    np.testing.assert_array_equal(
+        np.concatenate([block.rows for block in dealt]), rows[np.isin(row_groups(rows, 4, 0), [1, 2])]
+    )

@@ -74,6 +74,8 @@ def parse_sizes(text: str, what: str = "topics", option: str = "-k") -> list[int
     else:
         step = parts[2] if len(parts) == 3 else 1
         sizes = range(parts[0], parts[1] + 1, step) if all(parts) else []
+    if len(parts) == 1 and parts[0] < 1:
+        raise LatentiaError(f"{option} {text}: at least 1 of the {what} is needed.")
     if not len(sizes) or sizes[0] < 1:
         raise LatentiaError(f"{option} {text!r}: no number of {what} in that range.")
     if len(sizes) > _MOST_SIZES:

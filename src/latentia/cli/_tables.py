@@ -24,6 +24,7 @@ __all__ = ["Table", "Wanted", "announce", "is_table", "known", "numeric_columns"
 _LOOKED_AT = 1000  # rows that say what a column holds
 _CHUNK = 10_000
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "."})
+_TRUTH = {"true": 1.0, "false": 0.0}
 _SUFFIXES = (".csv", ".tsv", ".parquet", ".mtx")
 
 
@@ -220,7 +221,7 @@ def _number(cell: str) -> float | None:
     try:
         return float(cell) if "_" not in cell else None
     except ValueError:
-        return None
+        return _TRUTH.get(cell.strip().lower())
 
 
 def _numbers(path: Path, chunk: list[tuple[int, list[str]]], places: list[int], names: list[str]) -> np.ndarray:
@@ -231,8 +232,9 @@ def _numbers(path: Path, chunk: list[tuple[int, list[str]]], places: list[int], 
             return values
     except ValueError:
         pass
-    for line, row in chunk:
-        for i in places:
+    values = np.empty((len(chunk), len(places)))
+    for r, (line, row) in enumerate(chunk):
+        for c, i in enumerate(places):
             value = _number(_present(path, line, names[i], row[i]))
             if value is None or not math.isfinite(value):
                 hint = (
@@ -244,7 +246,8 @@ def _numbers(path: Path, chunk: list[tuple[int, list[str]]], places: list[int], 
                     f"{path}, line {line}, column {names[i]!r}: {row[i]!r} is not a number.{hint} Correct it, or use "
                     "other columns with --columns."
                 )
-    raise AssertionError("a chunk that cannot be read has a cell that cannot be read")
+            values[r, c] = value
+    return values
 
 
 def _present(path: Path, line: int, name: str, cell: str) -> str:

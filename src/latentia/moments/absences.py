@@ -28,6 +28,7 @@ from numba.extending import intrinsic
 
 from .._progress import progress_bar
 from .._threads import for_chunks, one_blas_thread, threads
+from ..exceptions import LatentiaError
 from ..passes import Block
 from ..tensor import symmetrised
 from .findings import binary_rows
@@ -362,6 +363,12 @@ class ExactAbsences:
     """
 
     def __init__(self, weights: np.ndarray, priors: np.ndarray, leak: np.ndarray | None = None) -> None:
+        weights, priors = np.asarray(weights, dtype=np.float64), np.asarray(priors, dtype=np.float64)
+        if weights.ndim != 2 or priors.shape != weights.shape[:1]:
+            raise LatentiaError(
+                f"weights has the shape {weights.shape} and priors {priors.shape}: one row of weights and one prior a cause."
+            )
+        leak = None if leak is None else np.broadcast_to(np.asarray(leak, dtype=np.float64), weights.shape[1:])
         self.n_features = weights.shape[1]
         self._passing, self._priors = np.exp(-weights), priors
         self._leak = np.zeros(weights.shape[1]) if leak is None else np.log1p(-leak)

@@ -21,7 +21,7 @@ from ..moments import binary_rows
 from ..passes import Block
 from ._posterior import Network
 
-__all__ = ["NoisyOrUpdate", "configurations"]
+__all__ = ["NoisyOrUpdate", "configurations", "left_out"]
 
 _MOST = 4096
 _CHUNK_ENTRIES, _LEAST_CHUNK = 1 << 19, 128  # of posteriors: 4 MB
@@ -40,6 +40,14 @@ def configurations(n_causes: int) -> np.ndarray:
     for row, chosen in zip(table, sets, strict=True):
         row[list(chosen)] = True
     return table
+
+
+def left_out(priors: np.ndarray, table: np.ndarray) -> float:
+    """Share of the rows in which more causes are on than in any configuration of the table, by the priors."""
+    number = np.ones(1)
+    for prior in priors:
+        number = np.convolve(number, [1 - prior, prior])
+    return float(number[int(table.sum(axis=1).max()) + 1 :].sum())
 
 
 class _Sums(NamedTuple):

@@ -12,13 +12,16 @@ from ..moments import AbsenceMoments, CountedAbsences
 from ._learners import Learner, Spectrum
 from ._posterior import Network
 
-__all__ = ["Measured", "incoherence", "noisy_or_checks", "spectral_boundedness"]
+__all__ = ["MOST_LEFT_OUT", "MOST_PRIOR", "Measured", "incoherence", "noisy_or_checks", "spectral_boundedness"]
 
 _LINKED = 0.05  # strength from which a cause counts as linked to a finding
 _FEW = 20  # joint absences
 _MOST_LIMIT = 0.3
 _ACCURACY = 0.1  # of PMI
 _TINY = 1e-12
+_LEFT = 0.05
+MOST_PRIOR = 0.7
+MOST_LEFT_OUT = 0.02
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Measured:
     spectrum: Spectrum
     source: AbsenceMoments
     parts: PartErrors
-    n_constant: int
+    n_unused: int
+    left_out: float | None
 
 
 def spectral_boundedness(weights: np.ndarray) -> float:
@@ -98,12 +102,47 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
             "Relative error that remains with unlimited rows and no corrections, up to a constant.", "Theorem 3.3",
         ),
     ]  # fmt: skip
+    checks += _systematic(measured)
     if isinstance(measured.source, CountedAbsences):
         checks += _absences(measured.source)
-    if measured.n_constant:
-        meaning = "Findings that no row has, or every row: they were left out."
-        checks.append(Check("constant findings", "", float(measured.n_constant), "", None, meaning, "model"))
+    if measured.n_unused:
+        meaning = "Findings that no row has, or every row, or that are copies of others: they were left out."
+        checks.append(Check("findings left out", "", float(measured.n_unused), "", None, meaning, "model"))
     return checks
+
+
+def _systematic(measured: Measured) -> list[Check]:
+    """Errors that all parts of the rows share."""
+    most = float(measured.network.priors.max())
+    lines = [
+        Check(
+            "most frequent cause", "max_k rho_k", most, f"<= {MOST_PRIOR}", most <= MOST_PRIOR,
+            "Of causes that are nearly always on absences say too little.", "Theorem 3.1",
+            decides=most > MOST_PRIOR,
+        )
+    ]  # fmt: skip
+    remaining = measured.learner.remaining
+    if remaining is not None:
+        worst = int(remaining.argmax())
+        lines.append(
+            Check(
+                "left by the corrections", "relative, in l2", float(remaining[worst]), f"<= {_LEFT}",
+                bool(remaining[worst] <= _LEFT),
+                f"Systematic error of cause {worst}, if the rounds went on as they do: it is part of the expected error. Raise "
+                "corrections to take it off.", "Theorem 3.3",
+            )
+        )  # fmt: skip
+    if measured.left_out is not None:
+        lines.append(
+            Check(
+                "rows that EM cannot explain", "P(more on than EM tries)", measured.left_out, f"<= {MOST_LEFT_OUT}",
+                measured.left_out <= MOST_LEFT_OUT,
+                "EM tries at most 4,096 configurations of causes, those with few on. Rows with more on bias it, in all parts "
+                "of the data alike: use refine=0.", "not in the paper",
+                decides=measured.left_out > MOST_LEFT_OUT,
+            )
+        )  # fmt: skip
+    return lines
 
 
 def _limit(weights: np.ndarray) -> float:

@@ -15,7 +15,15 @@ from ..moments import AbsenceMoments, Partition
 from ..tensor import Decomposition
 from ._posterior import Network
 from ._printed import recover_as_printed
-from ._recovery import Moments, basis_of_pairs, moments_in_basis, recover, residual_norm, scaled_pairs
+from ._recovery import (
+    Moments,
+    basis_of_pairs,
+    directions_of_pairs,
+    moments_in_basis,
+    recover,
+    residual_norm,
+    scaled_pairs,
+)
 
 __all__ = ["InRounds", "Learner", "Printed", "Spectrum", "most_causes", "pair_spectrum", "relative_distances"]
 
@@ -25,6 +33,7 @@ _SPLITS = 4
 _LEAST_CORRECTIONS = 2
 _CLOSE = 1.5  # a residual that many times the least is as good
 _TINY = 1e-12
+_UNKNOWN_RATIO, _MOST_RATIO = 0.5, 0.9  # of the change of a round to that of the one before
 
 
 class Learner(Protocol):
@@ -36,10 +45,13 @@ class Learner(Protocol):
         Of all rows.
     agreement : ndarray of shape (K,) or None
         Mean relative distance of each cause to the nearest one that a single partition finds.
+    remaining : ndarray of shape (K,) or None
+        Relative error that further rounds of corrections would take off; None where no rounds tell.
     """
 
     decomposition: Decomposition
     agreement: np.ndarray | None
+    remaining: np.ndarray | None
 
     def network(self, groups: Groups) -> Network: ...
 
@@ -122,15 +134,18 @@ class InRounds:
         progress: bool = False,
     ) -> None:
         logs = source.logs(EVERYONE)
+        pairs = scaled_pairs(logs, np.exp(logs.single / 2))
+        if n_components is None:
+            most = directions_of_pairs(pairs, most)
         basis = np.zeros((source.n_features, n_components or most))
-        basis[findings] = basis_of_pairs(scaled_pairs(logs, np.exp(logs.single / 2)), n_components or most)[findings]
+        basis[findings] = basis_of_pairs(pairs, n_components or most)[findings]
         found, split = moments_in_basis(source, basis, partitions, selections, progress)
         if n_components is None:
             k = _fewest(found[0], most, rounds)
             found, split = ([moments.first(k) for moments in some] for some in (found, split))
         self._moments, self._rounds = dict(zip(selections, found, strict=True)), rounds
         whole = recover(self._moments[EVERYONE], **rounds)
-        self._whole, self.decomposition = whole.network, whole.decomposition
+        self._whole, self.decomposition, self.remaining = whole.network, whole.decomposition, _remaining(whole.rounds)
         self.agreement = _agreement(self._whole, split, rounds)
 
     def network(self, groups: Groups) -> Network:
@@ -163,6 +178,20 @@ def _agreement(network: Network, split: Sequence[Moments], rounds: dict[str, Any
     return np.mean(distances, axis=0) if distances else None
 
 
+def _remaining(rounds: Sequence[Network]) -> np.ndarray | None:
+    """What is left when the changes of the last rounds go on as a geometric series, relative to the weights, (K,)."""
+    if len(rounds) < 2:
+        return None
+    last = relative_distances(rounds[-1].weights, rounds[-2].weights)
+    before = last.argmin(axis=1)
+    change = last.min(axis=1)
+    ratio = np.full(len(change), _UNKNOWN_RATIO)
+    if len(rounds) > 2:
+        earlier = relative_distances(rounds[-2].weights, rounds[-3].weights).min(axis=1)[before]
+        ratio = np.clip(change / np.maximum(earlier, _TINY), 0, _MOST_RATIO)
+    return change * ratio / (1 - ratio)
+
+
 class Printed:
     """Algorithm 1; triples are counted anew for every selection of groups."""
 
@@ -173,6 +202,7 @@ class Printed:
         self._options = options | {"progress": progress}
         self._whole, self.decomposition = self._learn(EVERYONE)
         self.agreement: np.ndarray | None = None
+        self.remaining: np.ndarray | None = None
 
     def network(self, groups: Groups) -> Network:
         return self._whole if groups == EVERYONE else self._learn(groups)[0]

@@ -188,8 +188,8 @@ def evidence_for(
     """Weight of evidence of every finding of one row for every cause, in nats.
 
     It is logit P[d_k = 1 | x] - logit P[d_k = 1 | x without finding i]: positive where the finding speaks for the cause. The
-    weights do not add up to the posterior: findings explain each other away. Probabilities nearer to 0 or 1 than
-    the rounding error of the row count as that far away.
+    weights do not add up to the posterior: findings explain each other away. Probabilities nearer to 0 or 1 than the error
+    of the row count as that far away, and a weight below two standard errors of sampling is 0.
 
     Parameters
     ----------
@@ -216,11 +216,14 @@ def evidence_for(
     without = np.repeat(known, len(columns) + 1, axis=0)
     without[np.arange(len(columns)) + 1, columns] = False
     found = posteriors(network, np.repeat(row, len(without), axis=0), without, random_state=random_state, n_jobs=n_jobs)
-    least = np.where(found.method == SAMPLING, _EPS, np.clip(found.error, _EPS, 0.5))[:, None]
+    least = np.clip(found.error, _EPS, 0.5)[:, None]
     p = np.clip(found.probabilities, least, 1 - least)
     logits = np.log(p) - np.log1p(-p)
+    spread = np.where(found.method == SAMPLING, found.error, 0.0)[:, None] / (p * (1 - p))
+    weights = logits[0] - logits[1:]
+    weights[np.abs(weights) < 2 * np.hypot(spread[0], spread[1:])] = 0
     evidence = np.zeros((network.m, network.n))
-    evidence[:, columns] = (logits[0] - logits[1:]).T
+    evidence[:, columns] = weights.T
     return evidence
 
 

@@ -1,5 +1,7 @@
 """Algorithm 1 of the paper as printed, with its Algorithms 2 to 4: one partition, no correction.
 
+Findings beyond those that are partitioned (see ``max_triples``) get their strengths from their pairs with these.
+
 What is mended: inside Q_a stands the best rank-m approximation (as in Theorem 2.10; Algorithm 4 leaves it out), and Q_a is
 symmetrised; what is left of F beyond its range maps to nu_u; rho^(-1/3) in Algorithm 4 is (rho / (1 - rho))^(-1/3), as
 Proposition A.2 has it. If the prior is not given, Q is not scaled, and the tensor's eigenvalues tell rho.
@@ -44,10 +46,16 @@ def recover_as_printed(
     # Coordinates in an eigenbasis of Q, so that Q^(1/2) u = E diag(roots) u.
     odds = odds_of(values, prior)
     scale = odds**-0.5 if prior is None else odds ** (-1 / 3)
-    strengths = np.empty((n_components, source.n_features))
+    strengths = np.zeros((n_components, source.n_features))
     for part, (vectors, roots), units in zip(partition, whitening, triple, strict=True):
         found = scale[:, None] * ((units * roots) @ vectors.T)
         strengths[:, part] = found * np.where(found.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+    used = np.concatenate([np.asarray(part) for part in partition])
+    rest = np.setdiff1d(np.arange(source.n_features), used)
+    if len(rest):  # findings whose triples were not counted: their pairs with the others, which are F^T diag(odds) F
+        strengths[:, rest] = np.linalg.lstsq(
+            (odds[:, None] * strengths[:, used]).T, logs.pmi[np.ix_(used, rest)], None
+        )[0]
     return ordered_network(strengths, odds, logs.single, max_weight), decomposition
 
 

@@ -30,9 +30,12 @@ from ._expansion import higher_orders
 from ._posterior import Network
 
 __all__ = [
+    "LEAST_ODDS",
+    "MOST_ODDS",
     "Moments",
     "Recovered",
     "basis_of_pairs",
+    "directions_of_pairs",
     "moments_in_basis",
     "random_partitions",
     "recover",
@@ -40,7 +43,7 @@ __all__ = [
     "scaled_pairs",
 ]
 
-_LEAST_ODDS, _MOST_ODDS = 1e-8, 1e3
+LEAST_ODDS, MOST_ODDS = 1e-8, 1e3
 _TINY, _NEGLIGIBLE = 1e-12, 1e-6
 _EXACT, _KRYLOV, _RESTARTS = 1e-7, 40, 4
 
@@ -143,11 +146,12 @@ class Moments:
 
 
 class Recovered(NamedTuple):
-    """What the moments say: the network, the factor B (n, K), and the decomposition of its core."""
+    """What the moments say: the network, the factor B (n, K), the decomposition of its core, and the last rounds' networks."""
 
     network: Network
     factor: np.ndarray
     decomposition: Decomposition
+    rounds: tuple[Network, ...] = ()
 
 
 def random_partitions(findings: np.ndarray, n_partitions: int, seed: int) -> list[Partition]:
@@ -155,6 +159,12 @@ def random_partitions(findings: np.ndarray, n_partitions: int, seed: int) -> lis
     rng = np.random.default_rng(seed)
     shuffled = (rng.permutation(findings) for _ in range(n_partitions))
     return [Partition(*(np.sort(part) for part in np.array_split(order, 3))) for order in shuffled]
+
+
+def directions_of_pairs(pairs: np.ndarray, most: int) -> int:
+    """In how many directions pairs of findings vary together, at most ``most``."""
+    lengths = np.linalg.norm(hollow_factor(pairs, most)[0], axis=0)
+    return max(1, int((lengths > _NEGLIGIBLE * lengths[0]).sum()))
 
 
 def basis_of_pairs(pairs: np.ndarray, n_components: int) -> np.ndarray:
@@ -203,13 +213,16 @@ def recover(
     """Rounds of factor, core, decomposition, each on moments less the higher orders of the network before."""
     k = moments.basis.shape[1]
     found = start
+    rounds: tuple[Network, ...] = ()
     for _ in range(corrections + 1):
         # What the network of the round before says of higher orders is taken off.
         pairs, cube = _first_order(moments, found)
         # Pairs give the components up to a rotation, triples the rotation.
         factor = hollow_factor(pairs, k, None if found is None else found.factor)[0]
         decomposition = decompose(_core(moments, factor, cube), k)
-        found = Recovered(_read_off(moments, factor, decomposition, prior, max_weight), factor, decomposition)
+        network = _read_off(moments, factor, decomposition, prior, max_weight)
+        rounds = (*rounds[-2:], network)
+        found = Recovered(network, factor, decomposition, rounds)
     assert found is not None
     return found
 
@@ -264,7 +277,7 @@ def _read_off(
 def odds_of(eigenvalues: np.ndarray, prior: float | None) -> np.ndarray:
     """r = rho / (1 - rho) of every cause, from the eigenvalues of the whitened tensor unless the prior is given."""
     if prior is None:
-        return np.clip(np.maximum(eigenvalues, _TINY) ** -2.0, _LEAST_ODDS, _MOST_ODDS)
+        return np.clip(np.maximum(eigenvalues, _TINY) ** -2.0, LEAST_ODDS, MOST_ODDS)
     return np.full(len(eigenvalues), prior / (1 - prior))
 
 

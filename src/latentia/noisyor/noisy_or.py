@@ -15,7 +15,7 @@ import numbers
 import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,11 +29,11 @@ from ..exceptions import LatentiaError, LatentiaWarning
 from ..moments import AbsenceMoments, CountedAbsences, PackedRows, binary_rows, noisy_or_rows
 from ..passes import Blocks, MappedBlocks, accumulate, row_groups
 from ._bif import write_bif
-from ._em import NoisyOrUpdate, configurations
-from ._evidence import Measured, noisy_or_checks
+from ._em import NoisyOrUpdate, configurations, left_out
+from ._evidence import MOST_LEFT_OUT, MOST_PRIOR, Measured, noisy_or_checks
 from ._learners import InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
 from ._posterior import SAMPLING, Network, Posteriors, evidence_for, posteriors
-from ._recovery import random_partitions
+from ._recovery import LEAST_ODDS, random_partitions
 
 __all__ = ["Diagnosis", "Edge", "NoisyOr"]
 
@@ -222,8 +222,13 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             self.n_features_in_, lambda block: row_groups(block.rows, 4, self._seed), self._column_names
         )
         packed = accumulate(blocks, packing, self.n_jobs, progress=self.verbose and "reading")
-        everything = CountedAbsences(packed, n_jobs=self.n_jobs)
+        everything = CountedAbsences(packed, np.arange(self.n_features_in_), self.n_jobs)
         used = self._usable(everything)
+        if used.sum() < 3:
+            raise LatentiaError(
+                f"{int(used.sum())} of {len(used)} findings differ from row to row and from each other, and a cause shows in "
+                "three or more: there is nothing to learn."
+            )
         source = everything if used.all() else CountedAbsences(packed, np.flatnonzero(used), self.n_jobs)
         del packed
         self.n_passes_ = 1 + self.refine
@@ -240,7 +245,12 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             raise LatentiaError(
                 "Exact moments need n_components, and have no rows to refine on: set n_components, refine=0."
             )
+        if not all(hasattr(moments, name) for name in ("n_features", "logs", "all_triples")):
+            raise LatentiaError(
+                f"moments is a {type(moments).__name__}: take latentia.moments.ExactAbsences; rows go to fit."
+            )
         self.n_features_in_, self._column_names, self.n_passes_ = moments.n_features, None, 0
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         used = np.ones(moments.n_features, bool)
         return self._learn(moments, used, -np.expm1(moments.logs(EVERYONE).single), None)
 
@@ -251,6 +261,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         rows = None if blocks is None else _some_columns(blocks, used)
         network = self._refined(learner.network(EVERYONE), rows)
         part_priors: list[np.ndarray] = []
+        left_out = self._left_out(learner.network(EVERYONE)) if rows is not None and self.refine else None
 
         def fit(groups: tuple[int, ...]) -> Network:
             some = rows.group(frozenset(groups), 4, self._seed) if rows is not None and self.refine else rows
@@ -263,9 +274,11 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
 
         cheap = not self.refine and not self._as_printed
         parts = errors_from_groups(fit, distance, n_splits, cheap=cheap, most=_MOST_ERROR)
+        if parts.errors is not None:
+            parts = replace(parts, errors=_with_systematic(parts.errors, network, learner, self.refine))
         spectrum = pair_spectrum(source, network, halves)
         self._finish(network, used, frequency, spectrum, part_priors)
-        measured = Measured(network, learner, spectrum, source, parts, int((~used).sum()))
+        measured = Measured(network, learner, spectrum, source, parts, int((~used).sum()), left_out)
         self.evidence_ = Evidence(noisy_or_checks(measured), parts.errors).bind(self)
         return self
 
@@ -289,6 +302,17 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
             k = len(InRounds(source, findings, [], None, most, [EVERYONE], rounds).network(EVERYONE).priors)
         options = {"prior": self.prior, "max_weight": self.max_weight, "seed": self._seed}
         return Printed(source, partitions[0], k, self.verbose, **options)
+
+    def _left_out(self, network: Network) -> float:
+        """Share of the rows that EM has no configuration for; a warning says so."""
+        share = left_out(network.priors, configurations(len(network.priors)))
+        if share > MOST_LEFT_OUT:
+            warnings.warn(
+                f"refine={self.refine}: in {share:.0%} of the rows more causes are on than EM can try for "
+                f"{len(network.priors)} causes, which biases it. Use refine=0.",
+                LatentiaWarning, stacklevel=5,
+            )  # fmt: skip
+        return share
 
     def _refined(self, network: Network, rows: Blocks | None) -> Network:
         """After the EM passes."""
@@ -341,7 +365,17 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
                 f"{', ...' if (~used).sum() > 5 else ''}. They get no weights, and their frequency as leak.",
                 LatentiaWarning, stacklevel=3,
             )  # fmt: skip
-        return used
+        copied = _copies(counts, used)
+        if copied.any():
+            names = self._finding_names()
+            listed = ", ".join(repr(names[i]) for i in np.flatnonzero(copied)[:5])
+            warnings.warn(
+                f"{int(copied.sum())} findings are present in the very rows of another one before them: {listed}"
+                f"{', ...' if copied.sum() > 5 else ''}. A copy is no finding of its own: it gets no weights, and its "
+                "frequency as leak.",
+                LatentiaWarning, stacklevel=3,
+            )  # fmt: skip
+        return used & ~copied
 
     def _distances(self, other: NoisyOr) -> np.ndarray:
         return np.minimum(relative_distances(self.weights_, other.weights_).min(axis=1), _MOST_ERROR)
@@ -359,8 +393,8 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     def posterior(self, X: Any) -> Posteriors:
         """Posterior of every cause for every row, how it was found, and how accurate it is.
 
-        Up to 14 causes all 2^m configurations are summed. With more, rows with at most 14 findings present are summed over
-        subsets of these, and others are sampled until the standard error is near .01.
+        Up to 14 causes all 2^m configurations are summed. With more, rows with at most 14 findings present, and 16 where
+        memory allows, are summed over subsets of these, and others are sampled until the standard error is near .01.
 
         Parameters
         ----------
@@ -400,17 +434,21 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     def sample(self, n_rows: int = 1, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
         """Rows of the network, bool (n_rows, n), and the causes that are on in them, bool (n_rows, m)."""
         check_is_fitted(self)
+        if not isinstance(n_rows, numbers.Integral) or n_rows < 1:
+            raise LatentiaError(f"n_rows={n_rows!r}: a whole number of at least 1 is needed.")
         rng = np.random.default_rng(seed_of(random_state))
         return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_rows, rng)
 
     def graph(self, threshold: float = 0.05) -> list[Edge]:
         """Edges from causes to findings with a strength of at least ``threshold``, the strongest of each cause first."""
         check_is_fitted(self)
+        if not 0 <= threshold <= 1:
+            raise LatentiaError(f"threshold={threshold!r}: a strength from 0 to 1 is needed.")
         causes, findings = self._cause_names(), self._finding_names()
         edges = []
         for k, row in enumerate(self.strengths_):
             order = np.argsort(-row, kind="stable")
-            order = order[row[order] >= threshold]
+            order = order[(row[order] >= threshold) & (row[order] > 0)]
             edges += [Edge(causes[k], findings[i], float(row[i]), float(self.weights_[k, i])) for i in order]
         return edges
 
@@ -448,11 +486,16 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         """Which findings are present, and which are known (None: all), both bool (n_rows, n)."""
         check_is_fitted(self)
         observed = None
-        if not sparse.issparse(X) and not isinstance(X, Blocks):
-            known = ~np.isnan(np.asarray(X, dtype=float))
+        if isinstance(X, Blocks):
+            if X.names is not None and self._column_names is not None and list(X.names) != list(self._column_names):
+                raise LatentiaError(
+                    "The blocks have other columns, or in another order, than those that fit was given."
+                )
+        elif not sparse.issparse(X):
+            known = _known(X)
             if not known.all():
                 observed = known
-                X = X.fillna(0) if hasattr(X, "fillna") else np.where(known, np.asarray(X, dtype=float), 0.0)
+                X = X.where(known, 0) if hasattr(X, "columns") else np.where(known, np.asarray(X, dtype=float), 0.0)
         tables = [binary_rows(block[0], block.rows, self._column_names) for block in self._read(X, reset=False)]
         return np.vstack(tables), observed
 
@@ -473,6 +516,32 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _known(X: Any) -> np.ndarray:
+    """Which cells have a value, bool (n_rows, n)."""
+    if hasattr(X, "isna"):
+        return ~np.asarray(X.isna(), dtype=bool)
+    try:
+        return ~np.isnan(np.asarray(X, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise LatentiaError(f"The findings must be 0, 1 or NaN ({error}).") from error
+
+
+def _copies(counts: CountedAbsences, used: np.ndarray) -> np.ndarray:
+    """Findings that are present in just the rows of an earlier one."""
+    together, present = counts.together.sum(axis=0), counts.present.sum(axis=0)
+    same = (together == present[:, None]) & (together == present) & used[:, None] & used
+    return np.triu(same, 1).any(axis=0)
+
+
+def _with_systematic(errors: np.ndarray, network: Network, learner: Learner, refine: int) -> np.ndarray:
+    """Errors by parts of the rows, with what these share: corrections not made, and causes that are on too often."""
+    if learner.remaining is not None and not refine:
+        errors = np.minimum(np.hypot(errors, learner.remaining), _MOST_ERROR)
+    odds = network.priors / np.maximum(1 - network.priors, np.finfo(float).tiny)
+    stuck = (odds <= LEAST_ODDS * (1 + 1e-6)) | (network.priors > MOST_PRIOR)
+    return np.where(stuck, _MOST_ERROR, errors)
 
 
 def _selections(n_splits: int) -> list[tuple[int, ...]]:

@@ -196,8 +196,13 @@ class Blocks:
         return sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.vstack(pieces)
 
     def split(self, n_groups: int, random_state: int = 0) -> list[Blocks]:
-        """Split the rows (or whole sequences) at random into disjoint groups of equal size, without copying them."""
-        return [self.group(frozenset([g]), n_groups, random_state) for g in range(n_groups)]
+        """Split the rows (or whole sequences) at random into disjoint groups of equal size, without copying them.
+
+        Rows are dealt anew by every split of a split, and otherwise than `row_groups` with the same seed deals them, so that
+        an estimator that is fitted on a part finds rows of all its own groups in it.
+        """
+        seed = random_state + 7919 * (len(self._groups) + 1)
+        return [self.group(frozenset([g]), n_groups, seed) for g in range(n_groups)]
 
     def group(self, groups: frozenset[int], n_groups: int, random_state: int = 0) -> Blocks:
         """The rows that `row_groups` puts into one of ``groups``, as blocks of their own."""
@@ -218,9 +223,7 @@ class Blocks:
 
     def _selected_sequences(self, start: int, stop: int) -> np.ndarray:
         rows = np.arange(start, stop)
-        # A split of a split deals its rows anew: the same seed would find them already sorted.
-        deals = [(n, wanted, seed + 7919 * depth) for depth, (n, wanted, seed) in enumerate(self._groups)]
-        chosen = [np.isin(row_groups(rows, n, seed), list(wanted)) for n, wanted, seed in deals]
+        chosen = [np.isin(row_groups(rows, n, seed), list(wanted)) for n, wanted, seed in self._groups]
         return np.logical_and.reduce(chosen)
 
     def _selected_starts(self) -> np.ndarray:

@@ -132,7 +132,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, BaseEstimator):
     evidence_ : Evidence
         Checks of the assumptions, and the expected error of each cause, |W_k - W'_k|_2 / |W_k|_2.
     n_passes_ : int
-        Passes over the data.
+        Passes over the data: one, and one a step of ``refine``. Error bars of refined networks take as many again.
 
     Notes
     -----

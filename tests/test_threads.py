@@ -1,0 +1,47 @@
+"""Tasks on threads: each runs once, errors reach the caller, and a task may ask for more."""
+
+import threading
+
+import pytest
+
+from latentia._threads import threads
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+@pytest.mark.parametrize("n_tasks", [0, 1, 3, 50])
+def test_every_task_runs_once(n_workers, n_tasks):
+    done = []
+    with threads(n_workers) as parallel:
+        parallel(done.append, n_tasks)
+        parallel(done.append, n_tasks)
+    assert sorted(done) == sorted([*range(n_tasks), *range(n_tasks)])
+
+
+@pytest.mark.parametrize("n_workers", [1, 3])
+def test_an_error_reaches_the_caller_when_all_have_stopped(n_workers):
+    running, lock = [0], threading.Lock()
+
+    def task(i):
+        with lock:
+            running[0] += 1
+        try:
+            if i == 5:
+                raise ValueError("five")
+        finally:
+            with lock:
+                running[0] -= 1
+
+    with threads(n_workers) as parallel:
+        with pytest.raises(ValueError, match="five"):
+            parallel(task, 1000)
+        assert running == [0]
+        done = []
+        parallel(done.append, 4)
+    assert sorted(done) == [0, 1, 2, 3]
+
+
+def test_a_task_may_ask_for_more():
+    done = []
+    with threads(2) as parallel:
+        parallel(lambda i: parallel(lambda j: done.append((i, j)), 3), 4)
+    assert len(done) == len(set(done)) == 12

@@ -62,6 +62,7 @@ def incoherence(weights: np.ndarray) -> float:
 
 
 def noisy_or_checks(measured: Measured) -> list[Check]:
+    """The lines of the evidence table."""
     network, parts = measured.network, measured.parts
     m, n = network.weights.shape
     checks = error_checks(parts, _limit(network.weights), "mean |W_k - W'_k| / |W_k|", "relative, in l2", "cause")

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["PALETTE", "heat_map", "lines", "places_on_a_plane", "points", "shortened", "thinned"]
+__all__ = ["PALETTE", "heat_map", "lines", "places_on_a_plane", "points", "shortened", "spectrum", "thinned"]
 
 # Okabe and Ito's colours, safe for the colour-blind; numbers always stand beside them.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d00", "#52606d")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
 _BLUES = [[0, "#ffffff"], [0.5, "#6ba9d1"], [1, "#00507d"]]
 _BOTH = [[0, "#8f3400"], [0.25, "#dd9a6f"], [0.5, "#ffffff"], [0.75, "#6ba9d1"], [1, "#00507d"]]
-_INK, _GRID = "#1b2430", "#e6eaee"
+_INK, _GRID, _PALE, _RED = "#1b2430", "#e6eaee", "#b9c2cc", "#a33b00"
 _ANNOTATED = 400  # cells that still have room for their numbers
 _MOST_POINTS = 2000
 
@@ -123,6 +123,35 @@ def points(places: np.ndarray, labels: np.ndarray, centres: np.ndarray, names: S
         "xaxis": axis | {"title": {"text": "first direction"}}, "yaxis": axis | {"title": {"text": "second direction"}},
     }  # fmt: skip
     return {"traces": traces, "layout": layout, "width": 300}
+
+
+def spectrum(values: np.ndarray, n_used: int, noise: Sequence[float], title: str) -> dict[str, Any]:
+    """Sizes of directions as bars, the first ``n_used`` in blue, and dashed lines up to which chance alone would reach."""
+    digits = 4 - int(np.floor(np.log10(max(np.abs(values).max(initial=0.0), *np.abs(noise), 1e-12))))
+    number = np.arange(1, len(values) + 1)
+    bars = {
+        "type": "bar", "x": number.tolist(), "y": np.round(values, digits).tolist(), "hoverinfo": "text",
+        "marker": {"color": np.where(number <= n_used, PALETTE[0], _PALE).tolist()},
+        "hovertext": [f"direction {i}: {value:.3g}" for i, value in zip(number, values, strict=True)],
+    }  # fmt: skip
+    heights = [round(float(y), digits) for y in noise]
+    layout = {
+        "height": 300, "showlegend": False, "bargap": 0.25, "margin": {"l": 50, "r": 60, "t": 20, "b": 45},
+        "xaxis": {
+            "title": {"text": "direction"}, "fixedrange": True, "dtick": max(1, len(values) // 20), "zeroline": False,
+            "showgrid": False,
+        },
+        "yaxis": {"title": {"text": title}, "fixedrange": True, "gridcolor": _GRID, "automargin": True},
+        "shapes": [
+            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
+             "line": {"color": _RED, "width": 2, "dash": "dash"}} for y in heights
+        ],
+        "annotations": [
+            {"xref": "paper", "x": 1.005, "y": y, "text": "noise", "showarrow": False, "xanchor": "left",
+             "font": {"color": _RED}} for y in heights
+        ],
+    }  # fmt: skip
+    return {"traces": [bars], "layout": layout, "width": 300}
 
 
 def places_on_a_plane(centres: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from scipy.spatial.distance import pdist
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._figures import PALETTE, heat_map, shortened
+from ._figures import PALETTE, heat_map, shortened, spectrum
 from ._page import render, write_page
 from ._parts import Nouns, comparison_rows, count, error_limit, evidence_rows, grade, largest, version
 
@@ -25,7 +25,7 @@ __all__ = ["Community", "communities", "community_verdict", "telling_words", "wr
 _ROWS, _NEAREST, _PICTURED, _GROUP, _MEMBERS = 20, 8, 40, 4, 12
 _MOST_DIRECTIONS, _MOST_COMMUNITIES = 200, 40
 _LEAST_SEEN = 50
-_PALE, _GRID, _RED = "#b9c2cc", "#e6eaee", "#a33b00"
+_GRID = "#e6eaee"
 _NOUNS = Nouns("pair probabilities", "pair probability", "pairs")
 
 
@@ -273,33 +273,8 @@ def _mixing(model: Any, counts: Any, found: Sequence[Community]) -> dict[str, An
 
 def _spectrum(model: Any) -> dict[str, Any]:
     """Eigenvalues by decreasing modulus, those above the edge of the noise in blue, and the edge on both sides."""
-    values, kept = model.spectrum_[:_MOST_DIRECTIONS], model.n_kept_
-    edge = float(model.edge_)
-    digits = 4 - int(np.floor(np.log10(max(float(np.abs(values).max(initial=0.0)), edge, 1e-12))))
-    number = np.arange(1, len(values) + 1)
-    colours = np.where(number <= kept, PALETTE[0], _PALE)
-    bars = {
-        "type": "bar", "x": number.tolist(), "y": np.round(values, digits).tolist(), "marker": {"color": colours.tolist()},
-        "hovertext": [f"direction {i}: {value:.3g}" for i, value in zip(number, values, strict=True)], "hoverinfo": "text",
-    }  # fmt: skip
-    sides = [edge] + ([-edge] if (values < 0).any() else [])
-    layout: dict[str, Any] = {
-        "height": 300, "showlegend": False, "bargap": 0.25, "margin": {"l": 50, "r": 60, "t": 20, "b": 45},
-        "xaxis": {
-            "title": {"text": "direction"}, "fixedrange": True, "dtick": max(1, len(values) // 20), "zeroline": False,
-            "showgrid": False,
-        },
-        "yaxis": {"title": {"text": "eigenvalue"}, "fixedrange": True, "gridcolor": _GRID, "automargin": True},
-        "shapes": [
-            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": round(y, digits), "y1": round(y, digits),
-             "line": {"color": _RED, "width": 2, "dash": "dash"}} for y in sides
-        ],
-        "annotations": [
-            {"xref": "paper", "x": 1.005, "y": round(y, digits), "text": "noise", "showarrow": False, "xanchor": "left",
-             "font": {"color": _RED}} for y in sides
-        ],
-    }  # fmt: skip
-    return {"traces": [bars], "layout": layout, "width": 300}
+    values, edge = model.spectrum_[:_MOST_DIRECTIONS], float(model.edge_)
+    return spectrum(values, model.n_kept_, [edge, -edge] if (values < 0).any() else [edge], "eigenvalue")
 
 
 def _held_out(comparison: Sequence[Mapping[str, Any]], rank: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._figures import PALETTE, shortened
+from ._figures import PALETTE, shortened, spectrum
 from ._page import render, write_page
 from ._parts import (
     Grade,
@@ -38,7 +38,7 @@ _FEWEST, _CAUSES_OF_ROW, _PROBABLE = 3, 8, 0.01  # causes that are shown of a ro
 _SPEAKING, _LEAST_EVIDENCE, _MOST_EVIDENCE = 5, 0.1, np.log(1e6)
 _APART = 1.7  # least distance of two causes, that of two findings being 1
 _WIDTHS = 5  # lines of the picture, from thin to thick
-_INK, _PALE, _GRID = "#1b2430", "#b9c2cc", "#e6eaee"
+_INK = "#1b2430"
 _NOUNS = Nouns("causes", "cause", "rows")
 
 
@@ -377,34 +377,8 @@ def _hover_of_finding(model: Any, finding: int, names: list[str], frequency: np.
 
 
 def _spectrum(model: Any) -> dict[str, Any]:
-    """Directions of the pairs of findings as bars, those that the causes need in blue, and the line of noise."""
-    values, m = model.spectrum_, len(model.priors_)
-    digits = 4 - int(np.floor(np.log10(max(float(np.abs(values).max(initial=0.0)), 1e-12))))
-    number = np.arange(1, len(values) + 1)
-    needed = np.where(number <= m, PALETTE[0], _PALE)
-    bars = {
-        "type": "bar", "x": number.tolist(), "y": np.round(values, digits).tolist(), "marker": {"color": needed.tolist()},
-        "hovertext": [f"direction {i}: {value:.3g}" for i, value in zip(number, values, strict=True)], "hoverinfo": "text",
-    }  # fmt: skip
-    layout: dict[str, Any] = {
-        "height": 300, "showlegend": False, "bargap": 0.25, "margin": {"l": 50, "r": 60, "t": 20, "b": 45},
-        "xaxis": {
-            "title": {"text": "direction"}, "fixedrange": True, "dtick": max(1, len(values) // 20), "zeroline": False,
-            "showgrid": False,
-        },
-        "yaxis": {"title": {"text": "size"}, "fixedrange": True, "gridcolor": _GRID, "automargin": True},
-    }  # fmt: skip
-    if model.noise_:
-        noise = round(float(model.noise_), digits)
-        layout["shapes"] = [
-            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": noise, "y1": noise,
-             "line": {"color": "#a33b00", "width": 2, "dash": "dash"}}
-        ]  # fmt: skip
-        layout["annotations"] = [
-            {"xref": "paper", "x": 1.005, "y": noise, "text": "noise", "showarrow": False, "xanchor": "left",
-             "font": {"color": "#a33b00"}}
-        ]  # fmt: skip
-    return {"traces": [bars], "layout": layout, "width": 300}
+    """Directions of the pairs of findings, those that the causes need in blue."""
+    return spectrum(model.spectrum_, len(model.priors_), [model.noise_] if model.noise_ else [], "size")
 
 
 # --- words about the whole ------------------------------------------------------------------------------------------

@@ -136,7 +136,7 @@ TRIANGLE = "\n".join(f"{a} {b} 9" for a, b in combinations("abc", 2))
     [
         ("x.txt", "one two three four\n", [], "For running text count neighbouring words with --bigrams"),
         ("x.txt", TRIANGLE, ["-r", 4], "-r 4 is more than there are words, 3"),
-        ("x.txt", TRIANGLE, ["-r", "0"], "no number of ranks"),
+        ("x.txt", TRIANGLE, ["-r", "0"], "at least 1 of the ranks is needed"),
         ("x.txt", TRIANGLE, ["-r", 1, "--communities"], "two communities or more are needed"),
         ("x.txt", TRIANGLE, ["--near", "z"], "x.txt has no such word"),
         ("x.txt", TRIANGLE, ["--lines"], "--lines is for texts: add --bigrams"),

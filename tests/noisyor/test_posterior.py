@@ -242,19 +242,17 @@ def test_evidence():
     np.testing.assert_allclose(evidence_for(alone, [0]), [[-1.0]], rtol=1e-12)
 
 
-def test_evidence_of_sampled_rows_is_not_noise(monkeypatch):
-    network = planted(12, 40, 8, leak=0.02, links=0.3)
+@pytest.mark.parametrize("seed", [8, 10, 12])
+def test_evidence_of_sampled_rows(monkeypatch, seed):
+    """Within a fraction of a nat of the exact one, also of causes whose probabilities are .99999."""
+    network = planted(12, 40, seed, leak=0.02, links=0.3)
     _, X = drawn(network, 40, 9)
     row = X[X.sum(axis=1).argmax()]
     exact = evidence_for(network, row)
     for name in ("_LARGEST", "_LARGEST_COVER"):
         monkeypatch.setattr(_posterior, name, 0)
-    found = evidence_for(network, row)
-    shown = found != 0
-    assert shown.any()
-    assert (found[shown] * exact[shown] > 0).mean() > 0.9
-    assert np.abs(found - exact)[shown].max() < 1
-    assert np.abs(found[np.abs(exact) < 0.05]).max() < 0.5
+    np.testing.assert_allclose(evidence_for(network, row), exact, atol=0.3)
+    np.testing.assert_array_equal(evidence_for(network, row), evidence_for(network, row))
 
 
 def test_what_cannot_be_used():

@@ -52,6 +52,7 @@ _BURN_IN, _FIRST_BATCH, _LAST_BATCH = 100, 50, 1600
 _EXCHANGES = 4  # after a sweep
 _ACCURATE = 0.01
 _VISITED = 1 << 13
+_LIKELIEST, _PAIRED, _AT_ONCE = 256, 32, 64
 
 
 @dataclass(frozen=True)
@@ -188,8 +189,9 @@ def evidence_for(
     """Weight of evidence of every finding of one row for every cause, in nats.
 
     It is logit P[d_k = 1 | x] - logit P[d_k = 1 | x without finding i]: positive where the finding speaks for the cause. The
-    weights do not add up to the posterior: findings explain each other away. Probabilities nearer to 0 or 1 than the error
-    of the row count as that far away, and a weight below two standard errors of sampling is 0.
+    weights do not add up to the posterior: findings explain each other away. Probabilities nearer to 0 or 1 than
+    the rounding error of the row count as that far away. Where rows are sampled, both posteriors are sums over the same
+    configurations, those that the chains visit and their neighbours, so that the noise of sampling cancels.
 
     Parameters
     ----------
@@ -213,18 +215,60 @@ def evidence_for(
             f"present_row has {len(row)} rows and observed_row {len(known)}: one row is explained at a time."
         )
     columns = np.flatnonzero(known[0])
+    whole = posteriors(network, row, known, random_state=random_state, n_jobs=n_jobs)
+    if whole.method[0] == SAMPLING:
+        return _evidence_from_states(network, row[0], known[0], seed_of(random_state))
     without = np.repeat(known, len(columns) + 1, axis=0)
     without[np.arange(len(columns)) + 1, columns] = False
     found = posteriors(network, np.repeat(row, len(without), axis=0), without, random_state=random_state, n_jobs=n_jobs)
-    least = np.clip(found.error, _EPS, 0.5)[:, None]
-    p = np.clip(found.probabilities, least, 1 - least)
-    logits = np.log(p) - np.log1p(-p)
-    spread = np.where(found.method == SAMPLING, found.error, 0.0)[:, None] / (p * (1 - p))
-    weights = logits[0] - logits[1:]
-    weights[np.abs(weights) < 2 * np.hypot(spread[0], spread[1:])] = 0
+    logits = _logits(found.probabilities, np.clip(found.error, _EPS, 0.5)[:, None])
     evidence = np.zeros((network.m, network.n))
-    evidence[:, columns] = weights.T
+    evidence[:, columns] = (logits[0] - logits[1:]).T
     return evidence
+
+
+def _logits(probabilities: np.ndarray, least: Any) -> np.ndarray:
+    p = np.clip(probabilities, least, 1 - least)
+    return np.log(p) - np.log1p(-p)
+
+
+def _evidence_from_states(network: Network, present: np.ndarray, observed: np.ndarray, seed: int) -> np.ndarray:
+    """`evidence_for` by sums over configurations that the chains visit, and those one or two causes away from the likeliest."""
+    model = _Prepared.of(network)
+    on, off, _, found = _absorb(model.weights, model.on, model.off, model.hazard, present, observed)
+    loads, hazard = np.ascontiguousarray(model.weights[:, found]), model.hazard[found]
+    states = _states(on, off, loads, hazard, _stream(np.uint64(seed), present, observed), _VISITED)
+    states = np.unique(states, axis=0)
+    likeliest = states[np.argsort(-_log_joint(states, on, off, loads, hazard), kind="stable")[:_LIKELIEST]]
+    one = np.eye(network.m, dtype=bool)
+    two = (one[:, None] | one)[np.triu_indices(network.m, 1)]
+    beside = [
+        (some[:, None] ^ flips).reshape(-1, network.m) for some, flips in ((likeliest, one), (likeliest[:_PAIRED], two))
+    ]
+    states = np.unique(np.vstack([states, *beside]), axis=0)
+    joint, table = _log_joint(states, on, off, loads, hazard), states.astype(float)
+    whole = _logits(_mean_state(joint[:, None], table), _EPS)
+    evidence = np.zeros((network.m, network.n))
+    columns = np.flatnonzero(observed)
+    for part in np.array_split(columns, max(1, len(columns) // _AT_ONCE)):
+        load = table @ model.weights[:, part] + model.hazard[part]
+        alone = np.where(present[part], np.log(-np.expm1(-load)), -load)  # log P of each finding as it is
+        evidence[:, part] = (whole - _logits(_mean_state(joint[:, None] - alone, table), _EPS)).T
+    return evidence
+
+
+def _log_joint(
+    states: np.ndarray, on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray
+) -> np.ndarray:
+    """log P of configurations (C, m) and the present findings, given the absent ones."""
+    table = states.astype(float)
+    return table @ np.log(on) + (1 - table) @ np.log(off) + np.log(-np.expm1(-(table @ loads + hazard))).sum(axis=1)
+
+
+def _mean_state(logs: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Means (L, m) of configurations (C, m), weighted by each column of exp(logs), (C, L)."""
+    weights = np.exp(logs - logs.max(axis=0))
+    return (weights.T @ table) / weights.sum(axis=0)[:, None]
 
 
 def _as_flags(values: Any, name: str, n: int) -> np.ndarray:
@@ -508,15 +552,7 @@ def _sample(
         keys[k] = _bits(stream)
     states = np.zeros((_CHAINS, m), np.bool_)
     for c in range(_CHAINS):
-        if c == 0:
-            _climb(on, off, strengths, hazard, loads, states[c])
-        elif c == 1:
-            for k in range(m):
-                states[c, k] = _uniform(stream) < on[k]
-        else:
-            _scatter(on, strengths, stream, states[c])
-        for _ in range(_BURN_IN):
-            _sweep(on, off, loads, strengths, hazard, stream, states[c], np.zeros(m))
+        _begin(c, on, off, loads, strengths, hazard, stream, states[c])
     sums = np.zeros((_CHAINS, _BATCHES, m))
     visited, mass = np.zeros(_VISITED, np.uint64), np.array([-np.inf, 0.0, 0.0])
     length, first, error = _FIRST_BATCH, 0, np.inf
@@ -535,6 +571,46 @@ def _sample(
             sums[:, b] = sums[:, 2 * b] + sums[:, 2 * b + 1]
         sums[:, half:] = 0.0
         first, length = half, 2 * length
+
+
+@njit(nogil=True, cache=True)
+def _begin(
+    chain: int,
+    on: np.ndarray,
+    off: np.ndarray,
+    loads: np.ndarray,
+    strengths: np.ndarray,
+    hazard: np.ndarray,
+    stream: np.ndarray,
+    state: np.ndarray,
+) -> None:  # pragma: no cover - compiled
+    """Put a chain where it starts, each otherwise, and let it forget that."""
+    if chain == 0:
+        _climb(on, off, strengths, hazard, loads, state)
+    elif chain == 1:
+        for k in range(len(on)):
+            state[k] = _uniform(stream) < on[k]
+    else:
+        _scatter(on, strengths, stream, state)
+    for _ in range(_BURN_IN):
+        _sweep(on, off, loads, strengths, hazard, stream, state, np.zeros(len(on)))
+
+
+@njit(nogil=True, cache=True)
+def _states(
+    on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray, stream: np.ndarray, n: int
+) -> np.ndarray:  # pragma: no cover - compiled
+    """Configurations (n, m) that chains pass through."""
+    m = len(on)
+    strengths = -np.expm1(-loads)
+    found, each = np.zeros((n, m), np.bool_), n // _CHAINS
+    for c in range(_CHAINS):
+        state = np.zeros(m, np.bool_)
+        _begin(c, on, off, loads, strengths, hazard, stream, state)
+        for t in range(each):
+            _sweep(on, off, loads, strengths, hazard, stream, state, np.zeros(m))
+            found[c * each + t] = state
+    return found
 
 
 @njit(nogil=True, cache=True)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.decomposition import TruncatedSVD
 
 from latentia.datasets import planted
 from latentia.linalg import Factored, total_distance
@@ -67,7 +66,3 @@ def plsa(counts: Any, data: Any, rank: int, prior: float, steps: int = 100) -> f
     both = sparse.csr_array(counts + counts.T)
     p, w, _ = refined(both, start / start.sum(axis=0), np.eye(rank) / rank, r, steps=steps, prior=prior, n_jobs=2)
     return l1(p, w, data)
-
-
-def truncated_svd(counts: Any, rank: int) -> Any:
-    return TruncatedSVD(rank, random_state=0).fit(counts)

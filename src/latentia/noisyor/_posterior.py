@@ -214,16 +214,16 @@ def evidence_for(
         raise LatentiaError(
             f"present_row has {len(row)} rows and observed_row {len(known)}: one row is explained at a time."
         )
-    columns = np.flatnonzero(known[0])
     whole = posteriors(network, row, known, random_state=random_state, n_jobs=n_jobs)
     if whole.method[0] == SAMPLING:
         return _evidence_from_states(network, row[0], known[0], seed_of(random_state))
-    without = np.repeat(known, len(columns) + 1, axis=0)
-    without[np.arange(len(columns)) + 1, columns] = False
-    found = posteriors(network, np.repeat(row, len(without), axis=0), without, random_state=random_state, n_jobs=n_jobs)
-    logits = _logits(found.probabilities, np.clip(found.error, _EPS, 0.5)[:, None])
+    columns = np.flatnonzero(known[0])
+    without = np.repeat(known, len(columns), axis=0)
+    without[np.arange(len(columns)), columns] = False
+    less = posteriors(network, np.repeat(row, len(columns), axis=0), without, random_state=random_state, n_jobs=n_jobs)
+    logits = [_logits(each.probabilities, np.clip(each.error, _EPS, 0.5)[:, None]) for each in (whole, less)]
     evidence = np.zeros((network.m, network.n))
-    evidence[:, columns] = (logits[0] - logits[1:]).T
+    evidence[:, columns] = (logits[0] - logits[1]).T
     return evidence
 
 

@@ -230,14 +230,13 @@ def judged(model: Any, distances: np.ndarray) -> dict:
     nearest = errors.mean()
     found, true = linear_sum_assignment(distances)
     errors[found] = distances[found, true]
-    check = model.evidence_["expected error"]
-    limit = float(check.needed.removeprefix("<= "))
+    limit = model.evidence_.limit
     expected = model.evidence_.component_errors
     out = {
         "outcome": "unmeasured" if expected is None else "measured", "true": errors.mean(), "nearest": nearest,
         "limit": limit, "holds": model.evidence_.holds, "good": bool(errors.mean() <= limit),
     }  # fmt: skip
-    out["denied_by"] = ", ".join(c.name for c in model.evidence_.checks if c.decides and not c.holds)
+    out["denied_by"] = ", ".join(check.name for check in model.evidence_.failed)
     if expected is not None:
         out |= {"expected": expected.mean(), "ratio": errors.mean() / expected.mean()}
     return out

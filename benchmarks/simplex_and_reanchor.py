@@ -60,7 +60,7 @@ def main() -> None:
     with threadpool_limits(1):
         model = AnchorTopics(100).fit(corpus.counts)
         rows = model._embedding.rows
-        vertices = vertex_rows(model._embedding, model._anchors, model._codes)
+        vertices = vertex_rows(model._embedding, model._anchors, model._words.codes)
         solves = [timed(lambda: simplex_least_squares(rows, vertices, tol=GAP)) for _ in range(options.repeats)]
         some = rows[::10]
         other = timed(lambda: fista(some, vertices, GAP))

@@ -1,43 +1,52 @@
-"""Every estimator: scikit-learn's common checks, and the contract that all of them share."""
+"""The contract of every estimator: one case each in `contract.py`, every case through every clause."""
 
 import inspect
+import pkgutil
+import threading
+import warnings
+from importlib import import_module
 
 import numpy as np
 import pytest
-from sklearn.base import clone
+from contract import CASES
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import latentia
+from latentia import LatentiaError
+from latentia._base import Estimator
+from latentia._parameters import SHARED, Anything, Choice, Flag, Integer, Names, Number, OrNone
 from latentia.evidence import Evidence
+from latentia.exceptions import LatentiaWarning
 from latentia.ica import TensorICA
-from latentia.matrices import ProbabilityMatrix
-from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.noisyor import NoisyOr
-from latentia.sequences import SpectralHMM, TwoStateHMM
+from latentia.passes import Blocks, write_cache
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 
-ESTIMATORS = [
+pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+every = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+# --- scikit-learn's own checks --------------------------------------------------------------------------------------
+
+COMMON = [
     AnchorTopics(2, min_df=1),
     SingleTopicModel(1),
     SpectralLDA(1),
-    SphericalGaussianMixture(2),
+    *(
+        type(case.estimator)(2)
+        for case in CASES
+        if case.common_checks and "topics" not in type(case.estimator).__module__
+    ),
     TensorICA(),
-    MomentMultiLabelClassifier(2),
 ]
 SPARSE = "on sparse data the check takes any predict_proba for that of a classifier"
 CLUSTERS = {"check_estimator_sparse_array": SPARSE, "check_estimator_sparse_matrix": SPARSE}
 NEGATIVE = {"check_decision_proba_consistency": "its data has negative entries, whatever the estimator's tags say"}
-OTHERS = [  # fitted on sequences, on several views, on binary data, and on square tables
-    SpectralHMM(2),
-    TwoStateHMM(),
-    MultiViewMixture(2),
-    NoisyOr(),
-    ProbabilityMatrix(2),
-]
 
 
 def expected_failures(estimator):
@@ -46,20 +55,331 @@ def expected_failures(estimator):
     return CLUSTERS if hasattr(estimator, "predict_proba") else {}
 
 
-@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(COMMON, expected_failed_checks=expected_failures)
 def test_common_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS + OTHERS, ids=lambda e: type(e).__name__)
-def test_conventions_of_the_constructor(estimator):
-    parameters = inspect.signature(type(estimator)).parameters
+# --- the registry ---------------------------------------------------------------------------------------------------
+
+
+def public_estimators():
+    """Every estimator that a package of the library names in ``__all__``."""
+    for module in pkgutil.iter_modules(latentia.__path__, "latentia."):
+        if module.ispkg:
+            package = import_module(module.name)
+            for name in getattr(package, "__all__", ()):
+                if inspect.isclass(found := getattr(package, name)) and issubclass(found, BaseEstimator):
+                    yield found
+
+
+def test_every_public_estimator_has_a_case():
+    assert {type(case.estimator) for case in CASES} == set(public_estimators())
+
+
+def test_exemptions_from_the_common_checks_have_a_reason():
+    assert all(case.common_checks or case.why_not for case in CASES)
+
+
+# --- parameters -----------------------------------------------------------------------------------------------------
+
+
+@every
+def test_conventions_of_the_constructor(case):
+    assert issubclass(type(case.estimator), Estimator)
+    parameters = inspect.signature(type(case.estimator)).parameters
     first, *others = parameters.values()
     assert first.name == "n_components"
     assert first.default is not inspect.Parameter.empty
     assert all(p.kind is inspect.Parameter.KEYWORD_ONLY for p in others)
     assert parameters["random_state"].default == 0
+    assert set(parameters) <= {*type(case.estimator)._constraints, *SHARED}
+
+
+@every
+def test_clones_and_parameters(case):
+    other = clone(case.new(n_splits=0, random_state=5))
+    assert other.get_params() == case.new(n_splits=0, random_state=5).get_params()
+    assert not [name for name in vars(other) if name.startswith("_") or name.endswith("_")]
+
+
+def wrong_values(constraint):
+    """Values of other types, and numbers out of range."""
+    if isinstance(constraint, OrNone):
+        return wrong_values(constraint.inner)
+    if isinstance(constraint, Integer):
+        return ["3", 1.5, True, np.nan, [2], constraint.low - 1]
+    if isinstance(constraint, Number):
+        return ["a", True, np.nan, [0.5], np.inf]
+    if isinstance(constraint, (Choice, Flag)):
+        return ["no such thing", 7, ["auto"]]
+    if isinstance(constraint, Names):
+        return [5, "words", object()]
+    return [] if isinstance(constraint, Anything) else ["3", 2.5, True, object()]
+
+
+@every
+def test_wrong_values_of_parameters_are_refused_before_the_data_is_looked_at(case):
+    table = {**SHARED, **type(case.estimator)._constraints}
+    tried = 0
+    for name in case.estimator.get_params():
+        for value in wrong_values(table[name]):
+            with pytest.raises(LatentiaError, match=name) as error:
+                case.new(**{name: value}).fit(object())
+            assert error.value.parameter == name
+            tried += 1
+    assert tried > 10
+
+
+# --- fitting again --------------------------------------------------------------------------------------------------
+
+
+def answers(case, model, data=None):
+    """What the methods that use a model say."""
+    arguments = case.predicts(case.data() if data is None else data)
+    return [getattr(model, use)(*arguments.values()) for use in case.uses]
+
+
+def same(first, second):
+    for a, b in zip(first, second, strict=True):
+        a, b = (x.toarray() if sparse.issparse(x) else np.asarray(x) for x in (a, b))
+        np.testing.assert_array_equal(a, b)
+
+
+def numbers(model):
+    """Public fitted arrays by name."""
+    found = {}
+    for name in (n for n in vars(model) if n.endswith("_") and not n.startswith("_")):
+        value = getattr(model, name)
+        for i, one in enumerate(value if isinstance(value, list) else [value]):
+            if isinstance(one, (np.ndarray, float)):
+                found[f"{name}{i}"] = np.asarray(one)
+    if model.evidence_.component_errors is not None:
+        found["errors"] = model.evidence_.component_errors
+    return found
+
+
+def same_numbers(first, second):
+    one, other = numbers(first), numbers(second)
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        np.testing.assert_array_equal(value, other[name], err_msg=name)
+
+
+@every
+def test_a_second_fit_forgets_the_first(case):
+    twice = case.new().fit(**case.other()).fit(**case.data())
+    once = case.fit()
+    assert vars(twice).keys() == vars(once).keys()
+    same_numbers(once, twice)
+
+
+@every
+def test_a_failed_fit_leaves_the_model_as_it_was(case):
+    model = case.fit()
+    said = answers(case, model)
+    before = dict(vars(model))
+    bad = dict(case.other())
+    name = next(iter(bad))
+    broken = bad[name].astype(float) if hasattr(bad[name], "astype") else np.asarray(bad[name], dtype=float)
+    (broken.data if sparse.issparse(broken) else broken)[-1] = np.nan
+    for wrong in ({**bad, name: broken}, {**bad, name: broken[:0]}):
+        with pytest.raises(LatentiaError):
+            model.fit(**wrong)
+        assert vars(model).keys() == before.keys()
+        assert all(value is before[key] for key, value in vars(model).items())
+    same(said, answers(case, model))
+
+
+@every
+def test_methods_of_a_model_that_is_not_fitted_say_so(case):
+    arguments = case.predicts(case.data())
+    for use in case.uses:
+        with pytest.raises(ValueError, match="not fitted"):
+            getattr(case.new(), use)(*arguments.values())
+
+
+# --- the same bits --------------------------------------------------------------------------------------------------
+
+
+@every
+def test_bits_depend_neither_on_the_threads_nor_on_those_of_blas(case):
+    parameters = dict(case.refined)
+    with threadpool_limits(2, user_api="blas"):
+        one = case.fit(n_jobs=1, **parameters)
+        said = answers(case, one)
+    with threadpool_limits(1, user_api="blas"):
+        two = case.fit(n_jobs=2, **parameters)
+        same(said, answers(case, two))
+    same_numbers(one, two)
+
+
+def test_overlapping_fits_leave_the_limits_of_blas_as_they_were():
+    case = next(case for case in CASES if case.name == "SphericalGaussianMixture")
+    with threadpool_limits(2, user_api="blas"):
+        before = [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+        together = threading.Barrier(3)
+
+        def fit():
+            together.wait()
+            case.fit(refine=3)
+
+        running = [threading.Thread(target=fit) for _ in range(3)]
+        for thread in running:
+            thread.start()
+        for thread in running:
+            thread.join()
+        assert [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"] == before
+
+
+def mapped(data):
+    return {
+        name: value.map(tuple, value.shapes) if isinstance(value, Blocks) else value for name, value in data.items()
+    }
+
+
+@every
+def test_an_array_its_blocks_and_blocks_computed_from_them_give_the_same(case):
+    model, blocks = case.fit(), case.blocks(case.data())
+    for form in (blocks, mapped(blocks)):
+        other = case.new().fit(**form)
+        same_numbers(model, other)
+        same(answers(case, model), answers(case, other, form))
+        same(answers(case, model), answers(case, model, form))
+        assert case.stability(other, form).shape == np.shape(model.evidence_.component_errors)
+
+
+@every
+def test_files_give_the_same_as_arrays(case, tmp_path):
+    blocks = next(iter(case.blocks(case.data()).values()))
+    if blocks.lengths is not None:
+        pytest.skip("files have no lengths of sequences")
+    tables = tuple(sparse.csr_array(part) if sparse.issparse(part) else np.asarray(part) for part in blocks[0])
+    assert len(blocks) == 1
+    write_cache(tmp_path / "data", iter([tables]))
+    name = next(iter(case.blocks(case.data())))
+    other = case.new().fit(**{name: Blocks.from_files(tmp_path / "data")})
+    same_numbers(case.fit(), other)
+
+
+@every
+def test_a_model_survives_saving(case, tmp_path):
+    model = case.fit(n_splits=1)
+    loaded = latentia.load(latentia.save(model, tmp_path / "model"))
+    assert type(loaded) is type(model)
+    assert str(loaded.get_params()) == str(model.get_params())
+    same_numbers(model, loaded)
+    same(answers(case, model), answers(case, loaded))
+    assert loaded.evidence_.checks == model.evidence_.checks
+    assert case.stability(loaded, case.data()).shape == np.shape(model.evidence_.component_errors)
+
+
+class CountedBlocks(Blocks):
+    """Blocks that count how often each is read."""
+
+    def __init__(self, blocks, reads=None):
+        self.blocks, self.reads = blocks, [0] * len(blocks) if reads is None else reads
+        self.n_rows, self.shapes, self.names = blocks.n_rows, blocks.shapes, blocks.names
+
+    lengths = property(lambda self: self.blocks.lengths)
+    n_selections = property(lambda self: self.blocks.n_selections)
+
+    def __len__(self):
+        return len(self.blocks)
+
+    def __getitem__(self, number):
+        block = self.blocks[number]
+        self.reads[number] += 1
+        return block
+
+    def group(self, groups, dealt):
+        return CountedBlocks(self.blocks.group(groups, dealt), self.reads)
+
+
+@every
+@pytest.mark.parametrize("refined", [False, True], ids=["theorem", "refined"])
+def test_passes_are_counted(case, refined):
+    name, blocks = next(iter(case.blocks(case.data()).items()))
+    counted = CountedBlocks(blocks)
+    model = case.new(n_splits=0, **(case.refined if refined else {})).fit(**{name: counted})
+    assert max(counted.reads) <= model.n_passes_
+
+
+# --- evidence -------------------------------------------------------------------------------------------------------
+
+
+@every
+def test_the_evidence_has_what_everyone_may_ask_for(case):
+    model = case.fit()
+    evidence = model.evidence_
+    assert isinstance(evidence, Evidence)
+    assert evidence.holds
+    assert evidence.expected_error == pytest.approx(evidence.component_errors.mean())
+    assert evidence.expected_error <= evidence.limit == evidence["expected error"].bound.limit
+    assert {check.role for check in evidence.checks} <= {"note", "veto", "verdict"}
+    assert all(type(check.holds) in (bool, type(None)) for check in evidence.checks)
+    errors = case.stability(model, case.data())
+    assert errors.shape == evidence.component_errors.shape
+    assert 0.3 < errors.mean() / evidence.expected_error < 3
+    with pytest.raises(LatentiaError, match="fit takes no 'nosuch'"):
+        evidence.stability(next(iter(case.data().values())), nosuch=1)
+
+
+@every
+def test_what_was_not_measured_is_not_supported(case):
+    evidence = case.fit(n_splits=0).evidence_
+    assert evidence.holds is not case.needs_splits
+    assert (evidence.expected_error is None) is case.needs_splits
+
+
+@every
+def test_a_hopeless_fit_is_not_supported(case):
+    assert not case.new().fit(**case.hopeless()).evidence_.holds
+
+
+@every
+def test_the_expected_error_of_a_refined_fit_is_of_the_size_of_the_true_one(case):
+    for parameters in ({}, case.refined):
+        model = case.fit(**parameters)
+        assert 1 / 2 < case.truth(model) / model.evidence_.expected_error < 2
+
+
+# --- errors and warnings --------------------------------------------------------------------------------------------
+
+
+@every
+def test_blocks_with_nan_are_refused_at_prediction(case):
+    model = case.fit()
+    good = next(iter(case.blocks(case.data()).values()))
+
+    def spoil(block):
+        first = block[0].astype(float).copy() if sparse.issparse(block[0]) else np.array(block[0], dtype=float)
+        (first.data if sparse.issparse(first) else first.ravel())[-1] = np.nan
+        return [first, *block[1:]]
+
+    for use in case.uses:
+        with pytest.raises(LatentiaError, match=r"(?i)nan"):
+            getattr(model, use)(good.map(spoil, good.shapes))
+
+
+@every
+def test_a_warning_names_the_line_of_the_caller(case):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LatentiaWarning)
+        case.new().fit(**case.hopeless())
+    assert all(warning.filename == __file__ for warning in caught if issubclass(warning.category, LatentiaWarning))
+
+
+@every
+@pytest.mark.parametrize("size", [0, -1, 2.5, "3", True, None])
+def test_sizes_of_samples(case, size):
+    if not hasattr(case.estimator, "sample"):
+        pytest.skip("nothing is drawn from this model")
+    with pytest.raises(LatentiaError, match="whole number of at least 1"):
+        case.fit(n_splits=0).sample(size)
+
+
+# --- saving ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,9 @@
 import threading
 
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
-from latentia._threads import threads
+from latentia._threads import one_blas_thread, threads
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 5])
@@ -45,3 +46,29 @@ def test_a_task_may_ask_for_more():
     with threads(2) as parallel:
         parallel(lambda i: parallel(lambda j: done.append((i, j)), 3), 4)
     assert len(done) == len(set(done)) == 12
+
+
+def blas():
+    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_blas_is_held_to_one_thread_until_the_last_user_leaves():
+    first, second = threading.Event(), threading.Event()
+    with threadpool_limits(2, user_api="blas"):
+        before = blas()
+
+        def outlives():
+            with one_blas_thread():
+                first.set()
+                second.wait()
+
+        other = threading.Thread(target=outlives)
+        with one_blas_thread():
+            other.start()
+            first.wait()
+            with one_blas_thread():
+                assert set(blas()) == {1}
+        assert set(blas()) == {1}
+        second.set()
+        other.join()
+        assert blas() == before

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import functools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from typing import Any, TypeAlias
 
+import scipy.linalg  # noqa: F401 - its BLAS is loaded before the libraries are looked up
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
@@ -62,17 +63,50 @@ def threads(n_workers: int) -> Iterator[Parallel]:
         yield threaded
 
 
-@functools.cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
+class _OneBlasThread:
+    """Holds BLAS to one thread as long as anyone asks for it; the last to leave restores what the first one found.
+
+    The limit is the process's, not the thread's: without the count, two overlapping uses would restore each other's limit.
+    """
+
+    def __init__(self) -> None:
+        self._taking, self._users = threading.Lock(), 0
+        self._controller: ThreadpoolController | None = None
+        self._found: Any = None
+
+    def __enter__(self) -> None:
+        with self._taking:
+            if not self._users:
+                self._controller = self._controller or ThreadpoolController()
+                _take_control(self._controller)
+                self._found = self._controller.limit(limits=1, user_api="blas")
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._taking:
+            self._users -= 1
+            if not self._users and self._controller is not None:
+                _take_control(self._controller)  # another thread may have set the limit
+                self._found.restore_original_limits()
+                _take_control(self._controller)
 
 
-def one_blas_thread() -> Any:
-    """A context in which matrix products run in the thread that asks for them.
+def _take_control(controller: ThreadpoolController) -> None:
+    """Let any thread set limits: newer versions of threadpoolctl ignore all threads but the first to set one."""
+    for library in controller.lib_controllers:
+        if clear := getattr(library, "clear_controlling_thread", None):
+            clear(force=True)
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """A context in which matrix products run in the thread that asks for them; for several threads at once, and nested.
 
     Threads of a pass would otherwise wait for those of BLAS, and the bits of a product may depend on their number.
     """
-    return _libraries().limit(limits=1, user_api="blas")
+    return _one_blas_thread
 
 
 def for_chunks(task: Callable[[int, int], None], n: int, size: int, n_jobs: int | None) -> None:

@@ -1,64 +1,40 @@
-"""What every estimator checks: parameters, the table of data, and its columns."""
+"""What every estimator checks of its data: the table, its columns, and that it holds numbers."""
 
 from __future__ import annotations
 
-import numbers
+from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
+from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from .exceptions import LatentiaError
-from .passes import Blocks
+from .passes import Block, Blocks, MappedBlocks
 
-__all__ = ["check_choices", "check_splits", "check_vocabulary", "check_whole", "seed_of", "table_blocks"]
-
-
-def check_whole(estimator: Any, **least: int) -> None:
-    """Raise unless each named parameter of the estimator is a whole number of at least the given value."""
-    for name, low in least.items():
-        value = getattr(estimator, name)
-        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < low:
-            raise LatentiaError(f"{name}={value!r}: a whole number of at least {low} is needed.")
-
-
-def check_choices(estimator: Any, **allowed: tuple[str, ...]) -> None:
-    """Raise unless each named parameter of the estimator is one of the given values."""
-    for name, values in allowed.items():
-        if getattr(estimator, name) not in values:
-            raise LatentiaError(f"{name}={getattr(estimator, name)!r}: use one of {', '.join(map(repr, values))}.")
-
-
-def check_splits(estimator: Any, rows: str) -> None:
-    """Raise unless ``n_splits`` is from 0 to 3; ``rows`` is what is split."""
-    check_whole(estimator, n_splits=0)
-    if estimator.n_splits > 3:
-        raise LatentiaError(f"n_splits={estimator.n_splits}: four groups of {rows} can be split in halves in 3 ways.")
+__all__ = ["check_vocabulary", "column_names", "finite_blocks", "table_blocks"]
 
 
 def check_vocabulary(estimator: Any) -> None:
     """Raise unless ``vocabulary`` is None or names every column."""
-    given = estimator.vocabulary
-    if given is not None and len(given) != estimator.n_features_in_:
+    given, n_columns = estimator.vocabulary, estimator.n_features_in_
+    if given is None:
+        return
+    if len(given) != n_columns:
+        raise LatentiaError(f"vocabulary has {len(given)} words and the data {n_columns} columns: they must agree.")
+    if isinstance(given, Mapping) and {c for c in given.values() if isinstance(c, Integral)} != set(range(n_columns)):
         raise LatentiaError(
-            f"vocabulary has {len(given)} words and the data {estimator.n_features_in_} columns: they must agree."
+            f"vocabulary maps words to columns, and each of the columns 0 to {n_columns - 1} must have one word."
         )
 
 
-def seed_of(random_state: Any) -> int:
-    """The seed that ``random_state`` stands for; None, a RandomState or a Generator draws one."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31 - 1))
-    whole = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
-    if whole and int(random_state) >= 0:
-        return int(random_state)
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError as error:
-        raise LatentiaError(
-            f"random_state={random_state!r}: a whole number of at least 0 is needed, or None."
-        ) from error
+def column_names(estimator: Any) -> Sequence[str] | None:
+    """Names of the columns: from ``vocabulary`` where it is given, otherwise from the data; None if neither has them."""
+    given = estimator.vocabulary
+    if given is None:
+        return estimator._column_names  # type: ignore[no-any-return]
+    return sorted(given, key=given.__getitem__) if isinstance(given, Mapping) else given  # type: ignore[no-any-return]
 
 
 def table_blocks(
@@ -81,7 +57,8 @@ def table_blocks(
         Gets ``n_features_in_``, ``feature_names_in_`` where scikit-learn sets it, and ``_column_names`` (or None).
     X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n_columns)
     reset : bool
-        Whether this is a fit; otherwise the width must be the one remembered.
+        Whether this is a fit, whose statistics refuse what is no number; otherwise the width must be the one remembered, and
+        blocks are checked as they are read.
     what : str
         What the columns are called in messages.
     sparse : bool
@@ -97,8 +74,6 @@ def table_blocks(
         width = X.shapes[0][1]
         if reset:
             estimator.n_features_in_, estimator._column_names = width, X.names
-            if hasattr(estimator, "feature_names_in_"):
-                del estimator.feature_names_in_
             if X.n_rows and (width < min_columns or X.n_rows < min_rows):
                 raise LatentiaError(
                     f"The data has {X.n_rows} rows and {width} {what}: at least {min_rows} and {min_columns} are needed."
@@ -107,7 +82,7 @@ def table_blocks(
             raise LatentiaError(f"X has {width} {what} and the model was fitted on {estimator.n_features_in_}.")
         if not X.n_rows:
             raise LatentiaError("The data is empty: it has no rows.")
-        return X
+        return X if reset else finite_blocks(X)
     try:
         X = validate_data(
             estimator, X, reset=reset, accept_sparse="csr" if sparse else False,
@@ -123,3 +98,34 @@ def table_blocks(
     if reset:
         estimator._column_names = getattr(estimator, "feature_names_in_", None)
     return Blocks.from_array(X, lengths=lengths)
+
+
+def finite_blocks(blocks: Blocks, parts: Sequence[int] = (0,), labels: Sequence[str] = ()) -> Blocks:
+    """The blocks; reading one with NaN or infinity in one of these parts is an error that names the row and the column.
+
+    ``labels`` are names of the parts for the message.
+    """
+    places = [f" of {label}" for label in labels] if labels else [""] * len(parts)
+
+    def checked(block: Block) -> Block:
+        for part, place in zip(parts, places, strict=True):
+            _check_finite(block[part], block.rows, blocks.names if part == 0 else None, place)
+        return block
+
+    return MappedBlocks(blocks, checked, blocks.shapes, blocks.names)
+
+
+def _check_finite(table: Any, rows: np.ndarray, names: Sequence[str] | None, place: str = "") -> None:
+    values = table.data if sparse.issparse(table) else table
+    if values.dtype.kind not in "fc" or np.isfinite(values).all():
+        return
+    if sparse.issparse(table):
+        entry = int(np.argmin(np.isfinite(values)))
+        row, column = int(np.searchsorted(table.indptr, entry, side="right")) - 1, int(table.indices[entry])
+    else:
+        row, column = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
+    named = f"column {column}" if names is None else f"column {names[column]!r}"
+    value = values[entry] if sparse.issparse(table) else values[row, column]
+    raise LatentiaError(
+        f"Row {rows[row]}, {named}{place}: {value}, and a number is needed. Drop or impute such entries."
+    )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from typing import Any
+
 __all__ = [
     "AnchorWarning",
     "DroppedDataWarning",
@@ -11,11 +15,27 @@ __all__ = [
     "MissingExtraError",
     "NegativeRecoveryWarning",
     "NonIntegerCountWarning",
+    "warn",
 ]
 
 
 class LatentiaError(ValueError):
-    """Input or parameters that cannot be used. A `ValueError`, so that existing handlers catch it."""
+    """Input or parameters that cannot be used. A `ValueError`, so that existing handlers catch it.
+
+    Parameters
+    ----------
+    problem : str
+        What was found, where, and what to do.
+    parameter : str, optional
+        Name of the parameter that the error is about. The message then begins with ``parameter=value:``, and the command
+        line puts the name of its option in its place.
+    value : object, optional
+        Value of the parameter.
+    """
+
+    def __init__(self, problem: str, *, parameter: str | None = None, value: Any = None) -> None:
+        super().__init__(problem if parameter is None else f"{parameter}={value!r}: {problem}")
+        self.problem, self.parameter, self.value = problem, parameter, value
 
 
 class MissingExtraError(LatentiaError, ImportError):
@@ -50,3 +70,11 @@ class NegativeRecoveryWarning(LatentiaWarning):
 
 class NonIntegerCountWarning(LatentiaWarning):
     """Counts were expected and the values are not whole numbers."""
+
+
+def warn(message: str, category: type[LatentiaWarning] = LatentiaWarning) -> None:
+    """Warn at the line outside of this library that led here."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -21,7 +21,7 @@ from .exceptions import LatentiaError
 
 __all__ = ["load", "save"]
 
-_FORMAT = 1
+_FORMAT = 2
 _HEADER = "header"
 _LARGE = 1 << 28
 

@@ -89,7 +89,9 @@ def test_tables(tmp_path):
         ("x.txt", "a b -1\n", {}, "'-1' is no count"),
         ("x.txt", "a b nan\n", {}, "'nan' is no count"),
         ("x.txt", "# nothing\n", {}, "there are no pairs in the file"),
-        ("x.txt", b"a b\n\xff\xfe b\n", {}, "not UTF-8 text"),
+        ("x.txt", b"a b\n\xff\xfe b\n", {}, "x.txt, line 2: not UTF-8 text .byte 0xff"),
+        ("x.txt.gz", gzip.compress(b"a b\n" * 50_000 + b"\xc3"), {}, "line 50001: not UTF-8 text .byte 0xc3"),
+        ("x.csv", 'a,b\n"p\n",q\n\np\n', {}, "x.csv, line 5: 1 columns"),
         ("x.txt", "a b\n", {"columns": ["a", "b"]}, "no named columns"),
         ("x.txt", "a b\n", {"vocabulary": "words"}, "brings its own words"),
         ("x.txt", "a b\n", {"min_count": 3}, "no word is in 3 pairs or more"),
@@ -100,7 +102,7 @@ def test_tables(tmp_path):
         ("x.csv", "a,b\np,q\n", {"columns": ["a", "c"]}, "no column 'c'"),
         ("x.csv", "a,b\np,q\n", {"columns": ["a"]}, "1 columns are named"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 3 1\n1 2 4\n", {}, "2 rows and 3 columns"),
-        ("x.txt.gz", gzip.compress(b"a b\n" * 99)[:-9], {}, "damaged or truncated"),
+        ("x.txt.gz", gzip.compress(b"a b\n" * 99)[:-9], {}, "x.txt.gz: the compressed file is damaged or truncated"),
     ],
 )  # fmt: skip
 def test_bad_files(tmp_path, name, content, options, message):
@@ -145,3 +147,8 @@ def test_texts_without_words(tmp_path):
         read_text_pairs(tmp_path / "x.txt")
     with pytest.raises(LatentiaError, match="window=0"):
         read_text_pairs(tmp_path / "x.txt", window=0)
+
+
+def test_the_first_column_may_follow_a_mark_of_utf8(tmp_path):
+    (tmp_path / "x.csv").write_bytes(b"\xef\xbb\xbfa,b\r\np,q\r\n")
+    assert counted(read_pairs(tmp_path / "x.csv", columns=["a", "b"])) == {("p", "q"): 1}

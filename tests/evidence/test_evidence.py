@@ -4,21 +4,71 @@ import numpy as np
 import pytest
 
 from latentia import LatentiaError
-from latentia.evidence import Check, Evidence, bounds
+from latentia.evidence import (
+    Check,
+    Evidence,
+    PartFits,
+    above,
+    at_least,
+    at_most,
+    between,
+    bounds,
+    equal_to,
+)
+from latentia.passes import RowGroups
+
+BOUND = at_most(2)
 
 
-def line(name, holds, decides=False):
-    return Check(name, "x", 1.5, "<= 2", holds, "why", "Thm. 1", decides)
+def line(name, measured, role="note", bound=BOUND):
+    return Check(name, "x", measured, bound, "why", "Thm. 1", role)
 
 
-def test_verdict_depends_on_deciding_checks_alone():
-    assert Evidence([line("a", True, True), line("b", False)]).holds
-    assert not Evidence([line("a", False, True), line("b", True)]).holds
-    assert not Evidence([line("b", True)]).holds
+def test_every_verdict_must_be_measured_and_met():
+    assert Evidence([line("a", 1.5, "verdict"), line("b", 3.0)]).holds
+    assert not Evidence([line("a", 3.0, "verdict"), line("b", 1.5)]).holds
+    assert not Evidence([line("a", 1.5, "verdict"), line("b", None, "verdict")]).holds
+    assert not Evidence([line("a", np.nan, "verdict")]).holds
+    assert not Evidence([line("b", 1.5)]).holds
+    assert not Evidence([]).holds
+
+
+def test_a_veto_counts_only_when_it_fails():
+    good = line("a", 1.5, "verdict")
+    assert Evidence([good, line("b", 1.5, "veto")]).holds
+    assert Evidence([good, line("b", None, "veto")]).holds
+    assert not Evidence([good, line("b", 3.0, "veto")]).holds
+    assert not Evidence([line("b", 1.5, "veto")]).holds
+    assert [check.name for check in Evidence([good, line("b", 3.0, "veto"), line("c", 9.0)]).failed] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("bound", "text", "met", "missed"),
+    [
+        (at_most(0.4), "<= 0.4", 0.4, 0.41),
+        (at_least(3, "of 4"), ">= 3 (of 4)", 3, 2),
+        (above(0.25, "its noise"), "> 0.25 (its noise)", 0.3, 0.25),
+        (equal_to(5), "= 5", 5, 4),
+        (between(0.01, 100), "in (0.01, 100)", 1, 100),
+    ],
+)
+def test_bounds_say_what_they_ask(bound, text, met, missed):
+    assert str(bound) == text
+    assert bound.holds(met) is True
+    assert bound.holds(missed) is False
+    assert bound.holds(np.nan) is False
+
+
+def test_the_expected_error_and_its_limit():
+    evidence = Evidence([line("expected error", 0.3, "verdict", at_most(0.4))])
+    assert (evidence.expected_error, evidence.limit) == (0.3, 0.4)
+    unknown = Evidence([line("expected error", None, "verdict", at_most(0.4))])
+    assert (unknown.expected_error, unknown.limit, unknown.holds) == (None, 0.4, False)
+    assert "not measured" in str(unknown)
 
 
 def test_table_frame_and_lookup():
-    evidence = Evidence([line("a", True, True), line("b", None)])
+    evidence = Evidence([line("a", 1.5, "verdict"), line("b", 1.5, bound=None)])
     assert "does NOT" not in str(evidence)
     assert "does NOT" in str(Evidence([]))
     frame = evidence.to_frame()
@@ -28,6 +78,61 @@ def test_table_frame_and_lookup():
         evidence["c"]
     with pytest.raises(LatentiaError, match="no model"):
         evidence.stability(np.ones((3, 3)))
+
+
+# Numbers as stand-ins: a "fit" of some groups is the mean of their values.
+VALUES = np.array([1.0, 2.0, 4.0, 8.0])
+
+
+def fits(fails=(), cost="free", most=np.inf):
+    seen = []
+
+    def recover(groups):
+        seen.append(groups)
+        if groups in fails:
+            raise LatentiaError("too little")
+        return VALUES[list(groups)].mean()
+
+    found = PartFits(
+        RowGroups(4, 0),
+        recover,
+        lambda mean, groups: np.array([mean]),
+        lambda whole, part: np.abs(whole - part),
+        most,
+        cost,
+    )
+    return found, seen
+
+
+def test_the_whole_and_errors_from_halves_and_three_quarters():
+    parts, seen = fits()
+    found, whole = parts.whole()
+    assert found == whole[0] == 3.75
+    errors = parts.errors(whole, 3)
+    halves = np.mean([abs(VALUES[list(h)].mean() - 3.75) for split in RowGroups(4).splits for h in split])
+    quarters = np.mean([abs(np.delete(VALUES, g).mean() - 3.75) for g in range(4)]) * np.sqrt(3)
+    assert errors.errors == pytest.approx([min(halves, quarters)])
+    assert (errors.n_parts, errors.n_failed) == (10, 0)
+    assert len(seen) == 11
+
+
+@pytest.mark.parametrize(("cost", "n_splits", "n_parts"), [("free", 1, 6), ("algebra", 3, 6), ("passes", 3, 2)])
+def test_the_cost_of_a_fit_rules_how_many_are_made(cost, n_splits, n_parts):
+    parts, seen = fits(cost=cost)
+    assert parts.errors(np.array([3.75]), n_splits).n_parts == n_parts == len(seen)
+
+
+def test_three_quarters_where_no_half_can_be_fitted():
+    halves = [half for split in RowGroups(4).splits for half in split]
+    parts, _ = fits(fails=halves, cost="passes", most=0.5)
+    errors = parts.errors(np.array([3.75]), 3)
+    assert (errors.n_parts, errors.n_failed, errors.reason) == (6, 2, "too little")
+    assert errors.errors == [0.5]
+    quarters = [tuple(i for i in range(4) if i != g) for g in range(4)]
+    nothing = fits(fails=halves + quarters)[0].errors(np.array([3.75]), 1)
+    assert nothing.errors is None
+    assert "too little" in nothing.reason
+    assert fits()[0].errors(np.array([3.75]), 0).errors is None
 
 
 def test_theorem_3_4_scales_as_it_says():

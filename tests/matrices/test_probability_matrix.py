@@ -10,7 +10,7 @@ from sklearn.base import clone
 import latentia
 from latentia import LatentiaError
 from latentia.datasets import planted
-from latentia.exceptions import EvidenceWarning, NonIntegerCountWarning
+from latentia.exceptions import EvidenceWarning, LatentiaWarning, NonIntegerCountWarning
 from latentia.linalg import scaled_eigenspace
 from latentia.matrices import Binning, ProbabilityMatrix
 from latentia.metrics import recovery_errors
@@ -265,10 +265,11 @@ def test_the_table_of_evidence(fitted, data):
         (np.ones((3, 4)), r"shape \(3, 4\): a square table"),
         (np.ones(4), "a square table"),
         (np.zeros((3, 3)), "all counts are zero"),
-        (-np.ones((3, 3)), "must not be negative"),
-        (np.full((3, 3), np.nan), "NaN or infinite"),
+        (np.array([[0, 1], [-2, 0]]), "-2.0 in row 1, column 0: counts must not be negative"),
+        (np.array([[0, 1], [3, np.nan]]), "nan in row 1, column 1: NaN and infinite entries"),
+        (Blocks.from_array(np.array([[0, np.inf], [3, 1.0]])), "inf in row 0, column 1"),
         (np.array([["a", "b"], ["c", "d"]]), "must be numbers"),
-        (np.ones((3, 3)), "n_components=10, but there are 3 words"),
+        (np.ones((3, 3)), "n_components=10: 3 words carry a rank of at most 3"),
     ],
 )
 def test_bad_counts(counts, message):
@@ -309,18 +310,39 @@ def test_bad_text(tmp_path):
     [
         ({"n_components": 0}, "n_components=0"),
         ({"method": "svd"}, "method='svd'"),
-        ({"tau": 0.0}, "tau=0.0"),
-        ({"floor": 1.0}, "floor=1.0"),
+        ({"tau": 0.0}, "tau=0.0: a number above 0 is needed"),
+        ({"tau": True}, "tau=True"),
+        ({"tau": np.nan}, "tau=nan"),
+        ({"floor": 1.0}, "floor=1.0: a number of at least 0 and below 1 is needed"),
+        ({"prior": -1}, "prior=-1"),
         ({"refine": -1}, "refine=-1"),
-        ({"refine": 1, "method": "binned"}, "refine starts from"),
+        ({"refine": 1, "method": "binned"}, "refine=1: refinement starts from the shrunk spectrum: leave method out"),
         ({"n_splits": 4}, "n_splits=4"),
         ({"max_products": 0}, "max_products=0"),
+        ({"binning": {"ratio": 2}}, "binning={'ratio': 2}: a latentia.matrices.Binning is needed, or None"),
         ({"vocabulary": ["a"]}, "vocabulary has 1 words"),
+        ({"vocabulary": 5}, "vocabulary=5"),
+        ({"random_state": 2**33}, "random_state=8589934592"),
     ],
 )
 def test_bad_parameters(data, options, message):
     with pytest.raises(LatentiaError, match=message):
         ProbabilityMatrix(**{"n_components": 3, **options}).fit(data.counts)
+
+
+@pytest.mark.parametrize(
+    ("constants", "message"),
+    [
+        ({"ratio": 1.0}, "ratio=1.0: a number above 1 is needed"),
+        ({"fill": "mean"}, "fill='mean': use one of 'rank-one', 'zero'"),
+        ({"first_bin": "4"}, "first_bin='4'"),
+        ({"w_min": 0}, "w_min=0"),
+        ({"split": 1}, "split=1"),
+    ],
+)
+def test_bad_constants_of_bins(constants, message):
+    with pytest.raises(LatentiaError, match=message):
+        Binning(**constants)
 
 
 def test_few_pairs_and_parts_of_counts_warn():
@@ -391,9 +413,23 @@ def test_fewer_words_seen_than_communities():
         (lambda m: m.topics(anchors=[2, 2, 3]), "3 different numbers of words"),
         (lambda m: m.l1_distance(np.zeros((200, 3))), "a square array is needed"),
         (lambda m: m.sample(0), "n_samples=0"),
+        (lambda m: m.sample(True), "n_samples=True"),
+        (lambda m: m.sample(2, random_state="a"), "random_state='a'"),
         (lambda m: m.rows([[0, 1], [2, 3]]), "one word, or a list of them"),
+        (lambda m: m.entries([0, 1], [0, 1, 2]), r"shape \(2,\) and j \(3,\): equally many words"),
+        (lambda m: m.most_similar([0, 1]), r"word has the shape \(2,\): the neighbours of one word"),
+        (lambda m: m.most_similar(0, 0), "n=0"),
+        (lambda m: m.most_similar(0, min_count=-1), "min_count=-1"),
+        (lambda m: m.most_similar("a"), "'a' is not in the vocabulary, which was not given"),
+        (lambda m: m.score(np.full((200, 200), np.nan)), "nan in row 0, column 0"),
+        (lambda m: m.score(Blocks.from_array(np.diag([1.0] * 199 + [np.nan]))), "nan in row 199, column 199"),
+        (
+            lambda m: ProbabilityMatrix(30).fit(np.rint(m.rows(slice(None)) * 9e4)).topics(),
+            "n_components=30: .* at most",
+        ),
         (lambda m: ProbabilityMatrix(3, tau="a").fit(np.eye(4)), "tau='a'"),
         (lambda m: m.fit_pairs([[0, 1e300]]), "whole numbers from 0 to"),
+        (lambda m: m.fit_pairs([[0, 1]], n_words=1.5), "n_words=1.5"),
     ],
 )
 def test_bad_calls_say_what_is_wrong(call, message):
@@ -404,6 +440,62 @@ def test_bad_calls_say_what_is_wrong(call, message):
 
 def test_a_failed_fit_leaves_the_model_as_it_was():
     model = ProbabilityMatrix(3).fit(planted.word_pairs(20_000, n_components=3, n_words=100).counts)
-    with pytest.raises(LatentiaError, match="at most that many"):
+    with pytest.raises(LatentiaError, match="a rank of at most 2"):
         model.fit(np.ones((2, 2)))
     assert model.n_features_in_ == len(model.marginals_) == 100
+
+
+def test_another_fit_leaves_nothing_of_the_one_before(data):
+    model = ProbabilityMatrix(3, refine=2).fit(data.counts)
+    before = model.labels_
+    model.set_params(refine=0, method="binned").fit(data.counts[:500, :500])
+    assert not hasattr(model, "components_")
+    assert model.bins_
+    assert len(model.labels_) == 500 != len(before)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda m: m.fit_pairs(np.array([[0, 1, 0.5], [2, 3, 1.25]]), 10),
+        lambda m: m.fit(np.triu(np.full((10, 10), 0.1))),
+    ],
+    ids=["pairs", "counts"],
+)
+def test_warnings_name_the_line_that_called(fit):
+    with pytest.warns(LatentiaWarning) as caught:
+        fit(ProbabilityMatrix(2))
+    assert {warning.filename for warning in caught} == {__file__}
+    assert [warning.category for warning in caught] == [NonIntegerCountWarning, EvidenceWarning]
+
+
+@pytest.mark.parametrize("options", [{"refine": 3}, {"method": "binned"}], ids=str)
+def test_halves_enter_the_expected_error(data, options):
+    """They are fits on halves of the pairs, as `split_counts` deals them."""
+    model = ProbabilityMatrix(3, n_splits=1, **options).fit(data.counts)
+    halves = split_counts(symmetric_counts(data.counts)[0], True, 0)
+    apart = [ProbabilityMatrix(3, n_splits=0, **options).fit(half).l1_distance(model) for half in halves]
+    assert model.evidence_["distance to halves"].measured == pytest.approx(np.mean(apart), rel=0.05)
+    more = ProbabilityMatrix(3, n_splits=3, **options).fit(data.counts)
+    assert more.evidence_["distance to halves"].measured == pytest.approx(np.mean(apart), rel=0.1)
+    none = ProbabilityMatrix(3, n_splits=0, **options).fit(data.counts)
+    assert "distance to halves" not in str(none.evidence_)
+    assert none.evidence_["expected error"].measured > 0  # from the counts
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+def test_parts_without_pairs_are_counted():
+    model = ProbabilityMatrix(1, method="binned").fit_pairs([[0, 1]])
+    assert model.evidence_["parts fitted"].holds is False
+    assert "no pairs" in model.evidence_["parts fitted"].meaning
+    assert not model.evidence_.holds
+
+
+def test_evidence_without_a_direction_does_not_hold():
+    words = np.random.default_rng(1).integers(0, 1000, (10_000, 2))
+    model = ProbabilityMatrix(2).fit_pairs(words, 1000)
+    assert model.n_kept_ == 0
+    assert model.evidence_["structure"] in model.evidence_.failed
+    assert not model.evidence_.holds
+    one = ProbabilityMatrix(1).fit_pairs(words, 1000)
+    assert "structure" not in str(one.evidence_)

@@ -108,26 +108,105 @@ def test_bad_input(data):
         MultiViewMixture(2).fit(x, views=[range(10), range(9, 20), range(20, 30)])
     with pytest.raises(LatentiaError, match="column 30, and the table has 30"):
         MultiViewMixture(2).fit(x, views=[range(10), range(10, 20), range(20, 31)])
-    with pytest.raises(LatentiaError, match="supports at most n_components=11"):
+    with pytest.raises(LatentiaError, match="^n_components=12: .* this data supports at most 11 components"):
         MultiViewMixture(12).fit(x, views=VIEWS)
+    with pytest.raises(LatentiaError, match="^n_components=5: 9 rows support at most 4 components"):
+        MultiViewMixture(5).fit(x[:9], views=VIEWS)
     with pytest.raises(LatentiaError, match="View 2 is constant"):
         MultiViewMixture(2).fit([x, np.ones((500, 3)), x])
-    with pytest.raises(LatentiaError, match="needs a likelihood"):
+    with pytest.raises(LatentiaError, match="^refine=2: a likelihood is needed"):
         MultiViewMixture(2, refine=2).fit(x, views=VIEWS)
     with pytest.raises(LatentiaError, match="use one of 'bernoulli', 'gaussian'"):
         MultiViewMixture(2, distribution="poisson").fit(x, views=VIEWS)
-    with pytest.raises(LatentiaError, match="there are means and no densities"):
+    with pytest.raises(LatentiaError, match="^distribution=None: there are means and no densities"):
         MultiViewMixture(2).fit(data.X, views=VIEWS).predict(data.X)
     two = np.repeat(np.random.default_rng(0).standard_normal((2, 30)), 200, axis=0)
-    with pytest.raises(LatentiaError, match="singular value 3 .* this data supports at most n_components=2"):
+    with pytest.raises(
+        LatentiaError, match="^n_components=3: singular value 3 .* this data supports at most 2 components"
+    ):
         MultiViewMixture(3).fit(two, views=VIEWS)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_independent_features_are_not_called_a_mixture(seed):
     x = (np.random.default_rng(seed).random((2000, 30)) < 0.5).astype(float)
-    try:
-        model = MultiViewMixture(4).fit(x, views=VIEWS)
-    except LatentiaError:
-        return  # so much the better
-    assert not model.evidence_.holds
+    evidence = MultiViewMixture(4).fit(x, views=VIEWS).evidence_
+    assert evidence.expected_error > evidence.limit
+    assert not evidence.holds
+
+
+def test_errors_that_were_not_measured_do_not_hold(data):
+    evidence = MultiViewMixture(5, n_splits=0).fit(data.X, views=VIEWS).evidence_
+    assert evidence.component_errors is None
+    assert evidence["expected error"].measured is None
+    assert not evidence.holds
+
+
+@pytest.mark.parametrize(
+    ("views", "message"),
+    [
+        (5, "views=5: a list of lists of columns"),
+        ([1, 2, 3], "view 1 is 1; a list of columns is needed"),
+        ([[0.5], [1], [2]], "view 1 has column 0.5: give numbers or names"),
+        ([[True], [1], [2]], "view 1 has column True: give numbers or names"),
+        ([["a"], [1], [2]], "view 1 names column 'a', which the table does not have"),
+        ([[], [1], [2]], "view 1 has no column"),
+    ],
+)
+def test_views_must_be_lists_of_columns(data, views, message):
+    with pytest.raises(LatentiaError, match=message):
+        MultiViewMixture(2).fit(data.X[:500], views=views)
+
+
+def test_views_of_several_tables_are_refused(data):
+    tables = np.split(data.X[:500], 3, axis=1)
+    for several in (tables, Blocks.from_array(*tables)):
+        with pytest.raises(LatentiaError, match="they cut one table"):
+            MultiViewMixture(2).fit(several, views=VIEWS)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_no_number_is_named_in_every_view_of_blocks(data, make, value):
+    model = MultiViewMixture(5, distribution="bernoulli").fit(data.X, views=VIEWS)
+    x = data.X[:100].copy()
+    x[77, 24] = value
+    blocks = Blocks.from_array(*(make(x[:, list(view)]) for view in VIEWS), block_rows=30)
+    for use in (model.predict, model.predict_proba, model.score):
+        with pytest.raises(LatentiaError, match=f"Row 77, column 4 of view 3: {value}"):
+            use(blocks)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_features_that_are_not_binary_are_named(data, make):
+    x = data.X[:100].copy()
+    x[77, 24] = 0.5
+    tables = [make(x[:, list(view)]) for view in VIEWS]
+    model = MultiViewMixture(2, distribution="bernoulli", refine=1)
+    with pytest.raises(LatentiaError, match="^distribution='bernoulli': row 77 has 0.5 in column 4 of view 3"):
+        model.fit(Blocks.from_array(*tables, block_rows=30))
+    frame = pd.DataFrame(x, columns=[f"f{i}" for i in range(30)])
+    with pytest.raises(LatentiaError, match="row 77 has 0.5 in column 'f24'"):
+        model.fit(frame, views=[[f"f{i}" for i in view] for view in VIEWS])
+
+
+def test_a_fit_that_fails_changes_nothing_and_another_kind_forgets_the_first(data):
+    model = MultiViewMixture(5, distribution="gaussian").fit(data.X, views=VIEWS)
+    path = model.predict(data.X[:50])
+    with pytest.raises(LatentiaError, match="View 2 is constant"):
+        model.fit([data.X, np.ones((len(data.X), 6)), data.X])
+    assert (model.predict(data.X[:50]) == path).all()
+    assert not hasattr(model.set_params(distribution=None).fit(data.X, views=VIEWS), "variances_")
+
+
+def test_tables_unlike_those_of_the_fit_are_refused(data):
+    model = MultiViewMixture(5, distribution="bernoulli").fit(data.X, views=VIEWS)
+    with pytest.raises(LatentiaError, match="X has 29 columns and the model was fitted on 30"):
+        model.predict(data.X[:, :29])
+    with pytest.raises(LatentiaError, match=r"The views have \[10, 10, 9\] columns"):
+        model.predict(np.split(data.X[:9, :29], [10, 20], axis=1))
+    several = MultiViewMixture(5, distribution="bernoulli").fit(np.split(data.X, 3, axis=1))
+    with pytest.raises(LatentiaError, match="fitted on 3 tables"):
+        several.predict(data.X)
+    with pytest.raises(LatentiaError, match="The data is empty"):
+        several.predict(Blocks.from_array(*np.split(data.X[:0], 3, axis=1)))

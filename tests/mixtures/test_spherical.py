@@ -112,7 +112,7 @@ def test_one_component():
 
 def test_bad_input(data):
     x = data.X[:100]
-    with pytest.raises(LatentiaError, match="100 rows of 12 features support at most n_components=12"):
+    with pytest.raises(LatentiaError, match="^n_components=13: 100 rows of 12 features support at most 12 components"):
         SphericalGaussianMixture(13).fit(x)
     with pytest.raises(LatentiaError, match="All 50 rows are the same"):
         SphericalGaussianMixture(2).fit(np.ones((50, 3)))
@@ -129,3 +129,34 @@ def test_constant_features_are_reported(data):
     model = SphericalGaussianMixture(6).fit(x)
     assert model.evidence_["constant features"].measured == 1
     np.testing.assert_allclose(model.means_[:, -1], 3.0, atol=1e-6)
+
+
+def test_errors_that_were_not_measured_do_not_hold(data):
+    evidence = SphericalGaussianMixture(6, n_splits=0).fit(data.X).evidence_
+    assert evidence.component_errors is None
+    assert not evidence.holds
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_what_is_no_number_is_named_in_blocks(data, make):
+    model = SphericalGaussianMixture(6).fit(data.X)
+    x = data.X[:100].copy()
+    x[77, 3] = np.nan
+    for use in (model.predict, model.predict_proba, model.score, model.score_samples):
+        with pytest.raises(LatentiaError, match="Row 77, column 3: nan"):
+            use(Blocks.from_array(make(x), block_rows=30))
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.5, True, "3", None])
+def test_bad_sizes_of_samples(data, size):
+    model = SphericalGaussianMixture(6).fit(data.X)
+    with pytest.raises(LatentiaError, match="^n_samples="):
+        model.sample(size)
+
+
+def test_a_fit_that_fails_changes_nothing(data):
+    model = SphericalGaussianMixture(6).fit(data.X)
+    labels = model.predict(data.X)
+    with pytest.raises(LatentiaError, match="All 50 rows are the same"):
+        model.fit(np.ones((50, 20)))
+    assert (model.predict(data.X) == labels).all()

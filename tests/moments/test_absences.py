@@ -9,18 +9,15 @@ from scipy import sparse
 from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.moments import CountedAbsences, ExactAbsences, PackedRows, Partition
-from latentia.passes import Blocks, accumulate, row_groups
+from latentia.passes import Blocks, RowGroups, accumulate
 
-ALL = (0, 1, 2, 3)
-
-
-def groups_of(block):
-    return row_groups(block.rows, 4, 0)
+DEALT = RowGroups(4, 0)
+ALL = DEALT.all
 
 
 def counted(X, n_jobs=1, block_rows=None, columns=None):
     blocks = Blocks.from_array(X, block_rows=block_rows)
-    packed = accumulate(blocks, PackedRows(X.shape[1], groups_of), n_jobs)
+    packed = accumulate(blocks, PackedRows(X.shape[1], DEALT), n_jobs)
     return CountedAbsences(packed, columns, n_jobs)
 
 
@@ -32,7 +29,7 @@ def findings():
 
 
 def rows_of(X, groups):
-    return X[np.isin(row_groups(np.arange(len(X)), 4, 0), groups)]
+    return X[np.isin(DEALT.of(np.arange(len(X))), groups)]
 
 
 def log_absence(X, *findings):
@@ -117,4 +114,4 @@ def test_a_value_that_is_neither_is_named():
     X = np.zeros((200, 3))
     X[150, 1] = 2
     with pytest.raises(LatentiaError, match=r"Row 150 has 2 in column 'fever'.*present.*absent"):
-        accumulate(Blocks.from_array(X), PackedRows(3, groups_of, ["pain", "fever", "rash"]))
+        accumulate(Blocks.from_array(X), PackedRows(3, DEALT, ["pain", "fever", "rash"]))

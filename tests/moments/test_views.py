@@ -3,9 +3,9 @@ import pytest
 
 from latentia import LatentiaError
 from latentia.moments import ViewMoments, ViewSums, common_frame, past_and_future
-from latentia.moments.lags import followed, lagged_coordinates, one_hot_blocks, window_groups
+from latentia.moments.lags import followed, lagged_coordinates, one_hot_blocks
 from latentia.moments.vectors import Coordinates
-from latentia.passes import Blocks, accumulate
+from latentia.passes import Blocks, RowGroups, accumulate
 from latentia.tensor import decompose
 
 
@@ -38,7 +38,7 @@ def test_exact_moments_give_exact_means(seed):
 
 def test_too_many_components_say_what_is_supported():
     _, _, sums = population()
-    with pytest.raises(LatentiaError, match="at most n_components=3"):
+    with pytest.raises(LatentiaError, match="^n_components=4: .* this data supports at most 3 components"):
         common_frame(sums, 4)
 
 
@@ -64,18 +64,18 @@ def test_past_and_future_stay_within_their_sequence():
     symbols = np.array([0, 1, 2, 0, 1, 2, 2, 1])[:, None]
     blocks = one_hot_blocks(Blocks.from_array(symbols, lengths=[5, 3]), 3)
     identity = Coordinates(np.zeros(3), np.eye(3), constant=False)
-    (past, step, future), groups = past_and_future(blocks[0], identity, np.zeros(3), 4, 0, 2)
+    (past, step, future), groups = past_and_future(blocks[0], identity, np.zeros(3), RowGroups(4, 0, 2))
     assert step.toarray().argmax(axis=1).tolist() == [1, 2, 0, 2]
     assert past[:, :3].argmax(axis=1).tolist() == [0, 1, 2, 2]
     assert future[:, :3].argmax(axis=1).tolist() == [2, 0, 1, 1]
     np.testing.assert_allclose(past[2, 3:], [0.36, 0.6, 1.0])  # steps 2, 1 and 0 of the first sequence
     np.testing.assert_allclose(future[3, 3:], [0, 1.0, 0])
-    assert len(groups) == 4
+    assert (groups == RowGroups(4, 0, 2).of(np.array([1, 2, 3, 6]))).all()
     assert followed(np.array([2, 1, 3]), 1).tolist() == [0, 3, 4]
 
 
 def test_neighbours_share_a_group():
-    groups = window_groups(np.arange(1000), 4, 0, 50)
+    groups = RowGroups(4, 0, 50).of(np.arange(1000))
     assert all(len(set(groups[i : i + 50])) == 1 for i in range(0, 1000, 50))
     assert len(set(groups)) == 4
 

@@ -5,14 +5,14 @@ import pytest
 from scipy import sparse
 
 import latentia
-from latentia import LatentiaError
+from latentia import LatentiaError, LatentiaWarning
 from latentia.datasets import planted
 from latentia.exceptions import EvidenceWarning
 from latentia.metrics import document_auc, match_components, precision_at_k, recovery_errors
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.multilabel._features import features, inverse_document_frequency
 from latentia.multilabel._scores import unit_interval
-from latentia.passes import Blocks
+from latentia.passes import Blocks, TableBlocks
 from latentia.tensor import decompose
 
 
@@ -78,7 +78,7 @@ def test_paper_mode_agrees_for_both_heads_and_counts_its_passes(corpus):
     assert not alone.evidence_.holds
 
 
-class CountingBlocks(Blocks):
+class CountingBlocks(TableBlocks):
     read = 0
 
     def __getitem__(self, number):
@@ -94,8 +94,7 @@ def test_passes_are_counted_truly(corpus, options):
     blocks = CountingBlocks(source._parts, source._boundaries)
     CountingBlocks.read = 0
     model = MomentMultiLabelClassifier(6, **options).fit(blocks)
-    by_halves = options.get("refine", 0) * (options.get("n_splits", 1) > 0)  # reads other blocks, two halves a pass
-    assert CountingBlocks.read == len(blocks) * (model.n_passes_ - by_halves)
+    assert CountingBlocks.read == len(blocks) * model.n_passes_  # halves are blocks of their own
 
 
 def test_recovery_of_the_generative_model(corpus, fitted):
@@ -340,7 +339,7 @@ def test_labels_and_words_that_never_occur(corpus):
 
 
 def test_fewer_rows_than_the_square_of_topics_warn(corpus):
-    with pytest.warns(EvidenceWarning, match=r"50 rows are fewer than n_components\^2 = 64"):
+    with pytest.warns(EvidenceWarning, match=r"50 rows are fewer than K\^2 = 64 for 8 topics"):
         model = MomentMultiLabelClassifier(8).fit(corpus.X[:50], corpus.Y[:50])
     assert model.evidence_["documents against topics"].holds is False
 
@@ -372,15 +371,18 @@ def test_bad_data(corpus, change, message):
     ("options", "message"),
     [
         ({"n_components": 0}, "at least 1"),
-        ({"n_components": 401}, "lower it"),
+        ({"n_components": 401}, "n_components=401: 500 rows with 400 different words carry at most 400 topics"),
         ({"moments": "third"}, "use one of"),
         ({"head": "svm"}, "use one of"),
         ({"decomposition": "als"}, "use one of"),
-        ({"eta": 1.0}, "probability"),
-        ({"eta": "a"}, "probability"),
-        ({"moments": "paper", "refine": 1}, "no refinement"),
+        ({"moments": ["auto"]}, "use one of"),
+        ({"eta": 1.0}, "eta=1.0: a number of at least 0 and below 1 is needed"),
+        ({"eta": "a"}, "eta='a': a number"),
+        ({"eta": True}, "eta=True: a number"),
+        ({"moments": "paper", "refine": 1}, "^refine=1: Algorithm 1 as printed has no refinement"),
         ({"refine": -1}, "at least 0"),
-        ({"n_splits": 4}, "3 ways"),
+        ({"n_splits": 4}, "three ways"),
+        ({"label_names": "ab"}, "label_names='ab': a sequence of names"),
         ({"vocabulary": ["a"]}, "must agree"),
         ({"label_names": ["a"]}, "must agree"),
     ],
@@ -393,8 +395,10 @@ def test_bad_parameters(corpus, options, message):
 def test_wrong_width_in_use_and_too_large_an_answer(corpus, fitted, monkeypatch):
     with pytest.raises(LatentiaError, match="400"):
         fitted.predict(corpus.X[:5, :300])
-    with pytest.raises(LatentiaError, match="at least 1"):
+    with pytest.raises(LatentiaError, match="n_labels=0: .* at least 1"):
         fitted.top_labels(corpus.X[:5], 0)
+    with pytest.raises(LatentiaError, match="n_words=-1"):
+        fitted.explain(corpus.X[:1], n_words=-1)
     monkeypatch.setattr("latentia.multilabel.moment_classifier._MOST_BYTES", 1000)
     with pytest.raises(LatentiaError, match=r"use top_labels\(X, n\)"):
         fitted.decision_function(corpus.X)
@@ -466,5 +470,48 @@ def test_blocks_with_empty_pieces_and_thresholds(corpus, fitted):
             fitted.explain(corpus.X[:1], labels=labels)
     with pytest.raises(LatentiaError, match="whole number"):
         fitted.top_labels(corpus.X[:1], 2.5)
-    with pytest.raises(LatentiaError, match="threshold"):
-        fitted.predict(corpus.X[:2], threshold=2)
+    for threshold in (2, "a", True):
+        with pytest.raises(LatentiaError, match="threshold="):
+            fitted.predict(corpus.X[:2], threshold=threshold)
+
+
+def test_blocks_with_what_is_no_number_are_refused_at_prediction(corpus, fitted):
+    X = corpus.X[:50].astype(float).toarray()
+    X[37, 5] = np.nan
+    for table in (X, sparse.csr_array(X)):
+        blocks = Blocks.from_array(table, block_rows=20)
+        for use in (
+            fitted.predict_proba,
+            fitted.predict,
+            fitted.top_labels,
+            fitted.posterior,
+            fitted.decision_function,
+        ):
+            with pytest.raises(LatentiaError, match="Row 37, column 5: nan"):
+                use(blocks)
+
+
+def test_evidence_that_was_not_measured_does_not_hold(corpus):
+    model = MomentMultiLabelClassifier(6, n_splits=0).fit(corpus.X, corpus.Y)
+    assert model.evidence_["expected error"].measured is None
+    assert "stability(X, Y=Y)" in model.evidence_["expected error"].meaning
+    assert not model.evidence_.holds
+    with pytest.raises(LatentiaError, match="stability needs the labels as well"):
+        model.evidence_.stability(corpus.X)
+    assert model.evidence_.stability(corpus.X, n_splits=1, Y=corpus.Y).shape == (6,)
+
+
+def test_another_head_leaves_nothing_of_the_one_before(corpus):
+    model = MomentMultiLabelClassifier(4).fit(corpus.X[:1000], corpus.Y[:1000])
+    model.set_params(head="bayes").fit(corpus.X[:1000], corpus.Y[:1000])
+    assert not hasattr(model, "coef_")
+    assert model.predict_proba(corpus.X[:3]).shape == (3, 50)
+
+
+def test_warnings_name_the_line_that_called(corpus):
+    X = corpus.X[:20].astype(float)
+    X.data[:] = 0.5
+    with pytest.warns(LatentiaWarning) as caught:
+        MomentMultiLabelClassifier(5, moments="factorial").fit(X * 7, corpus.Y[:20])
+    assert {warning.filename for warning in caught} == {__file__}
+    assert len(caught) >= 2

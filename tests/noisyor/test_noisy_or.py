@@ -16,7 +16,7 @@ from latentia.moments import ExactAbsences, noisy_or_rows
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._evidence import incoherence, spectral_boundedness
 from latentia.noisyor._expansion import higher_orders, power_coefficients
-from latentia.passes import Blocks
+from latentia.passes import Blocks, RowGroups
 
 
 def errors(model, truth):
@@ -262,17 +262,24 @@ def test_constant_findings_are_left_out_and_named():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_components": 21}, r"60 findings.*n_components=21.*at most n_components=20"),
-        ({"n_components": 0}, "n_components=0"),
-        ({"prior": 1.5}, "prior=1.5"),
+        ({"n_components": 21}, r"^n_components=21: 60 findings that vary tell at most 20 causes apart"),
+        ({"n_components": 0}, "n_components=0: a whole number of at least 1 is needed, or None"),
+        ({"prior": 1.5}, "prior=1.5: a number above 0 and below 1 is needed, or None"),
+        ({"prior": True}, "prior=True"),
+        ({"n_partitions": 0}, "n_partitions=0"),
         ({"corrections": -1}, "corrections=-1"),
         ({"max_weight": 0}, "max_weight=0"),
+        ({"max_weight": "5"}, "max_weight='5'"),
+        ({"max_triples": 999}, "max_triples=999"),
         ({"n_splits": 4}, "n_splits=4"),
+        ({"random_state": -1}, "random_state=-1"),
     ],
 )
 def test_parameters_that_cannot_be(data, change, message):
-    with pytest.raises(LatentiaError, match=message):
+    with pytest.raises(LatentiaError, match=message) as caught:
         NoisyOr(**change).fit(data.X[:1000])
+    assert {caught.value.parameter: caught.value.value} == change
+    assert not any(name in caught.value.problem for name in change)
 
 
 def test_too_few_rows(data):
@@ -281,7 +288,7 @@ def test_too_few_rows(data):
 
 
 def test_more_causes_than_there_are_is_told(data):
-    with pytest.warns(LatentiaWarning, match="n_components=18.*may be invented"):
+    with pytest.warns(LatentiaWarning, match="18 causes, and pairs of findings show .* may be invented"):
         model = NoisyOr(18).fit(data.X)
     assert not model.evidence_.holds or model.evidence_.component_errors.max() > 0.3
 
@@ -290,10 +297,7 @@ def test_findings_without_a_common_cause():
     X = np.random.default_rng(0).random((2000, 30)) < 0.2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentiaWarning)
-        try:
-            model = NoisyOr(4).fit(X)
-        except LatentiaError:
-            return
+        model = NoisyOr(4).fit(X)
     assert not model.evidence_.holds
 
 
@@ -367,8 +371,16 @@ def test_unknown_cells_of_frames():
     row = np.zeros((2, 40))
     row[:, 3:9] = 1
     row[0, 5] = np.nan
-    frame = pd.DataFrame(row).astype("Int64")
-    np.testing.assert_allclose(model.predict_proba(frame), model.predict_proba(row))
+    for dtype in ("Int64", "boolean", "Float64", object):
+        frame = pd.DataFrame(row).astype(dtype)
+        np.testing.assert_allclose(model.predict_proba(frame), model.predict_proba(row))
+    with pytest.raises(LatentiaError, match="Row 0, column 5: nan"):  # which blocks cannot tell from a mistake
+        model.predict_proba(Blocks.from_array(row))
+
+
+def exact_moments():
+    truth = planted.noisy_or_network(40, 4, leak=0.02)
+    return ExactAbsences(truth.weights, truth.priors, truth.leak)
 
 
 @pytest.mark.parametrize(
@@ -377,8 +389,13 @@ def test_unknown_cells_of_frames():
         (lambda m: m.predict_proba(np.full((2, 40), "yes")), "must be 0, 1 or NaN"),
         (lambda m: m.explain(["yes"] * 40), "must be 0, 1 or NaN"),
         (lambda m: m.sample(-1), "n_rows=-1"),
+        (lambda m: m.sample(True), "n_rows=True"),
+        (lambda m: m.sample(3, random_state="a"), "random_state='a'"),
         (lambda m: m.graph(7), "threshold=7"),
+        (lambda m: m.graph(True), "threshold=True"),
         (lambda m: m.fit_moments(np.eye(3)), "moments is a ndarray"),
+        (lambda _: NoisyOr().fit_moments(exact_moments()), "n_components=None: exact moments need the number"),
+        (lambda _: NoisyOr(4, refine=2).fit_moments(exact_moments()), "refine=2: exact moments have no rows"),
         (lambda m: m.fit(np.zeros((200, 9))), "0 of 9 findings differ"),
         (lambda m: m.fit(np.repeat(np.arange(200)[:, None] % 2, 20, axis=1)), "1 of 20 findings differ"),
         (lambda _: ExactAbsences(np.ones((4, 9)), np.full(3, 0.1)), "one prior a cause"),
@@ -403,3 +420,54 @@ def test_alike_findings_have_one_cause():
     rng = np.random.default_rng(0)
     X = (rng.random((3000, 1)) < 0.3) ^ (rng.random((3000, 20)) < 0.1)
     assert len(NoisyOr().fit(X).priors_) == 1
+
+
+def test_one_cause_by_the_printed_algorithm():
+    """Its cube has one entry and is symmetric, which gives one set of vectors instead of three."""
+    truth = planted.noisy_or_network(30, 1, active=0.2, leak=0.05)
+    X = truth.sample(20_000).X
+    model = NoisyOr(1, n_partitions=1, corrections=0).fit(X)
+    assert nearest_errors(truth.weights, model.weights_)[0] < 0.12  # without corrections
+    assert nearest_errors(truth.weights, NoisyOr(1).fit(X).weights_)[0] < 0.03
+    assert model.evidence_.component_errors.shape == (1,)
+
+
+def test_warnings_name_the_line_that_called():
+    X = planted.noisy_or_network(80, 20, active=4, leak=0.02, density=0.15).sample(1500, random_state=1).X
+    X[:, 7] = False
+    X[:, 9] = X[:, 8]
+    with pytest.warns(LatentiaWarning) as caught:
+        NoisyOr(20, refine=1, n_splits=0).fit(X)
+    told = " ".join(str(warning.message) for warning in caught)
+    for part in ("present in no row", "the very rows of another one", "EM can try", "may be invented"):
+        assert part in told
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_errors_of_priors_are_distances_to_the_halves(truth):
+    """As `fit` on each half says; three quarters and what they cost play no part."""
+    X = truth.sample(6000, 8).X
+    for refine in (0, 2):
+        model = NoisyOr(10, n_splits=1, refine=refine).fit(X)
+        apart = []
+        for groups in model_halves(X):
+            half = NoisyOr(10, n_splits=0, refine=refine).fit(X[groups])
+            nearest = cdist(model.weights_, half.weights_).argmin(axis=1)
+            apart.append(np.abs(half.priors_[nearest] - model.priors_))
+        # Fits of their own scale findings and choose a basis by their rows alone, so that little differs.
+        assert model.prior_errors_.mean() == pytest.approx(np.mean(apart), rel=0.3)
+
+
+def model_halves(X):
+    dealt = RowGroups(4, 0)
+    group = dealt.of(np.arange(len(X)))
+    return [np.isin(group, half) for half in dealt.splits[0]]
+
+
+def test_evidence_of_exact_moments_is_not_measured():
+    model = NoisyOr(4).fit_moments(exact_moments())
+    assert model.evidence_["expected error"].measured is None
+    assert not model.evidence_.holds
+    assert model.evidence_["smallest singular value"].holds
+    assert model.noise_ == 0.0
+    assert model.prior_errors_ is None

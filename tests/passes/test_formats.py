@@ -61,6 +61,9 @@ def test_gzip_vocabulary_and_stale_caches(tmp_path, counts):
         ("2\n3\n2\n1 1 1\n", "promises 2 entries and 1 were found"),
         ("2\n3\n1\n1 1 1\n2 1 1\n", "promises 1 entries, and there are more"),
         ("2\n3\n2\n1 1 1\n2 1 1 7\n", "line 5"),
+        ("2\n3\n2\n1 1 1\n2 1 \0001\n", "line 5: a NUL byte"),
+        ("0\n3\n0\n", "lines 1 and 2: 0 rows and 3 columns"),
+        ("2\n3\n99999999999999999999\n1 1 1\n", "line 3: the header says 99999999999999999999, which no table"),
     ],
 )
 def test_malformed_uci_names_file_and_line_and_leaves_nothing(tmp_path, lines, message):
@@ -94,12 +97,210 @@ def test_matrixmarket_decimals_are_exact(tmp_path):
     assert (Blocks.from_files(tmp_path / "x.mtx").table() != table).nnz == 0
 
 
-def test_matrixmarket_symmetric_and_dense_go_through_scipy(tmp_path):
-    square = np.array([[1.0, 2.0], [2.0, 0.0]])
-    io.mmwrite(tmp_path / "s.mtx", sparse.coo_matrix(square), symmetry="symmetric")
-    io.mmwrite(tmp_path / "d.mtx", square)
-    np.testing.assert_array_equal(Blocks.from_files(tmp_path / "s.mtx").table().toarray(), square)
-    np.testing.assert_array_equal(Blocks.from_files(tmp_path / "d.mtx").table(), square)
+def market(kind, size, *lines):
+    """The text of a MatrixMarket file."""
+    return "\n".join([f"%%MatrixMarket matrix {kind}", size, *map(str, lines), ""])
+
+
+def entries(rng, layout, symmetry, n, m, number):
+    """Lines of a table of this kind, with its size above them: some cells of it, or all."""
+    first = {"general": lambda i: 0, "symmetric": lambda i: i, "skew-symmetric": lambda i: i + 1}[symmetry]
+    cells = [(i, j) for j in range(m) for i in range(first(j), n)]
+    if layout == "array":
+        return f"{n} {m}", [number() for _ in cells]
+    chosen = rng.permutation(cells)[: len(cells) // 2] if cells else []
+    return f"{n} {m} {len(chosen)}", [f"{i + 1} {j + 1} {number()}" for i, j in chosen]
+
+
+@pytest.mark.parametrize("chunk", [9, 1 << 25])
+@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
+@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
+@pytest.mark.parametrize("layout", ["coordinate", "array"])
+def test_every_kind_of_matrixmarket_is_what_scipy_reads(tmp_path, layout, field, symmetry, chunk, monkeypatch):
+    if (layout, field) == ("array", "pattern"):
+        return
+    monkeypatch.setattr(formats, "_CHUNK", chunk)
+    monkeypatch.setattr(formats, "_PIECE", 7)
+    rng = np.random.default_rng(3)
+    number = {
+        "real": lambda: repr(float(rng.standard_normal() * 10.0 ** rng.integers(-25, 25))),
+        "integer": lambda: int(rng.integers(-(2**53), 2**53)),
+        "pattern": lambda: "",
+    }[field]
+    for n, m in ((1, 1), (6, 6), (3, 8) if symmetry == "general" else (2, 2)):
+        size, lines = entries(rng, layout, symmetry, n, m, number)
+        path = tmp_path / f"{n}.mtx"
+        path.write_text(market(f"{layout} {field} {symmetry}", f"% a comment\n\n{size}", *lines))
+        found, wanted = Blocks.from_files(path).table(), io.mmread(path)
+        assert sparse.issparse(found) == sparse.issparse(wanted)
+        if sparse.issparse(found):
+            found, wanted = found.toarray(), wanted.toarray()
+        np.testing.assert_array_equal(found, wanted)
+        streamed = (layout, symmetry) == ("coordinate", "general")
+        assert found.dtype == (np.float64 if streamed else wanted.dtype)
+
+
+def test_matrixmarket_words_that_mean_the_same(tmp_path):
+    (tmp_path / "a.mtx").write_text("%%MatrixMarket MATRIX Array Double General\n 1 2 \n 1\n\n2\t\n")
+    np.testing.assert_array_equal(Blocks.from_files(tmp_path / "a.mtx").table(), [[1, 2]])
+    (tmp_path / "b.mtx").write_text(market("coordinate unsigned-integer symmetric", "2 2 1", "2 1 5"))
+    np.testing.assert_array_equal(Blocks.from_files(tmp_path / "b.mtx").table().toarray(), [[0, 5], [5, 0]])
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 8, 1 << 25])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("opener", [open, gzip.open])
+def test_ends_of_lines(tmp_path, end, chunk, opener, monkeypatch):
+    monkeypatch.setattr(formats, "_CHUNK", chunk)
+    for name, text in (
+        ("a.mtx", market("array real general", "% c\n2 2", 1, "", 2.5, 3, 4)),
+        ("c.mtx", market("coordinate real general", "2 2 4", "1 1 1", "", "1 2 3", "2 1 2.5", "2 2 4")),
+        ("docword.txt", "2\n2\n4\n1 1 1\n1 2 3\n2 1 2\n2 2 4"),
+    ):
+        with opener(tmp_path / name, "wb") as file:
+            file.write(text.replace("\n", end).encode())
+        table = Blocks.from_files(tmp_path / name).table()
+        table = table.toarray() if sparse.issparse(table) else table
+        np.testing.assert_array_equal(table, [[1, 3], [2.5 if "mtx" in name else 2, 4]])
+
+
+# Some of these end the whole process in SciPy's reader.
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (market("array real general", "0 2", 1, 2, 3), "line 2: 0 rows and 2 columns, and a table needs at least one"),
+        (market("coordinate integer symmetric", "2 2 2", "1 1 1") + "2 1 1\0\0\0", "line 4: a NUL byte"),
+        (market("array real general", "2 2") + "1\r2\r3\rx\r", "line 6: expected one number a line.*found 'x'"),
+        (market("array real general", "2 2", 1, 2, 3) + "\0\0", "line 6: a NUL byte"),
+        (market("array real general", "%\0\n2 2", 1, 2, 3, 4), "line 2: a NUL byte"),
+        (market("array real general", "2 2", 1, 2, 3), "promises 4 entries and 3 were found: truncated"),
+        (market("array real general", "2 2", 1, 2, 3, 4, 5), "promises 4 entries, and there are more"),
+        (
+            market("array real general", "2 2", "1 2", "3 4"),
+            "line 3: expected one number a line, a finite number, found",
+        ),
+        (market("array real general", "2 2", 1, 2, "nan", 4), "line 5: .*found 'nan'"),
+        (market("array real general", "2 2", 1, "-inf", 3, 4), "line 4: .*found '-inf'"),
+        (market("array real general", "2 2", 1, "1e999", 3, 4), "line 4: .*found '1e999'"),
+        (
+            market("array integer general", "2 2", 1, 2, 3, 4.5),
+            "line 6: expected one number a line, a whole number from",
+        ),
+        (market("array integer general", "1 1", 2**53 + 2), "line 3: .*a whole number from -9007199254740992 to 900"),
+        (market("array real general", "2 2 4", 1, 2, 3, 4), "line 2: expected 'rows columns', found '2 2 4'"),
+        (market("array real general", "-2 2", 1, 2, 3, 4), "line 2: expected 'rows columns'"),
+        (market("array real general", "% only a comment"), "ends before the line with its size"),
+        (
+            market("array real symmetric", "2 3", 1, 2, 3),
+            "line 2: 2 rows and 3 columns, and a symmetric table is square",
+        ),
+        (market("array real skew-symmetric", "3 3", 1, 2), "promises 3 entries and 2 were found"),
+        (market("array pattern general", "1 1", 1), "line 1: an array has numbers, and no pattern"),
+        (market("array complex general", "1 1", "1 2"), r"line 1: a table of complex numbers \(complex general\)"),
+        (market("coordinate real hermitian", "1 1 1", "1 1 2"), "line 1: a table of complex numbers .real hermitian"),
+        (
+            market("list real general", "1 1", 1),
+            "line 1: expected '%%MatrixMarket matrix coord.*found '%%MatrixM.*list",
+        ),
+        (market("array real", "1 1", 1), "line 1: expected '%%MatrixMarket matrix"),
+        (market("array whole general", "1 1", 1), "line 1: expected '%%MatrixMarket matrix"),
+        (market("array real lower", "1 1", 1), "line 1: expected '%%MatrixMarket matrix"),
+        ("%%MatrixMarket vector array real general\n1\n1\n", "line 1: expected '%%MatrixMarket matrix"),
+        (market("coordinate real symmetric", "2 2 2", "1 1 1"), "promises 2 entries and 1 were found"),
+        (market("coordinate real symmetric", "2 2 1", "1 1 1", "2 1 1"), "promises 1 entries, and there are more"),
+        (
+            market("coordinate real symmetric", "2 2 1", "3 1 1"),
+            "line 3: .*with row 1 to 2 and column 1 to 2, a finite",
+        ),
+        (market("coordinate real symmetric", "2 2 1", "1 0 1"), "line 3: .*with row 1 to 2"),
+        (market("coordinate real symmetric", "2 2 1", "1 1 inf"), "line 3: .*a finite number, found '1 1 inf'"),
+        (market("coordinate integer symmetric", "2 2 1", "1 1 0.5"), "line 3: .*a whole number"),
+        (market("coordinate pattern symmetric", "2 2 1", "1 1 1"), "line 3: expected 'row column' with"),
+        (market("coordinate real skew-symmetric", "2 2 1", "2 2 1"), "line 3: .*off the diagonal, found '2 2 1'"),
+        (market("coordinate real general", "0 0 0"), "line 2: 0 rows and 0 columns"),
+        (market("coordinate real general", "2 2", "1 1 1"), "line 2: expected 'rows columns entries', found '2 2'"),
+    ],
+)
+def test_damaged_matrixmarket(tmp_path, text, message):
+    path = tmp_path / "x.mtx"
+    path.write_bytes(text.encode())
+    with pytest.raises(LatentiaError, match=f"x.mtx.*{message}"):
+        Blocks.from_files(path)
+    assert [p.name for p in tmp_path.iterdir()] == ["x.mtx"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "n"),
+    [
+        ("array real general", "100000 100000", 10**10),
+        ("array integer symmetric", "100000 100000", 100_001 * 50_000),
+        ("coordinate pattern symmetric", "9 9 9000000000", 9 * 10**9),
+        ("coordinate real general", "9 9 9000000000", 9 * 10**9),
+    ],
+)
+def test_sizes_that_no_file_of_this_length_can_have(tmp_path, kind, size, n):
+    (tmp_path / "x.mtx").write_text(market(kind, size, 1, 2))
+    with pytest.raises(LatentiaError, match=f"line 2: promises {n} entries, which do not fit into a file of .. bytes"):
+        Blocks.from_files(tmp_path / "x.mtx")
+    with gzip.open(tmp_path / "x.mtx.gz", "wt") as file:
+        file.write(market(kind, size, *([1, 2] if kind.startswith("array") else [])))
+    with pytest.raises(LatentiaError, match=f"x.mtx.gz: the header promises {n} entries and . were found: truncated"):
+        Blocks.from_files(tmp_path / "x.mtx.gz", format="matrixmarket")
+
+
+def test_more_rows_than_fit_into_memory_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(formats.os, "sysconf", lambda name: 1 << 12)
+    (tmp_path / "x.mtx").write_text(market("coordinate real general", "2147483647 3 1", "1 1 1"))
+    with pytest.raises(LatentiaError, match="x.mtx, line 2: 2147483647 rows and 3 columns: so many rows do not fit"):
+        Blocks.from_files(tmp_path / "x.mtx")
+    (tmp_path / "docword.x.txt").write_text("2147483647\n3\n1\n1 1 1\n")
+    with pytest.raises(LatentiaError, match="docword.x.txt, lines 1 and 2: 2147483647 rows"):
+        Blocks.from_files(tmp_path / "docword.x.txt")
+
+
+def test_entries_of_one_cell_must_not_add_up_to_infinity(tmp_path):
+    for kind, value in (("real general", "1e308"), ("real symmetric", "1e308"), ("integer symmetric", 2**52 + 1)):
+        (tmp_path / "x.mtx").write_text(market(f"coordinate {kind}", "2 2 2", *[f"2 1 {value}"] * 2))
+        with pytest.raises(LatentiaError, match="x.mtx: the entries of one cell add up to .*, which is too large"):
+            Blocks.from_files(tmp_path / "x.mtx")
+
+
+def test_decimals_are_rounded_once(tmp_path):
+    rng = np.random.default_rng(0)
+    values = np.abs(rng.integers(0, 2**63, 20_000)).view(np.float64)
+    values = values[np.isfinite(values) & (values > 1e-307)]
+    texts = [form % value for value in values.tolist() for form in ("%r", "%.18e", "%.13e", "%.24e")]
+    halves = rng.integers(2**52, 2**53, 2000)  # and a half: just between two floats
+    texts += [f"{half}.{rest}" for half in halves.tolist() for rest in ("5", "500", "50000001", "49999999")]
+    texts += [
+        "9007199254740993",
+        "0." + "0" * 400 + "1e401",
+        "1" + "0" * 300,
+        "00000000000000000000123",
+        "5e-500",
+        "0e999",
+    ]
+    wanted = [float(text) for text in texts]
+    (tmp_path / "a.mtx").write_text(market("array real general", f"{len(texts)} 1", *texts))
+    np.testing.assert_array_equal(Blocks.from_files(tmp_path / "a.mtx").table()[:, 0], wanted)
+    lines = (f"{i} 1 {text}" for i, text in enumerate(texts, 1))
+    (tmp_path / "c.mtx").write_text(market("coordinate real general", f"{len(texts)} 1 {len(texts)}", *lines))
+    np.testing.assert_array_equal(Blocks.from_files(tmp_path / "c.mtx").table().toarray()[:, 0], wanted)
+
+
+def test_words_stand_beside_a_table_of_any_kind(tmp_path):
+    (tmp_path / "vocab.x.txt").write_text("red\nblue\n")
+    for text in (market("array real symmetric", "2 2", 1, 2, 3), market("coordinate real symmetric", "2 2 1", "2 1 1")):
+        (tmp_path / "x.mtx").write_text(text)
+        assert Blocks.from_files(tmp_path / "x.mtx").names == ["red", "blue"]
+
+
+def test_progress_of_every_reader(tmp_path, counts, capsys):
+    io.mmwrite(tmp_path / "x.mtx", counts.toarray())
+    for path in (uci(tmp_path / "docword.x.txt.gz", counts, opener=gzip.open), tmp_path / "x.mtx"):
+        table = Blocks.from_files(path, progress=True).table()
+        assert np.array_equal(table if isinstance(table, np.ndarray) else table.toarray(), counts.toarray())
+    assert capsys.readouterr().out == ""
 
 
 def test_extreme_classification_file(tmp_path):
@@ -210,6 +411,11 @@ def test_a_label_named_often_counts_once_and_a_feature_adds_up(tmp_path):
     x, y = svmlight(tmp_path, ",".join(["0"] * 256) + " 1:1 0:2 1:3\n")
     np.testing.assert_array_equal(x, [[2, 4]])
     np.testing.assert_array_equal(y, [[1]])
+
+
+def test_values_of_one_feature_must_not_add_up_to_infinity(tmp_path):
+    with pytest.raises(LatentiaError, match="train.svm: the values of a feature that a line names twice"):
+        svmlight(tmp_path, "0 0:1\n0 1:1e308 1:1e308\n")
 
 
 def test_svmlight_without_any_label_or_feature(tmp_path):
@@ -380,7 +586,7 @@ def test_counts_that_do_not_fit_are_refused_not_wrapped(tmp_path):
     with pytest.raises(LatentiaError, match="line 4"):
         Blocks.from_files(path)
     path.write_text("1\n2\n2\n1 1 1500000000\n1 1 1500000000\n")
-    with pytest.raises(LatentiaError, match="more than 2147483647 times"):
+    with pytest.raises(LatentiaError, match="docword.x.txt: a word occurs more than 2147483647 times"):
         Blocks.from_files(path)
     path.write_text("1000000000000\n2\n1\n1 1 1\n")
     with pytest.raises(LatentiaError, match="no table can have"):

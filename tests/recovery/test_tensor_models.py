@@ -64,12 +64,16 @@ def chain(seed, n, persistence):
     return model, distances(model.emissionprob_, data.emissionprob, "cityblock")
 
 
-def sources(seed, n, size):
+def sources(seed, n, size, refine=0):
     data = planted.independent_sources(n, size, random_state=seed)
-    model = TensorICA().fit(data.X)
+    model = TensorICA(refine=refine).fit(data.X)
     gains = model.components_ @ data.mixing
     shares = (gains / np.linalg.norm(gains, axis=1, keepdims=True)) ** 2
     return model, np.sqrt(1 - shares.max(axis=1)).mean()
+
+
+def refined_sources(seed, n, size):
+    return sources(seed, n, size, refine=30)
 
 
 def network(seed, n, features, causes, active, leak):
@@ -108,6 +112,10 @@ SWEEPS = {
     sources: [
         (500, 5), (2000, 5), (20_000, 5), (1000, 10), (3000, 10), (10_000, 10), (50_000, 10), (5000, 15), (200, 12),
     ],
+    refined_sources: [
+        (500, 5), (2000, 5), (20_000, 5), (1000, 10), (3000, 10), (10_000, 10), (50_000, 10), (5000, 15), (20_000, 15),
+        (200, 12),
+    ],
 }  # fmt: skip
 
 
@@ -131,4 +139,5 @@ def test_evidence_predicts_the_error(family):
             expected.append(model.evidence_.component_errors.mean())
     assert len(true) >= 8
     assert spearmanr(true, expected)[0] >= 0.9
-    assert np.exp(np.abs(np.log(np.array(true) / expected)).max()) <= 1.5
+    worst = 2 if family is refined_sources else 1.5  # one split only
+    assert np.exp(np.abs(np.log(np.array(true) / expected)).max()) <= worst

@@ -56,7 +56,9 @@ def test_one_feature_carries_two_states_wherever_the_origin_is():
     chain = planted.gaussian_chain(20_000, 2, 1, separation=3, persistence=0.7, random_state=1)
     model = SpectralHMM(2).fit(chain.X + 1e6)
     assert np.abs(np.sort(model.means_.ravel()) - 1e6 - np.sort(chain.means.ravel())).max() < 0.2
-    with pytest.raises(LatentiaError, match="only 1 of 1 features vary: this data supports at most n_components=2"):
+    with pytest.raises(
+        LatentiaError, match="^n_components=3: only 1 of 1 features vary: this data supports at most 2 states"
+    ):
         SpectralHMM(3).fit(chain.X)
 
 
@@ -161,12 +163,16 @@ def test_evidence_and_stability(chain, vectors, tmp_path):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_independent_symbols_are_not_called_a_chain(seed):
-    symbols = np.random.default_rng(seed).integers(0, 8, 5000)
-    try:
-        model = SpectralHMM(2).fit(symbols)
-    except LatentiaError:
-        return  # so much the better
-    assert not model.evidence_.holds
+    evidence = SpectralHMM(2).fit(np.random.default_rng(seed).integers(0, 8, 5000)).evidence_
+    assert evidence.expected_error > evidence.limit
+    assert not evidence.holds
+
+
+@pytest.mark.parametrize("refine", [0, 2])
+def test_errors_that_were_not_measured_do_not_hold(chain, refine):
+    evidence = SpectralHMM(4, refine=refine, n_splits=0).fit(chain.symbols).evidence_
+    assert evidence["expected error"].measured is None
+    assert not evidence.holds
 
 
 def test_refitting_on_another_kind_forgets_the_first(chain, vectors):
@@ -183,11 +189,13 @@ def test_bad_input(chain):
         SpectralHMM(2).fit(x, [2] * 150)
     with pytest.raises(LatentiaError, match="lengths add up to 200, and the data has 300 rows"):
         SpectralHMM(2).fit(x, [100, 100])
-    with pytest.raises(LatentiaError, match="Symbol 11 is outside the alphabet: n_symbols=5"):
+    with pytest.raises(LatentiaError, match="^n_symbols=5: symbol 11 is outside the alphabet"):
         SpectralHMM(2, n_symbols=5).fit(chain.symbols)
     with pytest.raises(LatentiaError, match="Symbol -1 in row 3"):
         SpectralHMM(2).fit(np.where(np.arange(300) == 3, -1, x))
-    with pytest.raises(LatentiaError, match="this data supports at most n_components=12"):
+    with pytest.raises(
+        LatentiaError, match="^n_components=13: only 12 different symbols occur: this data supports at most 12 states"
+    ):
         SpectralHMM(13).fit(chain.symbols)
     with pytest.raises(LatentiaError, match="symbols come in one"):
         SpectralHMM(2, kind="symbols").fit(np.zeros((30, 2), int))
@@ -202,3 +210,127 @@ def test_bad_input(chain):
         model.predict(["a", "zebra"])
     with pytest.warns(DroppedDataWarning, match="1 of 2 sequences have fewer than 3 steps"):
         SpectralHMM(2).fit(x, [298, 2])
+
+
+def test_blocks_and_arrays_agree(chain, vectors):
+    lengths = [4000, 6000, 10_000]
+    for steps in (chain.symbols[:, None], vectors.X):
+        blocks = Blocks.from_array(steps, lengths=lengths, block_rows=3000)
+        model = SpectralHMM(4, refine=1).fit(steps, lengths)
+        other = SpectralHMM(4, refine=1).fit(blocks)
+        np.testing.assert_allclose(other.transmat_, model.transmat_, atol=1e-10)
+        assert (model.predict(blocks) == model.predict(steps, lengths)).all()
+        assert model.score(blocks) == pytest.approx(model.score(steps, lengths))
+        assert other.evidence_.stability(blocks, n_splits=1).shape == (4,)
+
+
+USES = ["predict", "decode", "predict_proba", "score"]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_what_is_no_number_is_named_in_blocks(vectors, use):
+    model = SpectralHMM(4, n_splits=0).fit(vectors.X)
+    x = vectors.X[:100].copy()
+    x[77, 3] = np.nan
+    with pytest.raises(LatentiaError, match="Row 77, column 3: nan"):
+        getattr(model, use)(Blocks.from_array(x, lengths=[30, 30, 40], block_rows=30))
+    with pytest.raises(LatentiaError, match="NaN"):
+        getattr(model, use)(x)
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize(
+    ("symbol", "message"),
+    [
+        (np.nan, "Symbol nan in row 77: symbols must be whole numbers"),
+        (np.inf, "Symbol inf in row 77: symbols must be whole numbers"),
+        (0.5, "Symbol 0.5 in row 77: symbols must be whole numbers"),
+        (-1.0, "Symbol '-1' in row 77 is outside the alphabet of 12 symbols"),
+        (12.0, "Symbol '12' in row 77 is outside the alphabet of 12 symbols"),
+    ],
+)
+def test_symbols_outside_the_alphabet_are_named_in_blocks(chain, use, symbol, message):
+    model = SpectralHMM(4, n_splits=0).fit(chain.symbols)
+    x = chain.symbols[:100, None].astype(float)
+    x[77] = symbol
+    with pytest.raises(LatentiaError, match=message):
+        getattr(model, use)(Blocks.from_array(x, lengths=[30, 30, 40], block_rows=30))
+
+
+@pytest.mark.parametrize(
+    ("symbol", "message"),
+    [(np.nan, "Symbol nan in row 777: symbols must be whole"), (-1.0, "Symbol -1 in row 777: whole numbers from 0")],
+)
+def test_bad_symbols_of_a_fit_on_blocks_are_named(chain, symbol, message):
+    x = chain.symbols[:1000, None].astype(float)
+    x[777] = symbol
+    with pytest.raises(LatentiaError, match=message):
+        SpectralHMM(2, kind="symbols").fit(Blocks.from_array(x, lengths=[100] * 10, block_rows=300))
+    with pytest.raises(LatentiaError, match="in row 777"):
+        SpectralHMM(2, kind="symbols", n_symbols=12).fit(Blocks.from_array(x, lengths=[100] * 10, block_rows=300))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ([[100, 200], [200]], "a list of whole numbers is needed"),
+        (500, "a list of whole numbers is needed"),
+        ([[250, 250]], "a list of whole numbers is needed"),
+        (["a", "b"], "'a' at position 0: a whole number of at least 1"),
+        ([250.0, 250.0], "250.0 at position 0: a whole number of at least 1"),
+        ([True] * 500, "True at position 0: a whole number of at least 1"),
+        ([250, None, 250], "None at position 1: a whole number of at least 1"),
+        ([600, -100], "-100 at position 1: a whole number of at least 1"),
+        ([0, 500], "0 at position 0: a whole number of at least 1"),
+        ([200, 200], "lengths add up to 400, and the data has 500 rows"),
+        ([], "lengths add up to 0, and the data has 500 rows"),
+        ([2**62] * 4 + [500], "lengths add up to 18446744073709552116, and the data has 500 rows"),
+        ([2**70, 500], "lengths add up to 1180591620717411303924, and the data has 500 rows"),
+    ],
+    ids=str,
+)
+def test_bad_lengths(chain, lengths, message):
+    model = SpectralHMM(2, n_splits=0).fit(chain.symbols)
+    for use in (SpectralHMM(2).fit, model.predict, model.score):
+        with pytest.raises(LatentiaError, match=message):
+            use(chain.symbols[:500], lengths)
+
+
+@pytest.mark.parametrize(
+    "kind", [list, tuple, np.array, lambda n: np.array(n, np.uint8), lambda n: np.array(n, object)]
+)
+def test_lengths_of_any_kind(chain, kind):
+    model = SpectralHMM(2, n_splits=0).fit(chain.symbols)
+    lengths = [200, 50, 250]
+    assert model.score(chain.symbols[:500], kind(lengths)) == model.score(chain.symbols[:500], lengths)
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.5, True, "3", None])
+def test_bad_sizes_of_samples(chain, size):
+    model = SpectralHMM(2, n_splits=0).fit(chain.symbols)
+    with pytest.raises(LatentiaError, match="^n_samples="):
+        model.sample(size)
+
+
+def test_a_fit_that_fails_changes_nothing(chain, vectors):
+    model = SpectralHMM(4).fit(chain.symbols)
+    path = model.predict(chain.symbols)
+    with pytest.raises(LatentiaError, match="supports at most 4 states"):
+        model.set_params(n_components=9).fit(vectors.X[:, :3])
+    assert (model.predict(chain.symbols) == path).all()
+    assert len(set(model.sample(1000)[1])) == 4
+
+
+def test_empty_data(chain):
+    model = SpectralHMM(2, n_splits=0).fit(chain.symbols)
+    for use in (SpectralHMM(2).fit, model.predict):
+        with pytest.raises(LatentiaError, match="The data is empty"):
+            use(Blocks.from_array(np.empty((0, 1), int), lengths=[]))
+        with pytest.raises(LatentiaError, match="a sequence of symbols or of vectors is needed"):
+            use([[1, 2], [3]])
+
+
+def test_the_warning_points_at_the_line_that_fits(chain):
+    with pytest.warns(DroppedDataWarning) as caught:
+        SpectralHMM(2).fit(chain.symbols[:300], [298, 2])
+    assert [warning.filename for warning in caught] == [__file__]

@@ -141,14 +141,17 @@ def test_save_load_and_stability(halves, tmp_path):
 @pytest.mark.parametrize(
     ("options", "symbols", "message"),
     [
-        ({"n_components": 3}, [0, 1, 0, 1], "two states"),
+        ({"n_components": 3}, [0, 1, 0, 1], "^n_components=3: 2 is needed, because this model has two states"),
+        ({"n_components": True}, [0, 1, 0, 1], "n_components=True"),
+        ({"tau": "a"}, [0, 1, 0, 1], "tau='a'"),
+        ({"prior": np.nan}, [0, 1, 0, 1], "prior=nan"),
         ({"method": "power"}, [0, 1, 0, 1], "method='power'"),
         ({"cross_fit": 0}, [0, 1, 0, 1], "cross_fit=0"),
         ({"tau": -1.0}, [0, 1, 0, 1], "tau=-1.0"),
         ({}, [0, 0, 0, 0], "One symbol occurs"),
         ({}, [0, -1, 0, 0], "Symbol -1 in row 1"),
         ({}, [0, 1], "fewer than 3 steps"),
-        ({"n_symbols": 2}, [0, 5, 1, 0], "outside the alphabet"),
+        ({"n_symbols": 2}, [0, 5, 1, 0], "^n_symbols=2: symbol 5 is outside the alphabet"),
         ({}, np.ones((4, 2)), "symbols come in one"),
     ],
 )
@@ -171,3 +174,76 @@ def test_the_cubic_says_where_the_states_are_not_equally_frequent():
     assert uneven["symmetry"].measured == pytest.approx(0.5, abs=0.05)
     assert not uneven.holds
     assert even.holds
+
+
+@pytest.mark.parametrize("cross_fit", [1, 4])
+def test_errors_that_were_not_measured_do_not_hold(halves, cross_fit):
+    model = TwoStateHMM(n_splits=0, cross_fit=cross_fit).fit(halves.symbols)
+    assert model.detected_
+    assert model.evidence_["expected error"].measured is None
+    assert not model.evidence_.holds
+    assert TwoStateHMM(cross_fit=cross_fit).fit(halves.symbols).evidence_.holds
+
+
+USES = ["predict", "decode", "predict_proba", "score"]
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize(
+    ("symbol", "message"),
+    [
+        (np.nan, "Symbol nan in row 77: symbols must be whole numbers"),
+        (0.5, "Symbol 0.5 in row 77: symbols must be whole numbers"),
+        (-1.0, "Symbol '-1' in row 77 is outside the alphabet of 1000 symbols"),
+        (1000.0, "Symbol '1000' in row 77 is outside the alphabet of 1000 symbols"),
+    ],
+)
+def test_symbols_outside_the_alphabet_are_named_in_blocks(halves, use, symbol, message):
+    model = TwoStateHMM().fit(halves.symbols)
+    x = halves.symbols[:100, None].astype(float)
+    x[77] = symbol
+    with pytest.raises(LatentiaError, match=message):
+        getattr(model, use)(Blocks.from_array(x, lengths=[30, 30, 40], block_rows=30))
+    with pytest.raises(LatentiaError, match=message):
+        getattr(model, use)(x)
+
+
+def test_more_columns_than_one_are_refused_at_prediction(halves):
+    model = TwoStateHMM().fit(halves.symbols)
+    with pytest.raises(LatentiaError, match="X has 2 columns: symbols come in one"):
+        model.predict(np.zeros((5, 2), int))
+
+
+def test_strings_in_blocks(halves):
+    names = np.array([f"s{i:04d}" for i in halves.symbols])
+    lengths = [5000] * 10
+    whole = TwoStateHMM().fit(names, lengths)
+    cut = TwoStateHMM().fit(Blocks.from_array(names[:, None], lengths=lengths, block_rows=5000))
+    assert (cut.emissionprob_ == whole.emissionprob_).all()
+    with pytest.raises(LatentiaError, match="Symbol .189. in row 0 is outside the alphabet"):
+        whole.predict(Blocks.from_array(halves.symbols[:, None], lengths=lengths))
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.5, True, "3", None])
+def test_bad_sizes_of_samples(halves, size):
+    model = TwoStateHMM().fit(halves.symbols)
+    with pytest.raises(LatentiaError, match="^n_samples="):
+        model.sample(size)
+    with pytest.raises(LatentiaError, match="^n_steps="):
+        model.entropy_rate(size)
+
+
+@pytest.mark.parametrize("lengths", [[[1, 2], [3]], ["a"], [50_000.0], [50_001, -1], [2**62] * 4 + [50_000]], ids=str)
+def test_bad_lengths(halves, lengths):
+    model = TwoStateHMM().fit(halves.symbols)
+    for use in (TwoStateHMM().fit, model.predict):
+        with pytest.raises(LatentiaError, match="^lengths"):
+            use(halves.symbols, lengths)
+
+
+def test_a_fit_that_fails_changes_nothing(halves):
+    model = TwoStateHMM().fit(halves.symbols)
+    path = model.predict(halves.symbols)
+    with pytest.raises(LatentiaError, match="One symbol occurs"):
+        model.fit([0, 0, 0, 0])
+    assert (model.predict(halves.symbols) == path).all()

@@ -136,15 +136,19 @@ def test_bad_input(model, single):
         model(2).fit(np.eye(5))
     with pytest.raises(LatentiaError, match="0 of 40 documents have three words or more"):
         model(2).fit(np.tile(np.eye(4) + np.eye(4, k=1), (10, 1)))
-    with pytest.raises(LatentiaError, match="cannot be told apart in 200 documents"):
+    with pytest.raises(
+        LatentiaError, match=r"n_components=300: 200 documents with \d+ words support at most 200 topics"
+    ):
         model(300).fit(counts)
-    with pytest.raises(LatentiaError, match="supports at most n_components=1"):
+    with pytest.raises(LatentiaError, match=r"n_components=3\b.* supports at most 1 components"):
         model(3).fit(np.tile([3.0, 5.0, 4.0], (50, 1)))
     with pytest.raises(LatentiaError, match="whole number of at least 1"):
         model(0).fit(counts)
     with pytest.raises(LatentiaError, match="vocabulary has 3 words"):
         model(2, vocabulary=["a", "b", "c"]).fit(counts)
-    with pytest.raises(LatentiaError, match="split in halves in 3 ways"):
+    with pytest.raises(LatentiaError, match="each of the columns 0 to 999"):
+        model(2, vocabulary={f"w{i}": i + 1 for i in range(1000)}).fit(counts)
+    with pytest.raises(LatentiaError, match="n_splits=4: .* halved in three ways"):
         model(2, n_splits=4).fit(counts)
     with pytest.raises(LatentiaError, match="NaN"):
         model(2).fit(np.where(counts > 0, np.nan, counts))
@@ -152,9 +156,44 @@ def test_bad_input(model, single):
         model(2).fit(counts).transform(counts[:, :9])
 
 
-def test_alpha0_must_be_positive(single):
-    with pytest.raises(LatentiaError, match="alpha0=0: a positive number"):
-        SpectralLDA(2, alpha0=0).fit(single.counts)
+@pytest.mark.parametrize("alpha0", [0, -1.0, np.inf, np.nan, "a", True])
+def test_alpha0_must_be_positive(single, alpha0):
+    with pytest.raises(LatentiaError, match=f"alpha0={alpha0!r}: a number above 0"):
+        SpectralLDA(2, alpha0=alpha0).fit(single.counts)
+
+
+def test_a_search_for_alpha0_that_fails_leaves_the_model_as_it_was(mixed):
+    model = SpectralLDA(3, n_splits=0).fit(mixed.counts[:1000])
+    alpha0, topics = model.alpha0_, model.components_
+    with pytest.raises(LatentiaError, match="supports at most"):
+        model.fit(np.tile([3.0, 5.0, 4.0], (50, 1)))
+    assert model.alpha0_ == alpha0
+    assert model.components_ is topics
+    assert model.transform(mixed.counts[:2]).shape == (2, 3)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_order_of_stored_entries_does_not_matter(model, mixed):
+    tidy = mixed.counts[:300].astype(float)
+    untidy = tidy.copy()
+    for start, stop in zip(tidy.indptr[:-1], tidy.indptr[1:], strict=True):
+        untidy.indices[start:stop], untidy.data[start:stop] = (
+            tidy.indices[start:stop][::-1],
+            tidy.data[start:stop][::-1],
+        )
+    untidy.has_sorted_indices = untidy.has_canonical_format = False
+    fitted = model(3, n_splits=0).fit(mixed.counts)
+    assert fitted.score(untidy) == fitted.score(tidy)
+    assert (fitted.transform(untidy) == fitted.transform(tidy)).all()
+    assert (model(3, n_splits=0).fit(untidy).components_ == model(3, n_splits=0).fit(tidy).components_).all()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_sizes_of_samples_are_checked(model, mixed):
+    fitted = model(3, n_splits=0).fit(mixed.counts[:1000])
+    for sizes in ({"n_documents": -1}, {"length": 0}, {"length": True}):
+        with pytest.raises(LatentiaError, match=next(iter(sizes))):
+            fitted.sample(**sizes)
 
 
 def test_warnings_say_what_was_left_out(single):

@@ -6,16 +6,14 @@ import array
 import contextlib
 import csv
 import functools
-import gzip
 import io
 import itertools
 import re
 import unicodedata
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +22,7 @@ from .._progress import progress_bar
 from ..exceptions import LatentiaError
 from ..moments import count_pairs, symmetric_counts
 from ..passes import Blocks
-from ..passes.formats import open_text
+from ..passes.formats import bytes_read, open_text, readable, reusable
 from .readers import read_lines, read_texts
 
 __all__ = ["Pairs", "read_pairs", "read_text_pairs"]
@@ -70,7 +68,7 @@ def read_pairs(
     path : path
         A MatrixMarket file with a square table; a ``.npy`` file of two or three columns of whole numbers, words from 0; a CSV
         or TSV file with headings; or a text with two words a line, separated by blanks. A third column says how often a
-        pair occurs. ``.gz`` is read as it is.
+        pair occurs. ``.gz`` is read as it is. A pipe is read to its end; ``-`` is standard input.
     columns : sequence of str, optional
         Of a CSV or TSV file the two columns of words and the one of counts, if there is one; by default the first two, and
         the third.
@@ -79,7 +77,13 @@ def read_pairs(
     min_count : int
         Leave out words that are in fewer pairs.
     """
-    source = Path(path)
+    with reusable(path) as source:
+        return _read_pairs(source, columns, vocabulary, min_count, progress)
+
+
+def _read_pairs(
+    source: Path, columns: Sequence[str] | None, vocabulary: str | Path | None, min_count: int, progress: bool
+) -> Pairs:
     if source.is_dir():
         raise LatentiaError(f"{source}: a folder, and a file of pairs is needed. For folders of texts give a window.")
     if not source.exists():
@@ -123,7 +127,8 @@ def read_text_pairs(
     Parameters
     ----------
     path : path
-        A text file, a folder of them, or a CSV or TSV file with a text a row.
+        A text file, a folder of them, or a CSV or TSV file with a text a row. A pipe is read to its end; ``-`` is standard
+        input.
     window : int
         1 counts neighbours only.
     lines : bool
@@ -135,8 +140,9 @@ def read_text_pairs(
     """
     if window < 1:
         raise LatentiaError(f"window={window}: 1 counts neighbouring words; give 1 or more.")
-    texts = read_texts(path, column=column)
-    together = Path(path).is_file() and not Path(path).name.removesuffix(".gz").lower().endswith((".csv", ".tsv"))
+    with reusable(path) as source:
+        texts = read_texts(source, column=column)
+        together = source.is_file() and not source.name.removesuffix(".gz").lower().endswith((".csv", ".tsv"))
     documents: Iterable[str] = texts.texts
     if lines:
         documents = [line for text in texts.texts for line in text.splitlines()]
@@ -228,32 +234,36 @@ def _from_lines(path: Path, columns: Sequence[str] | None, progress: bool) -> tu
 def _opened(path: Path) -> Iterator[tuple[IO[str], Callable[[], int]]]:
     """The lines of a text, unpacked, and how many bytes of the file were read; errors name the file."""
     try:
-        with open_text(path) as binary:
-            file: Any = getattr(binary, "fileobj", binary)
+        with readable(path):
+            binary = open_text(path)
             with io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text:
-                yield text, file.tell
-    except UnicodeDecodeError as error:
-        raise LatentiaError(
-            f"{path}: not UTF-8 text (byte {error.object[error.start]:#x}). Save it as UTF-8."
-        ) from error
-    except csv.Error as error:
-        raise LatentiaError(f"{path}: not readable as CSV ({error}). Is a quote not closed?") from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise LatentiaError(f"{path}: the compressed file is damaged or truncated ({error}).") from error
+                yield text, functools.partial(bytes_read, binary)
+    except UnicodeDecodeError:
+        _undecodable(path)
+
+
+def _undecodable(path: Path) -> NoReturn:
+    """Raise for the first line that is not UTF-8."""
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                raise LatentiaError(
+                    f"{path}, line {number}: not UTF-8 text (byte {line[error.start]:#x}). Save it as UTF-8."
+                ) from error
+    raise LatentiaError(f"{path}: not UTF-8 text. Save it as UTF-8.")
 
 
 def _rows(path: Path, file: IO[str], columns: Sequence[str] | None) -> Iterator[tuple[str, str, float | int]]:
     """Two words and how often they occur together, of every line."""
     name = path.name.removesuffix(".gz").lower()
-    rows: Iterator[list[str]]
+    rows: Iterator[tuple[int, list[str]]] = enumerate((line.split() for line in file), 1)
     places: Sequence[int] | None = None
-    first = 1
     if name.endswith((".csv", ".tsv")):
-        rows = csv.reader(file, delimiter="," if name.endswith(".csv") else "\t")
-        places, first = _places(path, [cell.strip() for cell in next(rows, [])], columns), 2
-    else:
-        rows = (line.split() for line in file)
-    for number, row in enumerate(rows, first):
+        rows = _csv_rows(path, file, "," if name.endswith(".csv") else "\t")
+        places = _places(path, [cell.strip() for cell in next(rows, (1, []))[1]], columns)
+    for number, row in rows:
         if not row or (places is None and (row[0] in ("#", "%") or row[0].startswith("%%"))):
             continue  # empty, or a comment
         cells = row if places is None else [row[i].strip() for i in places if i < len(row)]
@@ -267,6 +277,17 @@ def _rows(path: Path, file: IO[str], columns: Sequence[str] | None) -> Iterator[
                 f"{path}, line {number}: an empty cell where a word is needed. Fill it in or leave the line out."
             )
         yield cells[0], cells[1], _times(path, number, cells[2]) if len(cells) == 3 else 1
+
+
+def _csv_rows(path: Path, file: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows, each with the line where it begins."""
+    reader, first = csv.reader(file, delimiter=delimiter), 1
+    try:
+        for row in reader:
+            yield first, row
+            first = reader.line_num + 1
+    except csv.Error as error:
+        raise LatentiaError(f"{path}, line {first}: not readable as CSV ({error}). Is a quote not closed?") from error
 
 
 def _places(path: Path, header: list[str], columns: Sequence[str] | None) -> list[int]:

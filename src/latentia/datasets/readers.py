@@ -7,10 +7,8 @@ through the binary cache, see `latentia.passes.Blocks.from_files`.
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import os
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +20,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 from ..exceptions import LatentiaError
 from ..passes import Blocks
 from ..passes.cache import read_header
-from ..passes.formats import CACHE_SUFFIX, detect_format
+from ..passes.formats import CACHE_SUFFIX, detect_format, open_text, readable, reusable
 
 __all__ = ["Corpus", "Texts", "count_words", "read_corpus", "read_texts"]
 
@@ -96,7 +94,7 @@ def read_corpus(
     ----------
     path : path
         A folder of text files; a CSV or TSV file with a text column; a text file with one document a line; a UCI bag
-        of words or MatrixMarket file. ``.gz`` is read as it is.
+        of words or MatrixMarket file. ``.gz`` is read as it is. A pipe is read to its end; ``-`` is standard input.
     column : str, optional
         Text column of a CSV file; by default one named text, or the only one.
     cache : path, optional
@@ -106,32 +104,41 @@ def read_corpus(
     **vectorizer
         Passed to `count_words`: ``stop_words``, ``min_df``, ``max_df``, ``max_features``.
     """
-    source = Path(path)
-    try:
-        found = source.exists()
-    except OSError as error:
-        raise LatentiaError(f"{source}: cannot be read ({error.strerror}).") from error
-    if not found:
-        raise LatentiaError(f"{source}: no such file or folder.")
-    table = _is_table(source)
-    if table and column is not None:
-        raise LatentiaError(f"{source}: a table of counts has no text column; leave {column!r} out.")
-    if vocabulary is not None and not table:
-        raise LatentiaError(f"{source}: holds texts, which bring their own words; leave the vocabulary out.")
-    if table:
-        blocks = Blocks.from_files(source, cache=cache, progress=progress)
-        words = blocks.names if vocabulary is None else read_lines(Path(vocabulary))
-        if words is not None and len(words) != blocks.shapes[0][1]:
-            raise LatentiaError(
-                f"{vocabulary}: {len(words)} words, and {source} has {blocks.shapes[0][1]} columns: they must agree."
-            )
-        return Corpus(blocks, words, None, None, source.name)
-    return count_words(read_texts(source, column=column), **vectorizer)
+    with reusable(path) as source:
+        with readable(source):
+            found = source.exists()
+        if not found:
+            raise LatentiaError(f"{source}: no such file or folder.")
+        table = _is_table(source)
+        if table and column is not None:
+            raise LatentiaError(f"{source}: a table of counts has no text column; leave {column!r} out.")
+        if vocabulary is not None and not table:
+            raise LatentiaError(f"{source}: holds texts, which bring their own words; leave the vocabulary out.")
+        if not table:
+            return count_words(_read_texts(source, column), **vectorizer)
+        blocks = Blocks.from_files(source, cache=cache if source == Path(path) else None, progress=progress)
+        return _table_corpus(blocks, vocabulary, source)
+
+
+def _table_corpus(blocks: Blocks, vocabulary: str | os.PathLike[str] | None, source: Path) -> Corpus:
+    words = blocks.names if vocabulary is None else read_lines(Path(vocabulary))
+    if words is not None and len(words) != blocks.shapes[0][1]:
+        raise LatentiaError(
+            f"{vocabulary}: {len(words)} words, and {source} has {blocks.shapes[0][1]} columns: they must agree."
+        )
+    return Corpus(blocks, words, None, None, source.name)
 
 
 def read_texts(path: str | os.PathLike[str], *, column: str | None = None) -> Texts:
-    """Read texts from a folder (a document a file), a CSV or TSV file, or a file with one document a line."""
-    source = Path(path)
+    """Read texts from a folder (a document a file), a CSV or TSV file, or a file with one document a line.
+
+    A pipe is read to its end; ``-`` is standard input.
+    """
+    with reusable(path) as source:
+        return _read_texts(source, column)
+
+
+def _read_texts(source: Path, column: str | None) -> Texts:
     if source.is_dir():
         files = sorted(p for p in source.rglob("*") if p.is_file() and not _hidden(p.relative_to(source)))
         if not files:
@@ -187,9 +194,7 @@ def count_words(
         ) from error
     words = [str(word) for word in vectorizer.get_feature_names_out()]
     names = documents.names or [f"document {i}" for i in range(1, len(documents) + 1)]
-    blocks = Blocks.from_array(counts)
-    blocks.names = words
-    return Corpus(blocks, words, names, documents.texts, documents.source)
+    return Corpus(Blocks.from_array(counts, names=words), words, names, documents.texts, documents.source)
 
 
 def _hidden(path: Path) -> bool:
@@ -261,13 +266,8 @@ def _text_column(path: Path, header: list[str], column: str | None) -> int:
 
 
 def _read_bytes(path: Path) -> bytes:
-    try:
-        data = path.read_bytes()
-        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise LatentiaError(f"{path}: the compressed file is damaged or truncated ({error}).") from error
-    except OSError as error:
-        raise LatentiaError(f"{path}: cannot be read ({error.strerror}).") from error
+    with readable(path), open_text(path) as file:
+        return file.read()
 
 
 def _decode(data: bytes, path: Path) -> str:

@@ -1,22 +1,26 @@
 """What the theorems assume, measured on the data at hand, and how far the answer can be trusted."""
 
 from . import bounds
-from .checks import Check, Evidence
-from .stability import EVERYONE, HALVES, PartErrors, errors_from_groups, half_split_errors, mean_nearest_distance
+from .checks import Bound, Check, Evidence, above, at_least, at_most, between, equal_to
+from .parts import PartErrors, PartFits
+from .stability import half_split_errors
 from .tensors import TensorMeasured, error_checks, separation_limit, tensor_checks, whitened_noise
 
 __all__ = [
-    "EVERYONE",
-    "HALVES",
+    "Bound",
     "Check",
     "Evidence",
     "PartErrors",
+    "PartFits",
     "TensorMeasured",
+    "above",
+    "at_least",
+    "at_most",
+    "between",
     "bounds",
+    "equal_to",
     "error_checks",
-    "errors_from_groups",
     "half_split_errors",
-    "mean_nearest_distance",
     "separation_limit",
     "tensor_checks",
     "whitened_noise",

@@ -9,8 +9,8 @@ import numpy as np
 from ..metrics.matching import nearest_other_distance
 from ..tensor import MomentNoise, apply_to_modes, tensor_norm
 from . import bounds
-from .checks import Check
-from .stability import PartErrors
+from .checks import EXPECTED_ERROR, Check, above, at_least, at_most, equal_to
+from .parts import PartErrors
 
 __all__ = ["TensorMeasured", "error_checks", "separation_limit", "tensor_checks", "whitened_noise"]
 
@@ -54,17 +54,16 @@ def error_checks(
     """
     errors = parts.errors
     if errors is None:
-        return [Check("expected error", symbol, "not measured", f"<= {limit:.3g}", None, parts.reason, source)]
+        return [Check(EXPECTED_ERROR, symbol, None, at_most(limit), parts.reason, source, "verdict")]
     mean, worst = float(errors.mean()), int(errors.argmax())
     shaky = int((errors > 2 * limit).sum())
     lines = [
         Check(
-            "expected error", symbol, mean, f"<= {limit:.3g}", mean <= limit,
-            f"Mean error of a {what}, {unit}, as {source} predict it.", source, decides=True,
+            EXPECTED_ERROR, symbol, mean, at_most(limit),
+            f"Mean error of a {what}, {unit}, as {source} predict it.", source, "verdict",
         ),
         Check(
-            f"least stable {what}", f"max of {symbol.removeprefix('mean ')}", float(errors[worst]), f"<= {2 * limit:.3g}",
-            bool(errors[worst] <= 2 * limit),
+            f"least stable {what}", f"max of {symbol.removeprefix('mean ')}", float(errors[worst]), at_most(2 * limit),
             f"{what.capitalize()} {worst}. {shaky} {what}s are above the limit: do not rely on them.", source,
         ),
     ]  # fmt: skip
@@ -72,8 +71,8 @@ def error_checks(
         lines.append(
             Check(
                 "parts fitted", "halves, three quarters", float(parts.n_parts - parts.n_failed),
-                f">= {-(-3 * parts.n_parts // 4)} of {parts.n_parts}", parts.n_failed <= parts.n_parts // 4,
-                f"Parts of the data that carry the components. {parts.reason}", "parts of the data", decides=True,
+                at_least(-(-3 * parts.n_parts // 4), f"of {parts.n_parts}"),
+                f"Parts of the data that carry the components. {parts.reason}", "parts of the data", "verdict",
             )
         )  # fmt: skip
     return lines
@@ -95,29 +94,28 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
         last = float(m.spectrum[directions - 1])
         lines.append(
             Check(
-                "smallest singular value", f"sigma_{directions}(M_2)", last, f"> {last * m.noise.whitening:.2g} (its noise)",
-                m.noise.whitening < 1,
+                "smallest singular value", f"sigma_{directions}(M_2)", last, above(last * m.noise.whitening, "its noise"),
                 "What whitening divides by, beside its noise: how far the components are from being dependent.",
-                "Condition 7.2.1, section 7.2", decides=m.noise.whitening >= 1,
+                "Condition 7.2.1, section 7.2", "veto",
             )
         )  # fmt: skip
     return [
         *lines,
         Check(
-            "stable components", "2 |T(I,I,v)| < lambda", float(m.stable.sum()), f"= {k}", bool(m.stable.all()),
+            "stable components", "2 |T(I,I,v)| < lambda", float(m.stable.sum()), equal_to(k),
             "Components that power iterations started near them would find again; the others are mostly noise.", "Lemma 7.7",
         ),
         Check(
-            "tensor residual", "|T - sum|_F / |T|_F", m.residual, "", None,
+            "tensor residual", "|T - sum|_F / |T|_F", m.residual, None,
             "Share of the whitened tensor that the components leave: noise, and what the model does not say.", "(7.1)",
         ),
         Check(
-            "tensor noise", "|E|", m.noise.tensor, f"<= {limit:.2g} (lambda_min / K)", bool(m.noise.tensor <= limit),
+            "tensor noise", "|E|", m.noise.tensor, at_most(limit, "lambda_min / K"),
             "Operator norm of the noise of the whitened tensor. Below the limit (constant 1) recovery is proven; it works far "
             "above.", "Theorem 7.9",
         ),
         Check(
-            "sample size of the theorem", "N", float(m.samples), f">= {needed:.2g}", bool(m.samples >= needed),
+            "sample size of the theorem", "N", float(m.samples), at_least(needed),
             "Rows at which the noise would meet that limit.", "Theorem 7.9",
         ),
     ]  # fmt: skip
@@ -133,12 +131,8 @@ def _rank(m: TensorMeasured, directions: int) -> list[Check]:
         meaning = "Directions above the noise: fewer than these components need. Lower n_components."
     else:
         meaning = "Directions above the noise: as many as these components need."
-    return [
-        Check(
-            "rank supported", f"sigma_i > {m.noise.spectrum:.2g}", float(rank), f"= {directions}", rank == directions, meaning,
-            "Condition 7.2.1"
-        )
-    ]  # fmt: skip
+    symbol = f"sigma_i > {m.noise.spectrum:.2g}"
+    return [Check("rank supported", symbol, float(rank), equal_to(directions), meaning, "Condition 7.2.1")]
 
 
 def whitened_noise(

@@ -117,7 +117,7 @@ def scaled_eigenspace(
     random_state : int
         Seed of `outlying_eigenpairs`.
     n_jobs : int, optional
-        Threads.
+        Number of threads. Results are bitwise identical for any value.
     """
     size, total = counts.shape[0], float(counts.sum())
     marginals = sparse_product(counts, np.ones((size, 1)), n_jobs).ravel() / total

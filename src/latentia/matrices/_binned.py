@@ -5,14 +5,15 @@ Source: Huang, Kakade, Kong, Valiant, Recovering structured probability matrices
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
-from ..exceptions import LatentiaError
+from .._parameters import Choice, Constraint, Flag, Number, check_parameter
 from ..linalg import Factored, sparse_product
 
 __all__ = ["Binning", "binned_factors"]
@@ -25,7 +26,7 @@ class Binning:
     Attributes
     ----------
     first_bin : float
-        k_0: bins of words seen fewer than e^(k_0 - 1) times are left out. Printed: 4 log(c_0 R / (eps sqrt(w_min))) + 16.
+        k_0: bins of words seen fewer than ratio^(k_0 - 1) times are left out. Printed: 4 log(c_0 R / (eps sqrt(w_min))) + 16.
     least_words : float
         Bins of fewer words are left out. Printed: no such rule.
     least_share : float
@@ -57,6 +58,20 @@ class Binning:
     split: bool = False
     fill: str = "rank-one"
 
+    _allowed: ClassVar[Mapping[str, Constraint]] = {
+        **dict.fromkeys(("first_bin", "level"), Number()),
+        **dict.fromkeys(("least_words", "least_share"), Number(0, closed="low")),
+        **dict.fromkeys(("heavy", "heavy_in_block"), Number(0)),
+        "ratio": Number(1),
+        "w_min": Number(0, 1, closed="high"),
+        "split": Flag(),
+        "fill": Choice("rank-one", "zero"),
+    }
+
+    def __post_init__(self) -> None:
+        for name, constraint in self._allowed.items():
+            check_parameter(name, getattr(self, name), constraint)
+
     @classmethod
     def printed(cls, n_components: int, *, eps: float = 0.5, w_min: float = 0.1, c_0: float = 1.0) -> Binning:
         """The constants of the paper, for an error eps."""
@@ -74,8 +89,6 @@ def binned_factors(
     steps : list of three csr_array of shape (M, M)
         C + C^T of the pairs for each step; the same three times where the sample is reused.
     """
-    if binning.fill not in ("rank-one", "zero"):
-        raise LatentiaError(f"fill={binning.fill!r}: use 'rank-one' or 'zero'.")
     size = steps[0].shape[0]
     totals = [float(step.sum()) for step in steps]
     # Step 1: bins by the marginals; rho is 0 outside of all bins.
@@ -116,8 +129,6 @@ def binned_factors(
 def _bins(seen: np.ndarray, n_pairs: float, b: Binning) -> tuple[list[np.ndarray], np.ndarray]:
     """Words of each bin that is used, and rho_k for every word, from how often each word was seen (N r)."""
     rho = np.zeros(len(seen))
-    if b.ratio <= 1:
-        raise LatentiaError(f"ratio={b.ratio}: need a number above 1.")
     number = np.where(seen >= 1, np.floor(np.log(np.maximum(seen, 1)) / np.log(b.ratio) + 1e-12) + 1, 0)
     bins = []
     for k in np.unique(number[number > 0]):

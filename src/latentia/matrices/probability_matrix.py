@@ -13,24 +13,24 @@ Source: Q. Huang, S. Kakade, W. Kong, G. Valiant, Recovering structured probabil
 
 from __future__ import annotations
 
-import numbers
-import warnings
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_choices, check_splits, check_whole, seed_of
-from ..evidence import Check, Evidence
-from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning
+from .._base import Estimator, check_size, fitted, fitting
+from .._parameters import Choice, Integer, Number, OrNone, check_parameter, seed_of
+from .._validation import check_vocabulary
+from ..evidence import Check, Evidence, PartErrors, PartFits, above, at_least, at_most, equal_to
+from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning, warn
 from ..linalg import Factored, ScaledSpace, scaled_eigenspace, total_distance
 from ..moments import count_pairs, split_counts, symmetric_counts
-from ..passes import Blocks
+from ..passes import Blocks, RowGroups
 from ._binned import Binning, binned_factors
 from ._evidence import expected_error, missing_signal
 from ._refine import nonnegative_start, refined
@@ -45,12 +45,22 @@ _ASYMMETRIC = 1.5  # times the noise of symmetric counts
 _DRAWS = 50_000  # cells at which distances to fits on halves are measured
 
 
-class ProbabilityMatrix(BaseEstimator):
-    """Low-rank matrix of pair probabilities by shrinkage of a scaled spectrum: deterministic, one pass over the pairs.
+@dataclass(frozen=True)
+class _IsBinning:
+    needed: str = "a latentia.matrices.Binning is needed"
 
-    When to choose it: co-occurrences, bigrams or edges with some to some hundred observations a word, where a truncated
-    SVD of the counts follows the frequent words and the noise. It needs a symmetric B (an asymmetric one is
-    symmetrised) of low rank. Below about one pair a word nothing beyond the marginals can be found by any method.
+    def allows(self, value: Any) -> bool:
+        return isinstance(value, Binning)
+
+
+class ProbabilityMatrix(Estimator):
+    """Low-rank matrix of pair probabilities, fitted by shrinkage of a scaled spectrum.
+
+    The fit is deterministic, makes one pass over the pairs, and gives the expected l1 error of the matrix.
+
+    Choose it for co-occurrences, bigrams or edges with some to some hundred observations of every word, where a truncated
+    SVD of the counts follows the frequent words and the noise. It needs a symmetric B of low rank (an asymmetric one is
+    symmetrised). Below about one pair for every word nothing beyond the marginals can be found by any method.
 
     Parameters
     ----------
@@ -59,30 +69,30 @@ class ProbabilityMatrix(BaseEstimator):
     method : {"shrink", "binned"}, default="shrink"
         "binned" is the paper's Algorithm 1. It has not been seen to be more accurate.
     tau : float, default=0.3
-        Words are scaled as if each had been seen tau N / M times more. For graphs of constant degree .5 is better.
+        Words are scaled as if each had been seen tau N / M times more. For graphs of constant degree 0.5 is better.
     floor : float, default=0.1
         Least probability of a pair, as a multiple of that of independent words. 0 cuts negative entries.
     refine : int, default=0
-        Steps of likelihood EM on nonnegative factors, started from the spectrum. Outside the theorem; 10 are worth it
-        from about 20 pairs a word up, where components are clear.
+        Number of steps of likelihood EM on nonnegative factors, starting from the spectrum. They are outside the theorem;
+        10 are worth it from about 20 pairs for every word, where components are clear.
     prior : float, default=1
-        With ``refine``: pseudo-pairs a word, shared by the components and spread as the marginals.
+        With ``refine``: number of pseudo-pairs for every word, shared by the components and spread as the marginals.
     binning : Binning, optional
         Constants of Algorithm 1; by default ones that work, and `Binning.printed` gives the paper's.
     vocabulary : sequence of str, optional
         The words, for `most_similar`.
     max_products : int, optional
-        Most products of the counts with a block of R + 2 vectors or some more, to find the eigenvectors; by default so many
-        that there are 160 vectors, and at least 8. Clear matrices take some ten.
+        Largest number of products of the counts with a block of R + 2 vectors or some more, to find the eigenvectors; by
+        default so many that there are 160 vectors, and at least 8. Clear matrices take some ten.
     n_splits : int, default=1
-        With ``refine`` or "binned": splits of the pairs into halves whose fits give the error bars; each costs two fits.
-        The error of plain "shrink" is computed from the counts and costs nothing.
+        With ``refine`` or "binned": number of random splits of the pairs into halves, at most 3, whose fits enter the
+        expected error; each costs two fits. The error of plain "shrink" is computed from the counts and costs nothing.
     random_state : int, default=0
-        Seed of the starts and splits; None or a RandomState draws one.
+        Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
-        Threads; the result has the same bits for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
-        Show progress where files are read.
+        Whether to show progress where files are read.
 
     Attributes
     ----------
@@ -95,13 +105,13 @@ class ProbabilityMatrix(BaseEstimator):
     edge_ : float
         Modulus up to which eigenvalues are noise.
     n_kept_ : int
-        Eigenvalues above it. For "binned" the rank of what was found.
+        Number of eigenvalues above it. For "binned" the rank of what was found.
     components_ : ndarray of shape (n_kept_ + 1, M), mixing_ : ndarray of shape (n_kept_ + 1, n_kept_ + 1)
         With ``refine`` and directions that were kept: B = P^T W P, nonnegative. Not the topics: see `topics`.
     labels_ : ndarray of shape (M,)
         Communities: k-means of the leading vectors over their scale, computed when asked for.
     bins_ : list of int
-        For "binned", where there is a pair a word: the number of words in each bin that was used.
+        For "binned", where there are at least as many pairs as words: the number of words in each bin that was used.
     n_pairs_ : float
         N.
     n_features_in_ : int
@@ -109,7 +119,7 @@ class ProbabilityMatrix(BaseEstimator):
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of B, of a possible 2 (``component_errors``, shape (1,)).
     n_passes_ : int
-        Passes over the pairs: one.
+        Number of passes over the pairs: one.
 
     Notes
     -----
@@ -144,10 +154,16 @@ class ProbabilityMatrix(BaseEstimator):
     (2, 500)
     """
 
-    _compared = ("_model", "_scale_factor", "marginals_", "n_features_in_")
-    _model: Factored
-    _scale_factor: float | None
-    _asymmetry: float | None
+    _compared = ("_matrix",)
+    _constraints: ClassVar = {
+        "method": Choice("shrink", "binned"),
+        "tau": Number(0),
+        "floor": Number(0, 1, closed="low"),
+        "prior": Number(0, closed="low"),
+        "binning": OrNone(_IsBinning()),
+        "max_products": OrNone(Integer(1)),
+    }
+    _matrix: _Matrix
 
     def __init__(
         self,
@@ -182,6 +198,7 @@ class ProbabilityMatrix(BaseEstimator):
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
+    @fitting
     def fit(self, C: Any, y: Any = None) -> ProbabilityMatrix:
         """Learn the matrix from counts of pairs.
 
@@ -195,9 +212,9 @@ class ProbabilityMatrix(BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
         return self._fit(_square(C))
 
+    @fitting
     def fit_pairs(self, pairs: Any, n_words: int | None = None) -> ProbabilityMatrix:
         """Learn the matrix from a list of pairs, counted in one pass.
 
@@ -205,45 +222,59 @@ class ProbabilityMatrix(BaseEstimator):
         ----------
         pairs : array-like of shape (N, 2) or (N, 3), Blocks, or path
             Words as numbers from 0, and if there is a third column how often. A path names a ``.npy`` file, which is read as
-            needed, or a text of two or three whole numbers a line.
+            needed, or a text with two or three whole numbers on each line.
         n_words : int, optional
             M; by default one more than the largest word.
         """
-        self._check_parameters()
+        check_parameter("n_words", n_words, OrNone(Integer(1)))
         label = self.verbose and "counting pairs"
         return self._fit(_counts(count_pairs(pairs, n_words, self.n_jobs, label)))
 
     def _fit(self, table: sparse.csr_array) -> ProbabilityMatrix:
+        # Pairs lose their order.
         counts, symmetric = symmetric_counts(table)
-        self._asymmetry = None if symmetric else _asymmetry(table, counts)
+        asymmetry = None if symmetric else _asymmetry(table, counts)
         del table
+        self._set_size(counts)
+        # The matrix from all pairs and, where the counts alone do not tell the error, from parts of them.
+        dealt = RowGroups(4, self._seed)
+        pairs = _Thinned(counts, dealt)
+        fits = PartFits(
+            dealt,
+            recover=lambda groups: self._estimate(pairs.of(groups)),
+            finish=lambda found, groups: found,
+            distance=lambda found, part: np.array([_distance(found, part, self._seed)]),
+            most=2.0,
+            cost="algebra",
+        )
+        found, _ = fits.whole()
+        self._set_matrix(found)
+        # Evidence.
+        parts = fits.errors(found, self.n_splits if self.refine or self.method == "binned" else 0)
+        missing = missing_signal(found.space, self.n_components - 1)
+        error = self._expected_error(found, missing, parts)
+        measured = _Measured(found.space, self.n_components - 1, self.n_pairs_, missing, error, parts, asymmetry)
+        self.evidence_ = Evidence(_checks(measured), np.array([error]), "this matrix").bind(self)
+        return self
+
+    def _set_size(self, counts: sparse.csr_array) -> None:
+        """Numbers of words and pairs; raise for parameters that do not fit them."""
         size = counts.shape[0]
         if self.n_components > size:
             raise LatentiaError(
-                f"n_components={self.n_components}, but there are {size} words, which carry at most that many."
+                f"{size} words carry a rank of at most {size}.", parameter="n_components", value=self.n_components
             )
-        if self.vocabulary is not None and len(self.vocabulary) != size:
-            raise LatentiaError(f"vocabulary has {len(self.vocabulary)} words and the counts {size}: they must agree.")
         self.n_features_in_, self.n_pairs_, self.n_passes_ = size, float(counts.sum()) / 2, 1
+        check_vocabulary(self)
         if self.n_pairs_ < size:
-            warnings.warn(
+            warn(
                 f"{self.n_pairs_:.0f} pairs of {size} words: with less than one pair a word only the marginals can be found, "
                 "and the matrix is that of independent words. Give more pairs, or leave rare words out.",
                 EvidenceWarning,
-                stacklevel=3,
             )
-        for name in ("components_", "mixing_", "bins_", "_labels"):
-            self.__dict__.pop(name, None)
-        self._model, space = self._estimate(counts, self)
-        self._scale_factor = 1.0 if self._model.least is None and self.refine else None
-        self.marginals_, self.edge_, self.spectrum_ = space.marginals, space.edge, space.observed
-        self._scale, self.n_kept_ = space.scale, space.n_kept
-        self._vectors = space.vectors * np.sqrt(np.abs(space.observed))
-        self.embedding_ = space.vectors[:, : space.n_kept] * np.sqrt(np.abs(space.values[: space.n_kept]))
-        return self._weigh_evidence(counts, space)
 
-    def _estimate(self, counts: Any, store: Any = None) -> tuple[Factored, ScaledSpace]:
-        """B in factors, and the scaled eigenspace; what else there is goes to ``store``."""
+    def _estimate(self, counts: sparse.csr_array) -> _Estimate:
+        """B in factors, the scaled eigenspace, and what else the method finds."""
         few = counts.sum() / 2 < counts.shape[0]
         space = scaled_eigenspace(
             counts,
@@ -258,111 +289,59 @@ class ProbabilityMatrix(BaseEstimator):
             binning = Binning() if self.binning is None else self.binning
             steps = _thirds(counts, self._seed) if binning.split else [counts] * 3
             found, values, bins = binned_factors(steps, self.n_components, binning, self.n_jobs)
-            if store is not None:
-                store.bins_ = bins
             least = least if binning.fill == "rank-one" else np.zeros_like(least)
-            return replace(found, least=least), replace(space, n_kept=min(len(values), space.n_kept))
+            space = replace(space, n_kept=min(len(values), space.n_kept))
+            return _Estimate(replace(found, least=least), space, bins=bins)
         left = np.column_stack([r, space.directions])
         core = np.diag(np.concatenate([[1.0], space.values[: space.n_kept]]))
         if not self.refine or left.shape[1] < 2:
-            return Factored(left, core, least), space
+            return _Estimate(Factored(left, core, least), space)
         start = nonnegative_start(left, core, r, r * counts.sum(), self.n_jobs)
         components, mixing, _ = refined(counts, *start, r, steps=self.refine, prior=self.prior, n_jobs=self.n_jobs)
-        if store is not None:
-            store.components_, store.mixing_ = components.T, mixing
-        return Factored(components, mixing), space
+        return _Estimate(Factored(components, mixing), space, components.T, mixing)
 
-    def _weigh_evidence(self, counts: Any, space: ScaledSpace) -> ProbabilityMatrix:
-        size, directions = len(self.marginals_), self.n_components - 1
-        missing = missing_signal(space, directions)
-        error = expected_error(space, missing, self.n_pairs_, self._seed)
-        halves = None
-        if self.n_splits and (self.refine or self.method == "binned"):
-            halves = self._half_errors(counts)
-            error = max(error, halves) if self.method == "binned" else max(halves, 0.9 * error)
-        signal = float(np.sqrt((space.signal**2).sum() + missing))
-        limit = min(max(0.8 * signal, 0.02), _TRUSTED)
-        kept = bool(space.n_kept >= 1 or not directions)
-        checks = [
-            Check(
-                "expected error", "|B - B'|_1", error, f"<= {limit:.3g}", error <= limit and kept,
-                "Expected l1 error, of a possible 2; above about .8 |S|_F it is no better than that of independent words, and "
-                "above 1 most of the probability is on wrong pairs.",
-                "Theorem 1.1", decides=True,
-            ),
-            Check(
-                "directions kept", "|lambda_k| > e", float(space.n_kept), f"= {directions}", space.n_kept == directions,
-                f"Eigenvalues above the edge of the noise at {space.edge:.2g}. The others are dropped: if they are fewer than "
-                "n_components - 1, part of B is missing, or has a lower rank.", "section 2",
-            ),
-            Check(
-                "signal", "|S|_F", signal, f"> {space.edge / 2:.2g} (e / 2)", bool(signal > space.edge / 2),
-                "Norm of what words tell of each other; a direction with less than e / 2 cannot be seen.", "section 1.2.2",
-                decides=directions > 0,
-            ),
-            Check(
-                "pairs a word", "N / M", self.n_pairs_ / size, ">= 1", bool(self.n_pairs_ >= size),
-                "The sample size of the theorem is of the order of M.", "Theorem 1.5", decides=True,
-            ),
-            *self._other_checks(space),
-        ]  # fmt: skip
-        if halves is not None:
-            meaning = "l1 distance to fits on halves of the pairs, which does not see what all of them miss."
-            checks.append(Check("distance to halves", "|B - B_half|_1", halves, "", None, meaning, "parts of the data"))
-        self.evidence_ = Evidence(checks, np.array([error]), "this matrix").bind(self)
-        return self
+    def _set_matrix(self, found: _Estimate) -> None:
+        space = found.space
+        self._matrix, self._scale = _Matrix(found.model, found.components is not None, self.n_jobs), space.scale
+        self.marginals_, self.edge_, self.spectrum_, self.n_kept_ = (
+            space.marginals, space.edge, space.observed, space.n_kept,
+        )  # fmt: skip
+        points = space.vectors * np.sqrt(np.abs(space.observed)) / np.sqrt(space.scale)[:, None]
+        self._communities = _Communities(points, space.marginals, self._seed)
+        self.embedding_ = space.vectors[:, : space.n_kept] * np.sqrt(np.abs(space.values[: space.n_kept]))
+        if found.components is not None:
+            self.components_, self.mixing_ = found.components, found.mixing
+        if found.bins is not None:
+            self.bins_ = found.bins
 
-    def _other_checks(self, space: ScaledSpace) -> list[Check]:
-        unseen = int((space.marginals == 0).sum())
-        negative = float((space.values < 0).sum())
-        lines = [
-            Check("unseen words", "r_i = 0", float(unseen), "", None, "Their rows are zero.", "section 2"),
-            Check(
-                "negative eigenvalues", "lambda_k < 0", negative, "0", negative == 0,
-                "The theorem asks for a positive semidefinite mixing matrix; this estimator keeps them.", "Theorem 1.1",
-            ),
-        ]  # fmt: skip
-        if self._asymmetry is not None:
-            lines.append(
-                Check(
-                    "asymmetry", "sum (c_ij - c_ji)^2 / sum (c_ij + c_ji)", self._asymmetry, f"<= {_ASYMMETRIC}",
-                    self._asymmetry <= _ASYMMETRIC,
-                    "1 for pairs without order. Above, the order of the words matters, and the model leaves it out.",
-                    "section 1.1",
-                )
-            )  # fmt: skip
-        return lines
-
-    def _half_errors(self, counts: Any) -> float:
-        """l1 distance to fits on halves of the pairs, from some cells, averaged over ``n_splits`` splits."""
-        rng = np.random.default_rng(self._seed)
-        chance = self._scale / self._scale.sum()
-        i, j = rng.choice(len(chance), (2, _DRAWS), p=chance)
-        weight = 1 / (chance[i] * chance[j])
-        own, distances = self._model.entries(i, j), []
-        for split in range(self.n_splits):
-            for half in split_counts(counts, True, self._seed + split):
-                if not half.nnz:
-                    distances.append(2.0)
-                    continue
-                other = self._estimate(half)[0].entries(i, j)
-                apart = np.abs(_scaled(own, weight) - _scaled(other, weight))
-                distances.append(float((apart * weight).mean()))
-        return min(float(np.mean(distances)), 2.0)
+    def _expected_error(self, found: _Estimate, missing: float, parts: PartErrors) -> float:
+        """What the counts say, and the distance to fits on halves of them where there are such."""
+        error = expected_error(found.space, missing, self.n_pairs_, self._seed)
+        if parts.errors is None:
+            return error
+        halves = float(parts.errors[0])
+        return max(error, halves) if self.method == "binned" else max(halves, 0.9 * error)
 
     # --- the matrix ---------------------------------------------------------------------------------------------
 
+    @fitted
     def entries(self, i: Any, j: Any) -> np.ndarray:
-        """Probabilities of the pairs (i, j), of the broadcast shape of the two arrays of words."""
-        check_is_fitted(self)
-        return self._model.entries(self._words(i), self._words(j)) * self._normaliser()
+        """Return probabilities of the pairs (i, j), of the broadcast shape of the two arrays of words."""
+        i, j = self._words(i), self._words(j)
+        try:
+            np.broadcast_shapes(i.shape, j.shape)
+        except ValueError:
+            raise LatentiaError(
+                f"i has the shape {i.shape} and j {j.shape}: equally many words are needed, or shapes that broadcast."
+            ) from None
+        return self._matrix.factored.entries(i, j) * self._matrix.scale
 
+    @fitted
     def rows(self, i: Any) -> np.ndarray:
-        """Rows of B, shape (M,) for one word and (n, M) for n: nonnegative, and all rows together sum to one.
+        """Return rows of B, shape (M,) for one word and (n, M) for n: nonnegative, and all rows together sum to one.
 
         The first call makes a pass over the M x M matrix in tiles, to find its sum.
         """
-        check_is_fitted(self)
         words = np.arange(self.n_features_in_)[i] if isinstance(i, slice) else self._words(i)
         if words.ndim > 1:
             raise LatentiaError(f"Words have the shape {words.shape}: one word, or a list of them, is needed.")
@@ -371,44 +350,45 @@ class ProbabilityMatrix(BaseEstimator):
                 f"{words.size} rows of {self.n_features_in_} entries do not fit an array: ask for some rows at a time, or for "
                 "entries."
             )
-        found = self._model.rows(np.atleast_1d(words)) * self._normaliser()
+        found = self._matrix.factored.rows(np.atleast_1d(words)) * self._matrix.scale
         return found[0] if words.ndim == 0 else found
 
+    @fitted
     def conditional(self, i: Any) -> np.ndarray:
-        """Probabilities of the other word of a pair given one, shape (M,) or (n, M); rows sum to one."""
+        """Return probabilities of the other word of a pair given one, shape (M,) or (n, M); rows sum to one."""
         rows = np.atleast_2d(self.rows(i))
         sums = rows.sum(axis=1, keepdims=True)
         found = np.where(sums > 0, rows / np.where(sums > 0, sums, 1.0), self.marginals_)
         return found[0] if np.ndim(i) == 0 and not isinstance(i, slice) else found
 
+    @fitted
     def l1_distance(self, other: Any) -> float:
-        """sum_ij |B_ij - B'_ij|, of a possible 2, in one pass over tiles.
+        """Return sum_ij |B_ij - B'_ij|, of a possible 2, in one pass over tiles.
 
         Parameters
         ----------
         other : ProbabilityMatrix, array of shape (M, M), or anything with ``size`` and ``rows(slice, columns)``
             Such as a planted truth.
         """
-        check_is_fitted(self)
-        scale = 1.0
+        own, scale = self._matrix, 1.0
         if isinstance(other, ProbabilityMatrix):
             check_is_fitted(other)
-            other, scale = other._model, other._normaliser()
+            other, scale = other._matrix.factored, other._matrix.scale
         elif not hasattr(other, "rows"):
             table = np.asarray(other.toarray() if sparse.issparse(other) else other, dtype=np.float64)
             if table.ndim != 2 or table.shape[0] != table.shape[1]:
                 raise LatentiaError(f"other has the shape {table.shape}: a square array is needed.")
             other = _Dense(table)
-        if other.size != self._model.size:
-            raise LatentiaError(f"The matrices have {self._model.size} and {other.size} words: they must agree.")
-        return total_distance(self._model, other, (self._normaliser(), scale), self.n_jobs)
+        if other.size != own.factored.size:
+            raise LatentiaError(f"The matrices have {own.factored.size} and {other.size} words: they must agree.")
+        return total_distance(own.factored, other, (own.scale, scale), self.n_jobs)
 
+    @fitted
     def score(self, C: Any, y: Any = None) -> float:
-        """Log-likelihood a pair of held-out counts (M, M), in nats. Higher is better.
+        """Return the mean log-likelihood of a pair of held-out counts (M, M) in nats; higher is better.
 
         B is mixed with 1% of the product of smoothed marginals, so that nothing is impossible.
         """
-        check_is_fitted(self)
         counts = _square(C).tocoo()
         if counts.shape[0] != self.n_features_in_:
             raise LatentiaError(f"The counts have {counts.shape[0]} words and the model {self.n_features_in_}.")
@@ -421,13 +401,11 @@ class ProbabilityMatrix(BaseEstimator):
             total += float(counts.data[part] @ np.log(chance))
         return total / float(counts.sum())
 
-    def sample(self, n_samples: int = 1, random_state: int = 0) -> np.ndarray:
+    @fitted
+    def sample(self, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
         """Draw pairs, shape (n_samples, 2)."""
-        check_is_fitted(self)
-        if not isinstance(n_samples, numbers.Integral) or n_samples < 1:
-            raise LatentiaError(f"n_samples={n_samples!r}: a whole number of at least 1 is needed.")
-        rng = np.random.default_rng(random_state)
-        sums = self._row_sums()
+        n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
+        sums = self._matrix.row_sums()
         if not sums.any():
             raise LatentiaError("The matrix is zero: no bin was used. Lower first_bin.")
         firsts, n = np.unique(np.searchsorted(np.cumsum(sums / sums.sum()), rng.random(n_samples)), return_counts=True)
@@ -435,7 +413,7 @@ class ProbabilityMatrix(BaseEstimator):
         seconds = []
         step = max(1, (1 << 22) // len(sums))
         for start in range(0, len(firsts), step):
-            cumulated = np.cumsum(np.maximum(self._model.rows(firsts[start : start + step]), 0), axis=1)
+            cumulated = np.cumsum(np.maximum(self._matrix.factored.rows(firsts[start : start + step]), 0), axis=1)
             for row, times in zip(cumulated, n[start : start + step], strict=True):
                 seconds.append(np.searchsorted(row, rng.random(times) * row[-1], side="right"))
         pairs = np.column_stack([np.repeat(firsts, n), np.minimum(np.concatenate(seconds), len(sums) - 1)])
@@ -443,25 +421,31 @@ class ProbabilityMatrix(BaseEstimator):
 
     # --- read-offs ----------------------------------------------------------------------------------------------
 
+    @fitted
     def most_similar(self, word: Any, n: int = 10, *, min_count: int = 50) -> list[tuple[Any, float]]:
-        """Words whose embeddings have the largest cosine with that of ``word``, and the cosines, in order.
+        """Return words whose embeddings have the largest cosine with that of ``word``, and the cosines, in order.
 
         Parameters
         ----------
         word : int or str
             A number, or a word of the vocabulary.
         n : int
+            Number of words.
         min_count : int
             Least number of times that a word was seen in pairs to be listed; embeddings of rarer words are mostly noise.
         """
-        check_is_fitted(self)
+        n = check_size(n, "n")
+        check_parameter("min_count", min_count, Number(0, closed="low"))
         if isinstance(word, str):
             if self.vocabulary is None or word not in list(self.vocabulary):
                 raise LatentiaError(
                     f"{word!r} is not in the vocabulary" + (", which was not given." * (self.vocabulary is None))
                 )
             word = list(self.vocabulary).index(word)
-        at = int(self._words(word))
+        words = self._words(word)
+        if words.ndim:
+            raise LatentiaError(f"word has the shape {words.shape}: the neighbours of one word are found at a time.")
+        at = int(words)
         norms = np.linalg.norm(self.embedding_, axis=1)
         if not self.n_kept_ or norms[at] == 0:
             raise LatentiaError(f"Word {word} has no embedding: it was not seen, or the matrix has rank one.")
@@ -475,27 +459,17 @@ class ProbabilityMatrix(BaseEstimator):
         return [(int(k) if self.vocabulary is None else self.vocabulary[k], float(cosines[k])) for k in best]
 
     @property
+    @fitted
     def labels_(self) -> np.ndarray:
         """Communities: R clusters by k-means of the R - 1 leading vectors over the root of their scale, shape (M,).
 
         Directions below the edge are used too; whether they stand for anything is for ``evidence_`` to say.
         """
-        check_is_fitted(self)
-        if "_labels" not in self.__dict__:
-            if not self._vectors.shape[1]:
-                return np.zeros(self.n_features_in_, np.int64)
-            points = self._vectors / np.sqrt(self._scale)[:, None]
-            seen = self.marginals_ > 0
-            if points.shape[1] == 1:
-                self._labels = (points[:, 0] > _cut(points[seen, 0], self.marginals_[seen])).astype(np.int64)
-                return self._labels
-            clusters = KMeans(min(points.shape[1] + 1, int(seen.sum())), n_init=3, random_state=self._seed)
-            clusters.fit(points[seen], sample_weight=self.marginals_[seen])
-            self._labels = clusters.predict(points).astype(np.int64)
-        return self._labels
+        return self._communities.labels
 
+    @fitted
     def topics(self, triples: Any = None, *, anchors: Any = None, min_count: int = 20) -> PairTopics:
-        """Parameters of a topic model B = P^T W P: from documents of three words, or else from anchor words.
+        """Return the parameters of a topic model B = P^T W P: from documents of three words, or else from anchor words.
 
         Parameters
         ----------
@@ -505,13 +479,13 @@ class ProbabilityMatrix(BaseEstimator):
             A word for each topic that occurs in no other; by default they are searched for among the words that were seen
             at least ``min_count`` times.
         """
-        check_is_fitted(self)
         spectral = self._spectral()
         rank = spectral.left.shape[1]
         if rank < self.n_components:
             raise LatentiaError(
-                f"{rank} of {self.n_components} directions are above the noise: this data supports at most n_components={rank}."
-            )
+                f"{rank} directions are above the noise, which carry at most {rank} topics.",
+                parameter="n_components", value=self.n_components,
+            )  # fmt: skip
         if triples is not None:
             if (np.diag(spectral.core) <= 0).any():
                 raise LatentiaError("B has a negative eigenvalue: it is not that of topics with independent words.")
@@ -528,16 +502,6 @@ class ProbabilityMatrix(BaseEstimator):
         directions = self.embedding_ / np.sqrt(np.abs(kept)) * np.sqrt(self._scale)[:, None]
         return Factored(np.column_stack([self.marginals_, directions]), np.diag(np.concatenate([[1.0], kept])))
 
-    def _row_sums(self) -> np.ndarray:
-        return np.maximum(self._model.row_sums(self.n_jobs), 0)
-
-    def _normaliser(self) -> float:
-        """One over the sum of all entries, found when it is first needed."""
-        if self._scale_factor is None:
-            total = float(self._row_sums().sum())
-            self._scale_factor = 1 / total if total > 0 else 1.0
-        return self._scale_factor
-
     def _words(self, i: Any) -> np.ndarray:
         words = np.asarray(i)
         words = words.astype(np.int64) if not words.size else words
@@ -546,32 +510,71 @@ class ProbabilityMatrix(BaseEstimator):
         return words
 
     def _distances(self, other: ProbabilityMatrix) -> np.ndarray:
-        return np.array([total_distance(self._model, other._model, (self._normaliser(), other._normaliser()))])
+        own, others = self._matrix, other._matrix
+        return np.array([total_distance(own.factored, others.factored, (own.scale, others.scale))])
 
-    def _halves(self, X: Any, random_state: int) -> list[dict[str, Any]]:
+    def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of `fit` for two halves of the pairs."""
-        counts, symmetric = symmetric_counts(_square(X))
-        return [{"C": half} for half in split_counts(counts if symmetric else _square(X), symmetric, random_state)]
+        table = _square(X)
+        counts, symmetric = symmetric_counts(table)
+        halves = split_counts(counts if symmetric else table, symmetric, random_state)
+        return [{"C": half, **fit_parameters} for half in halves]
 
     def _check_parameters(self) -> None:
-        check_whole(self, n_components=1, refine=0)
-        if self.max_products is not None:
-            check_whole(self, max_products=1)
-        check_choices(self, method=("shrink", "binned"))
-        check_splits(self, "pairs")
-        for name, low, high in (("tau", 0.0, np.inf), ("floor", 0.0, 1.0), ("prior", 0.0, np.inf)):
-            value = getattr(self, name)
-            if (
-                not isinstance(value, (int, float, np.number))
-                or not low <= float(value) < high
-                or (name == "tau" and self.tau == 0)
-            ):
-                raise LatentiaError(
-                    f"{name}={getattr(self, name)!r}: a number above 0{' and below 1' * (high == 1)} is needed."
-                )
         if self.refine and self.method == "binned":
-            raise LatentiaError("refine starts from method='shrink': leave method out.")
-        self._seed = seed_of(self.random_state)
+            raise LatentiaError(
+                "refinement starts from the shrunk spectrum: leave method out.", parameter="refine", value=self.refine
+            )
+
+
+# --- the fitted matrix --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """B in factors up to a scale, which is found when it is first needed: that takes a pass over all entries."""
+
+    factored: Factored
+    sums_to_one: bool
+    n_jobs: int | None
+
+    @cached_property
+    def scale(self) -> float:
+        """What brings the sum of all entries to one."""
+        total = 1.0 if self.sums_to_one else float(self.row_sums().sum())
+        return 1 / total if total > 0 else 1.0
+
+    def row_sums(self) -> np.ndarray:
+        return np.maximum(self.factored.row_sums(self.n_jobs), 0)
+
+
+@dataclass(frozen=True)
+class _Communities:
+    """Clusters of words, found when they are first asked for.
+
+    Attributes
+    ----------
+    points : ndarray of shape (M, R - 1)
+    marginals : ndarray of shape (M,)
+        Weights of the words; those of weight 0 are not looked at.
+    seed : int
+    """
+
+    points: np.ndarray
+    marginals: np.ndarray
+    seed: int
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """The cluster of every word, shape (M,)."""
+        points, seen = self.points, self.marginals > 0
+        if not points.shape[1]:
+            return np.zeros(len(points), np.int64)
+        if points.shape[1] == 1:
+            return (points[:, 0] > _cut(points[seen, 0], self.marginals[seen])).astype(np.int64)
+        clusters = KMeans(min(points.shape[1] + 1, int(seen.sum())), n_init=3, random_state=self.seed)
+        clusters.fit(points[seen], sample_weight=self.marginals[seen])
+        return clusters.predict(points).astype(np.int64)
 
 
 def _cut(points: np.ndarray, weights: np.ndarray) -> float:
@@ -582,6 +585,162 @@ def _cut(points: np.ndarray, weights: np.ndarray) -> float:
     rest, second = weights.sum() - mass, weights @ points - first
     best = int(np.argmax(first**2 / mass + second**2 / rest)) if len(mass) else 0
     return float(points[best])
+
+
+# --- estimates ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    """B in factors, and what else there is: P (R, M) and W (R, R) of refined ones, and the sizes of bins."""
+
+    model: Factored
+    space: ScaledSpace
+    components: np.ndarray | None = None
+    mixing: np.ndarray | None = None
+    bins: list[int] | None = None
+
+
+@dataclass(frozen=True)
+class _Thinned:
+    """Counts C + C^T whose pairs are dealt into four groups, when a part of them is asked for."""
+
+    counts: sparse.csr_array
+    dealt: RowGroups
+
+    def of(self, groups: tuple[int, ...]) -> sparse.csr_array:
+        """Counts of the pairs in some groups."""
+        if groups == self.dealt.all:
+            return self.counts
+        found = sum((self._groups[g] for g in groups[1:]), start=self._groups[groups[0]])
+        if not found.nnz:
+            raise LatentiaError("A part of the counts has no pairs: there are too few to be split.")
+        return found
+
+    @cached_property
+    def _groups(self) -> list[sparse.csr_array]:
+        halves = split_counts(self.counts, True, self.dealt.seed)
+        return [part for i, half in enumerate(halves) for part in split_counts(half, True, self.dealt.seed + 1 + i)]
+
+
+def _distance(found: _Estimate, part: _Estimate, seed: int) -> float:
+    """l1 distance of two matrices, from some cells."""
+    rng = np.random.default_rng(seed)
+    chance = found.space.scale / found.space.scale.sum()
+    i, j = rng.choice(len(chance), (2, _DRAWS), p=chance)
+    weight = 1 / (chance[i] * chance[j])
+    apart = np.abs(_scaled(found.model.entries(i, j), weight) - _scaled(part.model.entries(i, j), weight))
+    return float((apart * weight).mean())
+
+
+def _scaled(entries: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Entries of a matrix drawn with chance 1 / weight, divided by their estimated sum."""
+    total = float((entries * weight).mean())
+    return entries / total if total > 0 else entries
+
+
+def _thirds(counts: Any, random_state: int) -> list[Any]:
+    """Three parts of the pairs."""
+    first, rest = split_counts(counts, True, random_state, 1 / 3)
+    return [first, *split_counts(rest, True, random_state + 1)]
+
+
+# --- evidence -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """What the fit knows about itself.
+
+    Attributes
+    ----------
+    space : ScaledSpace
+    directions : int
+        R - 1, as asked for.
+    n_pairs : float
+    missing : float
+        Squared norm of what the kept directions leave of S.
+    error : float
+        Expected l1 error.
+    parts : PartErrors
+    asymmetry : float or None
+        None for symmetric counts.
+    """
+
+    space: ScaledSpace
+    directions: int
+    n_pairs: float
+    missing: float
+    error: float
+    parts: PartErrors
+    asymmetry: float | None
+
+
+def _checks(m: _Measured) -> list[Check]:
+    space, size = m.space, len(m.space.marginals)
+    signal = float(np.sqrt((space.signal**2).sum() + m.missing))
+    limit = min(max(0.8 * signal, 0.02), _TRUSTED)
+    lines = [
+        Check(
+            "expected error", "|B - B'|_1", m.error, at_most(limit),
+            "Expected l1 error, of a possible 2; above about 0.8 |S|_F it is no better than that of independent words, and "
+            "above 1 most of the probability is on wrong pairs.", "Theorem 1.1", "verdict",
+        ),
+        Check(
+            "directions kept", "|lambda_k| > e", float(space.n_kept), equal_to(m.directions),
+            f"Eigenvalues above the edge of the noise at {space.edge:.2g}. The others are dropped: if they are fewer than "
+            "n_components - 1, part of B is missing, or has a lower rank.", "section 2",
+        ),
+        Check(
+            "signal", "|S|_F", signal, above(space.edge / 2, "e / 2"),
+            "Norm of what words tell of each other; a direction with less than e / 2 cannot be seen.", "section 1.2.2",
+            "verdict" if m.directions else "note",
+        ),
+        Check(
+            "pairs a word", "N / M", m.n_pairs / size, at_least(1),
+            "The sample size of the theorem is of the order of M.", "Theorem 1.5", "verdict",
+        ),
+    ]  # fmt: skip
+    if m.directions and not space.n_kept:
+        meaning = "Words beside their frequencies tell nothing of each other: the matrix is that of independent words."
+        lines.append(Check("structure", "|lambda_1| > e", 0.0, at_least(1), meaning, "section 2", "veto"))
+    return [*lines, *_other_checks(m), *_part_checks(m.parts)]
+
+
+def _other_checks(m: _Measured) -> list[Check]:
+    unseen, negative = int((m.space.marginals == 0).sum()), float((m.space.values < 0).sum())
+    lines = [
+        Check("unseen words", "r_i = 0", float(unseen), None, "Their rows are zero.", "section 2"),
+        Check(
+            "negative eigenvalues", "lambda_k < 0", negative, equal_to(0),
+            "The theorem asks for a positive semidefinite mixing matrix; this estimator keeps them.", "Theorem 1.1",
+        ),
+    ]  # fmt: skip
+    if m.asymmetry is not None:
+        lines.append(
+            Check(
+                "asymmetry", "sum (c_ij - c_ji)^2 / sum (c_ij + c_ji)", m.asymmetry, at_most(_ASYMMETRIC),
+                "1 for pairs without order. Above, the order of the words matters, and the model leaves it out.", "section 1.1",
+            )
+        )  # fmt: skip
+    return lines
+
+
+def _part_checks(parts: PartErrors) -> list[Check]:
+    lines, source = [], "parts of the data"
+    if parts.errors is not None:
+        meaning = "l1 distance to fits on halves of the pairs, which does not see what all of them miss."
+        lines.append(Check("distance to halves", "|B - B_half|_1", float(parts.errors[0]), None, meaning, source))
+    if parts.n_failed:
+        made, needed = (
+            float(parts.n_parts - parts.n_failed),
+            at_least(-(-3 * parts.n_parts // 4), f"of {parts.n_parts}"),
+        )
+        lines.append(Check("parts fitted", "halves, three quarters", made, needed, parts.reason, source, "verdict"))
+    return lines
+
+
+# --- counts -------------------------------------------------------------------------------------------------------
 
 
 class _Dense:
@@ -616,19 +775,22 @@ def _square(C: Any) -> sparse.csr_array:
 
 
 def _counts(table: sparse.csr_array) -> sparse.csr_array:
-    if table.nnz and not np.isfinite(table.data).all():
-        raise LatentiaError("The counts have NaN or infinite entries.")
-    if table.nnz and table.data.min() < 0:
-        raise LatentiaError(f"The counts have the entry {table.data.min()}: they must not be negative.")
+    _check_entries(table, np.isfinite(table.data), "NaN and infinite entries must be dropped or imputed")
+    _check_entries(table, table.data >= 0, "counts must not be negative")
     if not table.nnz or not table.sum() > 0:
         raise LatentiaError("There are no pairs: all counts are zero.")
     if table.dtype.kind == "f" and not (np.rint(table.data) == table.data).all():
-        warnings.warn(
-            "The counts are not whole numbers; noise is taken to be that of counts.",
-            NonIntegerCountWarning,
-            stacklevel=4,
-        )
+        warn("The counts are not whole numbers; noise is taken to be that of counts.", NonIntegerCountWarning)
     return table if table.dtype.kind in "fi" and table.dtype.itemsize >= 4 else table.astype(np.float64)
+
+
+def _check_entries(table: sparse.csr_array, good: np.ndarray, needed: str) -> None:
+    """Raise for the first entry that is not good."""
+    if good.all():
+        return
+    at = int(np.argmin(good))
+    row = int(np.searchsorted(table.indptr, at, side="right")) - 1
+    raise LatentiaError(f"The counts have {table.data[at]} in row {row}, column {table.indices[at]}: {needed}.")
 
 
 def _asymmetry(table: Any, counts: Any) -> float:
@@ -638,15 +800,3 @@ def _asymmetry(table: Any, counts: Any) -> float:
     ]
     outside = float(counts.sum()) - 2 * float(table.diagonal().sum())
     return (4 * squares[0] - squares[1]) / outside if outside > 0 else 0.0
-
-
-def _scaled(entries: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Entries of a matrix drawn with chance 1 / weight, divided by their estimated sum."""
-    total = float((entries * weight).mean())
-    return entries / total if total > 0 else entries
-
-
-def _thirds(counts: Any, random_state: int) -> list[Any]:
-    """Three parts of the pairs."""
-    first, rest = split_counts(counts, True, random_state, 1 / 3)
-    return [first, *split_counts(rest, True, random_state + 1)]

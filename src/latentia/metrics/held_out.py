@@ -10,17 +10,21 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ..moments.admixture import fold_in, token_probabilities
+from ..moments.counts import as_counts
 
 __all__ = ["completion_log_likelihood", "completion_perplexity", "split_tokens"]
 
 
 def split_tokens(table: Any, random_state: Any = 0) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Split every document's tokens at random into two halves, each token with probability one half."""
-    csr = sparse.csr_array(table)
-    counts = np.maximum(np.rint(csr.data), csr.data > 0).astype(np.int64)  # a fraction is an occurrence
+    """Split every document's tokens at random into two halves, each token with probability one half.
+
+    Entries of both halves are sorted and each occurs once, whatever the order in the table.
+    """
+    indptr, indices, data = as_counts(table)
+    counts = np.maximum(np.rint(data), data > 0).astype(np.int64)  # a fraction is an occurrence
     half = np.random.default_rng(random_state).binomial(counts, 0.5)
-    first = sparse.csr_array((half.astype(np.float64), csr.indices, csr.indptr), shape=csr.shape)
-    second = sparse.csr_array(((counts - half).astype(np.float64), csr.indices, csr.indptr), shape=csr.shape)
+    first = sparse.csr_array((half.astype(np.float64), indices, indptr), shape=np.shape(table))
+    second = sparse.csr_array(((counts - half).astype(np.float64), indices, indptr), shape=np.shape(table))
     return first, second
 
 

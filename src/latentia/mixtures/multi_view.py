@@ -8,31 +8,33 @@ Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Prince
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import numbers
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
-from .._validation import check_choices, check_splits, check_whole, seed_of
+from .._base import Estimator, fitted, fitting
+from .._parameters import Choice, OrNone
+from .._validation import finite_blocks
 from ..evidence import (
-    EVERYONE,
-    HALVES,
     Check,
     Evidence,
     PartErrors,
+    PartFits,
     TensorMeasured,
     error_checks,
-    errors_from_groups,
     separation_limit,
     tensor_checks,
 )
 from ..exceptions import LatentiaError
 from ..moments import (
+    ColumnMoments,
     CommonFrame,
     ProductMixtureUpdate,
     ViewMoments,
@@ -43,7 +45,7 @@ from ..moments import (
     principal_coordinates,
     product_log_density,
 )
-from ..passes import Block, Blocks, MappedBlocks, accumulate, row_groups
+from ..passes import Block, Blocks, RowGroups, accumulate
 from ..tensor import Decomposition, decompose
 
 __all__ = ["MultiViewMixture"]
@@ -53,46 +55,48 @@ _LEAST = 1e-3  # least probability of a binary feature, and of its absence
 _FLOOR = 0.02  # of a feature's variance: the least variance of it in a component
 
 
-class MultiViewMixture(BaseEstimator):
-    """Mixture of views by tensor decomposition: deterministic, few passes, error bars for every component.
+class MultiViewMixture(Estimator):
+    """Mixture of views that are independent given the component, fitted by tensor decomposition.
 
-    When to choose it: three or more groups of measurements that have nothing in common but the class (words in three
-    parts of a text, three sensors, three blocks of a questionnaire), or one table whose features are independent
-    given the class, cut in three. It assumes no distribution within a view. It needs, in every view, means that are
-    affinely independent, so at least K - 1 features there.
+    The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
+
+    Choose it for three or more groups of measurements that have nothing in common but the class (words in three parts of
+    a text, three sensors, three blocks of a questionnaire), or for one table whose features are independent given the
+    class, cut in three. It assumes no distribution within a view. In every view the means must be affinely independent,
+    which takes at least K - 1 features there.
 
     Parameters
     ----------
     n_components : int, default=5
         Number of components K.
     distribution : {None, "bernoulli", "gaussian"}, default=None
-        Distribution of every feature given the component, all features independent: what ``refine``, `predict` and
-        `score` need. "gaussian" has a variance for each feature and component. None assumes nothing, and finds means
-        and weights alone.
+        Distribution of every feature given the component, all features being independent: ``refine``, `predict` and
+        `score` need one. "gaussian" has a variance for each feature and component. None assumes nothing, and the fit finds
+        means and weights alone.
     refine : int, default=0
-        EM passes over the data under ``distribution``, started from the moments. Outside the theorem.
+        Number of EM passes over the data under ``distribution``, starting from the moments. They are outside the theorem.
     n_splits : int, default=3
-        Random splits into halves, at most 3, whose fits give the error bars; they cost no pass over the data, but with
-        ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
+        Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
+        data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
     random_state : int, default=0
-        Seed of the starts and splits; None or a RandomState draws one.
+        Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
-        Threads; the result has the same bits for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
-        Show progress and the time that remains.
+        Whether to show progress and the remaining time.
 
     Attributes
     ----------
     means_ : list of ndarray of shape (K, D_a)
-        Means of every view; the largest weight first.
+        Means of every view, in order of decreasing weight.
     weights_ : ndarray of shape (K,)
     variances_ : list of ndarray of shape (K, D_a)
-        Variances of the features; with ``distribution="gaussian"``.
+        Variances of the features, with ``distribution="gaussian"``.
     evidence_ : Evidence
-        Checks of the assumptions, and expected l2 errors of the components over all features in standard deviations
+        Checks of the assumptions, and the expected l2 error of every component over all features, in standard deviations
         of the data (``component_errors``).
     n_passes_ : int
-        Passes over the data.
+        Number of passes over the data, those for the expected errors not counted.
 
     Notes
     -----
@@ -121,7 +125,12 @@ class MultiViewMixture(BaseEstimator):
     [(3, 10), (3, 10), (3, 10)]
     """
 
-    _compared = ("means_", "_scales", "_views")
+    _constraints: ClassVar = {"distribution": OrNone(Choice("bernoulli", "gaussian"))}
+    _compared = ("means_", "_scales", "_layout")
+    means_: list[np.ndarray]
+    variances_: list[np.ndarray]
+    _scales: list[np.ndarray]
+    _layout: _Layout
 
     def __init__(
         self,
@@ -144,6 +153,7 @@ class MultiViewMixture(BaseEstimator):
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
+    @fitting
     def fit(self, X: Any, y: Any = None, *, views: Any = None) -> MultiViewMixture:
         """Learn the mixture.
 
@@ -158,274 +168,251 @@ class MultiViewMixture(BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
-        blocks = self._read(X, views)
-        moments, sums = self._moments(blocks)
-        frame, decomposition, found = self._recover(moments.of(sums, EVERYONE))
-        means, weights, variances = self._refine(*found, blocks)
-
-        def fit_half(groups: tuple[int, ...]) -> list[np.ndarray]:
-            half = blocks.group(frozenset(groups), 4, self._seed) if self.refine else blocks
-            return self._refine(*self._recover(moments.of(sums, groups))[-1], half)[0]
-
-        parts = errors_from_groups(
-            fit_half, lambda half: self._nearest(means, half), self.n_splits, cheap=not self.refine
-        )
-        self._finish(means, weights, variances)
-        return self._weigh_evidence(frame, decomposition, moments, sums, parts)
-
-    def _read(self, X: Any, views: Any) -> Blocks:
-        """Blocks with one part a view; the number of columns of each is remembered."""
         blocks = _split(X, views)
-        self._widths = [shape[1] for shape in blocks.shapes]
-        self._width = None if views is None else np.shape(X)[1]
-        self._views = None if views is None else [[_plain(c) for c in view] for view in views]
-        if len(self._widths) < 3:
-            raise LatentiaError(f"{len(self._widths)} views: three or more are needed. Cut one table with views=[...].")
-        least = self.n_components - 1
-        groups = [sum(self._widths[i] for i in group) for group in self._groups()]
-        if min(groups) < least:
-            raise LatentiaError(
-                f"n_components={self.n_components} needs at least {least} features in each of three views, and they have "
-                f"{', '.join(map(str, groups))}: this data supports at most n_components={min(groups) + 1}."
-            )
-        if blocks.n_rows < 2 * self.n_components:
-            raise LatentiaError(f"{blocks.n_rows} rows cannot carry n_components={self.n_components}: lower it.")
-        return blocks
-
-    def _groups(self) -> list[list[int]]:
-        """Views that are joined, for each of three."""
-        return [list(range(i, len(self._widths), 3)) for i in range(3)]
-
-    def _moments(self, blocks: Blocks) -> tuple[ViewMoments, Any]:
-        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        columns = all_column_moments(blocks, **options)
-        for i, column in enumerate(columns):
-            if (column.variance > 0).sum() == 0:
-                raise LatentiaError(f"View {i + 1} is constant: it says nothing about the component. Leave it out.")
-        self._constant = sum(int((column.variance == 0).sum()) for column in columns)
-        self._scales = [np.sqrt(np.where(c.variance > 0, c.variance, 1.0)) for c in columns]
-        joined, n_passes = [], 0
-        joint_blocks = _joined(blocks, self._groups())
-        for a, group in enumerate(self._groups()):
-            center = np.concatenate([columns[i].mean for i in group])
-            scale = np.concatenate([np.where(columns[i].variance > 0, 1.0 / self._scales[i], 0.0) for i in group])
-            coordinates, more = principal_coordinates(
-                joint_blocks,
-                self.n_components + _OVERSAMPLE,
-                center,
-                scale=scale,
-                part=a,
-                random_state=self._seed,
-                **options,
-            )
-            joined.append(coordinates)
-            n_passes += more
-        moments = ViewMoments(
-            joined, lambda block: (block, row_groups(block.rows, 4, self._seed)), squares=self._gaussian
+        self._layout = _layout(blocks, X, views)
+        self._check_count(blocks)
+        # Passes over the data: columns, principal coordinates of three joined views, and moments of four groups of rows.
+        moments = self._moments(blocks, RowGroups(4, self._seed))
+        # Decomposition for all rows and for parts of them, and EM on the same rows.
+        fits = PartFits(
+            moments.dealt,
+            recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
+            finish=lambda found, groups: self._refined(found.mixture, moments, blocks, groups),
+            distance=lambda mixture, part: _nearest(mixture.means, part.means, moments.scales),
+            cost="passes" if self.refine else "free",
         )
-        self._centers = self._separate([c.center[None] for c in joined])
-        self.n_passes_ = 1 + n_passes + 1 + self.refine
-        return moments, accumulate(joint_blocks, moments, **options)
-
-    def _recover(
-        self, m: ViewSums
-    ) -> tuple[CommonFrame, Decomposition, tuple[list[np.ndarray], np.ndarray, list[np.ndarray] | None]]:
-        """Means of the views, weights and, for Gaussians, variances, from moments."""
-        frame = common_frame(m, self.n_components)
-        decomposition = decompose(frame.tensor, self.n_components, self._seed)
-        v = decomposition.vectors
-        means = self._separate([frame.mean_given(m.sketches, a, v) for a in range(3)])
-        variances = None
-        if self._gaussian:
-            squares = self._separate([frame.mean_given(m.squares, a, v) for a in range(3)])
-            variances = [
-                np.maximum(square - (mean - center) ** 2, _FLOOR * scale**2)
-                for square, mean, center, scale in zip(squares, means, self._centers, self._scales, strict=True)
-            ]
-        return frame, decomposition, (means, frame.weights(v), variances)
-
-    def _separate(self, joined: list[np.ndarray]) -> list[np.ndarray]:
-        """From three joined views back to the views, in their order."""
-        found: dict[int, np.ndarray] = {}
-        for group, table in zip(self._groups(), joined, strict=True):
-            ends = np.cumsum([self._widths[i] for i in group])[:-1]
-            found |= dict(zip(group, np.split(table, ends, axis=1), strict=True))
-        return [found[i] for i in range(len(self._widths))]
-
-    def _refine(
-        self, means: list[np.ndarray], weights: np.ndarray, variances: list[np.ndarray] | None, blocks: Blocks
-    ) -> tuple[list[np.ndarray], np.ndarray, list[np.ndarray] | None]:
-        """After the EM passes, the largest weight first."""
-        ends = np.cumsum(self._widths)[:-1]
-        if self.refine:
-            mean = np.hstack(self._possible(means))
-            variance = None if variances is None else np.hstack(variances)
-            width = sum(self._widths)
-            rows = MappedBlocks(blocks, lambda block: [self._rows(block)], [(blocks.n_rows, width)])
-            floor = _FLOOR * np.concatenate(self._scales) ** 2 if self._gaussian else _LEAST
-            for step in range(self.refine):
-                update = ProductMixtureUpdate(str(self.distribution), mean, variance, weights)
-                label = self.verbose and f"refining {step + 1} of {self.refine}"
-                mean, variance, weights = update.updated(accumulate(rows, update, self.n_jobs, progress=label), floor)
-            means = np.split(mean, ends, axis=1)
-            variances = None if variance is None else np.split(variance, ends, axis=1)
-        order = np.argsort(-weights, kind="stable")
-        return [m[order] for m in means], weights[order], None if variances is None else [v[order] for v in variances]
-
-    def _finish(self, means: list[np.ndarray], weights: np.ndarray, variances: list[np.ndarray] | None) -> None:
-        self.means_, self.weights_ = means, weights
-        if variances is not None:
-            self.variances_ = variances
-        elif hasattr(self, "variances_"):
-            del self.variances_
-
-    def _nearest(self, means: list[np.ndarray], other: list[np.ndarray]) -> np.ndarray:
-        """Distance of every component to the nearest of another fit, in standard deviations, over all features."""
-        first, second = (np.hstack([m / s for m, s in zip(side, self._scales, strict=True)]) for side in (means, other))
-        return cdist(first, second).min(axis=1)
-
-    def _distances(self, other: MultiViewMixture) -> np.ndarray:
-        return self._nearest(self.means_, other.means_)
-
-    def _weigh_evidence(
-        self,
-        frame: CommonFrame,
-        decomposition: Decomposition,
-        moments: ViewMoments,
-        sums: Any,
-        parts: PartErrors,
-    ) -> MultiViewMixture:
-        weights, _, info = decomposition
-        first, second = (moments.of(sums, half) for half in HALVES[0])
-        measured = TensorMeasured(
-            spectrum=frame.spectrum,
-            weights=weights,
-            residual=info.residual,
-            stable=info.stable,
-            samples=moments.of(sums, EVERYONE).n,
-            noise=frame_noise(frame, first, second),
-        )
-        scaled = np.hstack([m / s for m, s in zip(self.means_, self._scales, strict=True)])
-        limit = separation_limit(scaled, "euclidean") if self.n_components > 1 else 1.0
-        checks = error_checks(parts, limit, "mean |mu_k - mu'_k|_2", "in l2 over all features, in standard deviations")
-        checks += tensor_checks(measured)
-        checks.append(
-            Check(
-                "symmetry of the views", "|T - T^sigma| / |T|", frame.asymmetry, "", None,
-                "How far the third moment is from being the same for every order of the views: noise, or views that share "
-                "more than the component.", "Theorem 7.5",
-            )
-        )  # fmt: skip
-        if self._constant:
-            meaning = "They tell nothing about the component and were left out of the moments."
-            checks.append(Check("constant features", "", float(self._constant), "", None, meaning, "model"))
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
+        found, mixture = fits.whole()
+        self.means_, self.weights_, self._scales = mixture.means, mixture.weights, moments.scales
+        if mixture.variances is not None:
+            self.variances_ = mixture.variances
+        self.n_passes_ = moments.n_passes + self.refine
+        # Evidence.
+        parts = fits.errors(mixture, self.n_splits)
+        self.evidence_ = Evidence(_checks(mixture, found, moments, parts), parts.errors).bind(self)
         return self
 
+    def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
+        layout, columns = self._layout, all_column_moments(blocks, **options)
+        for i, column in enumerate(columns):
+            if not (column.variance > 0).any():
+                raise LatentiaError(f"View {i + 1} is constant and says nothing about the component: remove it.")
+        scales = [np.sqrt(np.where(c.variance > 0, c.variance, 1.0)) for c in columns]
+        inverse = [np.where(c.variance > 0, 1.0 / scale, 0.0) for c, scale in zip(columns, scales, strict=True)]
+        joined, coordinates, n_passes = _joined(blocks, layout.joined), [], 0
+        for part, views in enumerate(layout.joined):
+            center = np.concatenate([columns[i].mean for i in views])
+            scale = np.concatenate([inverse[i] for i in views])
+            of_part, more = principal_coordinates(
+                joined, self.n_components + _OVERSAMPLE, center, scale=scale, part=part, random_state=self._seed, **options
+            )  # fmt: skip
+            coordinates.append(of_part)
+            n_passes += more
+        statistic = ViewMoments(
+            coordinates, lambda block: (block, dealt.of(block.rows)), dealt.n, squares=self.distribution == "gaussian"
+        )
+        sums = accumulate(joined, statistic, **options)
+        return _Moments(layout, columns, scales, statistic, sums, dealt, n_passes + 2)
+
+    def _refined(self, mixture: _Mixture, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> _Mixture:
+        """After the EM passes over the rows of some groups."""
+        if not self.refine:
+            return mixture.sorted()
+        kind, layout = str(self.distribution), moments.layout
+        half = blocks.group(groups, moments.dealt)
+        rows = half.map(lambda block: [_features(block, kind, layout)], [(half.n_rows, sum(layout.widths))])
+        floor = _FLOOR * np.concatenate(moments.scales) ** 2 if kind == "gaussian" else _LEAST
+        mean, weights = np.hstack(_possible(mixture.means, kind)), mixture.weights
+        variance = None if mixture.variances is None else np.hstack(mixture.variances)
+        for step in range(self.refine):
+            update = ProductMixtureUpdate(kind, mean, variance, weights)
+            label = self.verbose and f"refining {step + 1} of {self.refine}"
+            mean, variance, weights = update.updated(accumulate(rows, update, self.n_jobs, progress=label), floor)
+        ends = np.cumsum(layout.widths)[:-1]
+        variances = None if variance is None else np.split(variance, ends, axis=1)
+        return _Mixture(np.split(mean, ends, axis=1), weights, variances).sorted()
+
+    def _check_parameters(self) -> None:
+        if self.refine and self.distribution is None:
+            raise LatentiaError(
+                "a likelihood is needed: choose a distribution, 'bernoulli' or 'gaussian'.",
+                parameter="refine", value=self.refine,
+            )  # fmt: skip
+
+    def _check_count(self, blocks: Blocks) -> None:
+        k, widths = self.n_components, self._layout.joined_widths
+        if min(widths) < k - 1:
+            raise LatentiaError(
+                f"at least {k - 1} features are needed in each of three views, and they have "
+                f"{', '.join(map(str, widths))}: this data supports at most {min(widths) + 1} components.",
+                parameter="n_components", value=k,
+            )  # fmt: skip
+        if blocks.n_rows < 2 * k:
+            raise LatentiaError(
+                f"{blocks.n_rows} rows support at most {blocks.n_rows // 2} components.",
+                parameter="n_components", value=k,
+            )  # fmt: skip
+
+    def _distances(self, other: MultiViewMixture) -> np.ndarray:
+        return _nearest(self.means_, other.means_, self._scales)
+
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
-        """Arguments of `fit` for two random halves of the rows."""
-        several = isinstance(X, Blocks) or (isinstance(X, (list, tuple)) and np.ndim(X[0]) == 2)
-        blocks = _split(X, None if several else fit_parameters.get("views", self._views))
-        return [{"X": half} for half in blocks.split(2, random_state)]
+        views = None if _is_several(X) else fit_parameters.get("views", self._layout.columns)
+        return [{"X": half} for half in _split(X, views).split(2, random_state)]
 
     # --- use ----------------------------------------------------------------------------------------------------
 
+    @fitted
     def predict(self, X: Any) -> np.ndarray:
-        """Most probable component of every row, shape (n_rows,). Needs ``distribution``."""
+        """Return the most probable component of every row, shape (n_rows,). Needs ``distribution``."""
         return np.concatenate([joint.argmax(axis=1) for joint in self._joint(X)])
 
+    @fitted
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the components of every row, shape (n_rows, K). Needs ``distribution``."""
+        """Return the probabilities of the components of every row, shape (n_rows, K). Needs ``distribution``."""
         return np.vstack([np.exp(joint - logsumexp(joint, axis=1, keepdims=True)) for joint in self._joint(X)])
 
+    @fitted
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-density of a row, in nats. Higher is better. Needs ``distribution``."""
+        """Return the mean log-density of a row in nats; higher is better. Needs ``distribution``."""
         return float(np.mean(np.concatenate([logsumexp(joint, axis=1) for joint in self._joint(X)])))
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
         """Log-density of each row together with each component, (n, K), block by block."""
-        check_is_fitted(self)
         if self.distribution is None:
             raise LatentiaError(
-                "Without a distribution there are means and no densities: fit with distribution='bernoulli' or 'gaussian'."
+                "there are means and no densities: fit with 'bernoulli' or 'gaussian'.",
+                parameter="distribution",
+                value=None,
             )
-        several = isinstance(X, Blocks) or (isinstance(X, (list, tuple)) and len(X) and np.ndim(X[0]) == 2)
-        if not several and self._views is None:
-            raise LatentiaError(f"The model was fitted on {len(self._widths)} tables: give as many, in a list.")
-        if not several and np.shape(X)[1] != self._width:
-            raise LatentiaError(f"X has {np.shape(X)[1]} columns and the model was fitted on {self._width}.")
-        blocks = _split(X, None if several else self._views)
-        widths = [shape[1] for shape in blocks.shapes]
-        if widths != self._widths:
-            raise LatentiaError(f"The views have {widths} columns and the model was fitted on {self._widths}.")
-        means = np.hstack(self._possible(self.means_))
-        variances = np.hstack(self.variances_) if self._gaussian else None
+        kind, layout, blocks = self.distribution, self._layout, self._views_like_those_fitted(X)
+        means = np.hstack(_possible(self.means_, kind))
+        variances = np.hstack(self.variances_) if kind == "gaussian" else None
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
-        kind = str(self.distribution)
-        return (product_log_density(kind, self._rows(block), means, variances) + log_weights for block in blocks)
+        return (
+            product_log_density(kind, _features(block, kind, layout), means, variances) + log_weights
+            for block in blocks
+        )
 
-    def _rows(self, block: Block) -> Any:
-        """The views of a block side by side; under "bernoulli" they must be 0 and 1."""
-        table = _side_by_side(block)
-        if self.distribution == "bernoulli":
-            values = table.data if sparse.issparse(table) else table
-            if ((values != 0) & (values != 1)).any():
-                dense = table.toarray() if sparse.issparse(table) else table
-                row, column = (int(i) for i in np.argwhere((dense != 0) & (dense != 1))[0])
-                raise LatentiaError(
-                    f"distribution='bernoulli' needs features of 0 and 1, and row {block.rows[row]} has {dense[row, column]} "
-                    f"in column {column} of the joined views: use 'gaussian', or make the features binary."
-                )
-        return table
+    def _views_like_those_fitted(self, X: Any) -> Blocks:
+        layout, several = self._layout, _is_several(X)
+        if not several and layout.columns is None:
+            raise LatentiaError(f"The model was fitted on {len(layout.widths)} tables: give as many, in a list.")
+        blocks = _split(X, None if several else layout.columns, layout.width)
+        widths = [shape[1] for shape in blocks.shapes]
+        if widths != layout.widths:
+            raise LatentiaError(f"The views have {widths} columns and the model was fitted on {layout.widths}.")
+        if not blocks.n_rows:
+            raise LatentiaError("The data is empty: it has no rows.")
+        if not isinstance(X, Blocks):
+            return blocks
+        return finite_blocks(blocks, range(len(widths)), [f"view {i + 1}" for i in range(len(widths))])
 
-    def _possible(self, means: list[np.ndarray]) -> list[np.ndarray]:
-        """Means that every row is possible under: probabilities are kept off 0 and 1."""
-        return [np.clip(mean, _LEAST, 1 - _LEAST) if self.distribution == "bernoulli" else mean for mean in means]
 
-    # --- helpers ------------------------------------------------------------------------------------------------
+# --- views --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How features are cut into views.
+
+    Attributes
+    ----------
+    widths : list of int
+        Number of features of every view.
+    columns : list of list of (int or str), or None
+        The columns of every view in the one table that they were cut from; None where each view is a table of its own.
+    width : int or None
+        Number of columns of that table.
+    """
+
+    widths: list[int]
+    columns: list[list[Any]] | None
+    width: int | None
 
     @property
-    def _gaussian(self) -> bool:
-        return self.distribution == "gaussian"
+    def joined(self) -> list[list[int]]:
+        """The views that are joined, for each of three."""
+        return [list(range(i, len(self.widths), 3)) for i in range(3)]
 
-    def _check_parameters(self) -> None:
-        check_whole(self, n_components=1, refine=0)
-        if self.distribution is not None:
-            check_choices(self, distribution=("bernoulli", "gaussian"))
-        elif self.refine:
-            raise LatentiaError(
-                f"refine={self.refine} needs a likelihood: give distribution='bernoulli' or 'gaussian'."
-            )
-        check_splits(self, "rows")
-        self._seed = seed_of(self.random_state)
+    @property
+    def joined_widths(self) -> list[int]:
+        return [sum(self.widths[i] for i in views) for views in self.joined]
+
+    def separated(self, joined: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """From arrays of three joined views, (K, D), back to those of the views, in their order."""
+        found: dict[int, np.ndarray] = {}
+        for views, table in zip(self.joined, joined, strict=True):
+            ends = np.cumsum([self.widths[i] for i in views])[:-1]
+            found |= dict(zip(views, np.split(table, ends, axis=1), strict=True))
+        return [found[i] for i in range(len(self.widths))]
+
+    def place(self, column: int) -> str:
+        """A column of all views side by side, as a text for messages."""
+        ends = np.cumsum(self.widths)
+        view = int(np.searchsorted(ends, column, side="right"))
+        within = column - int(ends[view]) + self.widths[view]
+        return (
+            f"column {within} of view {view + 1}" if self.columns is None else f"column {self.columns[view][within]!r}"
+        )
 
 
-def _split(X: Any, views: Any) -> Blocks:
-    """Blocks with one part a view."""
-    if isinstance(X, Blocks):
-        return X
+def _layout(blocks: Blocks, X: Any, views: Any) -> _Layout:
+    """The layout of blocks with one part a view."""
+    widths = [shape[1] for shape in blocks.shapes]
+    if len(widths) < 3:
+        raise LatentiaError(f"{len(widths)} views: three or more are needed. Cut one table with views=[...].")
     if views is None:
-        if not isinstance(X, (list, tuple)) or not len(X) or np.ndim(X[0]) != 2:
-            raise LatentiaError(
-                "X: a list of three or more tables is needed, or one table with views=[columns, columns, ...]."
-            )
-        return Blocks.from_array(*[_checked(table, i) for i, table in enumerate(X)])
+        return _Layout(widths, None, None)
+    return _Layout(widths, [[c if isinstance(c, str) else int(c) for c in view] for view in views], np.shape(X)[1])
+
+
+def _is_several(X: Any) -> bool:
+    """Whether this is a table for each view, not one table."""
+    if isinstance(X, Blocks):
+        return True
+    if not isinstance(X, (list, tuple)) or not len(X):
+        return False
+    try:
+        return np.ndim(X[0]) == 2
+    except ValueError:  # a nested list with rows of different lengths
+        return True
+
+
+def _split(X: Any, views: Any, width: int | None = None) -> Blocks:
+    """Blocks with one part a view; ``width`` is that of the table that the model was fitted on."""
+    if _is_several(X):
+        if views is not None:
+            raise LatentiaError("views: they cut one table, and there is one for each view already.")
+        return X if isinstance(X, Blocks) else Blocks.from_array(*[_checked(table, i) for i, table in enumerate(X)])
+    if views is None:
+        raise LatentiaError(
+            "X: a list of three or more tables is needed, or one table with views=[columns, columns, ...]."
+        )
     names = [str(c) for c in X.columns] if hasattr(X, "columns") else None
     table = _checked(X, 0)
-    parts: list[Any] = []
+    if width is not None and table.shape[1] != width:
+        raise LatentiaError(f"X has {table.shape[1]} columns and the model was fitted on {width}.")
+    return Blocks.from_array(*[table[:, columns] for columns in _columns_of_views(views, names, table.shape[1])])
+
+
+def _columns_of_views(views: Any, names: list[str] | None, width: int) -> list[list[int]]:
+    """The numbers of the columns of every view; views must not share any."""
+    if not isinstance(views, Iterable) or isinstance(views, str):
+        raise LatentiaError(f"views={views!r}: a list of lists of columns is needed.")
+    parts: list[list[int]] = []
     seen: set[int] = set()
     for i, view in enumerate(views):
-        if np.ndim(view) != 1:
+        if not isinstance(view, (list, tuple)) and np.ndim(view) != 1:
             raise LatentiaError(f"views: view {i + 1} is {view!r}; a list of columns is needed for each view.")
-        columns = [_column(c, names, table.shape[1], i) for c in view]
+        columns = [_column(c, names, width, i) for c in view]
         twice = seen.intersection(columns)
         if twice or len(set(columns)) < len(columns) or not columns:
             what = f"column {min(twice)} is in another view too" if twice else "no column, or one that is named twice"
             raise LatentiaError(f"views: view {i + 1} has {what}. Views must have columns of their own.")
         seen.update(columns)
-        parts.append(table[:, columns])
-    return Blocks.from_array(*parts)
+        parts.append(columns)
+    return parts
 
 
 def _column(column: Any, names: list[str] | None, width: int, view: int) -> int:
@@ -433,9 +420,12 @@ def _column(column: Any, names: list[str] | None, width: int, view: int) -> int:
         if names is None or column not in names:
             raise LatentiaError(f"views: view {view + 1} names column {column!r}, which the table does not have.")
         return names.index(column)
-    if not 0 <= column < width:
-        raise LatentiaError(f"views: view {view + 1} has column {column}, and the table has {width} columns.")
-    return int(column)
+    if not isinstance(column, numbers.Integral) or isinstance(column, bool):
+        raise LatentiaError(f"views: view {view + 1} has column {column!r}: give numbers or names of columns.")
+    number = int(column)
+    if not 0 <= number < width:
+        raise LatentiaError(f"views: view {view + 1} has column {number}, and the table has {width} columns.")
+    return number
 
 
 def _checked(table: Any, number: int) -> Any:
@@ -445,11 +435,10 @@ def _checked(table: Any, number: int) -> Any:
         raise LatentiaError(str(error)) from error
 
 
-def _joined(blocks: Blocks, groups: list[list[int]]) -> Blocks:
+def _joined(blocks: Blocks, views: list[list[int]]) -> Blocks:
     """Blocks with three parts, each of some views side by side."""
-    widths = [sum(blocks.shapes[i][1] for i in group) for group in groups]
-    shapes = [(blocks.n_rows, width) for width in widths]
-    return MappedBlocks(blocks, lambda block: [_side_by_side([block[i] for i in group]) for group in groups], shapes)
+    shapes = [(blocks.n_rows, sum(blocks.shapes[i][1] for i in some)) for some in views]
+    return blocks.map(lambda block: [_side_by_side([block[i] for i in some]) for some in views], shapes)
 
 
 def _side_by_side(tables: Sequence[Any]) -> Any:
@@ -460,5 +449,131 @@ def _side_by_side(tables: Sequence[Any]) -> Any:
     return np.hstack(list(tables))
 
 
-def _plain(column: Any) -> Any:
-    return column if isinstance(column, str) else int(column)
+def _features(block: Block, kind: str, layout: _Layout) -> Any:
+    """The views of a block side by side; under "bernoulli" they must be 0 and 1."""
+    table = _side_by_side(block)
+    if kind != "bernoulli":
+        return table
+    values = table.data if sparse.issparse(table) else table
+    other = (values != 0) & (values != 1)
+    if other.any():
+        at = np.argwhere(other)[0]
+        if sparse.issparse(table):
+            row, column = int(np.searchsorted(table.indptr, at[0], side="right")) - 1, int(table.indices[at[0]])
+        else:
+            row, column = map(int, at)
+        raise LatentiaError(
+            f"row {block.rows[row]} has {values[tuple(at)]} in {layout.place(column)}, and features of 0 and 1 are needed: "
+            "use 'gaussian', or make the features binary.",
+            parameter="distribution", value=kind,
+        )  # fmt: skip
+    return table
+
+
+def _possible(means: list[np.ndarray], kind: str) -> list[np.ndarray]:
+    """Means that every row is possible under: probabilities are kept off 0 and 1."""
+    return [np.clip(mean, _LEAST, 1 - _LEAST) if kind == "bernoulli" else mean for mean in means]
+
+
+# --- from moments to the mixture ----------------------------------------------------------------------------------
+
+
+class _Mixture(NamedTuple):
+    """Means of every view (K, D_a), weights (K,) and, for Gaussians, variances (K, D_a)."""
+
+    means: list[np.ndarray]
+    weights: np.ndarray
+    variances: list[np.ndarray] | None
+
+    def sorted(self) -> _Mixture:
+        """The same, the largest weight first."""
+        order = np.argsort(-self.weights, kind="stable")
+        variances = None if self.variances is None else [v[order] for v in self.variances]
+        return _Mixture([m[order] for m in self.means], self.weights[order], variances)
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Columns of the views, and the moments of groups of rows in principal coordinates of three joined views."""
+
+    layout: _Layout
+    columns: list[ColumnMoments]
+    scales: list[np.ndarray]
+    statistic: ViewMoments
+    sums: Any
+    dealt: RowGroups
+    n_passes: int
+
+    def of(self, groups: tuple[int, ...]) -> ViewSums:
+        return self.statistic.of(self.sums, groups)
+
+
+@dataclass(frozen=True)
+class _Recovered:
+    """The mixture, and the frame and the decomposition that it comes from."""
+
+    mixture: _Mixture
+    frame: CommonFrame
+    decomposition: Decomposition
+
+
+def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _Recovered:
+    """The mixture from the moments of some groups."""
+    m, layout = moments.of(groups), moments.layout
+    frame = common_frame(m, k)
+    decomposition = decompose(frame.tensor, k, seed)
+    v = decomposition.vectors
+    means = layout.separated([frame.mean_given(m.sketches, a, v) for a in range(3)])
+    variances = None
+    if moments.statistic.squares:
+        squares = layout.separated([frame.mean_given(m.squares, a, v) for a in range(3)])
+        centers = layout.separated([c.center[None] for c in moments.statistic.coordinates])
+        variances = [
+            np.maximum(square - (mean - center) ** 2, _FLOOR * scale**2)
+            for square, mean, center, scale in zip(squares, means, centers, moments.scales, strict=True)
+        ]
+    return _Recovered(_Mixture(means, frame.weights(v), variances), frame, decomposition)
+
+
+def _nearest(means: list[np.ndarray], other: list[np.ndarray], scales: list[np.ndarray]) -> np.ndarray:
+    """Distance of every component to the nearest of another fit, over all features, in standard deviations."""
+    return cdist(_scaled(means, scales), _scaled(other, scales)).min(axis=1)
+
+
+def _scaled(means: list[np.ndarray], scales: list[np.ndarray]) -> np.ndarray:
+    return np.hstack([mean / scale for mean, scale in zip(means, scales, strict=True)])
+
+
+# --- evidence -----------------------------------------------------------------------------------------------------
+
+
+def _checks(mixture: _Mixture, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
+    first, second = (moments.of(half) for half in moments.dealt.splits[0])
+    measured = TensorMeasured(
+        spectrum=found.frame.spectrum,
+        weights=found.decomposition.weights,
+        residual=found.decomposition.info.residual,
+        stable=found.decomposition.info.stable,
+        samples=moments.of(moments.dealt.all).n,
+        noise=frame_noise(found.frame, first, second),
+    )
+    several = len(mixture.weights) > 1
+    limit = separation_limit(_scaled(mixture.means, moments.scales), "euclidean") if several else 1.0
+    return [
+        *error_checks(parts, limit, "mean |mu_k - mu'_k|_2", "in l2 over all features, in standard deviations"),
+        *tensor_checks(measured),
+        Check(
+            "symmetry of the views", "|T - T^sigma| / |T|", found.frame.asymmetry, None,
+            "How far the third moment is from being the same for every order of the views: noise, or views that share "
+            "more than the component.", "Theorem 7.5",
+        ),
+        *_constant_features(moments.columns),
+    ]  # fmt: skip
+
+
+def _constant_features(columns: list[ColumnMoments]) -> list[Check]:
+    n = sum(int((column.variance == 0).sum()) for column in columns)
+    if not n:
+        return []
+    meaning = "They say nothing about the component, and the moments do not use them."
+    return [Check("constant features", "", float(n), None, meaning, "model")]

@@ -16,24 +16,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, DensityMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import DensityMixin
 
-from .._validation import check_splits, check_whole, seed_of, table_blocks
+from .._base import Estimator, check_size, fitted, fitting
+from .._parameters import seed_of
+from .._validation import table_blocks
 from ..evidence import (
-    EVERYONE,
-    HALVES,
     Check,
     Evidence,
     PartErrors,
+    PartFits,
     TensorMeasured,
+    at_most,
     error_checks,
-    errors_from_groups,
     separation_limit,
     tensor_checks,
     whitened_noise,
@@ -41,6 +41,7 @@ from ..evidence import (
 from ..exceptions import LatentiaError
 from ..metrics import nearest_other_distance
 from ..moments import (
+    ColumnMoments,
     SphericalMixtureUpdate,
     VectorMoments,
     VectorSums,
@@ -48,61 +49,52 @@ from ..moments import (
     principal_coordinates,
     spherical_log_density,
 )
-from ..passes import Blocks, accumulate
-from ..tensor import apply_to_modes, decompose, symmetrised
+from ..passes import Blocks, RowGroups, accumulate
+from ..tensor import Decomposition, apply_to_modes, decompose, symmetrised
 
 __all__ = ["SphericalGaussianMixture"]
 
 _OVERSAMPLE = 12
 
 
-@dataclass(frozen=True)
-class _Recovered:
-    means: np.ndarray
-    weights: np.ndarray
-    variance: np.ndarray
-    spectrum: np.ndarray
-    whitening: np.ndarray
-    tensor: np.ndarray
-    eigenvalues: np.ndarray
-    info: Any
+class SphericalGaussianMixture(DensityMixin, Estimator):
+    """Mixture of spherical Gaussians, fitted by tensor decomposition.
 
+    The fit is deterministic, makes a few passes over the data, and gives an expected error for every mean.
 
-class SphericalGaussianMixture(DensityMixin, BaseEstimator):
-    """Mixture of spherical Gaussians by tensor decomposition: deterministic, few passes, error bars for every mean.
-
-    When to choose it: many components of roughly round shape, where EM from random starts merges some of them and
-    splits others. It needs means that do not lie in a plane of fewer than K - 1 dimensions, at least as many features
-    as components, and some hundreds of rows a component. Scale the features first if their units differ.
+    Choose it for many components of roughly round shape, where EM from random starts merges some of them and splits
+    others. It needs means that do not lie in a plane of fewer than K - 1 dimensions, at least as many features as
+    components, and some hundreds of rows per component. Scale the features first if their units differ.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of components K, at most the number of features.
     refine : int, default=0
-        EM passes over the data, started from the moments. Outside the theorem; 10 are mostly enough for the accuracy
-        of maximum likelihood.
+        Number of EM passes over the data, starting from the moments. They are outside the theorem; 10 are mostly enough
+        for the accuracy of maximum likelihood.
     n_splits : int, default=3
-        Random splits into halves, at most 3, whose fits give the error bars; they cost no pass over the data, but with
-        ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
+        Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
+        data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
     random_state : int, default=0
-        Seed of the starts and splits; None or a RandomState draws one.
+        Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
-        Threads; the result has the same bits for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
-        Show progress and the time that remains.
+        Whether to show progress and the remaining time.
 
     Attributes
     ----------
     means_ : ndarray of shape (K, D)
-        The largest weight first.
+        Means, in order of decreasing weight.
     weights_ : ndarray of shape (K,)
     variance_ : ndarray of shape (K,)
-        sigma_k^2, of one feature.
+        Variances sigma_k^2 of a single feature.
     evidence_ : Evidence
-        Checks of the assumptions, and expected l2 errors of the means in the units of the data (``component_errors``).
+        Checks of the assumptions, and the expected l2 error of every mean in the units of the data
+        (``component_errors``).
     n_passes_ : int
-        Passes over the data.
+        Number of passes over the data, those for the expected errors not counted.
 
     Notes
     -----
@@ -131,6 +123,7 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
     """
 
     _compared = ("means_",)
+    means_: np.ndarray
 
     def __init__(
         self,
@@ -151,6 +144,7 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
+    @fitting
     def fit(self, X: Any, y: Any = None) -> SphericalGaussianMixture:
         """Learn the mixture.
 
@@ -163,189 +157,232 @@ class SphericalGaussianMixture(DensityMixin, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
         blocks = table_blocks(self, X, reset=True)
-        if self.n_components > min(blocks.n_rows, self.n_features_in_):
-            raise LatentiaError(
-                f"n_components={self.n_components}: {blocks.n_rows} rows of {self.n_features_in_} features support at most "
-                f"n_components={min(blocks.n_rows, self.n_features_in_)}."
-            )
-        moments, sums = self._moments(blocks)
-        basis = moments.coordinates.basis
-        found = self._recover(moments.of(sums, EVERYONE), basis)
-        self.means_, self.weights_, self.variance_ = self._refine(found, blocks)
-
-        def fit_half(groups: tuple[int, ...]) -> np.ndarray:
-            half = blocks.group(frozenset(groups), 4, self._seed) if self.refine else blocks
-            return self._refine(self._recover(moments.of(sums, groups), basis), half)[0]
-
-        parts = errors_from_groups(
-            fit_half, lambda half: cdist(self.means_, half).min(axis=1), self.n_splits, cheap=not self.refine
+        self._check_count(blocks)
+        # Passes over the data: columns, principal coordinates, and moments in these of four groups of rows.
+        moments = self._moments(blocks, RowGroups(4, self._seed))
+        # Decomposition for all rows and for parts of them, and EM on the same rows.
+        fits = PartFits(
+            moments.dealt,
+            recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
+            finish=lambda found, groups: self._refined(found.mixture, moments, blocks.group(groups, moments.dealt)),
+            distance=lambda mixture, part: cdist(mixture.means, part.means).min(axis=1),
+            cost="passes" if self.refine else "free",
         )
-        self.n_passes_ += self.refine
-        return self._weigh_evidence(found, moments, sums, parts)
+        found, mixture = fits.whole()
+        self.means_, self.weights_, self.variance_ = mixture
+        self.n_passes_ = moments.n_passes + self.refine
+        # Evidence.
+        parts = fits.errors(mixture, self.n_splits)
+        self.evidence_ = Evidence(_checks(mixture, found, moments, parts), parts.errors).bind(self)
+        return self
 
-    def _moments(self, blocks: Blocks) -> tuple[VectorMoments, Any]:
+    def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         columns = column_moments(blocks, **options)
         if not columns.variance.any():
             raise LatentiaError(f"All {columns.n} rows are the same: there is no mixture to find.")
-        self._least = 1e-9 * float(
-            columns.variance.mean()
-        )  # rows that are all the same in a component leave no variance
-        self._features = {"constant": int((columns.variance == 0).sum())}
         coordinates, n_passes = principal_coordinates(
             blocks, self.n_components + _OVERSAMPLE, columns.mean, random_state=self._seed, **options
         )
-        moments = VectorMoments(coordinates, 4, self._seed)
-        self.n_passes_ = n_passes + 2
-        return moments, accumulate(blocks, moments, **options)
+        statistic = VectorMoments(coordinates, dealt)
+        return _Moments(columns, statistic, accumulate(blocks, statistic, **options), dealt, n_passes + 2)
 
-    def _recover(self, m: VectorSums, basis: np.ndarray) -> _Recovered:
-        """Parameters from moments in the coordinates of an orthonormal basis (D x b)."""
-        k, n_features = self.n_components, len(m.mean)
-        values, vectors = np.linalg.eigh(m.third[:-1, :-1, -1])
-        values, vectors = values[::-1], vectors[:, ::-1]
-        noise = max((m.energy[-1] - values[: k - 1].sum()) / (n_features - k + 1), 0.0)
-        signal = self._signal(values, noise)
-        # Whitening: the plane of the means is scaled to unit signal, and the constant is a direction of its own.
-        size = m.third.shape[0]
-        plane = np.zeros((size, k))
-        plane[:-1, : k - 1] = vectors[:, : k - 1]
-        plane[-1, -1] = 1.0
-        whitening = plane / np.append(np.sqrt(signal), 1.0)
-        # g: what lies across the plane, averaged over its directions.
-        across = m.energy - np.einsum("abc,ai,bi->c", m.third, plane[:, :-1], plane[:, :-1], optimize=True)
-        g = whitening.T @ across / (n_features - k + 1)
-        tensor = apply_to_modes(m.third, whitening)
-        diagonal = np.diag(np.append(1.0 / signal, 0.0))
-        tensor -= 3 * symmetrised(diagonal[:, :, None] * g)
-        eigenvalues, v, info = decompose(tensor, k, self._seed)
-        roots = np.clip(v[:, -1], 0.3 / eigenvalues, 3 / eigenvalues)
-        directions = whitening @ v.T
-        spread = m.sketch @ directions - noise * basis @ directions[:-1]
-        means = m.mean + (spread / roots).T
-        variance = np.clip(v @ g / roots, max(0.05 * noise, self._least), max(20 * noise, self._least))
-        weights = roots**2 / (roots**2).sum()
-        order = np.argsort(-weights, kind="stable")
-        return _Recovered(
-            means[order], weights[order], variance[order], values - noise, whitening, tensor, eigenvalues, info
-        )
-
-    def _signal(self, values: np.ndarray, noise: float) -> np.ndarray:
-        """Variance of the means along the K - 1 leading directions, shape (K - 1,)."""
-        signal = values[: self.n_components - 1] - noise
-        lacking = signal <= 1e-9 * values[0]
-        if len(signal) < self.n_components - 1 or lacking.any():
-            rank = int(np.argmax(lacking)) if lacking.any() else len(signal)
-            raise LatentiaError(
-                f"n_components={self.n_components} means span {self.n_components - 1} directions, but eigenvalue {rank + 1} of "
-                f"the covariance does not exceed the noise of {noise:.3g} (the largest is {values[0]:.3g}): this data supports "
-                f"at most n_components={rank + 1}."
-            )
-        return signal
-
-    def _refine(self, found: _Recovered, blocks: Blocks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        means, weights, variance = found.means, found.weights, found.variance
+    def _refined(self, mixture: _Mixture, moments: _Moments, rows: Blocks) -> _Mixture:
+        """After the EM passes over some rows."""
         for step in range(self.refine):
-            update = SphericalMixtureUpdate(means, weights, variance)
+            update = SphericalMixtureUpdate(*mixture)
             label = self.verbose and f"refining {step + 1} of {self.refine}"
-            sums = accumulate(blocks, update, self.n_jobs, progress=label)
-            means, weights, variance = update.updated(sums, floor=max(1e-3 * float(weights @ variance), self._least))
-        order = np.argsort(-weights, kind="stable")
-        return means[order], weights[order], variance[order]
+            sums = accumulate(rows, update, self.n_jobs, progress=label)
+            least = max(1e-3 * float(mixture.weights @ mixture.variance), moments.least_variance)
+            mixture = _Mixture(*update.updated(sums, floor=least))
+        return mixture.sorted()
+
+    def _check_count(self, blocks: Blocks) -> None:
+        most = min(blocks.n_rows, self.n_features_in_)
+        if self.n_components > most:
+            raise LatentiaError(
+                f"{blocks.n_rows} rows of {self.n_features_in_} features support at most {most} components.",
+                parameter="n_components", value=self.n_components,
+            )  # fmt: skip
 
     def _distances(self, other: SphericalGaussianMixture) -> np.ndarray:
         return cdist(self.means_, other.means_).min(axis=1)
 
-    def _weigh_evidence(
-        self, found: _Recovered, moments: VectorMoments, sums: Any, parts: PartErrors
-    ) -> SphericalGaussianMixture:
-        first, second = (moments.of(sums, half) for half in HALVES[0])
-        noise = whitened_noise(
-            found.whitening, (first.third[..., -1], first.third), (second.third[..., -1], second.third)
-        )
-        whole = moments.of(sums, EVERYONE)
-        k = self.n_components
-        measured = TensorMeasured(
-            spectrum=found.spectrum,
-            weights=found.eigenvalues,
-            residual=found.info.residual,
-            stable=found.info.stable,
-            samples=whole.n,
-            n_directions=k - 1,
-            noise=noise,
-        )
-        separation = nearest_other_distance(self.means_, "euclidean")
-        limit = (
-            separation_limit(self.means_, "euclidean") if self.n_components > 1 else float(np.sqrt(self.variance_[0]))
-        )
-        checks = error_checks(parts, limit, "mean |mu_k - mu'_k|_2", "in l2 and the units of the data", "mean")
-        checks += [*tensor_checks(measured), *self._separation(separation), *self._constant_features()]
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
-        return self
-
-    def _separation(self, nearest: float) -> list[Check]:
-        sigma = float(np.sqrt(self.weights_ @ self.variance_))
-        if not np.isfinite(nearest) or sigma == 0:
-            return []
-        return [
-            Check(
-                "separation", "|mu_k - mu_l| / sigma", nearest / sigma, "", None,
-                "Distance of a mean to the nearest other one in standard deviations; clusters of rows overlap below about 4.",
-                "Hsu and Kakade 2013",
-            )
-        ]  # fmt: skip
-
-    def _constant_features(self) -> list[Check]:
-        n = self._features["constant"]
-        if not n:
-            return []
-        meaning = "They have no noise, which the model gives to every feature: leave them out."
-        return [Check("constant features", "", float(n), "0", False, meaning, "model")]
-
     # --- use ----------------------------------------------------------------------------------------------------
 
+    @fitted
     def predict(self, X: Any) -> np.ndarray:
-        """Most probable component of every row, shape (n_rows,)."""
+        """Return the most probable component of every row, shape (n_rows,)."""
         return np.concatenate([joint.argmax(axis=1) for joint in self._joint(X)])
 
+    @fitted
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the components of every row, shape (n_rows, K)."""
+        """Return the probabilities of the components of every row, shape (n_rows, K)."""
         return np.vstack([np.exp(joint - logsumexp(joint, axis=1, keepdims=True)) for joint in self._joint(X)])
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-density of a row, in nats. Higher is better."""
+        """Return the mean log-density of a row in nats; higher is better."""
         return float(np.mean(self.score_samples(X)))
 
+    @fitted
     def score_samples(self, X: Any) -> np.ndarray:
-        """Log-density of every row, shape (n_rows,)."""
+        """Return the log-density of every row in nats, shape (n_rows,)."""
         return np.concatenate([logsumexp(joint, axis=1) for joint in self._joint(X)])
 
-    def sample(self, n_samples: int = 1, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    @fitted
+    def sample(self, n_samples: int = 1, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
         """Draw rows from the fitted mixture: X (n_samples, D) and their components (n_samples,)."""
-        check_is_fitted(self)
-        rng = np.random.default_rng(random_state)
+        n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
         labels = rng.choice(len(self.weights_), size=n_samples, p=self.weights_)
         noise = rng.standard_normal((n_samples, self.means_.shape[1]))
         return self.means_[labels] + np.sqrt(self.variance_[labels])[:, None] * noise, labels
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
         """Log-density of each row together with each component, (n, K), block by block."""
-        check_is_fitted(self)
         blocks = table_blocks(self, X, reset=False)
         variance = np.maximum(self.variance_, np.finfo(float).tiny)
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
         return (spherical_log_density(block[0], self.means_, variance) + log_weights for block in blocks)
 
-    # --- helpers ------------------------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        check_whole(self, n_components=1, refine=0)
-        check_splits(self, "rows")
-        self._seed = seed_of(self.random_state)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+# --- from moments to the mixture ----------------------------------------------------------------------------------
+
+
+class _Mixture(NamedTuple):
+    """Means (K, D), weights (K,) and variances (K,)."""
+
+    means: np.ndarray
+    weights: np.ndarray
+    variance: np.ndarray
+
+    def sorted(self) -> _Mixture:
+        """The same, the largest weight first."""
+        order = np.argsort(-self.weights, kind="stable")
+        return _Mixture(self.means[order], self.weights[order], self.variance[order])
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Columns, and the moments of groups of rows in principal coordinates."""
+
+    columns: ColumnMoments
+    statistic: VectorMoments
+    sums: Any
+    dealt: RowGroups
+    n_passes: int
+
+    def of(self, groups: tuple[int, ...]) -> VectorSums:
+        return self.statistic.of(self.sums, groups)
+
+    @property
+    def least_variance(self) -> float:
+        """Of a component whose rows are all the same."""
+        return 1e-9 * float(self.columns.variance.mean())
+
+
+@dataclass(frozen=True)
+class _Recovered:
+    """The mixture, and the decomposition that it comes from."""
+
+    mixture: _Mixture
+    spectrum: np.ndarray
+    whitening: np.ndarray
+    decomposition: Decomposition
+
+
+def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _Recovered:
+    """The mixture from the moments of some groups, in the coordinates of an orthonormal basis (D x b)."""
+    m, basis, least = moments.of(groups), moments.statistic.coordinates.basis, moments.least_variance
+    n_features = len(m.mean)
+    values, vectors = np.linalg.eigh(m.third[:-1, :-1, -1])
+    values, vectors = values[::-1], vectors[:, ::-1]
+    noise = max((m.energy[-1] - values[: k - 1].sum()) / (n_features - k + 1), 0.0)
+    signal = _signal(values, noise, k)
+    # Whitening: the plane of the means is scaled to unit signal, and the constant is a direction of its own.
+    size = m.third.shape[0]
+    plane = np.zeros((size, k))
+    plane[:-1, : k - 1] = vectors[:, : k - 1]
+    plane[-1, -1] = 1.0
+    whitening = plane / np.append(np.sqrt(signal), 1.0)
+    # g: what lies across the plane, averaged over its directions.
+    across = m.energy - np.einsum("abc,ai,bi->c", m.third, plane[:, :-1], plane[:, :-1], optimize=True)
+    g = whitening.T @ across / (n_features - k + 1)
+    tensor = apply_to_modes(m.third, whitening)
+    diagonal = np.diag(np.append(1.0 / signal, 0.0))
+    tensor -= 3 * symmetrised(diagonal[:, :, None] * g)
+    decomposition = decompose(tensor, k, seed)
+    eigenvalues, v, _ = decomposition
+    roots = np.clip(v[:, -1], 0.3 / eigenvalues, 3 / eigenvalues)
+    directions = whitening @ v.T
+    spread = m.sketch @ directions - noise * basis @ directions[:-1]
+    means = m.mean + (spread / roots).T
+    variance = np.clip(v @ g / roots, max(0.05 * noise, least), max(20 * noise, least))
+    mixture = _Mixture(means, roots**2 / (roots**2).sum(), variance).sorted()
+    return _Recovered(mixture, values - noise, whitening, decomposition)
+
+
+def _signal(values: np.ndarray, noise: float, k: int) -> np.ndarray:
+    """Variance of the means along the K - 1 leading directions, shape (K - 1,)."""
+    signal = values[: k - 1] - noise
+    lacking = signal <= 1e-9 * values[0]
+    if len(signal) < k - 1 or lacking.any():
+        rank = int(np.argmax(lacking)) if lacking.any() else len(signal)
+        raise LatentiaError(
+            f"the means span {k - 1} directions, but eigenvalue {rank + 1} of the covariance does not exceed the noise of "
+            f"{noise:.3g} (the largest is {values[0]:.3g}): this data supports at most {rank + 1} components.",
+            parameter="n_components", value=k,
+        )  # fmt: skip
+    return signal
+
+
+# --- evidence -----------------------------------------------------------------------------------------------------
+
+
+def _checks(mixture: _Mixture, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
+    first, second = (moments.of(half) for half in moments.dealt.splits[0])
+    noise = whitened_noise(found.whitening, (first.third[..., -1], first.third), (second.third[..., -1], second.third))
+    k = len(mixture.weights)
+    limit = separation_limit(mixture.means, "euclidean") if k > 1 else float(np.sqrt(mixture.variance[0]))
+    measured = TensorMeasured(
+        spectrum=found.spectrum,
+        weights=found.decomposition.weights,
+        residual=found.decomposition.info.residual,
+        stable=found.decomposition.info.stable,
+        samples=moments.of(moments.dealt.all).n,
+        n_directions=k - 1,
+        noise=noise,
+    )
+    return [
+        *error_checks(parts, limit, "mean |mu_k - mu'_k|_2", "in l2 and the units of the data", "mean"),
+        *tensor_checks(measured),
+        *_separation(mixture),
+        *_constant_features(moments.columns),
+    ]
+
+
+def _separation(mixture: _Mixture) -> list[Check]:
+    nearest = nearest_other_distance(mixture.means, "euclidean")
+    sigma = float(np.sqrt(mixture.weights @ mixture.variance))
+    if not np.isfinite(nearest) or sigma == 0:
+        return []
+    return [
+        Check(
+            "separation", "|mu_k - mu_l| / sigma", nearest / sigma, None,
+            "Distance of a mean to the nearest other one in standard deviations; clusters of rows overlap below about 4.",
+            "Hsu and Kakade 2013",
+        )
+    ]  # fmt: skip
+
+
+def _constant_features(columns: ColumnMoments) -> list[Check]:
+    n = int((columns.variance == 0).sum())
+    if not n:
+        return []
+    meaning = "They have no noise, which the model gives to every feature: leave them out."
+    return [Check("constant features", "", float(n), at_most(0), meaning, "model")]

@@ -39,7 +39,7 @@ from .labelled import (
     gathered,
 )
 from .labelled_mixtures import LabelledMixtureUpdate, LogProbabilities, log_probabilities, topic_posterior
-from .lags import lagged_coordinates, one_hot_blocks, past_and_future, window_groups
+from .lags import lagged_coordinates, one_hot_blocks, past_and_future
 from .mixtures import (
     MultinomialMixtureUpdate,
     ProductMixtureUpdate,
@@ -52,12 +52,21 @@ from .mixtures import (
 from .multinomial import WordSampler
 from .pairs import PairCounts, count_pairs, split_counts, symmetric_counts
 from .products import third_moment
-from .vectors import Coordinates, VectorMoments, VectorSums, all_column_moments, column_moments, principal_coordinates
+from .vectors import (
+    ColumnMoments,
+    Coordinates,
+    VectorMoments,
+    VectorSums,
+    all_column_moments,
+    column_moments,
+    principal_coordinates,
+)
 from .views import CommonFrame, ViewMoments, ViewSums, common_frame, frame_noise
 
 __all__ = [
     "AbsenceMoments",
     "AdmixtureUpdate",
+    "ColumnMoments",
     "CommonFrame",
     "Cooccurrence",
     "Coordinates",
@@ -127,5 +136,4 @@ __all__ = [
     "third_moment",
     "topic_posterior",
     "viterbi",
-    "window_groups",
 ]

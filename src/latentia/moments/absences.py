@@ -29,7 +29,7 @@ from numba.extending import intrinsic
 from .._progress import progress_bar
 from .._threads import for_chunks, one_blas_thread, threads
 from ..exceptions import LatentiaError
-from ..passes import Block
+from ..passes import Block, RowGroups
 from ..tensor import symmetrised
 from .findings import binary_rows
 
@@ -44,7 +44,6 @@ __all__ = [
 ]
 
 Groups = tuple[int, ...]
-N_GROUPS = 4
 _SLABS = 16  # findings that are dealt with at a time
 _WORDS = 512  # of a column that are worked on together: 4 KB
 _ROWS_AT_ONCE = 1 << 14
@@ -78,7 +77,7 @@ class AbsenceMoments(Protocol):
     n_features: int
 
     def logs(self, groups: Groups) -> LogAbsences:
-        """Of the rows in these of four groups."""
+        """Of the rows in these groups."""
 
     def contracted(
         self, partition: Partition, factors: Sequence[np.ndarray], groups: Groups, progress: bool | str = False
@@ -109,7 +108,7 @@ class AbsenceMoments(Protocol):
 
 
 class PackedRowsSum(NamedTuple):
-    """Columns as bits, a piece (n, words) for some rows, in lists for each of four groups; and numbers of rows."""
+    """Columns as bits, a piece (n, words) for some rows, in a list for each group; and numbers of rows, shape (G,)."""
 
     pieces: tuple[list[np.ndarray], ...]
     n_rows: np.ndarray
@@ -117,7 +116,7 @@ class PackedRowsSum(NamedTuple):
 
 @dataclass(frozen=True)
 class PackedRows:
-    """Pack rows of 0 and 1 into bits, in four groups; rows without a finding are only counted.
+    """Pack rows of 0 and 1 into bits, in groups; rows without a finding are only counted.
 
     Memory: one bit an entry, up to the rounding of each block to 64 rows a group.
 
@@ -125,26 +124,25 @@ class PackedRows:
     ----------
     n_features : int
         n.
-    groups : callable
-        The group of each row of a block, (n_rows,) of 0 to 3.
+    dealt : RowGroups
     names : sequence of str, optional
         Names of the columns, for errors.
     """
 
     n_features: int
-    groups: Callable[[Block], np.ndarray]
+    dealt: RowGroups
     names: Sequence[str] | None = None
 
     def zero(self) -> PackedRowsSum:
-        return PackedRowsSum(tuple([] for _ in range(N_GROUPS)), np.zeros(N_GROUPS, np.int64))
+        return PackedRowsSum(tuple([] for _ in self.dealt.all), np.zeros(self.dealt.n, np.int64))
 
     def add(self, state: PackedRowsSum, block: Block) -> PackedRowsSum:
-        group = self.groups(block)
+        group = self.dealt.of(block.rows)
         for start in range(0, len(group), _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
             table = binary_rows(block[0][rows], block.rows[rows], self.names)
             some = table.any(axis=1)
-            for g in range(N_GROUPS):
+            for g in self.dealt.all:
                 own = group[rows] == g
                 state.n_rows[g] += own.sum()
                 if (own & some).any():
@@ -180,11 +178,11 @@ class CountedAbsences:
 
     Attributes
     ----------
-    n_rows : ndarray of shape (4,)
+    n_rows : ndarray of shape (G,)
         Rows of each group, those without a finding among them.
-    present : ndarray of shape (4, n)
+    present : ndarray of shape (G, n)
         Rows with each finding.
-    together : ndarray of shape (4, n, n)
+    together : ndarray of shape (G, n, n)
         Rows with both of a pair, on the diagonal with the one; computed once.
     """
 
@@ -202,7 +200,7 @@ class CountedAbsences:
     @property
     def together(self) -> np.ndarray:
         if self._together is None:
-            counts = np.zeros((N_GROUPS, self.n_features, self.n_features), np.int32)
+            counts = np.zeros((len(self.n_rows), self.n_features, self.n_features), np.int32)
 
             def count(i: int, _: int) -> None:
                 for bits, table in zip(self._bits, counts, strict=True):
@@ -257,9 +255,9 @@ class CountedAbsences:
         if len(used) < self.n_features:  # then nothing as large as all pairs is made for a selection
             places = np.cumsum(factor.any(axis=1)) - 1
             within = [Partition(*(places[part] for part in partition)) for partition in partitions]
-            return self._of(used).all_triples(factor[used], selections, within, progress)
+            return self.of(used).all_triples(factor[used], selections, within, progress)
         views = [_View(self, groups) for groups in selections]
-        everything = _View(self, tuple(range(N_GROUPS)))
+        everything = _View(self, tuple(range(len(self.n_rows))))
         sides = np.array([_sides(partition, self.n_features) for partition in partitions]).reshape(-1, self.n_features)
         d = factor.shape[1]
         cubes, split = np.zeros((len(views), d, d, d)), np.zeros((len(sides), d, d, d))
@@ -284,7 +282,7 @@ class CountedAbsences:
             split += sums[len(views) :]
         return np.array([symmetrised(cube) for cube in cubes]), np.array([symmetrised(cube) for cube in split])
 
-    def _of(self, columns: np.ndarray) -> CountedAbsences:
+    def of(self, columns: np.ndarray) -> CountedAbsences:
         """Counts of these findings alone."""
         some = copy.copy(self)
         some._bits = [bits[columns] for bits in self._bits]
@@ -293,8 +291,8 @@ class CountedAbsences:
         return some
 
     def _triples(self, i: int, b: np.ndarray, c: np.ndarray, upper: bool) -> np.ndarray:
-        """Rows of each group with i and one of each set, (4, |b|, |c|); ``upper``: where the place in b is the smaller."""
-        counts = np.zeros((N_GROUPS, len(b), len(c)), np.int64)
+        """Rows of each group with i and one of each set, (G, |b|, |c|); ``upper``: where the place in b is the smaller."""
+        counts = np.zeros((len(self.n_rows), len(b), len(c)), np.int64)
         for bits, table in zip(self._bits, counts, strict=True):
             _count_triples(bits, i, b, c, upper, table)
         return counts
@@ -314,7 +312,7 @@ class _View:
 
     def __init__(self, counts: CountedAbsences, groups: Groups) -> None:
         chosen = list(groups)
-        self.mask = np.isin(np.arange(N_GROUPS), chosen)
+        self.mask = np.isin(np.arange(len(counts.n_rows)), chosen)
         self.n, self.present = counts.n_rows[chosen].sum(), counts.present[chosen].sum(axis=0)
         self.together, self.log = counts.together[chosen].sum(axis=0), counts.logs(groups)
 

@@ -12,7 +12,7 @@ each of which is one pass over the documents. Every thread owns a chunk of the c
 block once for both products, so that nothing of size documents x columns is held. Work for k columns: 4 nnz k flops;
 bytes: 16 nnz k gathered and scattered, in rows of one chunk (512 bytes), mostly from cache.
 
-Documents are dealt into groups (`passes.row_groups`) with a sum each: halves of the data for the evidence cost no pass
+Documents are dealt into groups (`passes.RowGroups`) with a sum each: halves of the data for the evidence cost no pass
 of their own. Words may be merged: ``codes`` maps a word to its column, and Q is that of the merged counts.
 
 Source: Ge, thesis 2013, section 3.3 (Q from two halves of a document) and section 4.1; all ordered pairs of different
@@ -28,12 +28,13 @@ import numpy as np
 from numba import njit
 
 from .._threads import Parallel
-from ..passes import Block, Blocks, accumulate, row_groups
+from ..passes import Block, Blocks, RowGroups, accumulate
 from .counts import as_counts, check_counts
 
 __all__ = ["Cooccurrence", "CountProducts", "WordCounts", "WordSums"]
 
 _COLUMNS = 64
+_ONE_GROUP = RowGroups(1)
 
 
 @dataclass
@@ -69,12 +70,12 @@ class WordSums:
 class WordCounts:
     """Statistic: `WordSums` of a corpus, checking every count on the way."""
 
-    def __init__(self, n_words: int, n_groups: int = 1, random_state: int = 0, names: Any = None) -> None:
-        self.n_words, self.n_groups, self.random_state, self.names = n_words, n_groups, random_state, names
+    def __init__(self, n_words: int, dealt: RowGroups, names: Any = None) -> None:
+        self.n_words, self.dealt, self.names = n_words, dealt, names
 
     def zero(self) -> WordSums:
-        wide = (self.n_groups, self.n_words)
-        used, empty, short = (np.zeros(self.n_groups, np.int64) for _ in range(3))
+        wide = (self.dealt.n, self.n_words)
+        used, empty, short = (np.zeros(self.dealt.n, np.int64) for _ in range(3))
         return WordSums(
             np.zeros(wide), np.zeros(wide), used, empty, short, np.zeros(self.n_words), np.zeros(self.n_words)
         )
@@ -83,7 +84,7 @@ class WordCounts:
         counts = as_counts(block[0])
         check_counts(counts, block.rows, self.names)
         state.fractional |= bool((counts.data % 1 != 0).any())
-        groups = row_groups(block.rows, self.n_groups, self.random_state)
+        groups = self.dealt.of(block.rows)
         _add_words(
             *counts, groups, state.scaled, state.paired, state.used, state.empty, state.short,
             state.document_frequency, state.occurrences,
@@ -104,19 +105,17 @@ class CountProducts:
     1 / (n_d (n_d - 1) (n_d - 2)) for ``order=3``; shorter documents are left out.
     """
 
-    def __init__(
-        self, columns: np.ndarray, codes: np.ndarray, n_groups: int, random_state: int, order: int = 2
-    ) -> None:
+    def __init__(self, columns: np.ndarray, codes: np.ndarray, dealt: RowGroups, order: int = 2) -> None:
         self.columns = np.ascontiguousarray(columns)
-        self.codes, self.n_groups, self.random_state, self.order = codes, n_groups, random_state, order
+        self.codes, self.dealt, self.order = codes, dealt, order
 
     def zero(self) -> np.ndarray:
-        return np.zeros((self.n_groups, *self.columns.shape))
+        return np.zeros((self.dealt.n, *self.columns.shape))
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
         counts = as_counts(block[0])
         indices = self.codes[counts.indices]
-        groups = row_groups(block.rows, self.n_groups, self.random_state)
+        groups = self.dealt.of(block.rows)
         order = np.argsort(groups, kind="stable")  # one group after another: one sum at a time in the cache
         width = self.columns.shape[1]
 
@@ -135,10 +134,8 @@ class Cooccurrence:
     ----------
     blocks : Blocks
         Documents by words; the first part is used.
-    n_groups : int
-        Groups into which the documents are dealt.
-    random_state : int
-        Of the deal.
+    dealt : RowGroups
+        Groups of documents, with a sum each.
     n_jobs, progress
         As in `accumulate`.
 
@@ -156,15 +153,14 @@ class Cooccurrence:
         self,
         blocks: Blocks,
         *,
-        n_groups: int = 1,
-        random_state: int = 0,
+        dealt: RowGroups = _ONE_GROUP,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.blocks, self.n_groups, self.random_state = blocks, n_groups, random_state
+        self.blocks, self.dealt = blocks, dealt
         self.n_jobs, self.progress = n_jobs, progress
         n_words = blocks.shapes[0][1]
-        statistic = WordCounts(n_words, n_groups, random_state, blocks.names)
+        statistic = WordCounts(n_words, dealt, blocks.names)
         self.sums: WordSums = accumulate(blocks, statistic, n_jobs, progress=progress and "counting words")
         self.n_passes = 1
         self.merge_words(np.arange(n_words, dtype=np.int32))
@@ -186,18 +182,18 @@ class Cooccurrence:
 
     def pass_with(self, columns: np.ndarray, *statistics: Any) -> list[Any]:
         """`grouped_products`, and the sums of other statistics from the same pass."""
-        own = CountProducts(columns, self.codes, self.n_groups, self.random_state)
+        own = CountProducts(columns, self.codes, self.dealt)
         label = self.progress and f"pass {self.n_passes + 1}"
         products, *others = accumulate(self.blocks, [own, *statistics], self.n_jobs, progress=label)
         self.n_passes += 1
-        for g in range(self.n_groups):  # group by group: no temporary as large as the products
+        for g in self.dealt.all:  # group by group: no temporary as large as the products
             products[g] -= self._scaled[g][:, None] * columns
             products[g] /= max(self.sums.used[g], 1)
         return [products, *others]
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """Q B over all documents, shape (size, k): one pass, and one sum for all groups."""
-        statistic = CountProducts(columns, self.codes, 1, self.random_state)
+        statistic = CountProducts(columns, self.codes, _ONE_GROUP)
         label = self.progress and f"pass {self.n_passes + 1}"
         products = accumulate(self.blocks, statistic, self.n_jobs, progress=label)[0]
         self.n_passes += 1

@@ -24,7 +24,7 @@ from scipy import sparse
 from .._threads import Parallel, serial
 from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
-from ..passes import Block, row_groups
+from ..passes import Block, RowGroups
 from ..tensor import symmetrised
 from .cooccurrence import Cooccurrence, CountProducts
 from .counts import as_counts
@@ -62,22 +62,20 @@ class WordTriples:
     ----------
     coordinates : ndarray of shape (V, b)
         S; z_d = S^T c_d.
-    n_groups, random_state : int
-        As in `Cooccurrence`.
+    dealt : RowGroups
+        Groups of documents, with sums each.
     dtype : dtype
         Of z; float32 is twice as fast, with a relative error of about 1e-6. Sums over chunks of rows are in float64.
     """
 
-    def __init__(
-        self, coordinates: np.ndarray, n_groups: int = 1, random_state: int = 0, dtype: Any = np.float64
-    ) -> None:
+    def __init__(self, coordinates: np.ndarray, dealt: RowGroups, dtype: Any = np.float64) -> None:
         self.coordinates = np.ascontiguousarray(coordinates, dtype=dtype)
-        self.n_groups, self.random_state, self.dtype = n_groups, random_state, dtype
+        self.dealt, self.dtype = dealt, dtype
 
     def zero(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n_words, b = self.coordinates.shape
-        cubes, words = np.zeros((self.n_groups, b, b, b)), np.zeros((self.n_groups, n_words))
-        return cubes, words, np.zeros(self.n_groups, np.int64)
+        cubes, words = np.zeros((self.dealt.n, b, b, b)), np.zeros((self.dealt.n, n_words))
+        return cubes, words, np.zeros(self.dealt.n, np.int64)
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         cubes, words, documents = state
@@ -92,9 +90,9 @@ class WordTriples:
         length = np.asarray(table.sum(axis=1)).ravel()
         usable = length >= 3
         factors = np.where(usable, 1.0 / np.where(usable, length * (length - 1) * (length - 2), 1.0), 0.0)
-        groups = row_groups(block.rows, self.n_groups, self.random_state)
+        groups = self.dealt.of(block.rows)
         of_entry = np.repeat(np.arange(len(rows)), np.diff(counts.indptr))
-        for g in range(self.n_groups):
+        for g in self.dealt.all:
             chosen = usable & (groups == g)
             add_cubes(cubes[g], rows[chosen], factors[chosen], parallel)
             weights = np.where(chosen, factors, 0.0)[of_entry] * counts.data
@@ -121,8 +119,8 @@ class DocumentMoments:
 
     def __init__(self, q: Cooccurrence, coordinates: np.ndarray) -> None:
         self.q, self.coordinates = q, coordinates
-        triples = WordTriples(coordinates, q.n_groups, q.random_state)
-        products = CountProducts(coordinates, q.codes, q.n_groups, q.random_state, order=3)
+        triples = WordTriples(coordinates, q.dealt)
+        products = CountProducts(coordinates, q.codes, q.dealt, order=3)
         self._sketches, (cubes, words, self.documents), pairs = q.pass_with(coordinates, triples, products)
         for g, cube in enumerate(cubes):
             mirror_cube(cube)
@@ -154,7 +152,7 @@ def leading_words(q: Cooccurrence, n_columns: int, n_passes: int = 2) -> np.ndar
     width = min(n_columns, int(np.count_nonzero(scale)))
     if width == q.size:
         return np.diagflat(scale)
-    start = np.random.default_rng(q.random_state).standard_normal((q.size, width)) * (scale > 0)
+    start = np.random.default_rng(q.dealt.seed).standard_normal((q.size, width)) * (scale > 0)
     return scale * subspace_iteration(lambda block: scale * q.product(scale * block), start, n_passes)
 
 

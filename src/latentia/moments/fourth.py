@@ -17,7 +17,7 @@ import numpy as np
 
 from .._threads import Parallel
 from ..exceptions import LatentiaError
-from ..passes import Block, row_groups
+from ..passes import Block, RowGroups
 from ..tensor import SymmetricFour
 from .products import CHUNK, add_pair_gram, mirror_gram
 from .vectors import Coordinates
@@ -62,20 +62,20 @@ class FourthMoments:
     ----------
     coordinates : Coordinates
         With the constant.
-    n_groups, random_state : int
-        Rows are dealt into groups by `row_groups`.
+    dealt : RowGroups
+        Groups of rows, with sums each.
     """
 
-    def __init__(self, coordinates: Coordinates, n_groups: int = 4, random_state: int = 0) -> None:
-        self.coordinates, self.n_groups, self.random_state = coordinates, n_groups, random_state
+    def __init__(self, coordinates: Coordinates, dealt: RowGroups) -> None:
+        self.coordinates, self.dealt = coordinates, dealt
 
     def zero(self) -> np.ndarray:
         pairs = self.coordinates.size * (self.coordinates.size + 1) // 2
-        return np.zeros((self.n_groups, pairs, pairs))
+        return np.zeros((self.dealt.n, pairs, pairs))
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        groups = row_groups(block.rows, self.n_groups, self.random_state)
-        for g in range(self.n_groups):
+        groups = self.dealt.of(block.rows)
+        for g in self.dealt.all:
             rows = np.flatnonzero(groups == g)
             for a in range(0, len(rows), CHUNK):
                 add_pair_gram(state[g], self.coordinates(block[0][rows[a : a + CHUNK]]), parallel)

@@ -25,7 +25,7 @@ from numba import njit
 
 from .._threads import Parallel, one_blas_thread, threads
 from ..exceptions import LatentiaError
-from ..passes import Block, row_groups
+from ..passes import Block, RowGroups
 from .counts import Counts, as_counts, check_counts
 from .documents import WordMoments
 from .products import add_cubes, mirror_cube
@@ -242,14 +242,12 @@ class OccurrenceMoments:
     Products of the third moment are in single precision and their sums over chunks of rows in double.
     """
 
-    def __init__(
-        self, coordinates: np.ndarray, codes: np.ndarray, factors: Factors, n_groups: int, random_state: int
-    ) -> None:
+    def __init__(self, coordinates: np.ndarray, codes: np.ndarray, factors: Factors, dealt: RowGroups) -> None:
         self.coordinates, self.codes, self.factors = np.ascontiguousarray(coordinates), codes, factors
-        self.n_groups, self.random_state = n_groups, random_state
+        self.dealt = dealt
 
     def zero(self) -> OccurrenceSums:
-        g, (f, b) = self.n_groups, self.coordinates.shape
+        g, (f, b) = self.dealt.n, self.coordinates.shape
         pairs, twice = np.zeros((g, f, b)), np.zeros((g, f))
         triples, thrice = (np.zeros((g, f, b)), np.zeros((g, f))) if self.factors.falling else (pairs, twice)
         return OccurrenceSums(np.zeros((g, b, b, b)), np.zeros((g, b)), pairs, triples, twice, thrice, np.zeros((g, 3)))
@@ -258,9 +256,9 @@ class OccurrenceMoments:
         counts = as_counts(block[0])
         lengths = _row_sums(counts.indptr, counts.data)
         rows = _gathered(counts, self.codes, self.coordinates, parallel)
-        groups = row_groups(block.rows, self.n_groups, self.random_state)
+        groups = self.dealt.of(block.rows)
         single = rows.astype(np.float32)
-        for g in range(self.n_groups):
+        for g in self.dealt.all:
             chosen = np.flatnonzero(groups == g)
             state.documents[g] += [self.factors.usable(lengths[chosen], order).sum() for order in (1, 2, 3)]
             state.first[g] += self.factors(lengths[chosen], 1) @ rows[chosen]
@@ -270,7 +268,7 @@ class OccurrenceMoments:
                 break
             factor = self.factors(lengths, order)
             scaled = rows * factor[:, None]
-            for g in range(self.n_groups):
+            for g in self.dealt.all:
                 _scatter_all(counts, self.codes, np.flatnonzero(groups == g), scaled, pairs[g], parallel)
             _add_words(counts, self.codes, factor, groups, words)
         return state

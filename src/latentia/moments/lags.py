@@ -3,7 +3,7 @@
 Given the state of a step, what comes before it, the step itself and what comes after it are independent (thesis,
 Proposition 7.6), so that they are the views of `latentia.moments.views`. The thesis takes the steps t - 1, t and t +
 1. Here the past and the future are two vectors each: the next neighbour, and the sum of six neighbours with weights
-.6^(distance - 1), as far as the sequence goes. The leading directions of a step are those of E[x_t x_s^T] + E[x_s
+0.6^(distance - 1), as far as the sequence goes. The leading directions of a step are those of E[x_t x_s^T] + E[x_s
 x_t^T] over neighbours at distance one and two.
 
 Steps of one stretch of a sequence go to one group of rows: neighbours are dependent, and halves of the data should
@@ -19,12 +19,12 @@ from scipy import sparse
 
 from .._threads import Parallel
 from ..linalg import subspace_iteration
-from ..passes import Block, Blocks, MappedBlocks, accumulate, row_groups
+from ..passes import Block, Blocks, RowGroups, accumulate
 from .hidden_markov import as_symbols
 from .vectors import Coordinates, centred_product
 from .views import Views
 
-__all__ = ["lagged_coordinates", "one_hot_blocks", "past_and_future", "window_groups"]
+__all__ = ["lagged_coordinates", "one_hot_blocks", "past_and_future"]
 
 _REACH, _DISCOUNT = 6, 0.6
 
@@ -38,12 +38,10 @@ def one_hot_blocks(blocks: Blocks, n_symbols: int) -> Blocks:
         table = sparse.csr_array((np.ones(n), symbols, np.arange(n + 1)), shape=(n, n_symbols))
         return [table, block[-1]]
 
-    return MappedBlocks(blocks, encode, [(blocks.n_rows, n_symbols)])
+    return blocks.map(encode, [(blocks.n_rows, n_symbols)])
 
 
-def past_and_future(
-    block: Block, coordinates: Coordinates, average: np.ndarray, n_groups: int, random_state: int, stretch: int
-) -> Views:
+def past_and_future(block: Block, coordinates: Coordinates, average: np.ndarray, dealt: RowGroups) -> Views:
     """Past (n, d + b), step (n, D) and future (n, d + b) of the inner steps of all sequences of a block, and their groups.
 
     The first d columns of the past and of the future are the coordinates of the next neighbour, constant included; the
@@ -61,14 +59,9 @@ def past_and_future(
         past[first + lag] += weight * apart[first]
         future[first] += weight * apart[first + lag]
     inner = followed(lengths, 2) + 1
-    groups = window_groups(block.rows[inner], n_groups, random_state, stretch)
+    groups = dealt.of(block.rows[inner])
     before, after = np.hstack([y[inner - 1], past[inner]]), np.hstack([y[inner + 1], future[inner]])
     return [before, block[0][inner], after], groups
-
-
-def window_groups(rows: np.ndarray, n_groups: int, random_state: int, stretch: int) -> np.ndarray:
-    """The group of every row: the same for ``stretch`` neighbours."""
-    return row_groups(np.asarray(rows) // stretch, n_groups, random_state)
 
 
 def followed(lengths: np.ndarray, lag: int) -> np.ndarray:

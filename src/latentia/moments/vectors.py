@@ -17,7 +17,7 @@ from scipy import sparse
 from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
-from ..passes import Block, Blocks, accumulate, row_groups
+from ..passes import Block, Blocks, RowGroups, accumulate
 from ..tensor import apply_to_modes
 from .products import CHUNK, add_cubes, mirror_cube
 
@@ -208,21 +208,21 @@ class VectorMoments:
     Parameters
     ----------
     coordinates : Coordinates
-    n_groups, random_state : int
-        Rows are dealt into groups by `row_groups`.
+    dealt : RowGroups
+        Groups of rows, with sums each.
     """
 
-    def __init__(self, coordinates: Coordinates, n_groups: int = 4, random_state: int = 0) -> None:
-        self.coordinates, self.n_groups, self.random_state = coordinates, n_groups, random_state
+    def __init__(self, coordinates: Coordinates, dealt: RowGroups) -> None:
+        self.coordinates, self.dealt = coordinates, dealt
 
     def zero(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        size, g = self.coordinates.size, self.n_groups
+        size, g = self.coordinates.size, self.dealt.n
         return np.zeros((g, size, size, size)), np.zeros((g, size)), np.zeros((g, len(self.coordinates.center), size))
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         cubes, energy, sketch = state
-        groups = row_groups(block.rows, self.n_groups, self.random_state)
-        for g in range(self.n_groups):
+        groups = self.dealt.of(block.rows)
+        for g in self.dealt.all:
             table = block[0][np.flatnonzero(groups == g)]
             for a in range(0, table.shape[0], 4 * CHUNK):
                 piece = table[a : a + 4 * CHUNK]

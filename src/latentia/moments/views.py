@@ -80,6 +80,7 @@ class ViewMoments:
     views : callable
         Maps a block to its three aligned tables and the group of every row.
     n_groups : int
+        Of the groups that ``views`` tells.
     sketched : sequence of int
         Views a for which E[x_a y_b^T] is kept.
     squares : bool
@@ -247,9 +248,9 @@ def _leading_directions(
         rank = int((singular > 1e-12 * singular[0]).sum())
         if rank < n_components:
             raise LatentiaError(
-                f"n_components={n_components}, but singular value {rank + 1} of what the three views have in common is zero: "
-                f"this data supports at most n_components={rank}."
-            )
+                f"singular value {rank + 1} of what the three views have in common is zero: this data supports at most {rank} "
+                "components.", parameter="n_components", value=n_components,
+            )  # fmt: skip
         middle = left[:, :n_components]
     directions = [middle if a == 1 else np.linalg.qr(scaled[a, 1] @ middle)[0] for a in range(3)]
     leading = [scaling @ basis for scaling, basis in zip(scalings, directions, strict=True)]
@@ -259,9 +260,10 @@ def _leading_directions(
         if singular[-1] <= 1e-9 * singular[0]:
             rank = int((singular > 1e-9 * singular[0]).sum())
             raise LatentiaError(
-                f"n_components={n_components}, but singular value {rank + 1} of the moment of views {a + 1} and {b + 1} is "
-                f"{singular[rank]:.2g} (the largest is {singular[0]:.3g}): this data supports at most n_components={rank}."
-            )
+                f"singular value {rank + 1} of the moment of views {a + 1} and {b + 1} is {singular[rank]:.2g} (the largest is "
+                f"{singular[0]:.3g}): this data supports at most {rank} components.",
+                parameter="n_components", value=n_components,
+            )  # fmt: skip
     return leading, small
 
 

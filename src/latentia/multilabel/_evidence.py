@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..evidence import (
-    HALVES,
     Check,
     Evidence,
     PartErrors,
     TensorMeasured,
+    at_least,
+    between,
     bounds,
     error_checks,
     separation_limit,
@@ -42,7 +43,7 @@ def _sizes(model: Any, seen: LabelledSums) -> list[Check]:
     square = model.n_components**2
     return [
         Check(
-            "documents against topics", "N", float(seen.n_rows), f">= {square} (K^2)", bool(seen.n_rows >= square),
+            "documents against topics", "N", float(seen.n_rows), at_least(square, "K^2"),
             "With fewer the moments of words cannot carry K topics. The ridge head does not use the topics.", "section 6",
         )
     ]  # fmt: skip
@@ -57,7 +58,7 @@ def _theorem(model: Any, seen: LabelledSums) -> list[Check]:
     condition = largest / smallest if smallest > 0 else float("inf")
     lines = [
         Check(
-            "condition of M2", "sigma_1 / sigma_K", condition, "", None,
+            "condition of M2", "sigma_1 / sigma_K", condition, None,
             "How unequally pairs of words speak of the topics; errors grow with its power 2.5.", "Theorem 1",
         )
     ]  # fmt: skip
@@ -71,13 +72,12 @@ def _theorem(model: Any, seen: LabelledSums) -> list[Check]:
     return [
         *lines,
         Check(
-            "sample size of the theorem", "max(n_1, n_2, n_3)", float(seen.n_rows), f">= {needed:.2g}",
-            bool(seen.n_rows >= needed),
+            "sample size of the theorem", "max(n_1, n_2, n_3)", float(seen.n_rows), at_least(needed),
             "Documents for the guarantee, with constants of one. It works far below.", "Theorem 1",
         ),
         Check(
-            "error that is promised", "|mu_k - mu'_k|_2", errors.words, "", None,
-            f"The theorem's bound at this N, with probability .95 (labels {errors.labels:.2g}, weights {errors.weight:.2g}). "
+            "error that is promised", "|mu_k - mu'_k|_2", errors.words, None,
+            f"The theorem's bound at this N, with probability 0.95 (labels {errors.labels:.2g}, weights {errors.weight:.2g}). "
             "Above one it promises nothing.", "Theorem 1",
         ),
     ]  # fmt: skip
@@ -85,9 +85,9 @@ def _theorem(model: Any, seen: LabelledSums) -> list[Check]:
 
 def _tensor(model: Any, found: Recovered) -> list[Check]:
     parts, matrix = found.parts, found.whitening
-    if parts is None or matrix is None or parts.moments.n_groups < 4 or model.n_components == 1:
+    if parts is None or matrix is None or not parts.dealt.splits or model.n_components == 1:
         return []
-    first, second = (parts.of(half) for half in HALVES[0])
+    first, second = (parts.of(half) for half in parts.dealt.splits[0])
     measured = TensorMeasured(
         spectrum=found.spectrum, weights=found.weights, residual=found.info.residual, stable=found.info.stable,
         samples=int(parts.sums.documents[:, 2].sum()),
@@ -102,7 +102,7 @@ def _weights(model: Any, found: Recovered) -> list[Check]:
         return []
     return [
         Check(
-            "sum of the weights", "sum_k pi_k", found.total, "near 1", bool(abs(found.total - 1) < 0.2),
+            "sum of the weights", "sum_k pi_k", found.total, between(0.8, 1.2),
             "Before they are divided by it. Far from one: documents differ in length more than their topics say, or are no "
             "mixture of K topics.", "section 2.1",
         )
@@ -114,7 +114,7 @@ def _head(model: Any) -> list[Check]:
         return []
     return [
         Check(
-            "explained by the head", "1 - GCV / variance", model._explained, "", None,
+            "explained by the head", "1 - GCV / variance", model._explained, None,
             "Share of the label sets' variance that the ridge head predicts for new rows (generalised cross-validation).",
             "not in the paper",
         )
@@ -124,7 +124,7 @@ def _head(model: Any) -> list[Check]:
 def _rows(seen: LabelledSums) -> list[Check]:
     return [
         Check(
-            "rows without words, without labels", "n", f"{seen.n_empty}, {seen.n_unlabelled}", "", None,
+            "rows without words, without labels", "n", f"{seen.n_empty}, {seen.n_unlabelled}", None,
             f"Of {seen.n_rows} rows. They are kept: empty label sets are label sets.", "",
         )
     ]  # fmt: skip

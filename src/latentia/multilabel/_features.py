@@ -9,7 +9,7 @@ from numba import njit
 from scipy import sparse
 
 from ..moments.counts import as_counts
-from ..passes import Block, Blocks, MappedBlocks
+from ..passes import Block, Blocks
 
 __all__ = ["features", "inverse_document_frequency", "view", "words"]
 
@@ -45,7 +45,7 @@ def view(blocks: Blocks, *, occurrences: bool, weights: np.ndarray | None, linea
         return (*own, features(block[0], weights)) if linear else own
 
     x, y = blocks.shapes[:2]
-    return MappedBlocks(blocks, parts, [x, y, x] if linear else [x, y])
+    return blocks.map(parts, [x, y, x] if linear else [x, y])
 
 
 @njit(nogil=True, cache=True)

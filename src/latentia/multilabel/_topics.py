@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .._threads import one_blas_thread
-from ..evidence import EVERYONE, HALVES
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_eigh, cholesky_qr
 from ..moments import (
@@ -26,10 +25,21 @@ from ..moments import (
     frequent_words,
 )
 from ..moments.products import mirror_cube
-from ..passes import Plan
+from ..passes import Plan, RowGroups
+from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, decompose, decompose_whitened
 
-__all__ = ["LEAST_SHARE", "SMOOTHING", "Parameters", "PartMoments", "Recovered", "algorithm_1", "debiased", "of_part"]
+__all__ = [
+    "SMOOTHING",
+    "Parameters",
+    "PartMoments",
+    "Recovered",
+    "algorithm_1",
+    "debiased",
+    "of_part",
+    "overall_words",
+    "probabilities",
+]
 
 SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities that a posterior is taken of
 _OVERSAMPLE = 12
@@ -37,7 +47,8 @@ _WORDS = 1 << 14
 _ROUNDS = 2
 _KRYLOV = 6
 _LEAST_ROOT = 1e-6
-LEAST_SHARE = 0.1  # of 1 / K, below which the weight of a topic is noise
+_LEAST_SHARE = 0.1  # of 1 / K, below which the weight of a topic is noise
+_LEAST_WORD = 1e-10  # probability, of the algorithm as printed
 _FEW, _MOST_COMPLETIONS, _SETTLED = 20, 10, 1e-3
 _ITERATIONS = 40  # components that stand out of the noise are settled by then, and the others never are
 
@@ -49,6 +60,11 @@ class Parameters:
     words: np.ndarray
     labels: np.ndarray
     weights: np.ndarray
+
+    def sorted(self) -> Parameters:
+        """The same, the largest weight first."""
+        order = np.argsort(-self.weights, kind="stable")
+        return Parameters(self.words[order], self.labels[order], self.weights[order])
 
 
 @dataclass(frozen=True)
@@ -89,6 +105,8 @@ class PartMoments:
     ----------
     words : ndarray of int, shape (F,)
         The frequent words that have coordinates.
+    overall : ndarray of shape (F,)
+        Their frequencies in all documents, on the scale of their probabilities.
     diagonal : DiagonalMoments or None
         What is added to the moments of different words.
     """
@@ -96,9 +114,14 @@ class PartMoments:
     moments: OccurrenceMoments
     sums: OccurrenceSums
     words: np.ndarray
+    overall: np.ndarray
     n_jobs: int | None = None
     diagonal: DiagonalMoments | None = None
     _cubes: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict, repr=False)
+
+    @property
+    def dealt(self) -> RowGroups:
+        return self.moments.dealt
 
     def of(self, groups: Sequence[int]) -> WordMoments:
         """Moments of the documents of some groups together."""
@@ -107,7 +130,7 @@ class PartMoments:
 
     def _cube(self, groups: tuple[int, ...]) -> np.ndarray:
         if groups not in self._cubes:
-            parts = HALVES[0] if groups == EVERYONE else ()  # sums add up
+            parts = self.dealt.splits[0] if groups == self.dealt.all and self.dealt.splits else ()  # sums add up
             self._cubes[groups] = (
                 self._cube(parts[0]) + self._cube(parts[1])
                 if parts
@@ -139,6 +162,7 @@ def algorithm_1(
     # Steps 6 and 7: words. Eigenvectors have positive eigenvalues, so that their signs are settled.
     words = rotation @ inverse.T
     words /= words.sum(axis=1, keepdims=True)
+    np.maximum(words, _LEAST_WORD, out=words)
     # Steps 8 and 9: labels.
     crossed = TopicMoments(whitening @ rotation.T, every, once, len(seen.label_counts), diagonal=True, words=False)
     labels = accumulate(crossed)[1].T
@@ -149,28 +173,30 @@ def algorithm_1(
 
 
 def debiased(
-    seen: LabelledSums, factors: Factors, n_components: int, n_groups: int, random_state: int, n_jobs: int | None = None
+    seen: LabelledSums, factors: Factors, n_components: int, dealt: RowGroups, n_jobs: int | None = None
 ) -> Plan:
     """Plan of four passes whose result is `Recovered`: moments of different words, in coordinates of even noise.
 
-    If the moments carry no such number of topics, the result is the `LatentiaError` that says why.
+    The seed of ``dealt`` is also that of the decomposition. If the moments carry no such number of topics, the result is
+    the `LatentiaError` that says why.
     """
     words, codes = frequent_words(seen.document_frequency, _WORDS)
     scale = 1 / np.sqrt(seen.document_frequency[words] / seen.n_rows)[:, None]
     width = min(n_components + _OVERSAMPLE, len(words))
-    basis = cholesky_qr(np.random.default_rng(random_state).standard_normal((len(words), width)))
+    basis = cholesky_qr(np.random.default_rng(dealt.seed).standard_normal((len(words), width)))
     for _ in range(_ROUNDS):
         # With its diagonal M_2 is positive, and in these coordinates for occurrences the diagonal is one.
         ((products, _),) = yield [OccurrenceProducts(scale * basis, codes, factors)]
         basis = cholesky_qr(scale * products)
-    moments = OccurrenceMoments(scale * basis, codes, factors, n_groups, random_state)
+    moments = OccurrenceMoments(scale * basis, codes, factors, dealt)
     (sums,) = yield [moments]
-    parts = PartMoments(moments, sums, words, n_jobs)
+    overall = overall_words(seen, factors.falling)
+    parts = PartMoments(moments, sums, words, overall[words], n_jobs)
     try:
-        fit = _completed(parts, n_groups, factors, n_components, random_state)
+        fit = _completed(parts, n_components)
     except LatentiaError as error:
         return error
-    everyone = parts.of(tuple(range(n_groups)))
+    everyone = parts.of(dealt.all)
     rotation, roots = _directions(fit, everyone)
     order = np.argsort(-roots, kind="stable")
     roots, directions = roots[order], moments.coordinates @ rotation[:, order]
@@ -183,30 +209,45 @@ def debiased(
     labels /= n_pairs
     if parts.diagonal is not None:
         labels = _with_diagonal(labels, crossed[words], roots, directions)
-    found = Parameters(crossed.T, labels.T, roots**2)
+    found = probabilities(Parameters(crossed.T, labels.T, roots**2), overall, factors, n_components)
     return Recovered(
         found, fit.whitening.spectrum, fit.weights, fit.info, float((roots**2).sum()), parts, fit.whitening.matrix
     )
 
 
-def _completed(
-    parts: PartMoments, n_groups: int, factors: Factors, n_components: int, random_state: int
-) -> WhitenedDecomposition:
+def probabilities(p: Parameters, overall: np.ndarray, factors: Factors, n_components: int) -> Parameters:
+    """Probabilities from estimates, which are changed; ``overall`` are those of the words in all documents."""
+    # A topic whose share is noise has probabilities out of all bounds: its share is lifted.
+    shares = np.maximum(p.weights, _LEAST_SHARE / n_components)
+    np.multiply(p.words, np.sqrt(p.weights / shares)[:, None], out=p.words)
+    np.clip(p.words, 0, 1, out=p.words)
+    p.words[p.words.sum(axis=1) == 0] = overall  # a topic of noise alone
+    np.clip(p.labels, 0, 1, out=p.labels)
+    return Parameters(distributions(p.words, overall) if factors.falling else p.words, p.labels, shares / shares.sum())
+
+
+def overall_words(seen: LabelledSums, normalised: bool) -> np.ndarray:
+    """Share of the documents with each word, shape (D,), or these divided by their sum."""
+    shares = seen.document_frequency / seen.n_rows
+    return shares / shares.sum() if normalised else shares
+
+
+def _completed(parts: PartMoments, n_components: int) -> WhitenedDecomposition:
     """Decompose the moments of all documents, with the diagonal that their own topics say they have.
 
     Occurrences have moments of different words only. The diagonal of the model is found with the topics in turn: a few
     rounds where topics are few, and one where a round is dear and words are many, so that the diagonal is little.
     """
-    groups = tuple(range(n_groups))
-    fit = _decomposed(parts.of(groups), n_components, random_state)
-    if factors.falling:
+    groups, seed = parts.dealt.all, parts.dealt.seed
+    fit = _decomposed(parts.of(groups), n_components, seed)
+    if parts.moments.factors.falling:
         return fit
     for _ in range(_MOST_COMPLETIONS if n_components <= _FEW else 1):
         moments = parts.of(groups)
         directions, roots = _directions(fit, moments)
         words, weights = _bounded(moments.sketch @ directions / roots, roots)
         old, parts.diagonal = parts.diagonal, diagonal_moments(parts.moments.coordinates, words, weights, parts.n_jobs)
-        fit = _decomposed(parts.of(groups), n_components, random_state)
+        fit = _decomposed(parts.of(groups), n_components, seed)
         if old is not None and np.abs(parts.diagonal.pairs - old.pairs).sum() < _SETTLED * old.pairs.sum():
             break
     return fit
@@ -214,7 +255,7 @@ def _completed(
 
 def _bounded(words: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Word probabilities (F, K) and weights (K,) within bounds; weights that are noise are lifted."""
-    lifted = np.maximum(roots, np.sqrt(LEAST_SHARE / len(roots)))
+    lifted = np.maximum(roots, np.sqrt(_LEAST_SHARE / len(roots)))
     return np.clip(words * (roots / lifted), 0, 1), lifted**2 / (lifted**2).sum()
 
 
@@ -228,15 +269,14 @@ def _with_diagonal(labels: np.ndarray, words: np.ndarray, roots: np.ndarray, dir
     return np.linalg.solve((np.eye(len(roots)) - own).T, labels.T).T
 
 
-def of_part(
-    found: Recovered, groups: Sequence[int], n_components: int, random_state: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities of the frequent words (K, F) and weights (K,) from the documents of some groups, unchecked."""
-    assert found.parts is not None
-    part = found.parts.of(groups)
-    fit = _decomposed(part, n_components, random_state)
+def of_part(parts: PartMoments, groups: Sequence[int], n_components: int, labels: np.ndarray) -> Parameters:
+    """Parameters from the documents of some groups: of the frequent words, (K, F), and with the given labels for all, (L,)."""
+    part = parts.of(groups)
+    fit = _decomposed(part, n_components, parts.dealt.seed)
     directions, roots = _directions(fit, part)
-    return (part.sketch @ directions).T / roots[:, None], roots**2
+    words = (part.sketch @ directions).T / roots[:, None]
+    found = Parameters(words, np.tile(labels, (len(roots), 1)), roots**2)
+    return probabilities(found, parts.overall, parts.moments.factors, n_components)
 
 
 def _decomposed(moments: WordMoments, n_components: int, random_state: int) -> WhitenedDecomposition:
@@ -267,5 +307,6 @@ def _check_rank(values: np.ndarray, n_components: int) -> None:
     rank = int((values > len(values) * np.finfo(float).eps * values[0]).sum())
     if rank < n_components:
         raise LatentiaError(
-            f"n_components={n_components}, but the words of the documents span {rank} directions: lower n_components."
-        )
+            f"the words of the documents span {rank} directions, which carry at most that many topics.",
+            parameter="n_components", value=n_components,
+        )  # fmt: skip

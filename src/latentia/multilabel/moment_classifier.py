@@ -16,20 +16,18 @@ sections 2 to 4, Algorithm 1, Theorem 1.
 
 from __future__ import annotations
 
-import numbers
-import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin
 
-from .._validation import check_choices, check_splits, check_vocabulary, check_whole, seed_of, table_blocks
-from ..evidence import EVERYONE, PartErrors, errors_from_groups
-from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning
+from .._base import Estimator, check_size, fitted, fitting, halves_of_rows
+from .._parameters import Choice, Integer, Names, Number, OrNone, check_parameter
+from .._validation import check_vocabulary, table_blocks
+from ..evidence import PartErrors, PartFits
+from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning, warn
 from ..metrics import document_auc, nearest_distances
 from ..moments import (
     Factors,
@@ -41,7 +39,7 @@ from ..moments import (
     topic_posterior,
 )
 from ..moments.counts import as_counts, check_counts
-from ..passes import Blocks, accumulate, follow, row_groups
+from ..passes import Blocks, RowGroups, accumulate, follow
 from ..simplex import distributions
 from ._evidence import weigh_evidence
 from ._explain import Explanation, explain_by_head, explain_by_topics
@@ -49,7 +47,17 @@ from ._features import features, inverse_document_frequency, view, words
 from ._head import LinearHead, linear_head
 from ._labels import LabelSets, label_sets
 from ._scores import LinearScores, project, unit_interval
-from ._topics import LEAST_SHARE, SMOOTHING, Parameters, Recovered, algorithm_1, debiased, of_part
+from ._topics import (
+    SMOOTHING,
+    Parameters,
+    PartMoments,
+    Recovered,
+    algorithm_1,
+    debiased,
+    of_part,
+    overall_words,
+    probabilities,
+)
 
 __all__ = ["MomentMultiLabelClassifier"]
 
@@ -57,12 +65,14 @@ _PSEUDO_DOCUMENTS = 1.0
 _MOST_BYTES = 1 << 34
 
 
-class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
-    """Label sets of documents from few passes over them: a low-rank model of (D + L) K parameters, without iterations.
+class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
+    """Multi-label classifier by the method of moments: a low-rank model of (D + L) K parameters.
 
-    When to choose it: text (or any nonnegative sparse features) with hundreds to hundreds of thousands of labels, more
-    rows than one likes to go through often, and a wish to see why a label was given. With few labels one linear
-    classifier for each is as good; where single labels hang on single rare words, a full-rank model beats any of rank K.
+    The fit is deterministic, makes a few passes over the data without iterations, and gives an expected error for every topic.
+
+    Choose it for text (or any nonnegative sparse features) with hundreds to hundreds of thousands of labels, for more rows
+    than one likes to go through often, or to see why a label was given. With few labels one linear classifier for each is as
+    good; where single labels hang on single rare words, a full-rank model beats any of rank K.
 
     Two models are learned in the same passes. The topics (``weights_``, ``word_probabilities_``, ``label_probabilities_``)
     are the paper's generative model; the linear head predicts better, and is the default.
@@ -70,7 +80,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     n_components : int, default=50
-        K: topics, and dimensions of the head.
+        Number K of topics, and of dimensions of the head.
     moments : {"auto", "occurrence", "factorial", "paper"}, default="auto"
         "occurrence" looks at which words are present, "factorial" at counts of words that are drawn one after the other
         (``word_probabilities_`` sum to one then); both use different words of a document only, so that their moments
@@ -79,23 +89,23 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     head : {"ridge", "bayes"}, default="ridge"
         What predicts: ridge regression on K supervised features, or the posterior of the topics (the paper, section 4).
     refine : int, default=0
-        EM passes over words and labels that start from the recovered topics. Outside the theorem.
+        Number of EM passes over words and labels, starting from the recovered topics. They are outside the theorem.
     decomposition : {"polar", "power", "joint"}, default="polar"
         Of the whitened tensor, for ``moments="paper"``; see `latentia.tensor.decompose`.
     eta : float, default=0.0
         Absent words count only in topics where they have at least this probability (section 4). It saves no time here.
     n_splits : int, default=1
-        Random splits into halves, at most 3, whose topics give the error bars; they cost no pass. With ``refine`` one is
-        made, which costs as many passes as refining. 0 gives them up. With ``moments="paper"`` there are none: see
-        ``evidence_.stability``.
+        Number of random splits into halves, at most 3, whose topics give the expected errors. They cost no pass over the
+        data; with ``refine`` a single split is made, which costs as much as refining. With 0, or ``moments="paper"``, no
+        errors are measured: see ``evidence_.stability``.
     vocabulary, label_names : sequence of str, optional
         Names of the columns of X and Y for explanations and reports, where these have none.
     random_state : int, default=0
-        Seed of the starts and splits; None or a RandomState draws one.
+        Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
-        Threads; the result has the same bits for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
-        Show progress and the time that remains.
+        Whether to show progress and the remaining time.
 
     Attributes
     ----------
@@ -120,7 +130,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     evidence_ : Evidence
         Checks of the assumptions; ``component_errors`` are expected l1 errors of the topics' word distributions.
     n_passes_ : int
-        Passes over the data, all of them.
+        Number of passes over the data, those for the expected errors of refined topics not counted.
 
     Notes
     -----
@@ -159,6 +169,16 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     6
     """
 
+    _compared = ("word_probabilities_",)
+    _constraints: ClassVar = {
+        "moments": Choice("auto", "occurrence", "factorial", "paper"),
+        "head": Choice("ridge", "bayes"),
+        "decomposition": Choice("polar", "power", "joint"),
+        "eta": Number(0, 1, closed="low"),
+        "label_names": OrNone(Names()),
+    }
+    word_probabilities_: np.ndarray
+
     def __init__(
         self,
         n_components: int = 50,
@@ -167,7 +187,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         head: str = "ridge",
         refine: int = 0,
         decomposition: str = "polar",
-        eta: Any = 0.0,
+        eta: float = 0.0,
         n_splits: int = 1,
         vocabulary: Any = None,
         label_names: Any = None,
@@ -190,6 +210,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
+    @fitting
     def fit(self, X: Any, Y: Any = None) -> MomentMultiLabelClassifier:
         """Learn topics and the head.
 
@@ -198,40 +219,35 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
             Nonnegative: occurrences, counts or weights of words. Blocks may have two parts, X and Y.
         Y : array-like, sparse matrix or DataFrame of shape (n_rows, L), optional
-            0/1 label sets, which may be empty; or one class a row, shape (n_rows,).
+            0/1 label sets, which may be empty; or one class for each row, shape (n_rows,).
 
         Returns
         -------
         self
         """
-        self._check_parameters()
         blocks = self._labelled_blocks(X, Y)
+        # The first pass: how often words and labels occur, and with that what the topics are learned from.
         seen = self._count(blocks)
         self._settle(seen)
-        ridge = self.head == "ridge"
-        data = view(blocks, occurrences=not self._falling, weights=self.inverse_document_frequency_, linear=ridge)
+        weights, ridge = self.inverse_document_frequency_, self.head == "ridge"
+        data = view(blocks, occurrences=not self._falling, weights=weights, linear=ridge)
+        # Topics and the head, from passes that they share.
         found, head, n_passes = self._learn(data, seen)
-        self._set_head(head)
-        parameters = self._refined(self._probabilities(found.parameters, self._overall_words()), data)
-        self.word_probabilities_, self.label_probabilities_ = parameters.words, parameters.labels
-        self.weights_ = parameters.weights
+        # EM.
+        topics = self._refined(found.parameters, data)
+        self._set_model(topics, head)
+        self.n_passes_ = 1 + n_passes + self.refine
+        # Evidence.
         parts = self._part_errors(found, data)
-        self.n_passes_ = 1 + n_passes + self.refine * (1 + (parts.n_parts > 0))  # two halves are one pass
         self.evidence_ = weigh_evidence(self, seen, found, parts).bind(self)
         return self
 
     def _check_parameters(self) -> None:
-        check_whole(self, n_components=1, refine=0)
-        check_splits(self, "documents")
-        check_choices(
-            self, moments=("auto", "occurrence", "factorial", "paper"), head=("ridge", "bayes"),
-            decomposition=("polar", "power", "joint"),
-        )  # fmt: skip
         if self.moments == "paper" and self.refine:
-            raise LatentiaError("refine: Algorithm 1 as printed has no refinement; use it with other moments.")
-        if not (isinstance(self.eta, (int, float, np.number)) and 0 <= self.eta < 1):
-            raise LatentiaError(f"eta={self.eta!r}: a probability from 0 to 1 is needed.")
-        self._seed = seed_of(self.random_state)
+            raise LatentiaError(
+                "Algorithm 1 as printed has no refinement; use it with other moments.",
+                parameter="refine", value=self.refine,
+            )  # fmt: skip
 
     def _labelled_blocks(self, X: Any, Y: Any) -> Blocks:
         """Blocks of X and Y; remembers the width and names of both, and the form of Y."""
@@ -275,29 +291,32 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             raise LatentiaError(f"None of the {n} rows has both words and labels: there is nothing to learn.")
         if self.n_components > min(n, words_seen):
             raise LatentiaError(
-                f"n_components={self.n_components}, but there are {n} rows with {words_seen} different words: lower it."
-            )
+                f"{n} rows with {words_seen} different words carry at most {min(n, words_seen)} topics.",
+                parameter="n_components", value=self.n_components,
+            )  # fmt: skip
         if n < self.n_components**2:
-            warnings.warn(
-                f"{n} rows are fewer than n_components^2 = {self.n_components**2}: topics by moments need more "
-                "(paper, section 6). Lower n_components, or do not rely on the topics; the ridge head does not use them.",
-                EvidenceWarning, stacklevel=3,
-            )  # fmt: skip
+            warn(
+                f"{n} rows are fewer than K^2 = {self.n_components**2} for {self.n_components} topics, and moments need more "
+                "(paper, section 6). Ask for fewer topics, or do not rely on them; the ridge head does not use them.",
+                EvidenceWarning,
+            )
         if seen.fractional and self.moments == "factorial":
-            warnings.warn(
+            warn(
                 "The counts are not whole numbers, and moments='factorial' counts words. Use moments='occurrence' for weights.",
-                NonIntegerCountWarning, stacklevel=3,
-            )  # fmt: skip
+                NonIntegerCountWarning,
+            )
         whole_counts = not seen.fractional and seen.largest > 1
         self._falling = self.moments == "factorial" or (self.moments == "auto" and whole_counts)
-        if self._falling and seen.usable[2] < 2 * self.n_components:
+        usable = int(seen.usable[2])
+        if self._falling and usable < 2 * self.n_components:
             raise LatentiaError(
-                f"{int(seen.usable[2])} of {n} rows have three words or more, and moments='factorial' with "
-                f"n_components={self.n_components} needs {2 * self.n_components} at the very least."
-            )
+                f"{usable} of {n} rows have three words or more, and moments of counts need two of them for each topic at the "
+                "very least.",
+                parameter="n_components", value=self.n_components,
+            )  # fmt: skip
         weights = inverse_document_frequency(seen.document_frequency, n)
         self.inverse_document_frequency_ = None if seen.fractional else weights
-        self.word_frequencies_ = seen.document_frequency / n
+        self.word_frequencies_ = overall_words(seen, normalised=False)
         self.label_frequencies_ = seen.label_counts / n
 
     def _learn(self, data: Blocks, seen: LabelledSums) -> tuple[Recovered, LinearHead | None, int]:
@@ -307,8 +326,8 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         if self.head == "ridge":
             plans.append(linear_head(seen.label_counts, seen.n_rows, n_words, k, self._seed))
         if self.moments != "paper":
-            n_groups = len(EVERYONE) if self.n_splits else 1
-            plans.append(debiased(seen, Factors(self._falling), k, n_groups, self._seed, self.n_jobs))
+            dealt = RowGroups(4 if self.n_splits else 1, self._seed)
+            plans.append(debiased(seen, Factors(self._falling), k, dealt, self.n_jobs))
         results, n_passes = follow(data, plans, self.n_jobs, label)
         head = results[0] if self.head == "ridge" else None
         if self.moments != "paper":
@@ -322,101 +341,85 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         found = algorithm_1(one_pass, seen, k, self.decomposition, self._seed)
         return found, head, n_passes
 
-    def _set_head(self, head: LinearHead | None) -> None:
-        for name in ("word_features_", "coef_", "intercept_"):  # of an earlier fit with another head
-            if hasattr(self, name):
-                delattr(self, name)
-        if head is not None:
-            self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
-            self._penalty, self._explained = head.penalty, head.explained
-
-    # --- topics -------------------------------------------------------------------------------------------------
-
     def _carried(self, found: Recovered | LatentiaError) -> Recovered:
         """Topics, or one for all documents where the head does not need them and the words carry none."""
         if isinstance(found, Recovered):
             return found
         if self.head == "bayes":
             raise found
-        warnings.warn(
+        warn(
             f"The words carry no {self.n_components} topics, so that all documents are one; the head does without. {found}",
-            EvidenceWarning, stacklevel=4,
-        )  # fmt: skip
-        one = Parameters(self._overall_words()[None].copy(), self.label_frequencies_[None].copy(), np.ones(1))
-        return Recovered(one, np.ones(1), np.ones(1), None, 1.0)
-
-    def _probabilities(self, p: Parameters, overall: np.ndarray) -> Parameters:
-        """Probabilities from estimates, which are changed; ``overall`` are those of the words in all documents."""
-        if self.moments == "paper":
-            np.maximum(p.words, 1e-10, out=p.words)
-            return p
-        # A topic whose share is noise has probabilities out of all bounds: its share is lifted.
-        shares = np.maximum(p.weights, LEAST_SHARE / self.n_components)
-        np.multiply(p.words, np.sqrt(p.weights / shares)[:, None], out=p.words)
-        np.clip(p.words, 0, 1, out=p.words)
-        p.words[p.words.sum(axis=1) == 0] = overall  # a topic of noise alone
-        np.clip(p.labels, 0, 1, out=p.labels)
-        return Parameters(
-            distributions(p.words, overall) if self._falling else p.words, p.labels, shares / shares.sum()
+            EvidenceWarning,
         )
+        overall, factors = self._overall_words, Factors(self._falling)
+        one = Parameters(overall[None].copy(), self.label_frequencies_[None].copy(), np.ones(1))
+        return Recovered(probabilities(one, overall, factors, self.n_components), np.ones(1), np.ones(1), None, 1.0)
 
-    def _refined(self, parameters: Parameters, data: Blocks) -> Parameters:
-        overall = self._overall_words()
+    def _refined(self, topics: Parameters, data: Blocks) -> Parameters:
+        """After the EM passes over some rows."""
         for step in range(self.refine):
-            p = parameters if step else self._smoothed(parameters)
+            p = topics if step else self._smoothed(topics)
             update = LabelledMixtureUpdate(p.words, p.labels, p.weights, not self._falling)
             label = self.verbose and f"refining {step + 1} of {self.refine}"
             sums = accumulate(data, update, self.n_jobs, progress=label)
-            parameters = Parameters(*update.updated_model(sums, overall, self.label_frequencies_, _PSEUDO_DOCUMENTS))
-        if self.refine:
-            order = np.argsort(-parameters.weights, kind="stable")
-            parameters = Parameters(parameters.words[order], parameters.labels[order], parameters.weights[order])
-        return parameters
-
-    def _part_errors(self, found: Recovered, data: Blocks) -> PartErrors:
-        """l1 distances of the topics' distributions of frequent words to the nearest ones of fits on parts of the rows."""
-        if found.parts is None:
-            return PartErrors(None, 0, 0, "Needs fits on parts of the data: call evidence_.stability(X, Y=Y).")
-        frequent = found.parts.words
-        topics = distributions(self.word_probabilities_[:, frequent], np.ones(len(frequent)))
-
-        def fit_part(groups: tuple[int, ...]) -> np.ndarray:
-            words, weights = of_part(found, groups, self.n_components, self._seed)
-            labels = np.tile(self.label_frequencies_, (len(weights), 1))
-            part = self._probabilities(Parameters(words, labels, weights), self._overall_words()[frequent])
-            if self.refine:  # rare words have the same probability in all topics until the first step
-                full = np.tile(self._overall_words(), (len(weights), 1))
-                full[:, frequent] = part.words
-                rows = data.group(frozenset(groups), len(EVERYONE), self._seed)
-                part = self._refined(Parameters(full, part.labels, part.weights), rows)
-                part = Parameters(part.words[:, frequent], part.labels, part.weights)
-            return distributions(part.words, np.ones(len(frequent)))
-
-        return errors_from_groups(
-            fit_part,
-            lambda half: nearest_distances(topics, half),
-            self.n_splits,
-            cheap=self.n_splits > 1 and not self.refine,
-            most=2.0,
-        )
-
-    def _overall_words(self) -> np.ndarray:
-        """Frequencies of the words, on the scale of ``word_probabilities_``."""
-        one = self._falling or self.moments == "paper"
-        return self.word_frequencies_ / self.word_frequencies_.sum() if one else self.word_frequencies_
+            frequencies = self._overall_words, self.label_frequencies_
+            topics = Parameters(*update.updated_model(sums, *frequencies, _PSEUDO_DOCUMENTS))
+        return topics.sorted() if self.refine else topics
 
     def _smoothed(self, p: Parameters) -> Parameters:
         """Parameters mixed with the overall frequencies, so that nothing is impossible."""
         keep = 1 - SMOOTHING
         return Parameters(
-            keep * p.words + SMOOTHING * self._overall_words(), keep * p.labels + SMOOTHING * self.label_frequencies_,
+            keep * p.words + SMOOTHING * self._overall_words, keep * p.labels + SMOOTHING * self.label_frequencies_,
             p.weights,
         )  # fmt: skip
 
+    def _set_model(self, topics: Parameters, head: LinearHead | None) -> None:
+        self.word_probabilities_, self.label_probabilities_ = topics.words, topics.labels
+        self.weights_ = topics.weights
+        if head is not None:
+            self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
+            self._penalty, self._explained = head.penalty, head.explained
+
+    def _part_errors(self, found: Recovered, data: Blocks) -> PartErrors:
+        """l1 distances of the topics' distributions of frequent words to the nearest ones of fits on parts of the rows."""
+        parts, k = found.parts, self.n_components
+        if parts is None or not self.n_splits:
+            return PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y).")
+        fits = PartFits(
+            parts.dealt,
+            recover=lambda groups: of_part(parts, groups, k, self.label_frequencies_),
+            finish=lambda part, groups: self._frequent_words(part, parts, data, groups),
+            distance=nearest_distances,
+            most=2.0,
+            cost="passes" if self.refine else "free" if self.n_splits > 1 else "algebra",
+        )
+        topics = self.word_probabilities_[:, parts.words]
+        return fits.errors(distributions(topics, np.ones(len(parts.words))), self.n_splits)
+
+    def _frequent_words(
+        self, part: Parameters, parts: PartMoments, data: Blocks, groups: tuple[int, ...]
+    ) -> np.ndarray:
+        """Distributions of the frequent words of a part's topics, (K, F), after EM on its rows."""
+        found = part.words
+        if self.refine:  # rare words have the same probability in all topics until the first step
+            every = np.tile(self._overall_words, (len(part.weights), 1))
+            every[:, parts.words] = part.words
+            rows = data.group(groups, parts.dealt)
+            found = self._refined(Parameters(every, part.labels, part.weights), rows).words[:, parts.words]
+        return distributions(found, np.ones(len(parts.words)))
+
+    @property
+    def _overall_words(self) -> np.ndarray:
+        """Frequencies of the words, on the scale of ``word_probabilities_``."""
+        one = self._falling or self.moments == "paper"
+        return self.word_frequencies_ / self.word_frequencies_.sum() if one else self.word_frequencies_
+
     # --- use ----------------------------------------------------------------------------------------------------
 
+    @fitted
     def decision_function(self, X: Any) -> np.ndarray:
-        """Raw scores of all labels, shape (n_rows, L): of the ridge head, or sum_k gamma_kl P[h = k | x].
+        """Return raw scores of all labels, shape (n_rows, L): of the ridge head, or sum_k gamma_kl P[h = k | x].
 
         A dense array; for many labels use `top_labels`, or `predict_proba` with ``n_labels``. Of two classes it is the
         difference of their scores, shape (n_rows,).
@@ -424,7 +427,6 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         return self._two_classes(self._all_scores(X))
 
     def _all_scores(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
         self._check_size(X)
         scores, coordinates = self._scores(), self._coordinates_of()
         return np.concatenate([scores(coordinates(table)) for table in self._tables(X)])
@@ -432,8 +434,9 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
     def _two_classes(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 1] - scores[:, 0] if self._labels.one_class and len(self.classes_) == 2 else scores
 
+    @fitted
     def predict_proba(self, X: Any, n_labels: int | None = None) -> Any:
-        """Probabilities of the labels: a strictly increasing function of the raw scores, the same for all labels.
+        """Return probabilities of the labels: a strictly increasing function of the raw scores, the same for all labels.
 
         Least squares estimates probabilities without keeping them between 0 and 1. With t the mean frequency of a label, scores
         from t to 1 - t are left alone, and s < t becomes t^2 / (2 t - s), symmetrically at 1; smooth, and without ties.
@@ -450,15 +453,15 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows, L), or csr_array with ``n_labels`` entries a row
         """
-        check_is_fitted(self)
         if n_labels is None:
             proba = self._probability(self._all_scores(X))
             return proba / proba.sum(axis=1, keepdims=True) if self._labels.one_class else proba
         indices, scores = self.top_labels(X, n_labels)
         return _sparse_rows(indices, self._probability(scores), len(self.label_frequencies_))
 
+    @fitted
     def top_labels(self, X: Any, n_labels: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """The labels with the highest scores of every row, best first.
+        """Return the labels with the highest scores of every row, best first.
 
         Labels are chosen in single precision, which leaves open the order of scores that agree to about 1e-6; their
         scores are then computed in double precision.
@@ -469,26 +472,23 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             Column numbers of Y.
         scores : ndarray of shape (n_rows, n_labels)
         """
-        check_is_fitted(self)
-        if not isinstance(n_labels, numbers.Integral) or n_labels < 1:
-            raise LatentiaError(f"n_labels={n_labels!r}: a whole number of at least 1 is needed.")
+        n_labels = check_size(n_labels, "n_labels")
         scores, coordinates = self._scores(), self._coordinates_of()
         pieces = [scores.top(coordinates(table), n_labels, self.n_jobs) for table in self._tables(X)]
         return np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
 
+    @fitted
     def predict(self, X: Any, n_labels: int | None = None, threshold: float = 0.5) -> Any:
-        """Label sets: the ``n_labels`` most probable labels of every row, or those with a probability of ``threshold``.
+        """Return label sets: the ``n_labels`` most probable labels of every row, or those with a probability of ``threshold``.
 
         Returns
         -------
         Table of 0 and 1 of shape (n_rows, L), sparse unless ``fit`` was given a dense one; the most probable class of
         every row, shape (n_rows,), where ``fit`` was given classes, whatever ``n_labels`` and ``threshold``.
         """
-        check_is_fitted(self)
         if self._labels.one_class:
             return self.classes_[self.top_labels(X, 1)[0][:, 0]]
-        if not 0 <= threshold <= 1:
-            raise LatentiaError(f"threshold={threshold!r}: a probability from 0 to 1 is needed.")
+        check_parameter("threshold", threshold, Number(0, 1, "both"))
         if n_labels is not None:
             indices, _ = self.top_labels(X, n_labels)
             found = _sparse_rows(indices, np.ones(indices.shape, np.int8), len(self.label_frequencies_))
@@ -501,14 +501,15 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             found = sparse.vstack([scores.where(coordinates(t), chosen) for t in self._tables(X)], format="csr")
         return self._labels.like_fitted(found)
 
+    @fitted
     def posterior(self, X: Any) -> np.ndarray:
-        """Posterior P[h = k | x] of the topics, shape (n_rows, K). That words are absent counts as well, but for counts."""
-        check_is_fitted(self)
+        """Return P[h = k | x] of the topics, shape (n_rows, K). That words are absent counts as well, but for counts."""
         posterior = self._posterior_of()
         return np.vstack([posterior(table) for table in self._tables(X)])
 
+    @fitted
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Document-averaged AUC of the label sets, the paper's measure; accuracy where ``fit`` was given classes."""
+        """Return the document-averaged AUC of the label sets, the paper's measure; accuracy where ``fit`` was given classes."""
         if self._labels.one_class:
             return super().score(X, y, sample_weight)
         auc = document_auc(y if sparse.issparse(y) else np.asarray(y), self._all_scores(X))
@@ -519,8 +520,9 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             np.average(auc[known], weights=None if sample_weight is None else np.asarray(sample_weight)[known])
         )
 
+    @fitted
     def explain(self, X: Any, labels: Any = None, n_words: int = 5, n_topics: int = 3) -> list[list[Explanation]]:
-        """Words and topics behind labels of rows.
+        """Return the words and topics behind labels of rows.
 
         Parameters
         ----------
@@ -534,7 +536,8 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         -------
         A list for every row with an `Explanation` for every label
         """
-        check_is_fitted(self)
+        for name, n in (("n_words", n_words), ("n_topics", n_topics)):
+            check_parameter(name, n, Integer(0))
         labels = None if labels is None else self._columns_of(labels)
         tell = explain_by_head if self.head == "ridge" else explain_by_topics
         scores, coordinates, posterior = self._scores(), self._coordinates_of(), self._posterior_of()
@@ -555,7 +558,6 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
 
     def _tables(self, X: Any) -> Iterator[Any]:
         """Checked tables of new rows, one block at a time."""
-        check_is_fitted(self)
         for block in table_blocks(self, X, reset=False, what="words"):
             check_counts(as_counts(block[0]), block.rows, self._word_names())
             yield block[0]
@@ -574,7 +576,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
         """The topics as posteriors use them."""
         return log_probabilities(
             self.word_probabilities_, self.weights_, occurrences=not self._falling, threshold=self.eta,
-            share=SMOOTHING, overall=None if self.moments == "paper" else self._overall_words(),
+            share=SMOOTHING, overall=None if self.moments == "paper" else self._overall_words,
         )  # fmt: skip
 
     def _label_model(self) -> np.ndarray:
@@ -609,21 +611,14 @@ class MomentMultiLabelClassifier(ClassifierMixin, BaseEstimator):
             return [str(c) for c in self.classes_]
         return self.label_names if self.label_names is not None else self._labels.names
 
-    _compared = ("word_probabilities_",)
-
     def _distances(self, other: MomentMultiLabelClassifier) -> np.ndarray:
         own, others = (m.word_probabilities_ / m.word_probabilities_.sum(axis=1, keepdims=True) for m in (self, other))
         return nearest_distances(own, others)
 
-    def _halves(self, X: Any, random_state: int, Y: Any = None) -> list[dict[str, Any]]:
-        if isinstance(X, Blocks):
-            return [{"X": half} for half in X.split(2, random_state)]
-        if Y is None:
+    def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
+        if not isinstance(X, Blocks) and fit_parameters.get("Y") is None:
             raise LatentiaError("stability needs the labels as well: stability(X, Y=Y).")
-        group = row_groups(np.arange(X.shape[0] if hasattr(X, "shape") else len(X)), 2, random_state)
-        rows = [np.flatnonzero(group == g) for g in (0, 1)]
-        X, Y = (sparse.csr_array(table) if sparse.issparse(table) else table for table in (X, Y))
-        return [{"X": _safe_indexing(X, half), "Y": _safe_indexing(Y, half)} for half in rows]
+        return halves_of_rows(random_state, X=X, **fit_parameters)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

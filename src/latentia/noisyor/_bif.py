@@ -19,6 +19,7 @@ from typing import TextIO
 
 import numpy as np
 
+from .._parameters import Number, check_parameter
 from ..exceptions import LatentiaError
 from ._posterior import Network
 
@@ -58,8 +59,7 @@ def write_bif(
     for kind, given, size in (("cause", cause_names, network.m), ("finding", finding_names, network.n)):
         if len(given) != size:
             raise LatentiaError(f"{kind}_names has {len(given)} names and the network {size} {kind}s: they must agree.")
-    if not 0 <= threshold <= 1:
-        raise LatentiaError(f"threshold={threshold!r}: a probability from 0 to 1 is needed.")
+    check_parameter("threshold", threshold, Number(0, 1, "both"))
     strengths = -np.expm1(-network.weights)
     linked = (strengths >= threshold) & (strengths > 0)
     _check_parents(linked, strengths, finding_names, threshold)
@@ -83,8 +83,10 @@ def _check_parents(linked: np.ndarray, strengths: np.ndarray, names: Sequence[st
         enough = np.sort(strengths, axis=0)[-_MOST_PARENTS - 1].max()
         raise LatentiaError(
             f"Finding {str(names[largest])!r} has {parents[largest]} causes of strength {threshold:g} or more, and its table "
-            f"2^{parents[largest]} columns; at most {_MOST_PARENTS} causes can be written. Raise threshold above {enough:.4g}."
-        )
+            f"2^{parents[largest]} columns; at most {_MOST_PARENTS} causes can be written. The threshold must be "
+            f"above {enough:.4g}.",
+            parameter="threshold", value=threshold,
+        )  # fmt: skip
 
 
 def _write(file: TextIO, network: Network, linked: np.ndarray, names: list[str]) -> None:

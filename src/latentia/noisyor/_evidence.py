@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..evidence import Check, PartErrors, bounds, error_checks
+from ..evidence import Check, PartErrors, above, at_least, at_most, bounds, equal_to, error_checks
 from ..metrics.matching import nearest_other_distance
 from ..moments import AbsenceMoments, CountedAbsences
 from ._learners import Learner, Spectrum
@@ -72,8 +72,7 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
         worst = int(agreement.argmax())
         checks.append(
             Check(
-                "partitions agree", "max_k |W_k - W_k(partition)| / |W_k|", float(agreement[worst]), "<= 0.5",
-                bool(agreement[worst] <= 0.5),
+                "partitions agree", "max_k |W_k - W_k(partition)| / |W_k|", float(agreement[worst]), at_most(0.5),
                 f"Distance of cause {worst}, the least stable, to what one partition of the findings finds.", "Algorithm 1",
             )
         )  # fmt: skip
@@ -85,21 +84,21 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
     rho = float(network.priors.mean())
     checks += [
         Check(
-            "causes on at a finding", "rho p m", active, "<= 1 (c of the theorem)", active <= 1,
+            "causes on at a finding", "rho p m", active, at_most(1, "c of the theorem"),
             f"Mean number of causes on that are linked to a finding (strength at least {_LINKED:g}). Small: absences say much.",
             "Theorem 3.1",
         ),
         Check(
-            "spectral boundedness", "tau", tau, f"<= {1 / max(rho, _TINY):.2g} (1 / rho)", tau * rho <= 1,
+            "spectral boundedness", "tau", tau, at_most(1 / max(rho, _TINY), "1 / rho"),
             "How much G = 1 - exp(-2 W), the systematic error, exceeds F = 1 - exp(-W) at worst. Of QMR-DT: under 6.",
             "Definition 2.3",
         ),
         Check(
-            "incoherence", "mu", mu, f"<= {np.sqrt(n / m):.2g} (sqrt(n / m))", bool(mu <= np.sqrt(n / m)),
+            "incoherence", "mu", mu, at_most(np.sqrt(n / m), "sqrt(n / m)"),
             "Whether a few findings carry a cause alone: 1 at best, n / m at worst.", "Definition 3.2",
         ),
         Check(
-            "error of the theorem", "eta = sqrt(p m) rho tau^1.5", bounds.noisy_or_error(m, density, rho, tau), "", None,
+            "error of the theorem", "eta = sqrt(p m) rho tau^1.5", bounds.noisy_or_error(m, density, rho, tau), None,
             "Relative error that remains with unlimited rows and no corrections, up to a constant.", "Theorem 3.3",
         ),
     ]  # fmt: skip
@@ -108,7 +107,7 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
         checks += _absences(measured.source)
     if measured.n_unused:
         meaning = "Findings that no row has, or every row, or that are copies of others: they were left out."
-        checks.append(Check("findings left out", "", float(measured.n_unused), "", None, meaning, "model"))
+        checks.append(Check("findings left out", "", float(measured.n_unused), None, meaning, "model"))
     return checks
 
 
@@ -117,9 +116,8 @@ def _systematic(measured: Measured) -> list[Check]:
     most = float(measured.network.priors.max())
     lines = [
         Check(
-            "most frequent cause", "max_k rho_k", most, f"<= {MOST_PRIOR}", most <= MOST_PRIOR,
-            "Of causes that are nearly always on absences say too little.", "Theorem 3.1",
-            decides=most > MOST_PRIOR,
+            "most frequent cause", "max_k rho_k", most, at_most(MOST_PRIOR),
+            "Of causes that are nearly always on absences say too little.", "Theorem 3.1", "veto",
         )
     ]  # fmt: skip
     remaining = measured.learner.remaining
@@ -127,8 +125,7 @@ def _systematic(measured: Measured) -> list[Check]:
         worst = int(remaining.argmax())
         lines.append(
             Check(
-                "left by the corrections", "relative, in l2", float(remaining[worst]), f"<= {_LEFT}",
-                bool(remaining[worst] <= _LEFT),
+                "left by the corrections", "relative, in l2", float(remaining[worst]), at_most(_LEFT),
                 f"Systematic error of cause {worst}, if the rounds went on as they do: it is part of the expected error. Raise "
                 "corrections to take it off.", "Theorem 3.3",
             )
@@ -136,11 +133,9 @@ def _systematic(measured: Measured) -> list[Check]:
     if measured.left_out is not None:
         lines.append(
             Check(
-                "rows that EM cannot explain", "P(more on than EM tries)", measured.left_out, f"<= {MOST_LEFT_OUT}",
-                measured.left_out <= MOST_LEFT_OUT,
+                "rows that EM cannot explain", "P(more on than EM tries)", measured.left_out, at_most(MOST_LEFT_OUT),
                 "EM tries at most 4,096 configurations of causes, those with few on. Rows with more on bias it, in all parts "
-                "of the data alike: use refine=0.", "not in the paper",
-                decides=measured.left_out > MOST_LEFT_OUT,
+                "of the data alike: use refine=0.", "not in the paper", "veto",
             )
         )  # fmt: skip
     return lines
@@ -159,8 +154,7 @@ def _rank(measured: Measured, m: int) -> Check:
     last, following = float(spectrum.values[m - 1]), float(spectrum.values[m]) if len(spectrum.values) > m else 0.0
     more = ", fewer than the causes: lower n_components" if spectrum.rank < m else ""
     return Check(
-        "smallest singular value", f"sigma_{m}(PMI)", last, f"> {spectrum.noise:.2g} (noise)",
-        spectrum.rank >= m,
+        "smallest singular value", f"sigma_{m}(PMI)", last, above(spectrum.noise, "noise"),
         f"The last direction of pairs that the causes need; the next is {following:.2g}. {spectrum.rank} stand out{more}.",
         "section 3",
     )  # fmt: skip
@@ -173,12 +167,12 @@ def _absences(source: CountedAbsences) -> list[Check]:
     needed = bounds.noisy_or_rows(max(least, 0.5) / n_rows, source.n_features, _ACCURACY)
     return [
         Check(
-            "pairs seldom absent together", f"N P_ij < {_FEW}", float(few), "= 0", few == 0,
+            "pairs seldom absent together", f"N P_ij < {_FEW}", float(few), equal_to(0),
             f"Pairs of {len(pairs)}; the rarest joint absence was seen {least} times. Their PMI is noise: findings that "
             "are nearly always present help little.", "Lemma E.1",
         ),
         Check(
-            "sample size of the theorem", "N", float(n_rows), f">= {needed:.2g}", n_rows >= needed,
+            "sample size of the theorem", "N", float(n_rows), at_least(needed),
             f"Rows at which every PMI of a pair is within {_ACCURACY:g} (constant 1).", "Lemma E.1",
         ),
     ]  # fmt: skip

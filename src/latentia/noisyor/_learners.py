@@ -1,4 +1,4 @@
-"""Two ways from moments to a network: in rounds, and as printed. Each learns from any of four groups of rows."""
+"""Two ways from moments to a network: in rounds, and as printed. Each learns from the rows of any groups."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ..evidence import EVERYONE
 from ..exceptions import LatentiaError
 from ..moments import AbsenceMoments, Partition
-from ..tensor import Decomposition
+from ..passes import RowGroups
 from ._posterior import Network
 from ._printed import recover_as_printed
 from ._recovery import (
@@ -41,15 +40,12 @@ class Learner(Protocol):
 
     Attributes
     ----------
-    decomposition : Decomposition
-        Of all rows.
     agreement : ndarray of shape (K,) or None
         Mean relative distance of each cause to the nearest one that a single partition finds.
     remaining : ndarray of shape (K,) or None
         Relative error that further rounds of corrections would take off; None where no rounds tell.
     """
 
-    decomposition: Decomposition
     agreement: np.ndarray | None
     remaining: np.ndarray | None
 
@@ -69,37 +65,35 @@ class Spectrum:
         return int((self.values > self.noise).sum())
 
 
-def pair_spectrum(source: AbsenceMoments, network: Network, halves: Sequence[Groups]) -> Spectrum:
-    """Spectrum of PMI2; its noise is half of the difference of two halves of the rows, none if there are none."""
-    logs = source.logs(EVERYONE)
+def pair_spectrum(source: AbsenceMoments, network: Network, dealt: RowGroups) -> Spectrum:
+    """Spectrum of PMI2; its noise is half of the difference of two halves of the rows."""
+    logs = source.logs(dealt.all)
     scale = np.exp(logs.single / 2)
     pairs = scaled_pairs(logs, scale)
     odds = network.priors / (1 - network.priors)
     np.fill_diagonal(pairs, odds @ (np.expm1(-network.weights) * scale) ** 2)
-    return Spectrum(np.linalg.eigvalsh(pairs)[::-1], _noise(source, scale, halves, slice(None), slice(None)))
+    return Spectrum(np.linalg.eigvalsh(pairs)[::-1], _noise(source, scale, dealt, slice(None), slice(None)))
 
 
-def most_causes(source: AbsenceMoments, seed: int, halves: Sequence[Groups]) -> int:
+def most_causes(source: AbsenceMoments, dealt: RowGroups) -> int:
     """Causes worth trying, by the singular values of half of the findings against the other half.
 
     Those above half of the largest of their noise, and two more: a few too many cost time, one too few is lost.
     """
-    logs = source.logs(EVERYONE)
+    logs = source.logs(dealt.all)
     scale = np.exp(logs.single / 2)
     pairs = scaled_pairs(logs, scale)
     found = 0
-    for order in (np.random.default_rng(seed + i).permutation(source.n_features) for i in range(_SPLITS)):
+    for order in (np.random.default_rng(dealt.seed + i).permutation(source.n_features) for i in range(_SPLITS)):
         first, second = np.array_split(order, 2)
         values = np.linalg.svd(pairs[np.ix_(first, second)], compute_uv=False)
-        found = max(found, int((values > _noise(source, scale, halves, first, second) / 2).sum()))
+        found = max(found, int((values > _noise(source, scale, dealt, first, second) / 2).sum()))
     return max(1, min(found + 2, source.n_features // 3, _MOST))
 
 
-def _noise(source: AbsenceMoments, scale: np.ndarray, halves: Sequence[Groups], rows: Any, columns: Any) -> float:
-    """Spectral norm of a block of half of the difference of two halves of the rows."""
-    if not halves:
-        return 0.0
-    one, other = (scaled_pairs(source.logs(groups), scale) for groups in halves)
+def _noise(source: AbsenceMoments, scale: np.ndarray, dealt: RowGroups, rows: Any, columns: Any) -> float:
+    """Spectral norm of a block of half of the difference of two halves of the rows; 0 for exact moments."""
+    one, other = (scaled_pairs(source.logs(half), scale) for half in dealt.splits[0])
     return float(np.linalg.norm(((one - other) / 2)[rows][:, columns], 2))
 
 
@@ -117,7 +111,7 @@ class InRounds:
         None: the smallest number, up to ``most``, whose network leaves a residual of PMI2 near the least of all.
     most : int
     selections : sequence of tuple
-        Groups of rows that will be asked for.
+        Groups of rows that will be asked for, all of them first.
     rounds : dict
         prior, corrections and max_weight.
     """
@@ -133,7 +127,7 @@ class InRounds:
         rounds: dict[str, Any],
         progress: bool = False,
     ) -> None:
-        logs = source.logs(EVERYONE)
+        logs = source.logs(selections[0])
         pairs = scaled_pairs(logs, np.exp(logs.single / 2))
         if n_components is None:
             most = directions_of_pairs(pairs, most)
@@ -144,12 +138,12 @@ class InRounds:
             k = _fewest(found[0], most, rounds)
             found, split = ([moments.first(k) for moments in some] for some in (found, split))
         self._moments, self._rounds = dict(zip(selections, found, strict=True)), rounds
-        whole = recover(self._moments[EVERYONE], **rounds)
-        self._whole, self.decomposition, self.remaining = whole.network, whole.decomposition, _remaining(whole.rounds)
+        whole = recover(found[0], **rounds)
+        self._everyone, self._whole, self.remaining = selections[0], whole.network, _remaining(whole.rounds)
         self.agreement = _agreement(self._whole, split, rounds)
 
     def network(self, groups: Groups) -> Network:
-        return self._whole if groups == EVERYONE else recover(self._moments[groups], **self._rounds).network
+        return self._whole if groups == self._everyone else recover(self._moments[groups], **self._rounds).network
 
 
 def _fewest(moments: Moments, most: int, rounds: dict[str, Any]) -> int:
@@ -195,19 +189,16 @@ def _remaining(rounds: Sequence[Network]) -> np.ndarray | None:
 class Printed:
     """Algorithm 1; triples are counted anew for every selection of groups."""
 
+    agreement: np.ndarray | None = None
+    remaining: np.ndarray | None = None
+
     def __init__(
         self, source: AbsenceMoments, partition: Partition, n_components: int, progress: bool = False, **options: Any
     ) -> None:
         self._source, self._partition, self._k = source, partition, n_components
         self._options = options | {"progress": progress}
-        self._whole, self.decomposition = self._learn(EVERYONE)
-        self.agreement: np.ndarray | None = None
-        self.remaining: np.ndarray | None = None
 
     def network(self, groups: Groups) -> Network:
-        return self._whole if groups == EVERYONE else self._learn(groups)[0]
-
-    def _learn(self, groups: Groups) -> tuple[Network, Decomposition]:
         return recover_as_printed(self._source, groups, self._partition, self._k, **self._options)
 
 

@@ -31,8 +31,8 @@ import numpy as np
 from numba import njit
 from sklearn import get_config
 
+from .._parameters import seed_of
 from .._threads import for_chunks, one_blas_thread
-from .._validation import seed_of
 from ..exceptions import LatentiaError
 
 __all__ = ["ENUMERATION", "QUICKSCORE", "SAMPLING", "Network", "Posteriors", "evidence_for", "posteriors"]
@@ -158,7 +158,7 @@ def posteriors(
     random_state : int, RandomState or None
         Of the sampled rows. The draws of a row depend on it and on the row's findings alone, not on other rows.
     n_jobs : int, optional
-        Threads. Their number does not change a bit.
+        Number of threads. Results are bitwise identical for any value.
 
     Returns
     -------

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..moments import AbsenceMoments, Partition
-from ..tensor import Decomposition, decompose
+from ..tensor import decompose
 from ._posterior import Network
 from ._recovery import odds_of, ordered_network
 
@@ -30,33 +30,34 @@ def recover_as_printed(
     max_weight: float,
     seed: int,
     progress: bool = False,
-) -> tuple[Network, Decomposition]:
+) -> Network:
     """Network from the rows of some groups, by one partition."""
     logs = source.logs(groups)
     whitening = _whitening(logs.pmi, partition, n_components, prior)
     inverse = [vectors / roots for vectors, roots in whitening]
     cube = source.contracted(partition, inverse, groups, progress and "triples")
-    decomposition = decompose(cube, n_components, seed, method="robust")
-    values, triple, _ = decomposition
+    values, found, _ = decompose(cube, n_components, seed, method="robust")
+    triple = found if isinstance(found, tuple) else (found, found, found)  # of one cause the cube is symmetric
     if len(values) < n_components:
         raise LatentiaError(
-            f"n_components={n_components}: the moments have {len(values)} components that can be told apart. Lower it, or use "
-            "corrections and more partitions."
-        )
+            f"the moments have {len(values)} components that can be told apart. Ask for at most that many causes, or use "
+            "corrections and more partitions.",
+            parameter="n_components", value=n_components,
+        )  # fmt: skip
     # Coordinates in an eigenbasis of Q, so that Q^(1/2) u = E diag(roots) u.
     odds = odds_of(values, prior)
     scale = odds**-0.5 if prior is None else odds ** (-1 / 3)
     strengths = np.zeros((n_components, source.n_features))
     for part, (vectors, roots), units in zip(partition, whitening, triple, strict=True):
-        found = scale[:, None] * ((units * roots) @ vectors.T)
-        strengths[:, part] = found * np.where(found.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
+        own = scale[:, None] * ((units * roots) @ vectors.T)
+        strengths[:, part] = own * np.where(own.sum(axis=1, keepdims=True) < 0, -1.0, 1.0)
     used = np.concatenate([np.asarray(part) for part in partition])
     rest = np.setdiff1d(np.arange(source.n_features), used)
     if len(rest):  # findings whose triples were not counted: their pairs with the others, which are F^T diag(odds) F
         strengths[:, rest] = np.linalg.lstsq(
             (odds[:, None] * strengths[:, used]).T, logs.pmi[np.ix_(used, rest)], None
         )[0]
-    return ordered_network(strengths, odds, logs.single, max_weight), decomposition
+    return ordered_network(strengths, odds, logs.single, max_weight)
 
 
 def _whitening(
@@ -71,9 +72,10 @@ def _whitening(
         values, vectors = np.linalg.eigh((q + q.T) / 2)
         if values[-n_components] <= 0:
             raise LatentiaError(
-                f"n_components={n_components}: a whitening matrix of Algorithm 4 has {int((values > 0).sum())} positive "
-                "eigenvalues. Lower it, or use corrections and more partitions."
-            )
+                f"a whitening matrix of Algorithm 4 has {int((values > 0).sum())} positive eigenvalues. Ask for at most that "
+                "many causes, or use corrections and more partitions.",
+                parameter="n_components", value=n_components,
+            )  # fmt: skip
         found.append((vectors[:, -n_components:], np.sqrt(values[-n_components:])))
     return found
 

@@ -21,7 +21,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
 
-from ..evidence import EVERYONE
 from ..exceptions import LatentiaError
 from ..linalg import hollow_factor, polar_factor
 from ..moments import AbsenceMoments, LogAbsences, Partition
@@ -146,11 +145,10 @@ class Moments:
 
 
 class Recovered(NamedTuple):
-    """What the moments say: the network, the factor B (n, K), the decomposition of its core, and the last rounds' networks."""
+    """What the moments say: the network, the factor B (n, K), and the last rounds' networks."""
 
     network: Network
     factor: np.ndarray
-    decomposition: Decomposition
     rounds: tuple[Network, ...] = ()
 
 
@@ -174,8 +172,9 @@ def basis_of_pairs(pairs: np.ndarray, n_components: int) -> np.ndarray:
     supported = int((lengths > _NEGLIGIBLE * lengths[0]).sum())
     if supported < n_components:
         raise LatentiaError(
-            f"n_components={n_components}: pairs of findings vary together in {supported} directions only. Lower it."
-        )
+            f"pairs of findings vary together in {supported} directions, which tell at most that many causes apart.",
+            parameter="n_components", value=n_components,
+        )  # fmt: skip
     return factor / lengths
 
 
@@ -186,8 +185,11 @@ def moments_in_basis(
     selections: Sequence[tuple[int, ...]],
     progress: bool = False,
 ) -> tuple[list[Moments], list[Moments]]:
-    """The moments of each selection of groups of rows, from all triples, and those of each partition, from all rows."""
-    logs = source.logs(EVERYONE)
+    """The moments of each selection of groups of rows, from all triples, and those of each partition, from all rows.
+
+    The first selection is that of all rows.
+    """
+    logs = source.logs(selections[0])
     scale = np.exp(logs.single / 2)
     cubes, split = source.all_triples(scale[:, None] * basis, selections, partitions, progress and "triples")
     by_rows = []
@@ -222,7 +224,7 @@ def recover(
         decomposition = decompose(_core(moments, factor, cube), k)
         network = _read_off(moments, factor, decomposition, prior, max_weight)
         rounds = (*rounds[-2:], network)
-        found = Recovered(network, factor, decomposition, rounds)
+        found = Recovered(network, factor, rounds)
     assert found is not None
     return found
 

@@ -1,7 +1,7 @@
 """Rows in blocks, and one pass over them."""
 
 from .accumulate import InPlaceStatistic, Statistic, accumulate
-from .blocks import Block, Blocks, MappedBlocks, row_groups
+from .blocks import Block, Blocks, MappedBlocks, RowGroups, TableBlocks, row_groups
 from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState
 from .plans import Plan, follow
@@ -14,7 +14,9 @@ __all__ = [
     "MappedBlocks",
     "PassState",
     "Plan",
+    "RowGroups",
     "Statistic",
+    "TableBlocks",
     "accumulate",
     "follow",
     "read_cache",

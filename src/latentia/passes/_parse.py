@@ -1,19 +1,41 @@
 """Compiled parsers of number lines. Each returns the number of the first bad line (from 0), or -1.
 
-A decimal is read as mantissa times a power of ten: exact to the last bit while the mantissa has at most 15 digits and
-the power is at most 22 (both are then floating-point numbers, and one operation rounds once); what is longer differs
-from the nearest float by a few units in the last place.
+A decimal is read as mantissa times a power of ten. While the mantissa has at most 15 digits and the power is at most 22
+both are floating-point numbers, and one operation rounds once. What is longer is multiplied in twice the precision, 30
+digits of it, and then rounded: to the nearest float as well, but for the last bit of numbers below 1e-307.
 """
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit
 
-__all__ = ["scatter", "svmlight", "triples"]
+__all__ = ["numbers", "scatter", "svmlight", "triples"]
 
 _NEWLINE, _SPACE, _TAB, _RETURN, _HASH = 10, 32, 9, 13, 35
 _PLUS, _COMMA, _MINUS, _POINT, _COLON = 43, 44, 45, 46, 58
+_LOWEST, _HIGHEST = -360, 310  # powers of ten: beyond them 30 digits are 0, or infinite
+
+
+def _powers_of_ten() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Powers of ten as (high + low) 2^scale, with high from 1 to 2 and low what rounding took from it."""
+    powers = np.empty((2, _HIGHEST - _LOWEST + 1))
+    scales = np.empty(powers.shape[1], np.int64)
+    for i, power in enumerate(range(_LOWEST, _HIGHEST + 1)):
+        scale = 10 ** abs(power)
+        shift = 120 + scale.bit_length() * (power < 0)
+        number = scale << shift if power >= 0 else (1 << shift) // scale
+        scales[i] = number.bit_length() - 1 - shift
+        number >>= number.bit_length() - 120
+        high = float(number)
+        powers[:, i] = math.ldexp(high, -119), math.ldexp(float(number - int(high)), -119)
+    return powers[0], powers[1], scales
+
+
+_TENS = 10.0 ** np.arange(23)
+_HIGH, _LOW, _SCALE = _powers_of_ten()
 
 
 @njit(nogil=True, cache=True)
@@ -52,23 +74,58 @@ def _whole(buffer, i):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
+def _product(a, b):  # pragma: no cover - compiled
+    """The product of two numbers without rounding, as a sum of two (Dekker)."""
+    c, d = 134217729.0 * a, 134217729.0 * b
+    a_high, b_high = c - (c - a), d - (d - b)
+    a_low, b_low = a - a_high, b - b_high
+    product = a * b
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+@njit(nogil=True, cache=True)
+def _scaled(first, rest, n_rest, power):  # pragma: no cover - compiled
+    """(first 10^n_rest + rest) 10^power, rounded once."""
+    if n_rest == 0 and -22 <= power <= 22:
+        return first / _TENS[-power] if power < 0 else first * _TENS[power]
+    if first == 0.0 or power < _LOWEST:
+        return 0.0
+    if power > _HIGHEST:
+        return np.inf
+    high, low = _product(first, _TENS[n_rest])
+    low += rest
+    if -22 <= power < 0:  # only here a number can lie just between two floats: 0.1 is rounded, 10 is not
+        ten = _TENS[-power]
+        value = (high + low) / ten
+        product, error = _product(value, ten)
+        return value + (high - product + low - error) / ten
+    at = power - _LOWEST
+    product, error = _product(high, _HIGH[at])
+    error += high * _LOW[at] + low * _HIGH[at]
+    return math.ldexp(product + error, _SCALE[at])
+
+
+@njit(nogil=True, cache=True)
 def _decimal(buffer, i):  # pragma: no cover - compiled
     """A decimal number at i, the place after it, and whether there was one."""
     negative = buffer[i] == _MINUS
     if negative or buffer[i] == _PLUS:
         i += 1
-    mantissa, digits, power, any_digit = 0.0, 0, 0, False
-    point = False
+    first, rest, digits, power = 0.0, 0.0, 0, 0  # 15 digits and 15 more, each a whole number
+    any_digit = point = False
     while True:
         c = buffer[i]
         if _is_digit(c):
             any_digit = True
-            if digits < 18:
-                mantissa = mantissa * 10.0 + (c - 48)
-                digits += mantissa > 0
-                power -= point
+            if digits < 15:
+                first = first * 10.0 + (c - 48)
+                digits += first > 0
+            elif digits < 30:
+                rest = rest * 10.0 + (c - 48)
+                digits += 1
             else:
-                power += not point
+                power += 1
+            power -= point
         elif c == _POINT and not point:
             point = True
         else:
@@ -79,28 +136,55 @@ def _decimal(buffer, i):  # pragma: no cover - compiled
         below = buffer[i] == _MINUS
         if below or buffer[i] == _PLUS:
             i += 1
-        exponent, after = _whole(buffer, i)
+        exponent, i = _whole(buffer, i)
         any_digit = exponent >= 0
         power += -exponent if below else exponent
-        i = after
-    value = mantissa
-    if mantissa > 0.0:
-        if power < -300:  # in two steps: the power of ten would underflow
-            value = value / 1e300
-            power += 300
-        value = value / 10.0 ** min(-power, 308) if power < 0 else value * 10.0**power if power <= 308 else np.inf
+    value = _scaled(first, rest, max(digits - 15, 0), power)
     return (-value if negative else value), i, any_digit and value < np.inf
 
 
 @njit(nogil=True, cache=True)
-def triples(buffer, width, n_rows, n_columns, whole, largest):  # pragma: no cover - compiled
+def _lines(buffer):  # pragma: no cover - compiled
+    """How many lines there are; each ends with a newline."""
+    n = 0
+    for c in buffer:
+        n += c == _NEWLINE
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _number(buffer, i, whole, least, most):  # pragma: no cover - compiled
+    """A decimal number at i within bounds, a whole one if asked for; the place after it, and whether there was one."""
+    value, i, good = _decimal(buffer, i)
+    return value, i, good and least <= value <= most and not (whole and value % 1.0 != 0.0)
+
+
+@njit(nogil=True, cache=True)
+def numbers(buffer, whole, least, most):  # pragma: no cover - compiled
+    """Parse lines of one number each, from ``least`` to ``most``; blank lines hold none."""
+    n_lines = _lines(buffer)
+    values = np.empty(n_lines)
+    i, n = 0, 0
+    for line in range(n_lines):
+        i = _blank(buffer, i)
+        if buffer[i] != _NEWLINE:
+            values[n], i, good = _number(buffer, i, whole, least, most)
+            i = _blank(buffer, i)
+            if not good or buffer[i] != _NEWLINE:
+                return values[:0], line
+            n += 1
+        i += 1
+    return values[:n], -1
+
+
+@njit(nogil=True, cache=True)
+def triples(buffer, width, n_rows, n_columns, whole, least, most, hollow):  # pragma: no cover - compiled
     """Parse lines of ``width`` (2 or 3) numbers; rows and columns count from 1, the third is 1 where width is 2.
 
-    A third number must be finite and at most ``largest``, and a whole number of at least 0 if ``whole``.
+    A third number must be finite, from ``least`` to ``most``, a whole one if ``whole``, and 0 on the diagonal if
+    ``hollow``.
     """
-    n_lines = 0
-    for c in buffer:
-        n_lines += c == _NEWLINE
+    n_lines = _lines(buffer)
     rows, columns = np.empty(n_lines, np.int64), np.empty(n_lines, np.int64)
     values = np.ones(n_lines)
     i, n = 0, 0
@@ -116,10 +200,10 @@ def triples(buffer, width, n_rows, n_columns, whole, largest):  # pragma: no cov
         good = good and 1 <= column <= n_columns
         if width == 3 and good and _at_blank(buffer, i):
             i = _blank(buffer, i)
-            values[n], i, good = _decimal(buffer, i)
-            good = good and values[n] <= largest and not (whole and (values[n] < 0.0 or values[n] % 1.0 != 0.0))
+            values[n], i, good = _number(buffer, i, whole, least, most)
         elif width == 3:
             good = False
+        good = good and not (hollow and row == column and values[n] != 0.0)
         i = _blank(buffer, i)
         if not good or buffer[i] != _NEWLINE:
             return rows[:0], columns[:0], values[:0], line
@@ -145,9 +229,8 @@ def svmlight(buffer, x_base, y_base, n_features, n_labels):  # pragma: no cover 
     That is the bad line, what is out of range on it (0: nothing, the line is malformed; 1: a feature; 2: a label), and
     its number. A line that begins with ``#`` is no row. Repeated features and labels are kept.
     """
-    n_lines = n_pairs = n_commas = 0
+    n_lines, n_pairs, n_commas = _lines(buffer), 0, 0
     for c in buffer:
-        n_lines += c == _NEWLINE
         n_pairs += c == _COLON
         n_commas += c == _COMMA
     x_indptr, y_indptr = np.zeros(n_lines + 1, np.int64), np.zeros(n_lines + 1, np.int64)

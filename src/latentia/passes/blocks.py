@@ -7,8 +7,11 @@ have the same bits wherever they are taken.
 
 from __future__ import annotations
 
+import numbers
 import os
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +20,10 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["Block", "Blocks", "MappedBlocks", "row_groups"]
+__all__ = ["Block", "Blocks", "MappedBlocks", "RowGroups", "TableBlocks", "row_groups"]
 
 _BLOCK_ENTRIES = 1 << 20
+_DEALT_AT_ONCE = 1 << 20  # a multiple of 8: rows whose groups are found together
 
 
 class Block(tuple):
@@ -48,8 +52,46 @@ class Block(tuple):
         return block
 
 
-class Blocks:
+@dataclass(frozen=True)
+class RowGroups:
+    """How rows are dealt into groups: at random, equally many to each, and by their numbers in the source alone.
+
+    Attributes
+    ----------
+    n : int
+        Number of groups.
+    seed : int
+    stretch : int
+        Neighbouring rows that are dealt together.
+    """
+
+    n: int = 4
+    seed: int = 0
+    stretch: int = 1
+
+    @property
+    def all(self) -> tuple[int, ...]:
+        """The numbers of all groups."""
+        return tuple(range(self.n))
+
+    @property
+    def splits(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+        """The ways to pair the groups into two halves: three for four groups, one for two."""
+        if self.n == 4:
+            return ((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2))
+        return (((0,), (1,)),) if self.n == 2 else ()
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """The group of every row, by its number in the source; int8, shape (n,)."""
+        rows = np.asarray(rows, dtype=np.int64)
+        return row_groups(rows if self.stretch == 1 else rows // self.stretch, self.n, self.seed)
+
+
+class Blocks(ABC):
     """Aligned tables cut into blocks of rows. Make one with `from_array` or `from_files`.
+
+    A source of its own provides ``n_rows``, ``shapes``, ``names`` and ``lengths``, ``len(blocks)``, ``blocks[number]`` and
+    `group`; everything else stands on these.
 
     Attributes
     ----------
@@ -58,28 +100,39 @@ class Blocks:
         Shape of every part with columns.
     names : list of str or None
         Column names of the first part, where the source has them.
+    lengths : ndarray of shape (n_sequences,) or None
+        Lengths of the sequences; None if the rows are no sequences. Each block then ends with those of its own.
     """
 
-    def __init__(
-        self,
-        parts: Sequence[Any],
-        boundaries: np.ndarray,
-        *,
-        lengths: np.ndarray | None = None,
-        names: list[str] | None = None,
-        groups: tuple[tuple[int, frozenset[int], int], ...] = (),
-    ) -> None:
-        self._parts = tuple(parts)
-        self._boundaries = boundaries
-        self._lengths = lengths
-        self._groups = groups
-        self.names = names
-        self.shapes = tuple((p.shape[0], p.shape[1]) for p in self._parts)
-        self._starts = self._selected_starts() if groups else self._boundaries
-        self.n_rows = int(self._starts[-1])
+    n_rows: int
+    shapes: tuple[tuple[int, int], ...]
+    names: list[str] | None
+
+    @property
+    @abstractmethod
+    def lengths(self) -> np.ndarray | None: ...
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, number: int) -> Block: ...
+
+    @abstractmethod
+    def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
+        """The rows (or whole sequences) that ``dealt`` puts into one of ``groups``, as blocks of their own, not copied."""
+
+    @property
+    @abstractmethod
+    def n_selections(self) -> int:
+        """How often the rows have been selected with `group`."""
+
+    # --- making -------------------------------------------------------------------------------------------------
 
     @classmethod
-    def from_array(cls, *parts: Any, lengths: Any = None, block_rows: int | None = None) -> Blocks:
+    def from_array(
+        cls, *parts: Any, lengths: Any = None, block_rows: int | None = None, names: Sequence[str] | None = None
+    ) -> Blocks:
         """Cut arrays, sparse matrices or data frames with equally many rows.
 
         Parameters
@@ -90,10 +143,13 @@ class Blocks:
             Lengths of consecutive sequences of rows. Blocks then hold whole sequences, and end with their lengths.
         block_rows : int, optional
             Rows in a block; by default as many as hold about a million entries.
+        names : sequence of str, optional
+            Names of the columns of the first table; by default those of a data frame.
         """
         if not parts:
             raise LatentiaError("Blocks.from_array needs at least one table.")
-        names = [str(c) for c in parts[0].columns] if hasattr(parts[0], "columns") else None
+        if names is None and hasattr(parts[0], "columns"):
+            names = parts[0].columns
         tables = [_as_table(part, i) for i, part in enumerate(parts)]
         n_rows = tables[0].shape[0]
         for i, table in enumerate(tables):
@@ -101,15 +157,20 @@ class Blocks:
                 raise LatentiaError(
                     f"Part {i} has {table.shape[0]} rows and part 0 has {n_rows}: aligned parts need equally many."
                 )
+        if names is not None and len(names) != tables[0].shape[1]:
+            raise LatentiaError(
+                f"names has {len(names)} entries and the table {tables[0].shape[1]} columns: they must agree."
+            )
         if block_rows is None:
             block_rows = _default_block_rows(tables, n_rows)
         if block_rows < 1:
             raise LatentiaError(f"block_rows={block_rows}: need at least one row in a block.")
+        named = None if names is None else [str(name) for name in names]
         if lengths is None:
             boundaries = np.append(np.arange(0, n_rows, block_rows), n_rows)
-            return cls(tables, boundaries, names=names)
-        lengths = np.asarray(lengths)
-        return cls(tables, _sequence_boundaries(lengths, n_rows, block_rows), lengths=lengths, names=names)
+            return TableBlocks(tables, boundaries, names=named)
+        lengths = _sequence_lengths(lengths, n_rows)
+        return TableBlocks(tables, _sequence_boundaries(lengths, block_rows), lengths=lengths, names=named)
 
     @classmethod
     def from_files(
@@ -152,16 +213,76 @@ class Blocks:
             found, columns = open_tables(Path(path), format, cache, progress, options)
             names = columns if i == 0 else names
             tables += found
-        blocks = cls.from_array(*tables, block_rows=block_rows)
-        blocks.names = names
-        return blocks
+        return cls.from_array(*tables, block_rows=block_rows, names=names)
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def __iter__(self) -> Iterator[Block]:
+        return (self[i] for i in range(len(self)))
+
+    def table(self) -> Any:
+        """All rows of the first part as one table; of a cache it stays on disk until it is read."""
+        pieces = [block[0] for block in self]
+        return sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.vstack(pieces)
+
+    def map(self, function: Callable[[Block], Sequence[Any]], shapes: Sequence[tuple[int, int]]) -> Blocks:
+        """Blocks whose parts, of these shapes, ``function`` computes from those of each block as it is read."""
+        return MappedBlocks(self, function, shapes)
+
+    def split(self, n_groups: int, random_state: int = 0) -> list[Blocks]:
+        """Split the rows (or whole sequences) at random into disjoint groups of equal size, without copying them.
+
+        Rows are dealt anew by every split of a split, and otherwise than `row_groups` with the same seed deals them, so that
+        an estimator that is fitted on a part finds rows of all its own groups in it.
+        """
+        dealt = RowGroups(n_groups, random_state + 7919 * (self.n_selections + 1))
+        return [self.group([g], dealt) for g in dealt.all]
+
+
+class TableBlocks(Blocks):
+    """Blocks of tables in memory or mapped from files, see `Blocks.from_array`.
+
+    Parameters
+    ----------
+    parts : sequence of ndarray or csr_array
+    boundaries : ndarray of int, shape (n_blocks + 1,)
+        First row of every block, and the end.
+    lengths : ndarray of int, shape (n_sequences,), optional
+    names : list of str, optional
+    selections : tuple of (frozenset of int, RowGroups)
+        Groups of rows that were selected, one after the other.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Any],
+        boundaries: np.ndarray,
+        *,
+        lengths: np.ndarray | None = None,
+        names: list[str] | None = None,
+        selections: tuple[tuple[frozenset[int], RowGroups], ...] = (),
+    ) -> None:
+        self._parts, self._boundaries, self._lengths = tuple(parts), boundaries, lengths
+        self._selections, self.names = selections, names
+        self.shapes = tuple((p.shape[0], p.shape[1]) for p in self._parts)
+        # Where each block begins: rows, sequences, and rows of those selected; and which sequences (or rows) are selected.
+        self._first = boundaries if lengths is None else np.searchsorted(np.cumsum(lengths), boundaries, side="right")
+        self._chosen = self._selected() if selections else None
+        self._starts = boundaries
+        if self._chosen is not None:
+            sizes = [np.count_nonzero(self._rows_chosen(number)) for number in range(len(self))]
+            self._starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.n_rows = int(self._starts[-1])
 
     @property
     def lengths(self) -> np.ndarray | None:
-        """Lengths of the sequences, shape (n_sequences,); None if the rows are no sequences."""
-        if self._lengths is None or not self._groups:
+        if self._lengths is None or self._chosen is None:
             return self._lengths
-        return self._lengths[self._selected_sequences(0, len(self._lengths))]
+        return self._lengths[self._unpacked(0, len(self._lengths))]
+
+    @property
+    def n_selections(self) -> int:
+        return len(self._selections)
 
     def __len__(self) -> int:
         return len(self._boundaries) - 1
@@ -170,87 +291,84 @@ class Blocks:
         if not 0 <= number < len(self):
             raise IndexError(number)
         start, stop = int(self._boundaries[number]), int(self._boundaries[number + 1])
-        pieces = [_rows(part, start, stop) for part in self._parts]
-        rows = np.arange(start, stop)
-        if self._lengths is not None:
-            ends = np.cumsum(self._lengths)
-            first, last = np.searchsorted(ends, start, side="right"), np.searchsorted(ends, stop, side="right")
-            pieces.append(self._lengths[first:last])
-        if self._groups:
-            keep = np.flatnonzero(self._selected(start, stop))
-            if self._lengths is not None:
-                chosen = self._selected_sequences(int(first), int(last))
-                pieces[-1] = pieces[-1][chosen]
-            pieces = [p[keep] for p in pieces[: len(self._parts)]] + pieces[len(self._parts) :]
-            rows = rows[keep]
-        return Block.of(pieces, number, int(self._starts[number]), rows)
-
-    def __iter__(self) -> Iterator[Block]:
-        return (self[i] for i in range(len(self)))
+        pieces, rows = [_rows(part, start, stop) for part in self._parts], np.arange(start, stop)
+        first, last = int(self._first[number]), int(self._first[number + 1])
+        lengths = None if self._lengths is None else self._lengths[first:last]
+        if self._chosen is not None:
+            keep = np.flatnonzero(self._rows_chosen(number))
+            pieces, rows = [piece[keep] for piece in pieces], rows[keep]
+            lengths = None if lengths is None else lengths[self._unpacked(first, last)]
+        return Block.of(pieces if lengths is None else [*pieces, lengths], number, int(self._starts[number]), rows)
 
     def table(self) -> Any:
-        """All rows of the first part as one table; of a cache it stays on disk until it is read."""
-        if not self._groups:
-            return self._parts[0]
-        pieces = [block[0] for block in self]
-        return sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.vstack(pieces)
+        return self._parts[0] if self._chosen is None else super().table()
 
-    def split(self, n_groups: int, random_state: int = 0) -> list[Blocks]:
-        """Split the rows (or whole sequences) at random into disjoint groups of equal size, without copying them.
-
-        Rows are dealt anew by every split of a split, and otherwise than `row_groups` with the same seed deals them, so that
-        an estimator that is fitted on a part finds rows of all its own groups in it.
-        """
-        seed = random_state + 7919 * (len(self._groups) + 1)
-        return [self.group(frozenset([g]), n_groups, seed) for g in range(n_groups)]
-
-    def group(self, groups: frozenset[int], n_groups: int, random_state: int = 0) -> Blocks:
-        """The rows that `row_groups` puts into one of ``groups``, as blocks of their own."""
-        return Blocks(
+    def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
+        wanted = frozenset(groups)
+        if wanted.issuperset(dealt.all):
+            return self
+        return TableBlocks(
             self._parts,
             self._boundaries,
             lengths=self._lengths,
             names=self.names,
-            groups=(*self._groups, (n_groups, groups, random_state)),
+            selections=(*self._selections, (wanted, dealt)),
         )
 
-    def _selected(self, start: int, stop: int) -> np.ndarray:
-        if self._lengths is not None:
-            sequence = np.repeat(np.arange(len(self._lengths)), self._lengths)[start:stop]
-            first, last = int(sequence[0]), int(sequence[-1]) + 1
-            return self._selected_sequences(first, last)[sequence - first]
-        return self._selected_sequences(start, stop)
+    def _selected(self) -> np.ndarray:
+        """Bits of the rows, or of the sequences where there are such, that all selections keep."""
+        n = int(self._boundaries[-1]) if self._lengths is None else len(self._lengths)
+        kept = []
+        for start in range(0, n, _DEALT_AT_ONCE):
+            rows = np.arange(start, min(start + _DEALT_AT_ONCE, n))
+            each = [np.isin(dealt.of(rows), list(wanted)) for wanted, dealt in self._selections]
+            kept.append(np.packbits(np.logical_and.reduce(each)))
+        return np.concatenate(kept) if kept else np.empty(0, np.uint8)
 
-    def _selected_sequences(self, start: int, stop: int) -> np.ndarray:
-        rows = np.arange(start, stop)
-        chosen = [np.isin(row_groups(rows, n, seed), list(wanted)) for n, wanted, seed in self._groups]
-        return np.logical_and.reduce(chosen)
+    def _unpacked(self, first: int, last: int) -> np.ndarray:
+        """Which of the rows or sequences first to last are selected, bool."""
+        assert self._chosen is not None
+        bits = np.unpackbits(self._chosen[first // 8 : -(-last // 8)])
+        return bits[first % 8 : first % 8 + last - first].astype(bool)
 
-    def _selected_starts(self) -> np.ndarray:
-        counts = [
-            np.count_nonzero(self._selected(int(a), int(b)))
-            for a, b in zip(self._boundaries[:-1], self._boundaries[1:], strict=True)
-        ]
-        return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    def _rows_chosen(self, number: int) -> np.ndarray:
+        """Which rows of a block are selected, bool."""
+        first, last = int(self._first[number]), int(self._first[number + 1])
+        chosen = self._unpacked(first, last)
+        return chosen if self._lengths is None else np.repeat(chosen, self._lengths[first:last])
 
 
 class MappedBlocks(Blocks):
-    """Blocks whose parts are computed from those of others as they are read: joined, shifted, encoded.
+    """Blocks whose parts are computed from those of others as they are read: joined, shifted, encoded. See `Blocks.map`.
 
     Parameters
     ----------
     blocks : Blocks
     function : callable
-        Maps the parts of a block to the new parts, with the same rows.
+        Maps the parts of a block to the new parts, with the same rows, and the lengths last where there are sequences.
     shapes : sequence of (int, int)
         Shapes of the new parts.
+    names : list of str, optional
+        Column names of the new first part.
     """
 
     def __init__(
-        self, blocks: Blocks, function: Callable[[Block], Sequence[Any]], shapes: Sequence[tuple[int, int]]
+        self,
+        blocks: Blocks,
+        function: Callable[[Block], Sequence[Any]],
+        shapes: Sequence[tuple[int, int]],
+        names: list[str] | None = None,
     ) -> None:
         self._blocks, self._function = blocks, function
-        self.n_rows, self.names, self.shapes = blocks.n_rows, None, tuple(shapes)
+        self.n_rows, self.names, self.shapes = blocks.n_rows, names, tuple(shapes)
+
+    @property
+    def lengths(self) -> np.ndarray | None:
+        return self._blocks.lengths
+
+    @property
+    def n_selections(self) -> int:
+        return self._blocks.n_selections
 
     def __len__(self) -> int:
         return len(self._blocks)
@@ -259,12 +377,8 @@ class MappedBlocks(Blocks):
         block = self._blocks[number]
         return Block.of(self._function(block), block.number, block.start, block.rows)
 
-    def group(self, groups: frozenset[int], n_groups: int, random_state: int = 0) -> Blocks:
-        return MappedBlocks(self._blocks.group(groups, n_groups, random_state), self._function, self.shapes)
-
-    def table(self) -> Any:
-        pieces = [block[0] for block in self]
-        return sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.vstack(pieces)
+    def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
+        return MappedBlocks(self._blocks.group(groups, dealt), self._function, self.shapes, self.names)
 
 
 def row_groups(rows: np.ndarray, n_groups: int, random_state: int = 0) -> np.ndarray:
@@ -319,9 +433,12 @@ def _as_table(part: Any, number: int) -> Any:
 
 
 def _rows(table: Any, start: int, stop: int) -> Any:
-    """Rows start to stop as a view where possible: SciPy's own slicing copies the entries."""
+    """Rows start to stop as a view where possible: SciPy's own slicing copies the entries.
+
+    Rows of a dense piece lie one after the other, however the table is laid out: bits of products would depend on it.
+    """
     if not sparse.issparse(table):
-        return table[start:stop]
+        return np.ascontiguousarray(table[start:stop])
     lo, hi = int(table.indptr[start]), int(table.indptr[stop])
     indptr = (table.indptr[start : stop + 1] - lo).astype(table.indices.dtype, copy=False)
     piece = sparse.csr_array((stop - start, table.shape[1]), dtype=table.dtype)
@@ -334,14 +451,29 @@ def _default_block_rows(tables: Sequence[Any], n_rows: int) -> int:
     return max(1, int(_BLOCK_ENTRIES * n_rows / max(entries, 1))) if n_rows else 1
 
 
-def _sequence_boundaries(lengths: np.ndarray, n_rows: int, block_rows: int) -> np.ndarray:
-    if lengths.ndim != 1 or (lengths < 1).any() or lengths.dtype.kind not in "iu":
-        raise LatentiaError("lengths: need one whole number of at least 1 for each sequence.")
-    if lengths.sum() != n_rows:
-        raise LatentiaError(f"lengths add up to {lengths.sum()}, and the data has {n_rows} rows.")
+def _sequence_lengths(lengths: Any, n_rows: int) -> np.ndarray:
+    """Lengths of sequences as int64, if they are whole numbers of at least 1 that add up to the rows."""
+    try:
+        found = np.asarray(lengths)
+    except ValueError:  # lists of different lengths
+        found = np.empty(())
+    if found.ndim != 1:
+        raise LatentiaError("lengths: a list of whole numbers is needed, one for each sequence.")
+    whole = found.dtype.kind in "iu"
+    if not whole or (found < 1).any():
+        for at, n in enumerate(found.tolist()):
+            if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
+                raise LatentiaError(f"lengths: {n!r} at position {at}: a whole number of at least 1 is needed.")
+    # Sums of whole numbers in floating point are exact below 2^53 and stay above it once they are: they cannot wrap around.
+    if (found.sum(dtype=np.float64) if whole else sum(found.tolist())) != n_rows:
+        raise LatentiaError(f"lengths add up to {sum(found.tolist())}, and the data has {n_rows} rows.")
+    return found.astype(np.int64)
+
+
+def _sequence_boundaries(lengths: np.ndarray, block_rows: int) -> np.ndarray:
     ends = np.cumsum(lengths)
     boundaries = [0]
-    while boundaries[-1] < n_rows:
+    while boundaries[-1] < (ends[-1] if len(ends) else 0):
         reached = np.searchsorted(ends, boundaries[-1] + block_rows, side="left")
         boundaries.append(int(ends[min(int(reached), len(ends) - 1)]))
     return np.array(boundaries)

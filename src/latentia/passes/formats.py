@@ -1,7 +1,7 @@
 """Text formats, read in pieces and converted to the binary cache.
 
 UCI bag of words: three header lines (documents, words, entries), then ``document word count`` from 1.
-MatrixMarket: coordinate integer, real or pattern, general; other kinds through SciPy.
+MatrixMarket: coordinate and array; integer, real and pattern; general, symmetric and skew-symmetric.
 svmlight multi-label: ``l1,l2 f:v f:v # comment``, in two ways.
     With the first line ``rows features labels`` of the Extreme Classification Repository, numbers count from 0, or from
     1 with ``zero_based=False``. Without it, a 0 among the features proves that they count from 0; a file where none is
@@ -13,7 +13,8 @@ svmlight multi-label: ``l1,l2 f:v f:v # comment``, in two ways.
     named twice counts once.
 Parquet: numeric columns, through the ``data`` extra.
 
-Each error names the file and the line.
+Each error names the file and the line. A pipe is copied to a temporary file and read from there; its cache is deleted
+with it, as soon as it is mapped.
 """
 
 from __future__ import annotations
@@ -21,26 +22,36 @@ from __future__ import annotations
 import contextlib
 import gzip
 import hashlib
+import io
 import numbers
 import os
+import re
+import select
 import shutil
+import stat
+import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
-from scipy import io, sparse
+from scipy import sparse
 
 from ..exceptions import LatentiaError, MissingExtraError
 from . import _parse
 from .cache import CacheWriter, read_cache, read_header
 
-__all__ = ["CACHE_SUFFIX", "detect_format", "open_tables", "open_text"]
+__all__ = ["CACHE_SUFFIX", "bytes_read", "detect_format", "open_tables", "open_text", "readable", "reusable"]
 
 _CHUNK = 1 << 25
+_PIECE = 1 << 22  # entries of a dense table that are turned at once
 CACHE_SUFFIX = ".latentia-cache"
 _MOST = 2**31 - 1
+_GZIP = b"\x1f\x8b"
+_PATIENCE = 10.0  # seconds without anyone who writes to a pipe
+_DESCRIPTOR = re.compile(r"/dev/(stdin|fd/\d+)|/proc/[^/]+/fd/\d+")
 _FORMATS = ("uci", "matrixmarket", "svmlight", "parquet", "cache")
 
 
@@ -48,8 +59,15 @@ def open_tables(
     path: Path, format: str | None, cache: str | os.PathLike[str] | None, progress: bool, options: dict[str, Any]
 ) -> tuple[list[Any], list[str] | None]:
     """Tables and column names of a file, through its cache, which is written if absent or stale."""
-    if not path.exists():
-        raise LatentiaError(f"{path}: no such file.")
+    with reusable(path) as file:
+        if not file.exists():
+            raise LatentiaError(f"{path}: no such file.")
+        return _through_cache(file, format, cache if file == path else None, progress, options)
+
+
+def _through_cache(
+    path: Path, format: str | None, cache: str | os.PathLike[str] | None, progress: bool, options: dict[str, Any]
+) -> tuple[list[Any], list[str] | None]:
     kind = format or detect_format(path)
     if kind == "cache":
         return read_cache(path)
@@ -64,7 +82,7 @@ def open_tables(
                 return read_cache(folder)
             except LatentiaError:
                 shutil.rmtree(folder, ignore_errors=True)  # damaged
-        with _readable(path):
+        with readable(path, "read or converted"):
             _CONVERTERS[kind](path, folder, source, progress, dict(options))
     return read_cache(folder)
 
@@ -84,8 +102,7 @@ def _fingerprint(path: Path, kind: str, options: dict[str, Any]) -> dict[str, An
         "options": {k: _plain(v) for k, v in options.items() if v is not None},
     }
     for name, file in (("file", path), ("vocabulary", _vocabulary_file(path))):
-        stat = file.stat() if file is not None else None
-        facts[name] = [file.name, stat.st_size, stat.st_mtime_ns] if file is not None and stat is not None else None
+        facts[name] = None if file is None else [file.name, file.stat().st_size, file.stat().st_mtime_ns]
     return facts
 
 
@@ -106,7 +123,7 @@ def detect_format(path: Path) -> str:
         return "parquet"
     if path.name.startswith("docword"):
         return "uci"
-    with _readable(path), open_text(path) as file:
+    with readable(path), open_text(path) as file:
         lines = [file.readline(1 << 16).strip() for _ in range(4)]
     if lines[0].startswith(b"%%MatrixMarket"):
         return "matrixmarket"
@@ -126,33 +143,128 @@ def _are_labels(line: bytes) -> bool:
     return not line or all(label.isdigit() for label in line.split(b","))
 
 
-def open_text(path: Path) -> BinaryIO:
-    """Open a file for reading bytes, unpacking gzip."""
-    file = open(path, "rb")  # noqa: SIM115
-    if file.read(2) == b"\x1f\x8b":
-        file.seek(0)
-        return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
-    file.seek(0)
-    return file
+# --- text -------------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def reusable(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A path that can be opened again and again: for a pipe that of a temporary copy. Errors name the pipe.
+
+    ``-`` is standard input.
+    """
+    source = Path("/dev/stdin" if os.fspath(path) == "-" else path)
+    if not _runs_dry(source):
+        yield source
+        return
+    with tempfile.TemporaryDirectory(prefix="latentia-") as folder:
+        copy = Path(folder) / source.name
+        with readable(source), open(copy, "wb") as file:
+            _drain(source, file)
+        try:
+            yield copy
+        except LatentiaError as error:
+            error.problem = error.problem.replace(str(copy), str(source))
+            error.args = (str(error).replace(str(copy), str(source)),)
+            raise
+
+
+def open_text(path: Path) -> BinaryIO:
+    """Open a file for reading bytes, unpacking gzip; a pipe is read to its end first."""
+    file: Any = _drained(path) if _runs_dry(path) else open(path, "rb")  # noqa: SIM115
+    packed = file.read(2) == _GZIP
+    file.seek(0)
+    return gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[return-value]
+
+
+@contextlib.contextmanager
+def readable(path: Path, what: str = "read") -> Iterator[None]:
     """Turn errors of the file system and of gzip into messages that name the file."""
     try:
         yield
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise LatentiaError(f"{path}: the compressed file is damaged or truncated ({error}).") from error
     except OSError as error:
-        raise LatentiaError(f"{path}: cannot be read or converted ({error.strerror or error}).") from error
+        raise LatentiaError(f"{path}: cannot be {what} ({error.strerror or error}).") from error
 
 
-def _chunks(path: Path, file: BinaryIO, progress: bool) -> Iterator[tuple[np.ndarray, int]]:
-    """Yield (bytes of whole lines, number of the first line); ``file`` may have been read some lines into."""
-    line, rest = 1, b""
+def bytes_read(file: Any) -> int:
+    """How many bytes of the file on disk, packed as it is, were read through what `open_text` gave."""
+    file = getattr(file, "raw", file)
+    return int(getattr(file, "fileobj", file).tell())
+
+
+def _runs_dry(path: Path) -> bool:
+    """Whether a path gives its bytes but once, or names an open file of this process: a pipe, a terminal, /dev/stdin."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False  # who opens it will say so
+    return not stat.S_ISDIR(mode) and (not stat.S_ISREG(mode) or _DESCRIPTOR.fullmatch(str(path)) is not None)
+
+
+def _drained(path: Path) -> Any:
+    """A temporary file with all that comes out of a pipe."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    _drain(path, file)
+    file.seek(0)
+    return file
+
+
+def _drain(path: Path, target: Any) -> None:
+    """Copy a pipe to its end."""
+    with open(path, "rb", buffering=0, opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as pipe:
+        mode = os.fstat(pipe.fileno()).st_mode
+        if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not pipe.isatty()):
+            raise LatentiaError(f"{path}: a device, and a file or a pipe is needed.")
+        poll = select.poll()
+        poll.register(pipe, select.POLLIN)
+        ready = poll.poll(1000 * _PATIENCE)
+        first = pipe.read(_CHUNK)  # None: there is a writer, who has written nothing yet
+        if first == b"" and not ready:
+            raise LatentiaError(
+                f"{path}: a pipe that nobody has opened for writing in {_PATIENCE:g} seconds. Start what writes to it."
+            )
+        target.write(first or b"")
+        os.set_blocking(pipe.fileno(), True)
+        shutil.copyfileobj(pipe, target)
+
+
+class _Lines(io.RawIOBase):
+    """Bytes of a file in which every line ends with a newline, whatever ends it on disk: that, a return, or both."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.fileobj, self._cut = getattr(file, "fileobj", file), False
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        if self._cut and data[:1] == b"\n":  # the second half of an end
+            data = data[1:] or self._file.read(len(buffer))
+        self._cut = data[-1:] == b"\r"
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _open_lines(path: Path) -> BinaryIO:
+    return io.BufferedReader(_Lines(open_text(path)))
+
+
+def _chunks(path: Path, file: BinaryIO, progress: bool, line: int = 1) -> Iterator[tuple[np.ndarray, int]]:
+    """Yield (bytes of whole lines, number of the first line) of what is left of ``file``, from number ``line`` on."""
+    rest = b""
     with _byte_bar(path, progress) as advance:
         while chunk := file.read(_CHUNK):
             advance(file)
+            if b"\0" in chunk:
+                _refuse_nul(path, line + chunk.count(b"\n", 0, chunk.index(b"\0")))
             chunk = rest + chunk
             cut = chunk.rfind(b"\n") + 1
             rest = chunk[cut:]
@@ -162,6 +274,10 @@ def _chunks(path: Path, file: BinaryIO, progress: bool) -> Iterator[tuple[np.nda
                 line += int(np.count_nonzero(piece == 10))
         if rest:
             yield np.frombuffer(rest + b"\n", np.uint8), line
+
+
+def _refuse_nul(path: Path, line: int) -> NoReturn:
+    raise LatentiaError(f"{path}, line {line}: a NUL byte, which no text has: the file is damaged or not a text.")
 
 
 @contextlib.contextmanager
@@ -175,7 +291,7 @@ def _byte_bar(path: Path, progress: bool) -> Iterator[Callable[[Any], None]]:
     columns = (TextColumn("converting {task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(path.name, total=path.stat().st_size)
-        yield lambda file: bar.update(task, completed=getattr(file, "fileobj", file).tell())
+        yield lambda file: bar.update(task, completed=bytes_read(file))
 
 
 def _fail(path: Path, line: int, buffer: np.ndarray, number: int, expected: str) -> NoReturn:
@@ -187,94 +303,131 @@ def _fail(path: Path, line: int, buffer: np.ndarray, number: int, expected: str)
 # --- UCI and MatrixMarket: triples ------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
 class _Triples:
-    """The (row, column, value) lines of a file, checked against its header and yielded in chunks."""
+    """The (row, column, value) lines of a file, checked against its header and yielded in chunks.
 
-    def __init__(self, path: Path, skip: int, shape: tuple[int, int], nnz: int, width: int, whole: bool) -> None:
-        self.path, self.skip, self.shape, self.nnz, self.width, self.whole = path, skip, shape, nnz, width, whole
-        names = ("document word count" if whole else "row column value").split()[:width]
-        number = ", a whole count from 0 to 2147483647" if whole else ", a finite number"
-        self.expected = (
-            f"'{' '.join(names)}' with row 1 to {shape[0]} and column 1 to {shape[1]}{number[: 99 * (width > 2)]}"
-        )
+    Attributes
+    ----------
+    skip : int
+        Lines above them.
+    shape : (int, int)
+    nnz : int
+        How many the header promises.
+    dtype : {"int32", "int64", "float64"}
+        Type of the table: counts, whole numbers or others. Values are yielded as floats; sums are checked to fit.
+    width : int
+        2: there are no values, and each is 1.
+    mirror : {0, 1, -1}
+        Each entry off the diagonal stands for that of its transpose too, with the same or the opposite sign.
+    names : str
+        Of the three.
+    """
+
+    path: Path
+    skip: int
+    shape: tuple[int, int]
+    nnz: int
+    dtype: str
+    width: int = 3
+    mirror: int = 0
+    names: str = "row column value"
+
+    @property
+    def expected(self) -> str:
+        names = " ".join(self.names.split()[: self.width])
+        text = f"'{names}' with row 1 to {self.shape[0]} and column 1 to {self.shape[1]}"
+        if self.width > 2:
+            text += f", {_EXPECTED[self.dtype]}"
+        return text + ", off the diagonal" * (self.mirror < 0)
 
     def chunks(self, progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        found = 0
-        with open_text(self.path) as file:
-            for _ in range(self.skip):
-                file.readline()
-            for buffer, line in _chunks(self.path, file, progress):
-                first = line + self.skip
-                largest = float(_MOST) if self.whole else np.inf
-                rows, columns, values, bad = _parse.triples(buffer, self.width, *self.shape, self.whole, largest)
-                if bad >= 0:
-                    _fail(self.path, first, buffer, bad, self.expected)
-                found += len(rows)
-                if found > self.nnz:
-                    raise LatentiaError(f"{self.path}: the header promises {self.nnz} entries, and there are more.")
-                yield rows, columns, values.astype(np.int64) if self.whole else values
-        if found != self.nnz:
-            raise LatentiaError(
-                f"{self.path}: the header promises {self.nnz} entries and {found} were found: truncated?"
-            )
+        limits = (self.width, *self.shape, *_limits(self.dtype), self.mirror < 0)
+        found = _entries(self.path, self.skip, self.nnz, _parse.triples, limits, self.expected, progress)
+        for rows, columns, values in found:
+            yield _mirrored(rows, columns, values, self.mirror) if self.mirror else (rows, columns, values)
+
+
+def _entries(
+    path: Path, skip: int, promised: int, kernel: Any, arguments: tuple[Any, ...], expected: str, progress: bool
+) -> Iterator[list[np.ndarray]]:
+    """What a kernel makes of the lines below a header, chunk by chunk: as many entries as the header promises."""
+    found = 0
+    with _open_lines(path) as file:
+        for _ in range(skip):
+            file.readline()
+        for buffer, line in _chunks(path, file, progress, skip + 1):
+            *arrays, bad = kernel(buffer, *arguments)
+            if bad >= 0:
+                _fail(path, line, buffer, bad, expected)
+            found += len(arrays[0])
+            if found > promised:
+                raise LatentiaError(f"{path}: the header promises {promised} entries, and there are more.")
+            yield arrays
+    if found != promised:
+        raise LatentiaError(f"{path}: the header promises {promised} entries and {found} were found: truncated?")
+
+
+_LARGEST = {"int32": float(_MOST), "int64": 2.0**53, "float64": np.inf}  # what is exact
+_EXPECTED = {
+    "int32": f"a whole count from 0 to {_MOST}",
+    "int64": f"a whole number from -{2**53} to {2**53}",
+    "float64": "a finite number",
+}
+
+
+def _limits(dtype: str) -> tuple[bool, float, float]:
+    """Whether numbers of this type are whole, the least and the largest."""
+    most = _LARGEST[dtype]
+    return dtype != "float64", 0.0 if dtype == "int32" else -most, most
+
+
+def _mirrored(
+    rows: np.ndarray, columns: np.ndarray, values: np.ndarray, sign: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Entries, and those of the transpose off the diagonal."""
+    off = rows != columns
+    both = ((rows, columns[off]), (columns, rows[off]), (values, sign * values[off]))
+    first, second, third = (np.concatenate(pair) for pair in both)
+    return first, second, third
 
 
 def _convert_uci(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
-    with open_text(path) as file:
+    with _open_lines(path) as file:
         header = [file.readline().strip() for _ in range(3)]
     for number, text in enumerate(header, 1):
         if not text.isdigit():
             raise LatentiaError(
                 f"{path}, line {number}: expected the number of {('documents', 'words', 'entries')[number - 1]}, "
-                f"found {text[:80].decode('utf-8', 'replace')!r}."
+                f"found {_shown(text)}."
             )
-    n_rows, n_columns, nnz = (_header_number(path, text) for text in header)
-    _convert_triples(_Triples(path, 3, (n_rows, n_columns), nnz, 3, True), folder, source, progress)
+    n_rows, n_columns, nnz = (_header_number(path, number, text) for number, text in enumerate(header, 1))
+    _check_shape(path, "lines 1 and 2", (n_rows, n_columns))
+    names = "document word count"
+    triples = _Triples(path, 3, (n_rows, n_columns), nnz, "int32", names=names)
+    _convert_triples(triples, folder, source, progress)
 
 
-def _header_number(path: Path, text: bytes) -> int:
+def _header_number(path: Path, line: int, text: bytes) -> int:
     if len(text) > 18 or int(text) > 64 * _MOST:
-        raise LatentiaError(f"{path}: the header says {text[:30].decode()}, which no table can have.")
+        raise LatentiaError(f"{path}, line {line}: the header says {text[:30].decode()}, which no table can have.")
     return int(text)
 
 
-def _convert_matrixmarket(
-    path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]
-) -> None:
-    with open_text(path) as file:
-        kind = file.readline().lower().split()
-        skip, line = 2, file.readline()
-        while line.startswith(b"%") or not line.strip():
-            if not line:
-                raise LatentiaError(f"{path}: ends before the line with its size.")
-            skip, line = skip + 1, file.readline()
-    if len(kind) != 5 or kind[3] == b"complex":
-        raise LatentiaError(f"{path}, line 1: expected '%%MatrixMarket matrix coordinate integer general' or alike.")
-    streamed = kind[2:3] == [b"coordinate"] and kind[3] in (b"integer", b"real", b"pattern") and kind[4] == b"general"
-    if not streamed:
-        try:
-            table = io.mmread(path)
-        except Exception as error:
-            raise LatentiaError(f"{path}: not a readable MatrixMarket file ({error}).") from error
-        with CacheWriter(folder, [table.shape[1]], source=source) as writer:
-            writer.append(sparse.csr_array(table) if sparse.issparse(table) else table)
-        return
-    size = line.split()
-    if len(size) != 3 or not all(part.isdigit() for part in size):
-        raise LatentiaError(
-            f"{path}, line {skip}: expected 'rows columns entries', found {line[:80].decode('utf-8', 'replace')!r}."
-        )
-    n_rows, n_columns, nnz = (_header_number(path, text) for text in size)
-    width = 2 if kind[3] == b"pattern" else 3
-    _convert_triples(_Triples(path, skip, (n_rows, n_columns), nnz, width, False), folder, source, progress)
+def _check_shape(path: Path, lines: str, shape: tuple[int, int]) -> None:
+    """Raise where a header speaks of a table without rows or columns, or of one that is too large to be held."""
+    said = f"{path}, {lines}: {shape[0]} rows and {shape[1]} columns"
+    if min(shape) < 1:
+        raise LatentiaError(f"{said}, and a table needs at least one of each.")
+    if max(shape) > _MOST:
+        raise LatentiaError(f"{said}: more than {_MOST} either way.")
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else np.inf
+    if 24 * shape[0] > memory:  # where rows begin takes 8 bytes a row, three times over
+        raise LatentiaError(f"{said}: so many rows do not fit into memory. Is the number right?")
 
 
 def _convert_triples(triples: _Triples, folder: Path, source: dict[str, Any], progress: bool) -> None:
     """Write triples as CSR: streamed if they come row by row, else counted first and then put in place."""
-    if max(triples.shape) > _MOST:
-        raise LatentiaError(
-            f"{triples.path}: {triples.shape[0]} x {triples.shape[1]} is more than 2147483647 either way."
-        )
     names = _vocabulary_beside(triples.path, triples.shape[1])
     with CacheWriter(folder, [triples.shape[1]], names, source) as writer:
         for csr in _sorted_rows(triples, progress):
@@ -289,9 +442,11 @@ def _convert_triples(triples: _Triples, folder: Path, source: dict[str, Any], pr
 
 def _sorted_rows(triples: _Triples, progress: bool) -> Iterator[sparse.csr_array | None]:
     """CSR pieces of whole rows with summed duplicates; ends with None at the first row out of order."""
-    n_rows, n_columns = triples.shape
     done = 0
-    held: list[np.ndarray] = [np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64)]
+    held: list[np.ndarray] = [np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)]
+    if triples.mirror:
+        yield None
+        return
     for chunk in triples.chunks(progress):
         rows, columns, values = (np.concatenate(pair) for pair in zip(held, chunk, strict=True))
         if (np.diff(rows) < 0).any() or (len(rows) and rows[0] < done):
@@ -299,25 +454,28 @@ def _sorted_rows(triples: _Triples, progress: bool) -> Iterator[sparse.csr_array
             return
         last = rows[-1] if len(rows) else done
         cut = int(np.searchsorted(rows, last))
-        yield _csr(rows[:cut] - done, columns[:cut], values[:cut], (last - done, n_columns))
+        yield _csr(triples, (rows[:cut] - done, columns[:cut]), values[:cut], last - done)
         held, done = [rows[cut:], columns[cut:], values[cut:]], int(last)
-    yield _csr(held[0] - done, held[1], held[2], (n_rows - done, n_columns))
+    yield _csr(triples, (held[0] - done, held[1]), held[2], triples.shape[0] - done)
 
 
-def _csr(rows: np.ndarray, columns: np.ndarray, values: np.ndarray, shape: tuple[int, int]) -> sparse.csr_array:
-    csr = sparse.csr_array((values, (rows, columns)), shape=shape)
-    return _compact(csr)
+def _csr(triples: _Triples, places: tuple[np.ndarray, np.ndarray], values: np.ndarray, n_rows: int) -> sparse.csr_array:
+    return _compact(triples, sparse.csr_array((values, places), shape=(n_rows, triples.shape[1])))
 
 
-def _compact(csr: sparse.csr_array) -> sparse.csr_array:
-    """Sum entries of one cell, drop zeros, and store whole numbers in 32 bits where they fit in all pieces' sum."""
+def _compact(triples: _Triples, csr: sparse.csr_array) -> sparse.csr_array:
+    """Sum entries of one cell, drop zeros, and give the table its type."""
     csr.sum_duplicates()
     csr.eliminate_zeros()
-    if csr.dtype.kind == "i":
-        if csr.nnz and csr.data.max() > _MOST:
-            raise LatentiaError("A word occurs more than 2147483647 times in one document: the counts cannot be right.")
-        csr = csr.astype(np.int32)
-    return csr
+    most = _LARGEST[triples.dtype]
+    fits = np.isfinite(csr.data) if triples.dtype == "float64" else np.abs(csr.data) <= most
+    if not fits.all():
+        if triples.dtype == "int32":
+            problem = f"a word occurs more than {_MOST} times in one document: the counts cannot be right."
+        else:
+            problem = f"the entries of one cell add up to {csr.data[~fits][0]:g}, which is too large."
+        raise LatentiaError(f"{triples.path}: {problem}")
+    return csr.astype(triples.dtype, copy=False)
 
 
 def _scattered(triples: _Triples, progress: bool) -> sparse.csr_array:
@@ -326,12 +484,11 @@ def _scattered(triples: _Triples, progress: bool) -> sparse.csr_array:
     for rows, _, _ in triples.chunks(progress):
         counts += np.bincount(rows, minlength=len(counts))
     indptr = np.concatenate([[0], np.cumsum(counts)])
-    indices, data = np.empty(triples.nnz, np.int32), np.empty(triples.nnz, np.int64 if triples.whole else np.float64)
+    indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
     place = indptr[:-1].copy()
     for rows, columns, values in triples.chunks(progress):
         _parse.scatter(rows, columns, values, place, indices, data)
-    csr = sparse.csr_array((data, indices, indptr), shape=triples.shape)
-    return _compact(csr)
+    return _compact(triples, sparse.csr_array((data, indices, indptr), shape=triples.shape))
 
 
 def _vocabulary_file(path: Path) -> Path | None:
@@ -355,6 +512,160 @@ def _vocabulary_beside(path: Path, n_words: int) -> list[str] | None:
     raise LatentiaError(f"{file}: {len(words)} words, and {path.name} has {n_words} columns: they must agree.")
 
 
+# --- MatrixMarket -----------------------------------------------------------------------------------------------
+
+_LAYOUTS, _SYMMETRIES = ("coordinate", "array"), {"general": 0, "symmetric": 1, "skew-symmetric": -1}
+_FIELDS = {
+    "real": "float64",
+    "double": "float64",
+    "integer": "int64",
+    "unsigned-integer": "int64",
+    "pattern": "float64",
+}
+
+
+@dataclass(frozen=True)
+class _Market:
+    """What the first lines of a MatrixMarket file say.
+
+    Attributes
+    ----------
+    layout, field : str
+    mirror : {0, 1, -1}
+        1: symmetric; -1: skew-symmetric. Such a file holds the lower triangle.
+    skip : int
+        Lines of the header.
+    shape : (int, int)
+    n_entries : int
+        How many lines must follow.
+    """
+
+    path: Path
+    layout: str
+    field: str
+    mirror: int
+    skip: int
+    shape: tuple[int, int]
+    n_entries: int
+
+    @property
+    def dtype(self) -> str:
+        # Entries of a general table may be decimals where the header says integer.
+        return "float64" if self.layout == "coordinate" and not self.mirror else _FIELDS[self.field]
+
+
+def _convert_matrixmarket(
+    path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]
+) -> None:
+    head = _market(path)
+    if head.layout == "array":
+        _convert_array(head, folder, source, progress)
+        return
+    width = 2 if head.field == "pattern" else 3
+    triples = _Triples(path, head.skip, head.shape, head.n_entries, head.dtype, width, head.mirror)
+    _convert_triples(triples, folder, source, progress)
+
+
+def _market(path: Path) -> _Market:
+    """Read and check the first lines, and that the file is long enough for what they promise."""
+    with _open_lines(path) as file:
+        layout, field, symmetry = _market_kind(path, file.readline())
+        number, line = _first_beyond_comments(path, file)
+    mirror = _SYMMETRIES[symmetry]
+    n_rows, n_columns, *stated = _market_size(path, number, line, 2 if layout == "array" else 3)
+    _check_shape(path, f"line {number}", (n_rows, n_columns))
+    if mirror and n_rows != n_columns:
+        raise LatentiaError(
+            f"{path}, line {number}: {n_rows} rows and {n_columns} columns, and a {symmetry} table is square."
+        )
+    numbers_of_array = n_rows * (n_columns + mirror) // 2 if mirror else n_rows * n_columns
+    n_entries = stated[0] if stated else numbers_of_array
+    _check_length(path, number, n_entries, 2 if layout == "array" else 4 if field == "pattern" else 6)
+    return _Market(path, layout, field, mirror, number, (n_rows, n_columns), n_entries)
+
+
+def _first_beyond_comments(path: Path, file: BinaryIO) -> tuple[int, bytes]:
+    """The line after the first, the comments and what is blank, and its number."""
+    number, line = 2, file.readline()
+    while line.startswith(b"%") or line.isspace():
+        if b"\0" in line:
+            _refuse_nul(path, number)
+        number, line = number + 1, file.readline()
+    if not line:
+        raise LatentiaError(f"{path}: ends before the line with its size.")
+    return number, line
+
+
+def _market_size(path: Path, number: int, line: bytes, n: int) -> list[int]:
+    """Rows and columns and, if there are n = 3 numbers, entries."""
+    parts = line.split()
+    if len(parts) != n or not all(part.isdigit() for part in parts):
+        wanted = ("'rows columns'", "'rows columns entries'")[n - 2]
+        raise LatentiaError(f"{path}, line {number}: expected {wanted}, found {_shown(line)}.")
+    return [_header_number(path, number, part) for part in parts]
+
+
+def _market_kind(path: Path, line: bytes) -> tuple[str, str, str]:
+    """Layout, field and symmetry, from the first line."""
+    words = line.decode("latin-1").lower().split()
+    if words[3:4] == ["complex"] or words[4:5] == ["hermitian"]:
+        raise LatentiaError(
+            f"{path}, line 1: a table of complex numbers ({' '.join(words[3:5])}), and real ones are needed. Save their real "
+            "parts."
+        )
+    known: tuple[Container[str], ...] = (["%%matrixmarket"], ["matrix"], _LAYOUTS, _FIELDS, _SYMMETRIES)
+    if len(words) != 5 or not all(word in allowed for word, allowed in zip(words, known, strict=True)):
+        raise LatentiaError(
+            f"{path}, line 1: expected '%%MatrixMarket matrix coordinate integer general' or alike, found {_shown(line)}."
+        )
+    if words[2:4] == ["array", "pattern"]:
+        raise LatentiaError(f"{path}, line 1: an array has numbers, and no pattern; it may be real or integer.")
+    return words[2], words[3], words[4]
+
+
+def _shown(line: bytes) -> str:
+    return repr(line.strip()[:80].decode("utf-8", "replace"))
+
+
+def _check_length(path: Path, line: int, n_entries: int, least: int) -> None:
+    """Raise where a file is too short for its entries, of which each takes so many bytes; a packed one is counted as read."""
+    size = path.stat().st_size
+    with open(path, "rb") as file:
+        packed = file.read(2) == _GZIP
+    if not packed and least * n_entries - 1 > size:
+        raise LatentiaError(
+            f"{path}, line {line}: promises {n_entries} entries, which do not fit into a file of {size} bytes: truncated?"
+        )
+
+
+def _convert_array(head: _Market, folder: Path, source: dict[str, Any], progress: bool) -> None:
+    """Numbers column by column: put down as they come, and then read row by row."""
+    n_rows, n_columns = head.shape
+    names = _vocabulary_beside(head.path, n_columns)
+    limits, expected = _limits(head.dtype), f"one number a line, {_EXPECTED[head.dtype]}"
+    with CacheWriter(folder, [n_columns], names, source) as writer, tempfile.TemporaryFile(dir=folder.parent) as file:
+        for (values,) in _entries(head.path, head.skip, head.n_entries, _parse.numbers, limits, expected, progress):
+            file.write(values.astype(head.dtype).data)
+        file.flush()
+        packed = np.memmap(file, head.dtype, "r") if head.n_entries else np.zeros(1, head.dtype)
+        step = max(1, _PIECE // n_columns)
+        for start in range(0, n_rows, step):
+            writer.append(_array_rows(head, packed, start, min(start + step, n_rows)))
+
+
+def _array_rows(head: _Market, packed: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Rows of a table whose columns, or those of its lower triangle, are given one after the other."""
+    if not head.mirror:
+        return packed.reshape(*head.shape[::-1])[:, start:stop].T
+    n = head.shape[0]
+    i, j = np.arange(start, stop)[:, None], np.arange(n)
+    low, high = np.minimum(i, j), np.maximum(i, j)
+    if head.mirror > 0:
+        return packed[low * n - low * (low + 1) // 2 + high]
+    values = packed[low * n - low * (low + 3) // 2 + high - 1]  # those of the diagonal mean nothing
+    return np.where(i == j, 0, np.where(i > j, values, -values))
+
+
 # --- svmlight multi-label ---------------------------------------------------------------------------------------
 
 
@@ -365,7 +676,9 @@ def _convert_svmlight(
     _check_svmlight_options(path, options)
     with open_text(path) as file:
         first = file.readline().split()
-    header = [_header_number(path, n) for n in first] if len(first) == 3 and all(n.isdigit() for n in first) else None
+    header = (
+        [_header_number(path, 1, n) for n in first] if len(first) == 3 and all(n.isdigit() for n in first) else None
+    )
     bases, sizes = (
         _svmlight_unheaded(path, options, progress) if header is None else _svmlight_headed(path, header, options)
     )
@@ -380,6 +693,8 @@ def _convert_svmlight(
             x.sum_duplicates()
             y.sum_duplicates()
             y.data[:] = 1
+            if not np.isfinite(x.data).all():
+                raise LatentiaError(f"{path}: the values of a feature that a line names twice add up to infinity.")
             writer.append(x, y)
             found += rows
         if header is not None and found != header[0]:
@@ -474,13 +789,13 @@ def _svmlight_pieces(
     with open_text(path) as file:
         if headed:
             file.readline()
-        for buffer, line in _chunks(path, file, progress):
+        for buffer, line in _chunks(path, file, progress, 1 + headed):
             *arrays, bad, beyond, number = _parse.svmlight(buffer, *bases, *sizes)
             if bad >= 0:
                 expected = "'label,label feature:value ...'"
                 if beyond:
                     expected = _svmlight_expected(beyond - 1, number, bases, sizes)
-                _fail(path, line + headed, buffer, bad, expected)
+                _fail(path, line, buffer, bad, expected)
             yield arrays
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Chain", "stationary"]
+from ..metrics import nearest_distances
+
+__all__ = ["Chain", "stationary", "symbol_distances"]
 
 _SMOOTHING = 0.01
 
@@ -62,6 +64,21 @@ def stationary(transmat: np.ndarray) -> np.ndarray:
     equations = np.vstack([chain.T - np.eye(k), np.ones(k)])
     shares = np.maximum(np.linalg.lstsq(equations, np.append(np.zeros(k), 1.0), rcond=None)[0], 0)
     return shares / shares.sum()
+
+
+def symbol_distances(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """l1 distance of each state to the nearest one of another chain, shape (K,).
+
+    Each chain is the probabilities of its symbols in every state, (K, S), and the symbols, (S,): two may have seen different
+    ones.
+    """
+    together = np.union1d(first[1], second[1])
+    spread = []
+    for emissions, symbols in (first, second):
+        table = np.zeros((len(emissions), len(together)))
+        table[:, np.searchsorted(together, symbols)] = emissions
+        spread.append(table)
+    return nearest_distances(*spread)
 
 
 def _mixed(distribution: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from ..exceptions import DroppedDataWarning, LatentiaError
-from ..moments import window_groups
-from ..passes import Blocks
+from ..exceptions import DroppedDataWarning, LatentiaError, warn
+from ..passes import Block, Blocks, RowGroups
 
-__all__ = ["alphabet", "as_table", "encoded", "has_symbols", "long_enough", "stretches", "vectors"]
+__all__ = [
+    "all_steps",
+    "alphabet",
+    "encoded",
+    "encoded_blocks",
+    "first_block",
+    "from_first",
+    "has_symbols",
+    "long_enough",
+    "pieces",
+    "sequence_blocks",
+    "stretches",
+    "vectors",
+]
 
 
-def as_table(X: Any, lengths: Any) -> np.ndarray:
-    """The steps as a table (n, D) of any type; of Blocks the first block's."""
+def first_block(X: Any, lengths: Any) -> Block:
+    """The steps as a block of one table (n, D) of any type; of Blocks the first one that has some."""
     if isinstance(X, Blocks):
         if X.lengths is None or lengths is not None:
             raise LatentiaError(
                 "Blocks carry the lengths of their sequences: make them with from_array(X, lengths=...)."
             )
-        return X[0][0]
-    table = np.asarray(X)
+        if not X.n_rows:
+            raise LatentiaError("The data is empty: it has no steps.")
+        return next(block for block in X if len(block.rows))
+    try:
+        table = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        table = np.empty(())
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or not table.size:
         raise LatentiaError(f"X has shape {table.shape}: a sequence of symbols or of vectors is needed.")
-    return table
+    return Block.of([table])
+
+
+def all_steps(X: Any, lengths: Any) -> tuple[Block, Any]:
+    """All steps as one block in memory, and the lengths of their sequences."""
+    first = first_block(X, lengths)
+    if not isinstance(X, Blocks):
+        return first, lengths
+    blocks = list(from_first(X, first))
+    table, rows = (np.concatenate(pieces) for pieces in zip(*((block[0], block.rows) for block in blocks), strict=True))
+    return Block.of([table], rows=rows), X.lengths
 
 
 def has_symbols(table: np.ndarray, kind: str) -> bool:
@@ -40,34 +67,51 @@ def has_symbols(table: np.ndarray, kind: str) -> bool:
     return kind == "symbols" or (one and table.dtype.kind in "iubUSO")
 
 
-def alphabet(X: Any, table: np.ndarray, n_symbols: int | None) -> np.ndarray:
+def alphabet(blocks: Iterable[Block], n_symbols: int | None) -> np.ndarray:
     """The symbols in order: the different strings, or whole numbers from 0."""
-    values = _plain(table)
-    if values.dtype.kind not in "iub":
-        return np.unique(values)
-    if values.min() < 0:
-        at = int(np.argmin(values))
-        raise LatentiaError(f"Symbol {values[at]} in row {at}: whole numbers from 0 are needed.")
-    largest = max(int(block[0].max()) for block in X) if isinstance(X, Blocks) else int(values.max())
+    largest, strings = 0, []
+    for block in blocks:
+        values = _plain(block)
+        if values.dtype.kind not in "iub":
+            strings.append(np.unique(values))
+            continue
+        if len(values) and values.min() < 0:
+            at = int(np.argmin(values))
+            raise LatentiaError(f"Symbol {values[at]} in row {block.rows[at]}: whole numbers from 0 are needed.")
+        largest = max(largest, int(values.max(initial=0)))
+    if strings:
+        return np.unique(np.concatenate(strings))
     if n_symbols is not None and largest >= n_symbols:
         raise LatentiaError(
-            f"Symbol {largest} is outside the alphabet: n_symbols={n_symbols} allows 0 to {n_symbols - 1}."
-        )
+            f"symbol {largest} is outside the alphabet of whole numbers from 0 to {n_symbols - 1}.",
+            parameter="n_symbols", value=n_symbols,
+        )  # fmt: skip
     return np.arange(largest + 1 if n_symbols is None else n_symbols)
 
 
-def encoded(table: np.ndarray, symbols: np.ndarray) -> np.ndarray:
-    """Numbers of the symbols in the alphabet, shape (n, 1)."""
-    values = _plain(table)
+def encoded(block: Block, symbols: np.ndarray) -> np.ndarray:
+    """Numbers of a block's symbols in the alphabet, shape (n, 1)."""
+    values = _plain(block)
     known = np.isin(values, symbols)
     if not known.all():
         at = int(np.argmin(known))
         some = ", ".join(map(str, symbols[:5])) + (", ..." if len(symbols) > 5 else "")
         raise LatentiaError(
-            f"Symbol {str(values[at])!r} in row {at} is outside the alphabet of {len(symbols)} symbols ({some}). "
-            "Leave such steps out, or map them, before the fit too, to a symbol for rare ones."
+            f"Symbol {str(values[at])!r} in row {block.rows[at]} is outside the alphabet of {len(symbols)} symbols ({some}). "
+            "Drop such steps, or map them, before the fit too, to a symbol for rare ones."
         )
     return np.searchsorted(symbols, values)[:, None]
+
+
+def encoded_blocks(blocks: Blocks, symbols: np.ndarray) -> Blocks:
+    """Blocks of symbols as blocks of their numbers, (n, 1), and lengths."""
+
+    def encode(block: Block) -> list[Any]:
+        if symbols.dtype.kind not in "iu" and block[0].dtype.kind not in "USO":
+            raise LatentiaError("The model was fitted on strings, and Blocks hold numbers: give strings as an array.")
+        return [encoded(block, symbols), block[-1]]
+
+    return blocks.map(encode, [(blocks.n_rows, 1)])
 
 
 def vectors(table: np.ndarray) -> np.ndarray:
@@ -76,6 +120,11 @@ def vectors(table: np.ndarray) -> np.ndarray:
         return check_array(table, dtype=np.float64, input_name="X")
     except ValueError as error:
         raise LatentiaError(str(error)) from error
+
+
+def sequence_blocks(values: np.ndarray, lengths: Any) -> Blocks:
+    """Blocks of steps and the lengths of their sequences; by default there is one."""
+    return Blocks.from_array(values, lengths=[len(values)] if lengths is None else lengths)
 
 
 def long_enough(blocks: Blocks) -> Blocks:
@@ -88,34 +137,51 @@ def long_enough(blocks: Blocks) -> Blocks:
             "steps need longer ones. Were the lengths given?"
         )
     if short:
-        warnings.warn(
+        warn(
             f"{short} of {len(lengths)} sequences have fewer than 3 steps, which the moments cannot use.",
             DroppedDataWarning,
-            stacklevel=4,
         )
     return blocks
 
 
-def stretches(blocks: Blocks, groups: tuple[int, ...], random_state: int, stretch: int) -> Blocks:
-    """The stretches of some of four groups as sequences of their own, in memory."""
-    pieces, lengths = [], []
+def stretches(blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> Blocks:
+    """The steps of some groups of stretches as sequences of their own, in memory; those of all groups as they are."""
+    if set(groups) == set(dealt.all):
+        return blocks
+    steps, lengths = [], []
     for block in blocks:
-        sequence = np.repeat(np.arange(len(block[-1])), block[-1])
-        rows = np.flatnonzero(np.isin(window_groups(block.rows, 4, random_state, stretch), groups))
-        breaks = np.flatnonzero((np.diff(rows) > 1) | (np.diff(sequence[rows]) > 0)) + 1
-        pieces.append(block[0][rows])
-        lengths.append(np.diff(np.concatenate([[0], breaks, [len(rows)]])))
-    return Blocks.from_array(np.vstack(pieces), lengths=np.concatenate([part[part > 0] for part in lengths]))
+        rows, cut = pieces(np.isin(dealt.of(block.rows), groups), block[-1])
+        steps.append(block[0][rows])
+        lengths.append(cut)
+    return Blocks.from_array(np.vstack(steps), lengths=np.concatenate(lengths))
 
 
-def _plain(table: np.ndarray) -> np.ndarray:
-    """The one column as strings or integers, shape (n,)."""
-    values = table[:, 0]
+def pieces(kept: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Places of the steps that are kept, and the lengths of the pieces that they make of the sequences."""
+    sequence = np.repeat(np.arange(len(lengths)), lengths)
+    rows = np.flatnonzero(kept)
+    breaks = np.flatnonzero((np.diff(rows) > 1) | (np.diff(sequence[rows]) > 0)) + 1
+    cut = np.diff(np.concatenate([[0], breaks, [len(rows)]]))
+    return rows, cut[cut > 0]
+
+
+def from_first(X: Any, first: Block) -> Iterator[Block]:
+    """The first block, and those after it."""
+    yield first
+    if isinstance(X, Blocks):
+        yield from (X[number] for number in range(first.number + 1, len(X)))
+
+
+def _plain(block: Block) -> np.ndarray:
+    """The one column of a block as strings or integers, shape (n,)."""
+    values = block[0][:, 0]
     if values.dtype.kind == "O":
         return values.astype(str)
     if values.dtype.kind != "f":
         return values
-    if not (values % 1 == 0).all():
-        at = int(np.argmin(values % 1 == 0))
-        raise LatentiaError(f"Symbol {values[at]} in row {at}: symbols must be whole numbers or strings.")
+    with np.errstate(invalid="ignore"):  # of infinity
+        whole = values % 1 == 0
+    if not whole.all():
+        at = int(np.argmin(whole))
+        raise LatentiaError(f"Symbol {values[at]} in row {block.rows[at]}: symbols must be whole numbers or strings.")
     return values.astype(np.int64)

@@ -13,23 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_choices, check_splits, check_whole, seed_of
+from .._base import Estimator, check_size, fitted, fitting
+from .._parameters import Choice, Integer, OrNone, seed_of
+from .._validation import finite_blocks
 from ..evidence import (
-    EVERYONE,
-    HALVES,
     Check,
     Evidence,
     PartErrors,
+    PartFits,
     TensorMeasured,
+    above,
     error_checks,
-    errors_from_groups,
     separation_limit,
     tensor_checks,
 )
@@ -53,11 +52,22 @@ from ..moments import (
     past_and_future,
     viterbi,
 )
-from ..passes import Block, Blocks, accumulate
+from ..passes import Block, Blocks, RowGroups, accumulate
 from ..simplex import distributions, simplex_least_squares
 from ..tensor import Decomposition, decompose
-from ._chain import Chain, stationary
-from ._steps import alphabet, as_table, encoded, has_symbols, long_enough, stretches, vectors
+from ._chain import Chain, stationary, symbol_distances
+from ._steps import (
+    alphabet,
+    encoded,
+    encoded_blocks,
+    first_block,
+    from_first,
+    has_symbols,
+    long_enough,
+    sequence_blocks,
+    stretches,
+    vectors,
+)
 
 __all__ = ["SpectralHMM"]
 
@@ -65,15 +75,18 @@ _OVERSAMPLE = 12
 _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
 _FLOOR = 0.02  # of a feature's variance: its least variance in a state
 _PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
+_LEAST_SINGULAR = 1e-3  # of the transition matrix
 
 
-class SpectralHMM(BaseEstimator):
-    """Hidden Markov model by tensor decomposition: deterministic, some passes, error bars for every state.
+class SpectralHMM(Estimator):
+    """Hidden Markov model of symbols or vectors, fitted by tensor decomposition.
 
-    When to choose it: sequences of symbols or of vectors where Baum-Welch from random starts ends somewhere else each
-    time. It needs some thousands of steps, states that are each visited, and emissions that are linearly independent
-    (for vectors: means that are affinely independent, so at least K - 1 features), and a transition matrix of full
-    rank: states that are told apart by their neighbours as well as by themselves.
+    The fit is deterministic, makes some passes over the data, and gives an expected error for every state.
+
+    Choose it for sequences where Baum-Welch from random starts ends somewhere else each time. It needs some thousands of
+    steps, states that are each visited, and emissions that are linearly independent (for vectors: means that are affinely
+    independent, so at least K - 1 features). It also needs a transition matrix of full rank: states that are told apart
+    by their neighbours as well as by themselves.
 
     Parameters
     ----------
@@ -84,38 +97,38 @@ class SpectralHMM(BaseEstimator):
     n_symbols : int, optional
         Size of the alphabet, where integers stand for symbols; by default one more than the largest.
     refine : int, default=0
-        Passes of EM (Baum-Welch), started from the moments. Outside the theorem; 5 to 10 are mostly enough for the
-        accuracy of maximum likelihood. Its error bars hold half of the data in memory.
+        Number of passes of EM (Baum-Welch), starting from the moments. They are outside the theorem; 5 to 10 are mostly
+        enough for the accuracy of maximum likelihood. Their expected errors hold half of the data in memory.
     n_splits : int, default=3
-        Splits of the steps into halves, at most 3, whose fits give the error bars; they cost no pass over the data,
-        but with ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
+        Number of splits of the steps into halves, at most 3, whose fits give the expected errors. They cost no pass over
+        the data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
     random_state : int, default=0
-        Seed of the starts and splits; None or a RandomState draws one.
+        Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
-        Threads; the result has the same bits for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
-        Show progress and the time that remains.
+        Whether to show progress and the remaining time.
 
     Attributes
     ----------
     startprob_ : ndarray of shape (K,)
-        Distribution of the first state. With fewer than ten sequences a state, that of any step.
+        Distribution of the first state. With fewer than ten sequences per state, it is that of any step.
     transmat_ : ndarray of shape (K, K)
-        Row i: where state i moves; rows sum to one.
+        Row i says where state i moves; rows sum to one.
     emissionprob_ : ndarray of shape (K, S)
-        Symbol probabilities of the states; rows sum to one. For symbols.
+        Symbol probabilities of the states, for symbols; rows sum to one.
     means_, variances_ : ndarray of shape (K, D)
-        Of the features in each state. For vectors.
+        Means and variances of the features in each state, for vectors.
     weights_ : ndarray of shape (K,)
-        Share of the steps in each state, the largest first.
+        Shares of the steps in each state, in decreasing order.
     symbols_ : ndarray of shape (S,)
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
     evidence_ : Evidence
-        Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1
-        distance of its distribution, of a possible 2; for vectors the l2 distance of its mean in standard deviations
-        of the features.
+        Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1 distance
+        of its distribution, of a possible 2; for vectors the l2 distance of its mean in standard deviations of the
+        features.
     n_passes_ : int
-        Passes over the data.
+        Number of passes over the data, those for the expected errors not counted.
 
     Notes
     -----
@@ -128,10 +141,10 @@ class SpectralHMM(BaseEstimator):
        reads them off the third view's means; negative entries are cut.
     4. With more than 2 (K + 12) symbols the moments are taken in the K + 12 leading directions in which steps tell of
        their neighbours, symbols being weighted by the fourth root of their inverse frequency: by the root, as for
-       documents, rare ones drown the others in noise. Eight passes.
+       documents, rare ones drown the others in noise. It takes eight passes.
     5. All steps of a sequence are used, as if it were stationary; the thesis takes the first three of many sequences.
     6. For vectors, variances of features come from E[x^2 | state], as the means do.
-    7. ``refine`` is Baum-Welch with .01 pseudo-counts. Likelihoods and EM use distributions mixed with 1% of the
+    7. ``refine`` is Baum-Welch with 0.01 pseudo-counts. Likelihoods and EM use distributions mixed with 1% of the
        symbols' frequencies (and of the states', for transitions), so that nothing is impossible.
 
     References
@@ -149,9 +162,16 @@ class SpectralHMM(BaseEstimator):
     (20000,)
     """
 
+    _constraints: ClassVar = {"kind": Choice("auto", "symbols", "vectors"), "n_symbols": OrNone(Integer(1))}
     _compared = ("_emissions", "_scale", "symbols_", "_vectors")
-    _vectors: bool
     symbols_: np.ndarray
+    emissionprob_: np.ndarray
+    means_: np.ndarray
+    variances_: np.ndarray
+    _vectors: bool
+    _emissions: np.ndarray
+    _scale: np.ndarray
+    _marginal: np.ndarray
 
     def __init__(
         self,
@@ -176,6 +196,7 @@ class SpectralHMM(BaseEstimator):
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
+    @fitting
     def fit(self, X: Any, lengths: Any = None) -> SpectralHMM:
         """Learn the chain.
 
@@ -190,122 +211,89 @@ class SpectralHMM(BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
         blocks = self._read(X, lengths, reset=True)
-        moments, sums, starts = self._moments(blocks)
-        frame, decomposition, found = self._recover(moments.of(sums, EVERYONE), starts)
-        chain = self._refine(found, blocks).sorted()
-
-        def fit_part(groups: tuple[int, ...]) -> np.ndarray:
-            part = stretches(blocks, groups, self._seed, self._stretch) if self.refine else blocks
-            return self._refine(self._recover(moments.of(sums, groups), starts)[-1], part).emissions
-
-        parts = errors_from_groups(
-            fit_part,
-            lambda emissions: self._nearest(chain.emissions, emissions),
-            self.n_splits,
-            cheap=not self.refine,
+        # Passes over the data: columns, coordinates of neighbours, and moments of three steps in four groups of stretches.
+        moments = self._moments(blocks, RowGroups(4, self._seed, _stretch(blocks)))
+        self._marginal, self._scale = moments.marginal, moments.scale
+        # Decomposition for all steps and for parts of them, and EM on the same steps.
+        fits = PartFits(
+            moments.dealt,
+            recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
+            finish=lambda found, groups: self._refined(found.chain, moments, blocks, groups),
+            distance=lambda chain, part: self._nearest(chain.emissions, part.emissions),
             most=np.inf if self._vectors else 2.0,
+            cost="passes" if self.refine else "free",
         )
-        self._finish(chain)
-        return self._weigh_evidence(frame, decomposition, moments, sums, parts)
+        found, chain = fits.whole()
+        self.startprob_, self.transmat_, self.weights_ = chain.startprob, chain.transmat, stationary(chain.transmat)
+        self._emissions = chain.emissions
+        if chain.variances is None:
+            self.emissionprob_ = chain.emissions
+        else:
+            self.means_, self.variances_ = chain.emissions, chain.variances
+        reading = isinstance(X, Blocks) and not self._vectors  # for the alphabet
+        self.n_passes_ = int(reading) + moments.n_passes + self.refine
+        # Evidence.
+        parts = fits.errors(chain, self.n_splits)
+        self.evidence_ = Evidence(_checks(chain, found, moments, parts), parts.errors).bind(self)
+        return self
 
-    def _moments(self, blocks: Blocks) -> tuple[ViewMoments, Any, StartSums]:
+    def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
         """Moments of three consecutive steps, and the symbols or vectors at which sequences start."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         rows = blocks if self._vectors else one_hot_blocks(blocks, len(self.symbols_))
         columns = column_moments(rows, **options)
         width = len(columns.mean)
-        self._marginal = columns.mean
         if self._vectors:
             seen = columns.variance > 0
-            center, self._scale = columns.mean, np.sqrt(np.where(seen, columns.variance, 1.0))
-            scale = seen / self._scale
+            center, deviations = columns.mean, np.sqrt(np.where(seen, columns.variance, 1.0))
+            scale = seen / deviations
             most = int(seen.sum()) + 1
             why = f"{int(seen.sum())} of {width} features vary"
         else:
             seen = columns.mean > 0
-            center, self._scale = np.zeros(width), np.ones(width)
+            center, deviations = np.zeros(width), np.ones(width)
             scale = np.where(seen, np.where(seen, columns.mean, 1.0) ** -0.25, 0.0)
             most = int(seen.sum())
             why = f"{most} different symbols occur" if most > 1 else "one symbol occurs"
         if self.n_components > most:
             raise LatentiaError(
-                f"n_components={self.n_components}, but only {why}: this data supports at most n_components={most}."
+                f"only {why}: this data supports at most {most} states.",
+                parameter="n_components",
+                value=self.n_components,
             )
         coordinates, n_passes = lagged_coordinates(
-            rows,
-            self.n_components + _OVERSAMPLE,
-            center,
-            scale,
-            constant=self._vectors,
-            random_state=self._seed,
-            **options,
-        )
-        self._stretch = _stretch(blocks)
+            rows, self.n_components + _OVERSAMPLE, center, scale, constant=self._vectors, random_state=self._seed, **options
+        )  # fmt: skip
         average = (columns.mean - center) @ coordinates.basis
         size = coordinates.size + coordinates.basis.shape[1]
         ready = Coordinates(np.zeros(size), np.eye(size), constant=False)  # past and future come in coordinates
-        moments = ViewMoments(
+        statistic = ViewMoments(
             [ready, coordinates, ready],
-            lambda block: past_and_future(block, coordinates, average, 4, self._seed, self._stretch),
+            lambda block: past_and_future(block, coordinates, average, dealt),
+            dealt.n,
             sketched=(1,),
             squares=self._vectors,
         )
-        self.n_passes_ = n_passes + 2 + self.refine
-        starts = _Starts(coordinates)
-        sums, first = accumulate(rows, [moments, starts], **options)
-        return moments, sums, first
+        sums, starts = accumulate(rows, [statistic, _Starts(coordinates)], **options)
+        return _Moments(self._vectors, columns.mean, deviations, statistic, sums, starts, dealt, n_passes + 2)
 
-    def _recover(self, m: ViewSums, starts: StartSums) -> tuple[CommonFrame, Decomposition, Chain]:
-        """Emissions from the middle view, transitions from neighbours."""
-        frame = common_frame(m, self.n_components)
-        decomposition = decompose(frame.tensor, self.n_components, self._seed)
-        v = decomposition.vectors
-        emissions, variances = frame.mean_given(m.sketches, 1, v), None
-        if self._vectors:
-            square = frame.mean_given(m.squares, 1, v)
-            variances = np.maximum(square - (emissions - self._marginal) ** 2, _FLOOR * self._scale**2)
-        else:
-            emissions = distributions(emissions, self._marginal)
-        seen = starts.coordinates(emissions)
-        inverse = np.linalg.pinv(seen)
-        d = starts.coordinates.size
-        neighbours = m.pairs[0, 1][:d] + m.pairs[1, 2][:, :d]
-        joint = np.maximum(inverse.T @ neighbours @ inverse, 0)
-        shares = joint.sum(axis=0) + joint.sum(axis=1)
-        shares = shares / shares.sum() if shares.sum() > 0 else frame.weights(v)
-        transmat = distributions(joint, shares)
-        startprob = shares
-        if starts.n >= 10 * self.n_components:
-            target = starts.total / starts.n
-            startprob = simplex_least_squares(target[None], seen, tol=1e-6)[0]
-        return frame, decomposition, Chain(startprob, transmat, emissions, variances)
-
-    def _refine(self, chain: Chain, blocks: Blocks) -> Chain:
+    def _refined(self, chain: Chain, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> Chain:
+        """After the EM passes over the steps of some groups."""
+        if not self.refine:
+            return chain.sorted()
+        steps = stretches(blocks, groups, moments.dealt)
         for step in range(self.refine):
             label = self.verbose and f"refining {step + 1} of {self.refine}"
-            chain = chain if step else chain.smoothed(self._marginal)
-            if self._vectors:
-                assert chain.variances is not None
+            chain = chain if step else chain.smoothed(moments.marginal)
+            if chain.variances is not None:
                 of_vectors = GaussianChainUpdate(chain.startprob, chain.transmat, chain.emissions, chain.variances)
-                sums = accumulate(blocks, of_vectors, self.n_jobs, progress=label)
-                chain = Chain(*of_vectors.updated(sums, _FLOOR * self._scale**2, _PRIOR))
+                sums = accumulate(steps, of_vectors, self.n_jobs, progress=label)
+                chain = Chain(*of_vectors.updated(sums, _FLOOR * moments.scale**2, _PRIOR))
             else:
                 of_symbols = SymbolChainUpdate(chain.startprob, chain.transmat, chain.emissions)
-                chain = Chain(*of_symbols.updated(accumulate(blocks, of_symbols, self.n_jobs, progress=label), _PRIOR))
-        return chain
-
-    def _finish(self, chain: Chain) -> None:
-        for name in ("emissionprob_", "means_", "variances_"):
-            if hasattr(self, name):
-                delattr(self, name)
-        self.startprob_, self.transmat_, self._emissions = chain.startprob, chain.transmat, chain.emissions
-        self.weights_ = stationary(chain.transmat)
-        if self._vectors:
-            self.means_, self.variances_ = chain.emissions, chain.variances
-        else:
-            self.emissionprob_ = chain.emissions
+                chain = Chain(*of_symbols.updated(accumulate(steps, of_symbols, self.n_jobs, progress=label), _PRIOR))
+        return chain.sorted()
 
     def _nearest(self, emissions: np.ndarray, other: np.ndarray) -> np.ndarray:
         if self._vectors:
@@ -315,148 +303,99 @@ class SpectralHMM(BaseEstimator):
     def _distances(self, other: SpectralHMM) -> np.ndarray:
         if self._vectors:
             return self._nearest(self._emissions, other._emissions)
-        together = np.union1d(self.symbols_, other.symbols_)
-        spread = []
-        for model in (self, other):
-            table = np.zeros((len(model._emissions), len(together)))
-            table[:, np.searchsorted(together, model.symbols_)] = model._emissions
-            spread.append(table)
-        return nearest_distances(*spread)
+        return symbol_distances((self._emissions, self.symbols_), (other._emissions, other.symbols_))
 
-    def _halves(self, X: Any, random_state: int, lengths: Any = None) -> list[dict[str, Any]]:
+    def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of `fit` for two halves, made of stretches of the sequences."""
         model = SpectralHMM(**self.get_params())
-        model._seed = random_state
-        blocks = model._read(X, lengths, reset=True)
+        blocks = model._read(X, fit_parameters.get("lengths"), reset=True)
+        dealt = RowGroups(4, random_state, _stretch(blocks))
         halves = []
-        for groups in HALVES[0]:
-            half = stretches(blocks, groups, random_state, _stretch(blocks))
+        for groups in dealt.splits[0]:
+            half = stretches(blocks, groups, dealt)
             rows = half.table()
             halves.append({"X": rows if model._vectors else model.symbols_[rows.ravel()], "lengths": half.lengths})
         return halves
 
-    def _weigh_evidence(
-        self,
-        frame: CommonFrame,
-        decomposition: Decomposition,
-        moments: ViewMoments,
-        sums: Any,
-        parts: PartErrors,
-    ) -> SpectralHMM:
-        weights, _, info = decomposition
-        first, second = (moments.of(sums, half) for half in HALVES[0])
-        measured = TensorMeasured(
-            spectrum=frame.spectrum,
-            weights=weights,
-            residual=info.residual,
-            stable=info.stable,
-            samples=moments.of(sums, EVERYONE).n,
-            noise=frame_noise(frame, first, second),
-        )
-        if self._vectors:
-            scaled = self._emissions / self._scale
-            limit = separation_limit(scaled, "euclidean") if self.n_components > 1 else 1.0
-            unit = "in l2 and standard deviations of the features"
-            checks = error_checks(parts, limit, "mean |O_k - O'_k|_2", unit, "state")
-        else:
-            limit = separation_limit(self._emissions, "cityblock", _TRUSTED)
-            checks = error_checks(parts, limit, "mean |O_k - O'_k|_1", "in l1, of a possible 2", "state")
-        memory = float(np.linalg.svd(self.transmat_, compute_uv=False)[-1])
-        checks += [
-            *tensor_checks(measured),
-            Check(
-                "smallest singular value of T", "sigma_K(T)", memory, "> 0", memory > 1e-3,
-                "Near zero, some states cannot be told apart by what comes before and after them.", "Proposition 7.6",
-            ),
-            Check(
-                "least visited state", "min w_k", float(self.weights_.min()), "", None,
-                f"Share of the steps: {self.weights_.min() * measured.samples:.0f} of them.", "Proposition 7.6",
-            ),
-        ]  # fmt: skip
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
-        return self
-
     # --- use ----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Most probable path of states (Viterbi), shape (n_steps,)."""
+        """Return the most probable path of states (Viterbi), shape (n_steps,)."""
         return self.decode(X, lengths)[1]
 
+    @fitted
     def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
-        """Log-probability of the most probable path together with the steps, and the path, shape (n_steps,)."""
+        """Return the log-probability of the most probable path together with the steps, and the path, shape (n_steps,)."""
         found = [viterbi(*chain) for chain in self._chains(X, lengths)]
         return float(sum(value for _, value in found)), np.concatenate([states for states, _ in found])
 
+    @fitted
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, K)."""
+        """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, K)."""
         return np.vstack([forward_backward(*chain)[1] for chain in self._chains(X, lengths)])
 
+    @fitted
     def score(self, X: Any, lengths: Any = None) -> float:
-        """Log-likelihood of all steps together, in nats. Higher is better."""
+        """Return the log-likelihood of all steps together in nats; higher is better."""
         return float(sum(log_likelihood(*chain) for chain in self._chains(X, lengths)))
 
-    def sample(self, n_samples: int = 100, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    @fitted
+    def sample(self, n_samples: int = 100, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
         """Draw a sequence: symbols (n_samples,) or vectors (n_samples, D), and the states (n_samples,)."""
-        check_is_fitted(self)
-        rng = np.random.default_rng(random_state)
-        draws = rng.random(n_samples)
-        states = np.empty(n_samples, np.int64)
+        n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
+        draws, states = rng.random(n_samples), np.empty(n_samples, np.int64)
         cumulated = np.cumsum(np.vstack([self.transmat_, self.startprob_]), axis=1)
-        state = self.n_components  # the last row: where a sequence starts
+        state = last = len(self.startprob_)  # the last row: where a sequence starts
         for t, draw in enumerate(draws):
-            state = min(int(np.searchsorted(cumulated[state], draw, side="right")), self.n_components - 1)
+            state = min(int(np.searchsorted(cumulated[state], draw, side="right")), last - 1)
             states[t] = state
         if self._vectors:
             noise = rng.standard_normal((n_samples, self.n_features_in_))
-            return self.means_[states] + np.sqrt(np.asarray(self.variances_)[states]) * noise, states
+            return self.means_[states] + np.sqrt(self.variances_[states]) * noise, states
         emitted = (np.cumsum(self.emissionprob_, axis=1)[states] < rng.random(n_samples)[:, None]).sum(axis=1)
         return self.symbols_[np.minimum(emitted, len(self.symbols_) - 1)], states
 
     def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[Any, ...]]:
         """Arguments of the recursions, block by block."""
-        check_is_fitted(self)
         blocks = self._read(X, lengths, reset=False)
         variances = self.variances_ if self._vectors else None
         chain = Chain(self.startprob_, self.transmat_, self._emissions, variances).smoothed(self._marginal)
-        return (self._arguments(chain, block) for block in blocks)
-
-    def _arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
-        if self._vectors:
-            density = gaussian_log_density(block[0], chain.emissions, np.asarray(chain.variances))
-            return chain.startprob, chain.transmat, density, block[-1]
-        return chain.startprob, chain.transmat, np.log(chain.emissions.T), block[-1], block[0].ravel()
-
-    # --- helpers ------------------------------------------------------------------------------------------------
-
-    def _check_parameters(self) -> None:
-        check_whole(self, n_components=1, refine=0)
-        check_choices(self, kind=("auto", "symbols", "vectors"))
-        if self.n_symbols is not None:
-            check_whole(self, n_symbols=1)
-        check_splits(self, "steps")
-        self._seed = seed_of(self.random_state)
+        return (_arguments(chain, block) for block in blocks)
 
     def _read(self, X: Any, lengths: Any, reset: bool) -> Blocks:
         """Steps as blocks of symbol numbers (n, 1) or vectors (n, D), with the lengths of the sequences."""
-        table = as_table(X, lengths)
+        first = first_block(X, lengths)
+        width = first[0].shape[1]
         if reset:
-            self._vectors = not has_symbols(table, self.kind)
-            self.__dict__.pop("symbols_", None)
-            self.n_features_in_ = table.shape[1]
-        elif table.shape[1] != self.n_features_in_:
-            raise LatentiaError(f"X has {table.shape[1]} features and the model was fitted on {self.n_features_in_}.")
-        if not self._vectors and reset:
-            self.symbols_ = alphabet(X, table, self.n_symbols)
-        if isinstance(X, Blocks):
-            if not self._vectors and self.symbols_.dtype.kind not in "iu":
-                raise LatentiaError(
-                    "The model was fitted on strings, and Blocks hold numbers: give strings as an array."
-                )
-            blocks = X
+            self._vectors, self.n_features_in_ = not has_symbols(first[0], self.kind), width
+            if not self._vectors:
+                self.symbols_ = alphabet(from_first(X, first), self.n_symbols)
+        elif width != self.n_features_in_:
+            raise LatentiaError(f"X has {width} features and the model was fitted on {self.n_features_in_}.")
+        if not isinstance(X, Blocks):
+            values = vectors(first[0]) if self._vectors else encoded(first, self.symbols_)
+            blocks = sequence_blocks(values, lengths)
+        elif not self._vectors:
+            blocks = encoded_blocks(X, self.symbols_)
         else:
-            values = vectors(table) if self._vectors else encoded(table, self.symbols_)
-            blocks = Blocks.from_array(values, lengths=[len(values)] if lengths is None else lengths)
+            blocks = X if reset else finite_blocks(X)  # a fit's statistics refuse what is no number
         return long_enough(blocks) if reset else blocks
+
+
+def _arguments(chain: Chain, block: Block) -> tuple[Any, ...]:
+    """Arguments of the recursions for a block."""
+    if chain.variances is not None:
+        density = gaussian_log_density(block[0], chain.emissions, chain.variances)
+        return chain.startprob, chain.transmat, density, block[-1]
+    return chain.startprob, chain.transmat, np.log(chain.emissions.T), block[-1], block[0].ravel()
+
+
+def _stretch(blocks: Blocks) -> int:
+    """Neighbouring steps that are dealt together: some hundred stretches per group."""
+    return int(np.clip(blocks.n_rows // 400, 10, 1000))
+
+
+# --- from moments to the chain ------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -487,6 +426,90 @@ class _Starts:
         return StartSums(first.n + second.n, first.total + second.total, self.coordinates)
 
 
-def _stretch(blocks: Blocks) -> int:
-    """Neighbouring steps that are dealt together: some hundred stretches a group."""
-    return int(np.clip(blocks.n_rows // 400, 10, 1000))
+@dataclass(frozen=True)
+class _Moments:
+    """Means and standard deviations (1 for symbols) of the columns, moments of groups of steps, and first steps."""
+
+    vectors: bool
+    marginal: np.ndarray
+    scale: np.ndarray
+    statistic: ViewMoments
+    sums: Any
+    starts: StartSums
+    dealt: RowGroups
+    n_passes: int
+
+    def of(self, groups: tuple[int, ...]) -> ViewSums:
+        return self.statistic.of(self.sums, groups)
+
+
+@dataclass(frozen=True)
+class _Recovered:
+    """The chain, and the frame and the decomposition that it comes from."""
+
+    chain: Chain
+    frame: CommonFrame
+    decomposition: Decomposition
+
+
+def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _Recovered:
+    """Emissions from the middle view, transitions from neighbours."""
+    m, starts = moments.of(groups), moments.starts
+    frame = common_frame(m, k)
+    decomposition = decompose(frame.tensor, k, seed)
+    v = decomposition.vectors
+    emissions, variances = frame.mean_given(m.sketches, 1, v), None
+    if moments.vectors:
+        square = frame.mean_given(m.squares, 1, v)
+        variances = np.maximum(square - (emissions - moments.marginal) ** 2, _FLOOR * moments.scale**2)
+    else:
+        emissions = distributions(emissions, moments.marginal)
+    seen = starts.coordinates(emissions)
+    inverse = np.linalg.pinv(seen)
+    d = starts.coordinates.size
+    neighbours = m.pairs[0, 1][:d] + m.pairs[1, 2][:, :d]
+    joint = np.maximum(inverse.T @ neighbours @ inverse, 0)
+    shares = joint.sum(axis=0) + joint.sum(axis=1)
+    shares = shares / shares.sum() if shares.sum() > 0 else frame.weights(v)
+    startprob = shares
+    if starts.n >= 10 * k:
+        target = starts.total / starts.n
+        startprob = simplex_least_squares(target[None], seen, tol=1e-6)[0]
+    return _Recovered(Chain(startprob, distributions(joint, shares), emissions, variances), frame, decomposition)
+
+
+# --- evidence -----------------------------------------------------------------------------------------------------
+
+
+def _checks(chain: Chain, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
+    first, second = (moments.of(half) for half in moments.dealt.splits[0])
+    shares, n = stationary(chain.transmat), moments.of(moments.dealt.all).n
+    measured = TensorMeasured(
+        spectrum=found.frame.spectrum,
+        weights=found.decomposition.weights,
+        residual=found.decomposition.info.residual,
+        stable=found.decomposition.info.stable,
+        samples=n,
+        noise=frame_noise(found.frame, first, second),
+    )
+    return [
+        *_errors(chain, moments, parts),
+        *tensor_checks(measured),
+        Check(
+            "smallest singular value of T", "sigma_K(T)", float(np.linalg.svd(chain.transmat, compute_uv=False)[-1]),
+            above(_LEAST_SINGULAR), "Near zero, some states cannot be told apart by what comes before and after them.",
+            "Proposition 7.6",
+        ),
+        Check(
+            "least visited state", "min w_k", float(shares.min()), None,
+            f"Share of the steps: {shares.min() * n:.0f} of them.", "Proposition 7.6",
+        ),
+    ]  # fmt: skip
+
+
+def _errors(chain: Chain, moments: _Moments, parts: PartErrors) -> list[Check]:
+    if not moments.vectors:
+        limit = separation_limit(chain.emissions, "cityblock", _TRUSTED)
+        return error_checks(parts, limit, "mean |O_k - O'_k|_1", "in l1, of a possible 2", "state")
+    limit = separation_limit(chain.emissions / moments.scale, "euclidean") if len(chain.emissions) > 1 else 1.0
+    return error_checks(parts, limit, "mean |O_k - O'_k|_2", "in l2 and standard deviations of the features", "state")

@@ -19,31 +19,29 @@ and appendix C.
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_choices, check_whole, seed_of
-from ..evidence import Check, Evidence, PartErrors, error_checks
-from ..exceptions import EvidenceWarning, LatentiaError
+from .._base import Estimator, check_size, fitted, fitting
+from .._parameters import Choice, Integer, Number, OrNone, seed_of
+from ..evidence import Check, Evidence, PartErrors, above, at_least, at_most, error_checks
+from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..linalg import ScaledSpace, scaled_eigenspace
-from ..metrics import nearest_distances
 from ..moments import SymbolChainUpdate, forward_backward, log_likelihood, symmetric_counts, viterbi
-from ..passes import Block, Blocks
+from ..passes import Block
 from ..simplex import distributions
-from ._chain import Chain, stationary
-from ._steps import alphabet, as_table, encoded, has_symbols, long_enough
+from ._chain import Chain, stationary, symbol_distances
+from ._steps import all_steps, alphabet, encoded, has_symbols, long_enough, pieces, sequence_blocks
 
 __all__ = ["TwoStateHMM"]
 
-_DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chance below .3%
+_DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chance below 0.3%
 _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
 _LEAST_SHARE = 0.02  # of a state
+_LEAST_STEPS = 1.5  # per symbol
 _UNEQUAL = 0.2
 _LAGS = 3  # steps apart of the pairs that the direction is found on
 _SHORT = (
@@ -51,53 +49,39 @@ _SHORT = (
 )
 
 
-@dataclass(frozen=True)
-class _Moments:
-    """Centred moments of scores: of neighbours, of steps two apart, of three in a row; variance and number of steps."""
+class TwoStateHMM(Estimator):
+    """Hidden Markov model of two states over a large alphabet, fitted by moments of pairs and triples of steps.
 
-    c1: float
-    c2: float
-    c3: float
-    variance: float
-    n: float
+    The fit is deterministic, makes one pass over the data, and says when there is no second state.
 
-    @property
-    def deviations(self) -> float:
-        """c_1 in standard deviations of independent steps."""
-        return self.c1 * np.sqrt(self.n) / self.variance if self.variance > 0 else 0.0
-
-
-class TwoStateHMM(BaseEstimator):
-    """Hidden Markov model of two states over a large alphabet by moments: deterministic, one pass, says when there is none.
-
-    When to choose it: a switch between two regimes that show themselves in many symbols, each seen some to some hundred
-    times, where Baum-Welch follows the noise. It needs N of the order of M steps for M symbols; below, no method can tell
-    the chain from independent draws (Theorem 1.5), and ``detected_`` is False. For more states, or some tens of symbols,
-    take `SpectralHMM`.
+    Choose it for a switch between two regimes that show themselves in many symbols, each seen some to some hundred times,
+    where Baum-Welch follows the noise. It needs N of the order of M steps for M symbols; below, no method can tell the
+    chain from independent draws (Theorem 1.5), and ``detected_`` is False. For more states, or some tens of symbols, use
+    `SpectralHMM`.
 
     Parameters
     ----------
     n_components : int, default=2
-        The number of states: 2.
+        Number of states, which is 2.
     n_symbols : int, optional
         Size of the alphabet M, where integers stand for symbols; by default one more than the largest.
     method : {"moments", "cubic"}, default="moments"
         "cubic" is the paper's equation for a symmetric chain on two super-words.
     cross_fit : int, default=4
-        Parts of the steps; the scores of each are along the direction found on the others. 1 takes all steps for both, which
-        biases the transitions where data is short.
+        Number of parts of the steps; the scores of each are along the direction found on the others. 1 takes all steps for
+        both, which biases the transitions where data is short.
     tau : float, default=0.3
         Symbols are scaled as if each had been seen tau N / M times more.
     refine : int, default=0
-        EM passes for the symbols, with the transitions kept. Outside the theorem; 10 are mostly enough.
+        Number of EM passes for the symbols, with the transitions kept. They are outside the theorem; 10 are mostly enough.
     prior : float, default=0.2
-        With ``refine``: pseudo-steps a symbol that each state gets, spread as the symbols' frequencies.
+        With ``refine``: pseudo-steps per symbol that each state gets, spread as the symbols' frequencies.
     n_splits : int, default=1
-        0 gives up the error bars; they are computed from the moments and cost nothing.
+        With 0 no errors are measured. Expected errors are computed from the moments and cost nothing.
     random_state : int, default=0
-        Seed of the eigenvectors' start; None or a RandomState draws one.
+        Seed of the eigenvectors' start. None or a RandomState draws a seed.
     n_jobs : int, optional
-        Threads; the result has the same bits for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
         Not used: there is one pass.
 
@@ -108,9 +92,9 @@ class TwoStateHMM(BaseEstimator):
         scores agree, on steps that the direction was not found on, by three standard deviations. Otherwise both states
         have the symbols' frequencies.
     startprob_, weights_ : ndarray of shape (2,)
-        Stationary shares; the larger first.
+        Stationary shares, in decreasing order.
     transmat_ : ndarray of shape (2, 2)
-        Rows sum to one.
+        Transition probabilities; rows sum to one.
     emissionprob_ : ndarray of shape (2, M)
         Symbol probabilities of the states; rows sum to one.
     eigenvalue_ : float
@@ -118,9 +102,12 @@ class TwoStateHMM(BaseEstimator):
     spectrum_, edge_ : float
         Leading eigenvalue of the scaled counts, and the edge of the noise.
     symbols_ : ndarray of shape (M,)
+        The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
     evidence_ : Evidence
-        Checks, and the expected l1 error of each state's symbols (``component_errors``), of a possible 2.
+        Checks of the assumptions, and the expected l1 error of each state's symbols (``component_errors``), of a
+        possible 2.
     n_passes_ : int
+        Number of passes over the data.
 
     Notes
     -----
@@ -132,7 +119,7 @@ class TwoStateHMM(BaseEstimator):
        twice: eliminating P(S | i) leaves P(SSS) - m^3 = m c_1 (2 + lambda), which "cubic" solves.
     4. The paper's B - rho rho^T = (1/2 - t) delta delta^T lacks a factor 1/2, and W is 1/2 [[1 - t, t], [t, 1 - t]].
     5. Scores are along a direction found on other steps (cross-fitting), which the paper's independent batches are for.
-    6. Where lambda turns out to exceed .65, the direction is found anew on pairs one, two and three steps apart, whose scaled
+    6. Where lambda turns out to exceed 0.65, the direction is found anew on pairs one, two and three steps apart, whose scaled
        counts are added by the weights 1, lambda and lambda^2.
     7. ``refine`` and ``detected_`` are not in the paper.
 
@@ -150,8 +137,18 @@ class TwoStateHMM(BaseEstimator):
     True
     """
 
+    _constraints: ClassVar = {
+        "n_components": Integer(2, 2, because="this model has two states: use SpectralHMM for others"),
+        "n_symbols": OrNone(Integer(1)),
+        "method": Choice("moments", "cubic"),
+        "cross_fit": Integer(1),
+        "tau": Number(0),
+        "prior": Number(0),
+        "n_splits": Integer(0),
+    }
     _compared = ("emissionprob_", "symbols_")
     symbols_: np.ndarray
+    _marginal: np.ndarray
 
     def __init__(
         self,
@@ -182,6 +179,7 @@ class TwoStateHMM(BaseEstimator):
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
+    @fitting
     def fit(self, X: Any, lengths: Any = None) -> TwoStateHMM:
         """Learn the chain.
 
@@ -196,49 +194,52 @@ class TwoStateHMM(BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
         symbols, lengths = self._read(X, lengths, reset=True)
-        self._marginal = np.bincount(symbols, minlength=len(self.symbols_)) / len(symbols)
-        pairs, parts = _neighbours(symbols, lengths, self.cross_fit, len(self.symbols_))
+        steps = _counted(symbols, lengths, self.cross_fit, len(self.symbols_))
+        self._marginal = steps.marginal
         # Neighbours tell whether there is a chain; where its memory is long, steps farther apart tell more of its symbols.
-        space = self._space(parts, (1.0,))
-        moments = first = self._moments(symbols, pairs, parts, (1.0,), space)
-        self.edge_, self.spectrum_ = space.edge, float(space.observed[0]) if len(space.observed) else 0.0
-        strong = abs(self.spectrum_) > space.edge and (self.cross_fit == 1 or abs(moments.deviations) > _DEVIATIONS)
-        chain = self._solve(moments, space) if strong else None
-        self._gain = 1.0
-        memory = float(np.trace(chain.transmat) - 1) if chain is not None else 0.0
-        if chain is not None and abs(memory) > _SHORT:
-            weights = tuple(memory**k for k in range(_LAGS))
-            space = self._space(parts, weights)
-            moments = self._moments(symbols, pairs, parts, weights, space)
-            chain = self._solve(moments, space) or chain
-            self._gain = sum(w * w for w in weights)
-        self.detected_ = chain is not None
-        if chain is None:
-            warnings.warn(
-                f"No second state was detected: the eigenvalue {self.spectrum_:.3g} is not above the noise, {self.edge_:.3g}, "
-                f"or neighbours' scores do not agree ({moments.deviations:.1f} standard deviations). Give more steps, or leave "
-                "rare symbols out.",
-                EvidenceWarning,
-                stacklevel=2,
-            )
-            chain = Chain(np.full(2, 0.5), np.full((2, 2), 0.5), np.tile(self._marginal, (2, 1)))
-        else:
-            chain = self._refine(chain, symbols, lengths).sorted()
+        first = self._found(steps, (1.0,))
+        self.edge_, self.spectrum_ = first.space.edge, first.eigenvalue
+        found = self._found_farther(steps, first) if self._is_strong(first) else replace(first, chain=None)
+        self.detected_ = found.chain is not None
+        # EM for the symbols.
+        chain = self._independent(first) if found.chain is None else self._refined(found.chain, steps).sorted()
         self.startprob_, self.transmat_, self.emissionprob_ = chain.startprob, chain.transmat, chain.emissions
         self.weights_ = stationary(self.transmat_) if self.detected_ else chain.startprob
         self.eigenvalue_ = float(np.trace(self.transmat_) - 1)
         self.n_passes_ = 1 + self.refine * self.detected_
-        return self._weigh_evidence(space, first, len(symbols))
+        # Evidence.
+        parts = self._expected_errors(found, len(symbols))
+        self.evidence_ = Evidence(self._checks(first.moments, parts, len(symbols)), parts.errors).bind(self)
+        return self
 
-    def _space(
-        self, parts: list[list[sparse.csr_array]], weights: tuple[float, ...], without: int | None = None
-    ) -> ScaledSpace:
+    def _found(self, steps: _Steps, weights: tuple[float, ...]) -> _Found:
+        """The chain that explains the steps 1, 2, ... apart, whose counts are added by their weights."""
+        space = self._space(steps, weights)
+        if not len(space.observed):
+            return _Found(None, space, _Moments(0.0, 0.0, 0.0, 0.0, 0.0), 0.0, 1.0)
+        moments = self._moments(steps, weights, space)
+        chain = _solve(moments, space, steps.marginal, self.method)
+        return _Found(chain, space, moments, float(space.observed[0]), sum(w * w for w in weights))
+
+    def _is_strong(self, first: _Found) -> bool:
+        """Whether the direction is above the noise, and the scores of neighbours along it agree."""
+        agree = self.cross_fit == 1 or abs(first.moments.deviations) > _DEVIATIONS
+        return abs(first.eigenvalue) > first.space.edge and bool(agree)
+
+    def _found_farther(self, steps: _Steps, first: _Found) -> _Found:
+        """The same from pairs farther apart too, where the memory is long."""
+        memory = float(np.trace(first.chain.transmat) - 1) if first.chain is not None else 0.0
+        if abs(memory) <= _SHORT:
+            return first
+        found = self._found(steps, tuple(memory**k for k in range(_LAGS)))
+        return found if found.chain is not None else replace(found, chain=first.chain)
+
+    def _space(self, steps: _Steps, weights: tuple[float, ...], without: int | None = None) -> ScaledSpace:
         """Leading eigenpair of the scaled counts of steps 1, 2, ... apart, added by their weights; ``without`` a part."""
         tables = []
         for lag in range(len(weights)):
-            kept = [counts for p, counts in enumerate(parts[lag]) if p != without]
+            kept = [counts for p, counts in enumerate(steps.counts[lag]) if p != without]
             both, symmetric = symmetric_counts(sum(kept[1:], kept[0]))
             tables.append(both + both if symmetric else both)  # symmetric by chance: these pairs are ordered
         return scaled_eigenspace(
@@ -251,121 +252,95 @@ class TwoStateHMM(BaseEstimator):
             n_jobs=self.n_jobs,
         )
 
-    def _moments(
-        self,
-        symbols: np.ndarray,
-        pairs: _Pairs,
-        parts: list[list[sparse.csr_array]],
-        weights: tuple[float, ...],
-        whole: ScaledSpace,
-    ) -> _Moments:
+    def _moments(self, steps: _Steps, weights: tuple[float, ...], whole: ScaledSpace) -> _Moments:
         """Moments of scores along the direction found on other parts of the steps."""
-        if not len(whole.observed):
-            return _Moments(0.0, 0.0, 0.0, 0.0, 0.0)
         direction, found = whole.vectors[:, 0], []
         for part in range(self.cross_fit):
-            space = whole
-            if self.cross_fit > 1:
-                space = self._space(parts, weights, without=part)
+            space = self._space(steps, weights, without=part) if self.cross_fit > 1 else whole
             scores = space.vectors[:, 0] / np.sqrt(space.scale)
             scores *= -1.0 if space.vectors[:, 0] @ direction < 0 else 1.0
             if self.method == "cubic":
                 scores = (scores > 0).astype(np.float64)
-            found.append(_lagged(scores, symbols, pairs, part))
+            found.append(_lagged(scores, steps, part))
         n = sum(m.n for m in found)
         c1, c2, c3, variance = (
             sum(getattr(m, name) * m.n for m in found) / max(n, 1) for name in ("c1", "c2", "c3", "variance")
         )
         return _Moments(c1, c2, c3, variance, n)
 
-    def _solve(self, m: _Moments, space: ScaledSpace) -> Chain | None:
-        """The chain with these moments; None if there is none."""
-        direction = space.vectors[:, 0]
-        vector = direction * np.sqrt(space.scale)  # delta up to its length
-        if self.method == "cubic":
-            above = direction > 0
-            mean = float(self._marginal[above].sum())
-            # c_3 is P(SSS) - m^3 - m (2 c_1 + c_2); in a symmetric chain it is 0, so that c_2 is what P(SSS) leaves.
-            lam = (m.c3 + mean * m.c2) / (mean * m.c1) if mean * m.c1 != 0 else 0.0
-            skew, span = 0.0, float(vector[above].sum())
-        else:
-            lam, span = (m.c2 / m.c1 if m.c1 != 0 else 0.0), 1.0
-            skew = m.c3 / m.c2 if m.c2 != 0 else 0.0
-        if lam * m.c1 <= 0 or span <= 0:
-            return None
-        lam = float(np.clip(lam, -0.99, 0.99))
-        apart = float(np.sqrt(skew**2 + 4 * m.c1 / lam))
-        second = float(np.clip((1 + skew / apart) / 2, _LEAST_SHARE, 1 - _LEAST_SHARE))
-        shares = np.array([1 - second, second])
-        lam = max(lam, -float(shares.min() / shares.max()) + 1e-6)
-        delta = vector * (apart / span)
-        emissions = np.stack([self._marginal + shares[1] * delta, self._marginal - shares[0] * delta])
-        transmat = lam * np.eye(2) + (1 - lam) * shares
-        return Chain(shares, transmat, distributions(emissions, self._marginal))
-
-    def _refine(self, chain: Chain, symbols: np.ndarray, lengths: np.ndarray) -> Chain:
-        mass = self.prior * len(self.symbols_) * self._marginal
-        block = Block.of([symbols[:, None], lengths])
+    def _refined(self, chain: Chain, steps: _Steps) -> Chain:
+        """After the EM passes."""
+        mass = self.prior * len(steps.marginal) * steps.marginal
+        block = Block.of([steps.symbols[:, None], steps.lengths])
         for step in range(self.refine):
-            emissions = chain.emissions if step else chain.smoothed(self._marginal).emissions
+            emissions = chain.emissions if step else chain.smoothed(steps.marginal).emissions
             update = SymbolChainUpdate(chain.startprob, chain.transmat, emissions)
             expected = update.add(update.zero(), block).emissions
-            chain = Chain(chain.startprob, chain.transmat, distributions(expected + mass, self._marginal))
+            chain = Chain(chain.startprob, chain.transmat, distributions(expected + mass, steps.marginal))
         return chain
 
-    def _weigh_evidence(self, space: ScaledSpace, m: _Moments, n: int) -> TwoStateHMM:
-        errors = self._expected_errors(space, n) if self.detected_ and self.n_splits else None
-        reason = "No second state was detected." if not self.detected_ else "n_splits=0."
-        lines = error_checks(
-            PartErrors(errors, 1, 0, reason), _TRUSTED, "mean |p_i - p'_i|_1", "in l1, of a possible 2", "state",
-            source="the moments",
-        )  # fmt: skip
-        size = len(self.symbols_)
+    def _independent(self, first: _Found) -> Chain:
+        """What is said where no chain was detected: two states that are the same."""
+        warn(
+            f"No second state was detected: the eigenvalue {first.eigenvalue:.3g} is not above the noise, "
+            f"{first.space.edge:.3g}, or neighbours' scores do not agree ({first.moments.deviations:.1f} standard deviations). "
+            "Give more steps, or drop rare symbols.",
+            EvidenceWarning,
+        )
+        return Chain(np.full(2, 0.5), np.full((2, 2), 0.5), np.tile(self._marginal, (2, 1)))
+
+    def _distances(self, other: TwoStateHMM) -> np.ndarray:
+        return symbol_distances((self.emissionprob_, self.symbols_), (other.emissionprob_, other.symbols_))
+
+    def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
+        """Arguments of `fit` for two halves: alternate stretches of every sequence."""
+        model = TwoStateHMM(**self.get_params())
+        symbols, lengths = model._read(X, fit_parameters.get("lengths"), reset=True)
+        stretch = max(50, len(symbols) // 200)
+        group = (np.arange(len(symbols)) // stretch + random_state) % 2
+        halves = []
+        for g in (0, 1):
+            rows, cut = pieces(group == g, lengths)
+            halves.append({"X": model.symbols_[symbols[rows]], "lengths": cut})
+        return halves
+
+    # --- evidence -----------------------------------------------------------------------------------------------
+
+    def _checks(self, m: _Moments, parts: PartErrors, n: int) -> list[Check]:
         apart = float(np.abs(self.emissionprob_[0] - self.emissionprob_[1]).sum())
-        lines += [
+        return [
+            *error_checks(parts, _TRUSTED, "mean |p_i - p'_i|_1", "in l1, of a possible 2", "state", source="the moments"),
             Check(
-                "leading eigenvalue", "|lambda_1(S)|", abs(self.spectrum_), f"> {self.edge_:.3g} (e)",
-                abs(self.spectrum_) > self.edge_, "Of the scaled counts of neighbours, beside the edge of the noise.",
-                "appendix C", decides=True,
+                "leading eigenvalue", "|lambda_1(S)|", abs(self.spectrum_), above(self.edge_, "e"),
+                "Of the scaled counts of neighbours, beside the edge of the noise.", "appendix C", "verdict",
             ),
             Check(
-                "agreement of neighbours", "c_1 / sd", abs(m.deviations), f"> {_DEVIATIONS:g}",
-                abs(m.deviations) > _DEVIATIONS, "Lagged score on steps that its direction was not found on, in standard "
-                "deviations of independent steps.", "Theorem 1.5", decides=self.cross_fit > 1,
+                "agreement of neighbours", "c_1 / sd", abs(m.deviations), above(_DEVIATIONS), "Lagged score on steps that its "
+                "direction was not found on, in standard deviations of independent steps.", "Theorem 1.5",
+                "verdict" if self.cross_fit > 1 else "note",
             ),
             Check(
-                "steps a symbol", "N / M", n / size, ">= 1.5", n >= 1.5 * size,
+                "steps per symbol", "N / M", n / len(self.symbols_), at_least(_LEAST_STEPS),
                 "Below, chains as in the theorem cannot be told from independent draws.", "Proposition B.1",
             ),
-            *([self._symmetry(m)] if self.method == "cubic" and self.detected_ else []),
+            *([_symmetry(m)] if self.method == "cubic" and self.detected_ else []),
+            Check("memory", "lambda", self.eigenvalue_, None, "Second eigenvalue of the transitions.", "Proposition 1.4"),
             Check(
-                "memory", "lambda", self.eigenvalue_, "", None, "Second eigenvalue of the transitions.", "Proposition 1.4"
-            ),
-            Check(
-                "separation", "|p_1 - p_2|_1", apart, "", None, "l1 distance of the states' symbols, of a possible 2.",
+                "separation", "|p_1 - p_2|_1", apart, None, "l1 distance of the states' symbols, of a possible 2.",
                 "Proposition 1.4",
             ),
         ]  # fmt: skip
-        self.evidence_ = Evidence(lines, errors).bind(self)
-        return self
 
-    def _symmetry(self, m: _Moments) -> Check:
-        """How far apart the states' shares are by the third moment, which the cubic takes to be equal."""
-        lam = m.c2 / m.c1 if m.c1 else 0.0
-        skew = m.c3 / m.c2 if m.c2 else 0.0
-        apart = float(np.sqrt(skew**2 + 4 * max(m.c1 / lam, 0.0))) if lam else 0.0
-        unequal = abs(skew) / apart if apart else 1.0
-        return Check(
-            "symmetry", "|pi_2 - pi_1|", unequal, f"<= {_UNEQUAL}", unequal <= _UNEQUAL,
-            "Of the states' shares; method='cubic' takes them to be equal. Take 'moments' where they are not.",
-            "Proposition 1.4", decides=True,
-        )  # fmt: skip
-
-    def _expected_errors(self, space: ScaledSpace, n: int) -> np.ndarray:
+    def _expected_errors(self, found: _Found, n: int) -> PartErrors:
         """l1 errors of the states' symbols: the noise of the direction, and that of the frequencies."""
+        if not self.detected_:
+            return PartErrors.none("No second state was detected.")
+        if not self.n_splits:
+            return PartErrors.none("No errors were asked for: n_splits is 0.")
+        space = found.space
         signal, edge = abs(float(space.signal[0])) if space.n_kept else space.edge / 2, space.edge
         c2 = max(1 - edge**2 / (4 * signal**2), 0.05)
-        product = self.weights_[0] * self.weights_[1] * max(abs(self.eigenvalue_), 0.02) * self._gain
+        product = self.weights_[0] * self.weights_[1] * max(abs(self.eigenvalue_), 0.02) * found.gain
         length = signal / product  # of delta in scaled coordinates, squared
         spread = space.marginals / space.scale
         spread /= spread.sum()
@@ -374,47 +349,51 @@ class TwoStateHMM(BaseEstimator):
         for other in self.weights_[::-1]:
             deviations = np.sqrt(other**2 * direction + space.marginals / n)
             errors.append(min(np.sqrt(2 / np.pi) * float(deviations.sum()), 2.0))
-        return np.array(errors)
+        return PartErrors(np.array(errors), 1)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Most probable path of states (Viterbi), shape (n_steps,)."""
+        """Return the most probable path of states (Viterbi), shape (n_steps,)."""
         return self.decode(X, lengths)[1]
 
+    @fitted
     def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
-        """Log-probability of the most probable path together with the steps, and the path, shape (n_steps,)."""
+        """Return the log-probability of the most probable path together with the steps, and the path, shape (n_steps,)."""
         states, value = viterbi(*self._arguments(X, lengths))
         return float(value), states
 
+    @fitted
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, 2)."""
+        """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, 2)."""
         return forward_backward(*self._arguments(X, lengths))[1]
 
+    @fitted
     def score(self, X: Any, lengths: Any = None) -> float:
-        """Log-likelihood of all steps together, in nats. Higher is better."""
+        """Return the log-likelihood of all steps together in nats; higher is better."""
         return float(log_likelihood(*self._arguments(X, lengths)))
 
-    def sample(self, n_samples: int = 100, random_state: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    @fitted
+    def sample(self, n_samples: int = 100, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
         """Draw a sequence: symbols (n_samples,) and states (n_samples,)."""
-        check_is_fitted(self)
-        numbers, states = self._draw(n_samples, random_state)
+        numbers, states = self._draw(check_size(n_samples), seed_of(random_state))
         return self.symbols_[numbers], states
 
-    def entropy_rate(self, n_steps: int = 200_000, random_state: int = 0) -> float:
-        """Entropy of a step given all before it, in nats, from the likelihood of a sequence drawn from the model.
+    @fitted
+    def entropy_rate(self, n_steps: int = 200_000, random_state: Any = 0) -> float:
+        """Return the entropy of a step given all before it, in nats, from the likelihood of a sequence drawn from the model.
 
-        Below the order of M steps it cannot be learned to within .5 (Corollary 1.6); see ``evidence_``.
+        Below the order of M steps it cannot be learned to within 0.5 (Corollary 1.6); see ``evidence_``.
         """
-        check_is_fitted(self)
-        numbers, _ = self._draw(n_steps, random_state)
+        n_steps = check_size(n_steps, "n_steps")
+        numbers, _ = self._draw(n_steps, seed_of(random_state))
         with np.errstate(divide="ignore"):
             table = np.log(self.emissionprob_.T)
         return -float(log_likelihood(self.startprob_, self.transmat_, table, [n_steps], numbers)) / n_steps
 
-    def _draw(self, n: int, random_state: int) -> tuple[np.ndarray, np.ndarray]:
+    def _draw(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
         """Symbol numbers and states of a sequence: stays in a state last a geometric time."""
-        rng = np.random.default_rng(random_state)
+        rng = np.random.default_rng(seed)
         leave = np.clip(1 - np.diag(self.transmat_), 1e-12, 1.0)
         first = int(rng.random() >= self.startprob_[0])
         states = np.empty(0, np.int64)
@@ -432,85 +411,138 @@ class TwoStateHMM(BaseEstimator):
         return np.minimum(numbers, len(self.symbols_) - 1), states
 
     def _arguments(self, X: Any, lengths: Any) -> tuple[Any, ...]:
-        check_is_fitted(self)
+        """Arguments of the recursions."""
         symbols, lengths = self._read(X, lengths, reset=False)
         chain = Chain(self.startprob_, self.transmat_, self.emissionprob_).smoothed(self._marginal)
         return chain.startprob, chain.transmat, np.log(chain.emissions.T), lengths, symbols
 
-    # --- helpers ------------------------------------------------------------------------------------------------
-
-    def _distances(self, other: TwoStateHMM) -> np.ndarray:
-        together = np.union1d(self.symbols_, other.symbols_)
-        spread = []
-        for model in (self, other):
-            table = np.zeros((2, len(together)))
-            table[:, np.searchsorted(together, model.symbols_)] = model.emissionprob_
-            spread.append(table)
-        return nearest_distances(*spread)
-
-    def _halves(self, X: Any, random_state: int, lengths: Any = None) -> list[dict[str, Any]]:
-        """Arguments of `fit` for two halves: alternate stretches of every sequence."""
-        model = TwoStateHMM(**self.get_params())
-        symbols, lengths = model._read(X, lengths, reset=True)
-        stretch = max(50, len(symbols) // 200)
-        sequence = np.repeat(np.arange(len(lengths)), lengths)
-        group = (np.arange(len(symbols)) // stretch + random_state) % 2
-        halves = []
-        for g in (0, 1):
-            rows = np.flatnonzero(group == g)
-            breaks = np.flatnonzero((np.diff(rows) > 1) | (np.diff(sequence[rows]) > 0)) + 1
-            parts = np.diff(np.concatenate([[0], breaks, [len(rows)]]))
-            halves.append({"X": model.symbols_[symbols[rows]], "lengths": parts[parts > 0]})
-        return halves
-
-    def _check_parameters(self) -> None:
-        check_whole(self, n_components=1, refine=0, cross_fit=1, n_splits=0)
-        check_choices(self, method=("moments", "cubic"))
-        if self.n_components != 2:
-            raise LatentiaError(
-                f"n_components={self.n_components}: this model has two states. Use SpectralHMM for others."
-            )
-        if self.n_symbols is not None:
-            check_whole(self, n_symbols=1)
-        for name in ("tau", "prior"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise LatentiaError(f"{name}={getattr(self, name)!r}: a number above 0 is needed.")
-        self._seed = seed_of(self.random_state)
-
     def _read(self, X: Any, lengths: Any, reset: bool) -> tuple[np.ndarray, np.ndarray]:
         """Symbol numbers (n,) and lengths of the sequences."""
-        table = as_table(X, lengths)
+        steps, lengths = all_steps(X, lengths)
+        has_symbols(steps[0], "symbols")
         if reset:
-            has_symbols(table, "symbols")
-            self.symbols_ = alphabet(X, table, self.n_symbols)
+            self.symbols_, self.n_features_in_ = alphabet([steps], self.n_symbols), 1
             if len(self.symbols_) < 2:
                 raise LatentiaError("One symbol occurs: there is nothing to tell two states by.")
-            self.n_features_in_ = 1
-        if isinstance(X, Blocks):
-            blocks = X
-        else:
-            values = encoded(table, self.symbols_)
-            blocks = Blocks.from_array(values, lengths=[len(values)] if lengths is None else lengths)
+        blocks = sequence_blocks(encoded(steps, self.symbols_), lengths)
         if reset:
             long_enough(blocks)
-        symbols = np.concatenate([encoded(block[0], self.symbols_) if blocks is X else block[0] for block in blocks])
-        return symbols.ravel(), np.asarray(blocks.lengths)
+        return blocks.table().ravel(), np.asarray(blocks.lengths)
+
+
+# --- from counts to the chain -------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Pairs:
-    """Places of steps with one and with two later ones in their sequence, and the part of each."""
+class _Moments:
+    """Centred moments of scores: of neighbours, of steps two apart, of three in a row; variance and number of steps."""
 
+    c1: float
+    c2: float
+    c3: float
+    variance: float
+    n: float
+
+    @property
+    def deviations(self) -> float:
+        """c_1 in standard deviations of independent steps."""
+        return self.c1 * np.sqrt(self.n) / self.variance if self.variance > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What pairs and triples of steps say.
+
+    Attributes
+    ----------
+    chain : Chain or None
+        None where there is none.
+    space : ScaledSpace
+        Of the direction of the states' difference.
+    moments : _Moments
+        Of the scores along it.
+    eigenvalue : float
+        Leading eigenvalue of the scaled counts.
+    gain : float
+        Sum of the squared weights of the pairs.
+    """
+
+    chain: Chain | None
+    space: ScaledSpace
+    moments: _Moments
+    eigenvalue: float
+    gain: float
+
+
+def _solve(m: _Moments, space: ScaledSpace, marginal: np.ndarray, method: str) -> Chain | None:
+    """The chain with these moments; None if there is none."""
+    direction = space.vectors[:, 0]
+    vector = direction * np.sqrt(space.scale)  # delta up to its length
+    if method == "cubic":
+        above_zero = direction > 0
+        mean = float(marginal[above_zero].sum())
+        # c_3 is P(SSS) - m^3 - m (2 c_1 + c_2); in a symmetric chain it is 0, so that c_2 is what P(SSS) leaves.
+        lam = (m.c3 + mean * m.c2) / (mean * m.c1) if mean * m.c1 != 0 else 0.0
+        skew, span = 0.0, float(vector[above_zero].sum())
+    else:
+        lam, span = (m.c2 / m.c1 if m.c1 != 0 else 0.0), 1.0
+        skew = m.c3 / m.c2 if m.c2 != 0 else 0.0
+    if lam * m.c1 <= 0 or span <= 0:
+        return None
+    lam = float(np.clip(lam, -0.99, 0.99))
+    apart = float(np.sqrt(skew**2 + 4 * m.c1 / lam))
+    second = float(np.clip((1 + skew / apart) / 2, _LEAST_SHARE, 1 - _LEAST_SHARE))
+    shares = np.array([1 - second, second])
+    lam = max(lam, -float(shares.min() / shares.max()) + 1e-6)
+    delta = vector * (apart / span)
+    emissions = np.stack([marginal + shares[1] * delta, marginal - shares[0] * delta])
+    transmat = lam * np.eye(2) + (1 - lam) * shares
+    return Chain(shares, transmat, distributions(emissions, marginal))
+
+
+def _symmetry(m: _Moments) -> Check:
+    """How far apart the states' shares are by the third moment, which the cubic takes to be equal."""
+    lam = m.c2 / m.c1 if m.c1 else 0.0
+    skew = m.c3 / m.c2 if m.c2 else 0.0
+    apart = float(np.sqrt(skew**2 + 4 * max(m.c1 / lam, 0.0))) if lam else 0.0
+    unequal = abs(skew) / apart if apart else 1.0
+    return Check(
+        "symmetry", "|pi_2 - pi_1|", unequal, at_most(_UNEQUAL),
+        "Of the states' shares; method='cubic' takes them to be equal. Use 'moments' where they are not.",
+        "Proposition 1.4", "verdict",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The steps, and the pairs of neighbours among them.
+
+    Attributes
+    ----------
+    symbols, lengths : ndarray of int
+        Numbers of the symbols, (n,), and the lengths of the sequences.
+    marginal : ndarray of shape (M,)
+        Frequencies of the symbols.
+    first, inner : ndarray of int
+        Places of steps with one and with two later ones in their sequence.
+    first_part, inner_part : ndarray of int
+        The part of each.
+    counts : list of list of csr_array, (M, M)
+        Pairs 1, 2, ... apart in each part.
+    """
+
+    symbols: np.ndarray
+    lengths: np.ndarray
+    marginal: np.ndarray
     first: np.ndarray
-    part: np.ndarray
+    first_part: np.ndarray
     inner: np.ndarray
     inner_part: np.ndarray
+    counts: list[list[sparse.csr_array]]
 
 
-def _neighbours(
-    symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: int
-) -> tuple[_Pairs, list[list[sparse.csr_array]]]:
-    """Neighbouring steps, and the counts of pairs 1, 2, ... apart in each of ``n_parts`` stretches of the steps."""
+def _counted(symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: int) -> _Steps:
+    """Count the pairs of each of ``n_parts`` stretches of the steps over an alphabet of ``size`` symbols."""
     n = len(symbols)
     left = np.repeat(np.cumsum(lengths), lengths) - np.arange(n)  # steps to the end of the sequence
     first, inner = np.flatnonzero(left > 1), np.flatnonzero(left > 2)
@@ -523,12 +555,14 @@ def _neighbours(
             mine = starts[part[starts] == p]
             cells = (np.ones(len(mine), np.int32), (symbols[mine], symbols[mine + lag]))
             counts[-1].append(sparse.csr_array(sparse.coo_array(cells, shape=(size, size))))
-    return _Pairs(first, part[first], inner, part[inner]), counts
+    marginal = np.bincount(symbols, minlength=size) / n
+    return _Steps(symbols, lengths, marginal, first, part[first], inner, part[inner], counts)
 
 
-def _lagged(scores: np.ndarray, symbols: np.ndarray, pairs: _Pairs, part: int) -> _Moments:
+def _lagged(scores: np.ndarray, steps: _Steps, part: int) -> _Moments:
     """Centred moments of the scores of one part's steps."""
-    first, inner = pairs.first[pairs.part == part], pairs.inner[pairs.inner_part == part]
+    symbols = steps.symbols
+    first, inner = steps.first[steps.first_part == part], steps.inner[steps.inner_part == part]
     if not len(inner):
         return _Moments(0.0, 0.0, 0.0, 0.0, 0.0)
     values = scores[symbols[first]]

@@ -7,19 +7,20 @@ topic and the rest follows the corpus at large, so that its row is s v + (1 - s)
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..exceptions import AnchorWarning, LatentiaError
+from .._parameters import Number
+from ..exceptions import AnchorWarning, LatentiaError, warn
 from ..simplex import farthest_vertices, robust_loners
 from ._embedding import Embedding
 
 __all__ = ["Anchor", "choose_anchors", "parse_anchors", "pooled_vertices", "vertex_rows"]
 
+_STRENGTH = Number(0, 1, "high")
 _POOLING = (1 - 1e-9, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)
 
 
@@ -50,15 +51,10 @@ def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np
         if isinstance(anchor, Anchor):
             parsed.append(anchor)
             continue
-        if isinstance(anchor, Mapping):
-            given = list(anchor.items())
-        else:
-            words = [anchor] if isinstance(anchor, (str, int, np.integer)) else list(anchor)
-            given = [(word, 1.0) for word in words]
         kept = []
-        for word, strength in given:
-            if not 0 < float(strength) <= 1:
-                raise LatentiaError(f"Anchor {word!r}: strength {strength} must be above 0 and at most 1.")
+        for word, strength in _strengths(anchor):
+            if not _STRENGTH.allows(strength):
+                raise LatentiaError(f"Anchor {word!r}: strength {strength!r} must be above 0 and at most 1.")
             column = _column(word, columns, names, len(codes))
             if column is None:
                 missing.append(word)
@@ -71,7 +67,7 @@ def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np
     if missing or rare:
         reasons = [f"{len(missing)} not in the vocabulary: {_listed(missing)}"] if missing else []
         reasons += [f"{len(rare)} in too few documents: {_listed(rare)}"] if rare else []
-        warnings.warn(f"Anchor words skipped, {'; '.join(reasons)}.", AnchorWarning, stacklevel=3)
+        warn(f"Anchor words skipped, {'; '.join(reasons)}.", AnchorWarning)
     words = [word for anchor in parsed for word in anchor.words]
     repeated = sorted({word for word in words if words.count(word) > 1})
     if repeated:
@@ -100,15 +96,18 @@ def choose_anchors(
     ``candidates`` are words (columns of the data); ``codes`` leads from them to rows of the embedding.
     """
     if len(given) > n_components:
-        raise LatentiaError(f"{len(given)} anchors are given for n_components={n_components}: raise n_components.")
+        raise LatentiaError(
+            f"{len(given)} anchors are given, and each is one topic.", parameter="n_components", value=n_components
+        )
     wanted = n_components - len(given)
     taken = {word for anchor in given for word in anchor.words}
     candidates = np.array([w for w in candidates if w not in taken], dtype=np.int64)
     if len(candidates) < wanted:
         raise LatentiaError(
-            f"{len(candidates)} words are frequent enough to be anchors and {wanted} are needed. "
-            "Lower min_df or n_components, or give more documents."
-        )
+            f"{len(candidates)} words are frequent enough to be anchors and {wanted} are needed. Lower min_df or the number of "
+            "topics, or give more documents.",
+            parameter="n_components", value=n_components,
+        )  # fmt: skip
     rows = embedding.shrunk_rows()[codes[candidates]]
     if method == "lp":
         found = robust_loners(rows, wanted)
@@ -116,11 +115,11 @@ def choose_anchors(
         start = vertex_rows(embedding, given, codes) if given else None
         found, _ = farthest_vertices(rows, wanted, start=start)
     if len(found) < wanted:
-        supported = len(given) + len(found)
         raise LatentiaError(
-            f"The data supports {supported} topics and n_components={n_components} were asked for: beyond them every "
-            f"word is a mixture of the anchors found. Set n_components={max(supported, 1)} or less."
-        )
+            f"this data supports at most {max(len(given) + len(found), 1)} topics: beyond them every word is a mixture of the "
+            "anchors found.",
+            parameter="n_components", value=n_components,
+        )  # fmt: skip
     return given + [Anchor((int(candidates[i]),), (1.0,), given=False) for i in found]
 
 
@@ -169,6 +168,17 @@ def _row_noise_of(embedding: Embedding, members: np.ndarray) -> tuple[np.ndarray
     mass = members.T @ embedding.marginal
     squared = members.T @ (embedding.row_noise * embedding.marginal**2)
     return mass, np.divide(squared, mass**2, out=np.full(len(mass), np.inf), where=mass > 0)
+
+
+def _strengths(anchor: Any) -> list[tuple[Any, Any]]:
+    """Words of an anchor as the user wrote it, with their strengths."""
+    if isinstance(anchor, Mapping):
+        return list(anchor.items())
+    if isinstance(anchor, (str, int, np.integer)):
+        return [(anchor, 1.0)]
+    if not isinstance(anchor, Iterable):
+        raise LatentiaError(f"Anchor {anchor!r}: a word, a list of words or a dict from words to strengths is needed.")
+    return [(word, 1.0) for word in anchor]
 
 
 def _column(word: Any, columns: dict[str, int], names: Sequence[str] | None, n_words: int) -> int | None:

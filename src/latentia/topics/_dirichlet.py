@@ -8,17 +8,14 @@ import numpy as np
 from scipy import sparse
 
 from ..metrics import completion_log_likelihood, split_tokens
-from ..moments.counts import as_counts
-from ..passes import Blocks
 
-__all__ = ["dirichlet_by_likelihood", "dirichlet_from_moment", "sample_rows"]
+__all__ = ["dirichlet_by_likelihood", "dirichlet_from_moment"]
 
 _GRID = np.array([0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])
-_ROWS = 300
 
 
 def dirichlet_from_moment(moment: np.ndarray) -> np.ndarray:
-    """Algorithm 3.4: parameters alpha, shape (K,), from R = E[w w^T]; alpha_0 is clipped to [.01, 1000].
+    """Algorithm 3.4: parameters alpha, shape (K,), from R = E[w w^T]; alpha_0 is clipped to [0.01, 1000].
 
     The least frequent topic gives alpha_0 = (1 - u / v) / (u / v - v) with u = R_ii and v = E[w_i].
     """
@@ -35,7 +32,7 @@ def dirichlet_by_likelihood(
 ) -> np.ndarray:
     """alpha = alpha_0 times the prevalence, with alpha_0 from a grid by the likelihood of document completion.
 
-    The thesis (section 4.1) finds such a search better than Algorithm 3.4 in practice. alpha_0 lies between .1 and 100: on
+    The thesis (section 4.1) finds such a search better than Algorithm 3.4 in practice. alpha_0 lies between 0.1 and 100: on
     bursty text the completion of a document favours ever smaller values, which are no property of the topics.
     """
     mean = np.maximum(prevalence, 1e-6 / len(prevalence))
@@ -53,17 +50,3 @@ def _peak(x: np.ndarray, y: np.ndarray) -> float:
     if i in (0, len(x) - 1) or not np.isfinite(y[i - 1 : i + 2]).all():
         return float(x[i])
     return float(np.clip(-np.divide(*np.polyfit(x[i - 1 : i + 2], y[i - 1 : i + 2], 2)[1::-1]) / 2, x[i - 1], x[i + 1]))
-
-
-def sample_rows(blocks: Blocks, n_rows: int = _ROWS) -> sparse.csr_array:
-    """About ``n_rows`` rows of the first part, spread evenly over at most eight blocks."""
-    chosen = np.unique(np.linspace(0, len(blocks) - 1, min(8, len(blocks))).astype(int))
-    pieces = []
-    for number in chosen:
-        table = blocks[int(number)][0]
-        n = table.shape[0]
-        wanted = min(n, -(-n_rows // len(chosen)))
-        picked = np.unique(np.linspace(0, max(n - 1, 0), wanted).astype(np.int64))
-        indptr, indices, data = as_counts(table[picked])
-        pieces.append(sparse.csr_array((data, indices, indptr), shape=(len(indptr) - 1, table.shape[1])))
-    return sparse.csr_array(sparse.vstack(pieces, format="csr"))

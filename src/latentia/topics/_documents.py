@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from .._validation import check_vocabulary, table_blocks
+from .._base import Estimator, check_size, fitted
+from .._parameters import seed_of
+from .._validation import check_vocabulary, column_names, table_blocks
 from ..metrics import completion_log_likelihood
 from ..moments import WordSampler, fold_in
 from ..moments.counts import as_counts, check_counts
@@ -22,7 +23,7 @@ __all__ = ["SMOOTHING", "Admixture", "OfDocuments"]
 SMOOTHING = 0.05  # share of the word frequencies in topics that a likelihood is taken of
 
 
-class OfDocuments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class OfDocuments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of models fitted on counts of words, with a parameter ``vocabulary``."""
 
     vocabulary: Any
@@ -38,13 +39,10 @@ class OfDocuments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _tables(self, X: Any) -> Iterator[Any]:
         """Checked tables of new documents, one block at a time."""
-        check_is_fitted(self)
+        names = column_names(self)
         for block in self._blocks(X, reset=False):
-            check_counts(as_counts(block[0]), block.rows, self._names())
+            check_counts(as_counts(block[0]), block.rows, names)
             yield block[0]
-
-    def _names(self) -> Any:
-        return self.vocabulary if self.vocabulary is not None else self._column_names
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -60,32 +58,46 @@ class Admixture(OfDocuments):
     dirichlet_: np.ndarray
     word_probabilities_: np.ndarray
 
+    @fitted
     def transform(self, X: Any) -> np.ndarray:
-        """Topic proportions of documents, shape (n_documents, K); rows sum to one, for an empty document the prior."""
-        check_is_fitted(self)
+        """Return the topic proportions of every document, shape (n_documents, K).
+
+        Rows sum to one. An empty document gets the mean of the prior.
+        """
         return np.vstack([fold_in(table, *self._model(), n_jobs=self.n_jobs) for table in self._tables(X)])
 
+    @fitted
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-probability, in nats, of a word of one half of a document given the other half. Higher is better."""
-        check_is_fitted(self)
+        """Return the mean log-probability in nats of a word of one half of a document given the other half.
+
+        Higher is better.
+        """
         return completion_log_likelihood(*self._model(), self._tables(X), n_jobs=self.n_jobs)
 
     def perplexity(self, X: Any) -> float:
-        """Document-completion perplexity, exp(-score): as uncertain as a uniform choice among that many words."""
+        """Return the document-completion perplexity exp(-score): as uncertain as a uniform choice of that many words."""
         return float(np.exp(-self.score(X)))
 
+    @fitted
     def sample(
-        self, n_documents: int = 100, length: int = 100, random_state: int = 0
+        self, n_documents: int = 100, length: int = 100, random_state: Any = 0
     ) -> tuple[sparse.csr_array, np.ndarray]:
         """Draw documents from the fitted model.
+
+        Parameters
+        ----------
+        n_documents : int
+        length : int
+            Number of words of every document.
+        random_state : int, RandomState, Generator or None
 
         Returns
         -------
         counts : csr_array of shape (n_documents, V)
         proportions : ndarray of shape (n_documents, K)
         """
-        check_is_fitted(self)
-        rng = np.random.default_rng(random_state)
+        n_documents, length = check_size(n_documents, "n_documents"), check_size(length, "length")
+        rng = np.random.default_rng(seed_of(random_state))
         proportions = rng.dirichlet(self.dirichlet_, size=n_documents)
         return WordSampler(self.components_)(rng.multinomial(length, proportions), rng), proportions
 

@@ -15,22 +15,23 @@ difference is the noise of every row. A half is given the leading directions of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from scipy import sparse
 
-from ..evidence import HALVES
 from ..linalg import subspace_iteration
 from ..moments import Cooccurrence
+from ._corpus import DocumentSample
 
-__all__ = ["Embedding", "exact", "projection", "subspace"]
+__all__ = ["Embedding", "GroupSketches", "exact", "projection", "subspace"]
 
 _OVERSAMPLE = 28
 _PASSES = 3
 _PROJECTED = 1000
 
 
-@dataclass
+@dataclass(frozen=True)
 class Embedding:
     """The sketch of a co-occurrence matrix.
 
@@ -95,13 +96,16 @@ class Embedding:
         return _valid_moment((moment + moment.T) / 2)
 
 
-@dataclass
+@dataclass(frozen=True)
 class GroupSketches:
-    """Sketches of groups of documents from one pass, from which those of halves are made one at a time.
+    """Sketches of groups of documents from one pass, from which those of several groups together are made.
+
+    The same pass takes a sample of the documents.
 
     Attributes
     ----------
     q : Cooccurrence
+    documents : csr_array of shape (about 300, V)
     products : ndarray of shape (G, V, k)
         Q_g S of every group g.
     test : ndarray of shape (V, k)
@@ -109,12 +113,9 @@ class GroupSketches:
     """
 
     q: Cooccurrence
+    documents: sparse.csr_array
     products: np.ndarray
     test: np.ndarray
-
-    def halves(self, n_splits: int) -> list[tuple[int, ...]]:
-        """Groups of every half of the first ``n_splits`` splits."""
-        return [half for split in _splits(self.q.n_groups)[:n_splits] for half in split]
 
     def embedding(self, groups: tuple[int, ...]) -> Embedding:
         """The sketch of some groups together."""
@@ -122,7 +123,7 @@ class GroupSketches:
         return Embedding(self.q.combine(self.products, groups), self.test, marginal)
 
 
-@dataclass
+@dataclass(frozen=True)
 class SubspaceSketches(GroupSketches):
     """Sketches with S = D^-1/2 B, B orthonormal; each embedding has the leading directions of its own Q within B.
 
@@ -148,7 +149,7 @@ class SubspaceSketches(GroupSketches):
         product = self.q.combine(self.products, groups)
         values, vectors = self.ritz(product)
         leading = vectors[:, : self.n_components]
-        share = len(groups) / self.q.n_groups
+        share = len(groups) / self.q.dealt.n
         return Embedding(
             product @ leading,
             self.test @ leading,
@@ -165,24 +166,23 @@ class SubspaceSketches(GroupSketches):
         return values[::-1], vectors[:, ::-1]
 
 
-def subspace(q: Cooccurrence, n_components: int, random_state: int) -> tuple[Embedding, GroupSketches]:
+def subspace(q: Cooccurrence, n_components: int, random_state: int) -> GroupSketches:
     """Leading eigenspace of D^-1/2 Q D^-1/2 in three passes over the documents."""
     scale = np.sqrt(_inverse(q.marginal()))[:, None]
     width = min(n_components + _OVERSAMPLE, int(np.count_nonzero(scale)))
     start = np.random.default_rng(random_state).standard_normal((q.size, width)) * (scale > 0)
     basis = subspace_iteration(lambda block: scale * q.product(scale * block), start, _PASSES - 1)
     test = scale * basis
-    sketches = SubspaceSketches(q, q.grouped_products(test), test, basis, scale, n_components)
-    sketches.noise, sketches.excess = _noise(sketches)
-    return sketches.embedding(tuple(range(q.n_groups))), sketches
+    sketches = SubspaceSketches(q, *_last_pass(q, test), test, basis, scale, n_components)
+    noise, excess = _noise(sketches)
+    return replace(sketches, noise=noise, excess=excess)
 
 
-def projection(q: Cooccurrence, random_state: int) -> tuple[Embedding, GroupSketches]:
+def projection(q: Cooccurrence, random_state: int) -> GroupSketches:
     """A Gaussian projection of the rows to 1000 dimensions (or V, if fewer), in one pass over the documents."""
     width = min(_PROJECTED, q.size)
     test = np.random.default_rng(random_state).standard_normal((q.size, width)) / np.sqrt(width)
-    sketches = GroupSketches(q, q.grouped_products(test), test)
-    return sketches.embedding(tuple(range(q.n_groups))), sketches
+    return GroupSketches(q, *_last_pass(q, test), test)
 
 
 def exact(q: np.ndarray, n_components: int, embedding: str, random_state: int) -> Embedding:
@@ -198,15 +198,20 @@ def exact(q: np.ndarray, n_components: int, embedding: str, random_state: int) -
     return Embedding(q @ test, test, marginal, spectrum=values[::-1][: n_components + _OVERSAMPLE])
 
 
+def _last_pass(q: Cooccurrence, test: np.ndarray) -> tuple[sparse.csr_array, np.ndarray]:
+    """A sample of the documents, and Q_g S of every group g."""
+    products, pieces = q.pass_with(test, DocumentSample(len(q.blocks)))
+    return sparse.csr_array(sparse.vstack(pieces, format="csr")), products
+
+
 def _noise(sketches: SubspaceSketches) -> tuple[float, np.ndarray]:
     """Noise of the rows from |row of one half - row of the other|^2 / 4, averaged over splits.
 
     Its median over words, times p_w, and how far each word's own exceeds that.
     """
     q, products = sketches.q, sketches.products
-    everyone = tuple(range(q.n_groups))
-    leading = sketches.ritz(q.combine(products, everyone))[1][:, : sketches.n_components]
-    marginal, splits = q.marginal(), _splits(q.n_groups)
+    leading = sketches.ritz(q.combine(products, q.dealt.all))[1][:, : sketches.n_components]
+    marginal, splits = q.marginal(), q.dealt.splits
     scaled = np.zeros(q.size)
     for split in splits:
         marginals = [q.marginal(list(half)) for half in split]
@@ -222,10 +227,6 @@ def _noise(sketches: SubspaceSketches) -> tuple[float, np.ndarray]:
         return 0.0, np.ones(q.size)
     typical = float(np.median(scaled[seen]))
     return typical, np.maximum(scaled / typical, 1.0)
-
-
-def _splits(n_groups: int) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
-    return HALVES if n_groups == 4 else (((0,), (1,)),) if n_groups == 2 else ()
 
 
 def _inverse(values: np.ndarray) -> np.ndarray:

@@ -6,13 +6,12 @@ Bayes' rule with the word frequencies turns them into topics, A_kw = C_wk p_w / 
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from ..exceptions import LatentiaError, NegativeRecoveryWarning
+from ..exceptions import LatentiaError, NegativeRecoveryWarning, warn
 from ..simplex import simplex_least_squares
 from ._anchors import Anchor, pooled_vertices, vertex_rows
 from ._embedding import Embedding
@@ -45,7 +44,9 @@ def kl_topics(
     ``q`` is a `Cooccurrence`, which one more pass is made over, or Q itself.
     """
     if any(strength != 1 for anchor in anchors for strength in anchor.strengths):
-        raise LatentiaError("recover='kl' knows no strengths of anchors below 1. Use recover='l2'.")
+        raise LatentiaError(
+            "this recovery knows no strengths of anchors below 1, and 'l2' does.", parameter="recover", value="kl"
+        )
     size = len(embedding.marginal)
     merged = np.zeros((size, min(_MERGED_COLUMNS, size)))
     merged[np.arange(size), np.random.default_rng(random_state).permutation(size) % merged.shape[1]] = 1.0
@@ -68,7 +69,11 @@ def inverse_topics(embedding: Embedding, anchors: list[Anchor], codes: np.ndarra
         If scalings or probabilities come out negative; they are clipped at zero.
     """
     if any(len(anchor.words) > 1 or anchor.strengths != (1.0,) for anchor in anchors):
-        raise LatentiaError("recover='inverse' takes single words of strength 1 as anchors. Use recover='l2'.")
+        raise LatentiaError(
+            "this recovery takes single words of strength 1 as anchors, and 'l2' any.",
+            parameter="recover",
+            value="inverse",
+        )
     words = codes[[anchor.words[0] for anchor in anchors]]
     columns = np.zeros((len(embedding.marginal), len(words)))
     columns[words, np.arange(len(words))] = 1.0
@@ -79,15 +84,16 @@ def inverse_topics(embedding: Embedding, anchors: list[Anchor], codes: np.ndarra
         topics = linalg.solve(corner * scaling, anchor_rows)
     except linalg.LinAlgError:
         raise LatentiaError(
-            "recover='inverse': the anchors' block of Q is singular. Use recover='l2', which needs no inverse."
+            "the anchors' block of Q is singular. Use 'l2', which needs no inverse.",
+            parameter="recover",
+            value="inverse",
         ) from None
     negative, mass = int((scaling < 0).sum()), float(-topics[topics < 0].sum() / np.abs(topics).sum())
     if negative or mass > 0.01:
-        warnings.warn(
+        warn(
             f"recover='inverse': {negative} of {len(anchors)} scalings are negative, and {100 * mass:.0f}% of the mass of "
             "the topics was negative and is clipped. The inverse amplifies noise: recover='l2' does not.",
             NegativeRecoveryWarning,
-            stacklevel=3,
         )
     topics = np.maximum(topics, 0.0)
     topics[topics.sum(axis=1) == 0] = 1.0
@@ -105,7 +111,7 @@ def _bayes(weights: np.ndarray, marginal: np.ndarray) -> np.ndarray:
     if not (prevalence > 1e-12 * prevalence.sum()).all():
         empty = int(np.argmin(prevalence))
         raise LatentiaError(
-            f"Topic {empty} got no words: its anchor is a mixture of the other anchors. Give it another, or leave it out."
+            f"Topic {empty} got no words: its anchor is a mixture of the other anchors. Give it another anchor, or remove it."
         )
     return joint / prevalence
 

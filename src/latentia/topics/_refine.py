@@ -22,17 +22,13 @@ def refine_topics(
     dirichlet: np.ndarray | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Topics, shape (K, V), after ``n_passes`` EM passes over the documents, and mean proportions (K,).
-
-    Without passes topics are unchanged, and there are no proportions.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Topics, shape (K, V), after ``n_passes`` EM passes over the documents, at least one, and mean proportions (K,).
 
     With the Dirichlet parameters of the proportions, shape (K,), words are attributed without their own share (see
     `AdmixtureUpdate`); without them proportions are point estimates under a small pseudo-count. Proportions of all
     documents are held in float32 from pass to pass, n_documents x K.
     """
-    if not n_passes:
-        return topics, None
     k = len(topics)
     alpha = np.full(k, _PROPORTION_PRIOR) if dirichlet is None else dirichlet
     prior = word_prior(word_probabilities)
@@ -46,7 +42,7 @@ def refine_topics(
 
 
 def word_prior(word_probabilities: np.ndarray) -> np.ndarray:
-    """Pseudo-counts of every word in a topic, .01 on average, shape (V,)."""
+    """Pseudo-counts of every word in a topic, 0.01 on average, shape (V,)."""
     return _WORD_PRIOR * len(word_probabilities) * _positive(word_probabilities)
 
 

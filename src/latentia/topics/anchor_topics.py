@@ -12,38 +12,46 @@ section 3.5.
 from __future__ import annotations
 
 import copy
-import warnings
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from scipy import sparse
 
-from .._validation import check_choices, check_splits, check_vocabulary, check_whole, seed_of
-from ..evidence import Evidence
-from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning
+from .._base import fitted, fitting
+from .._parameters import Anything, Choice, Integer, Number, OrNone, check_parameter, check_parameters
+from .._validation import check_vocabulary, column_names
+from ..evidence import Evidence, PartErrors, PartFits
+from ..exceptions import LatentiaError
 from ..metrics import nearest_distances
 from ..moments import Cooccurrence
-from ..passes import Blocks
+from ..passes import Blocks, RowGroups
 from ..simplex import simplex_least_squares
 from . import _embedding
 from ._anchors import Anchor, choose_anchors, parse_anchors, vertex_rows
-from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment, sample_rows
+from ._corpus import Documents, Words, check_n_topics, count_documents, merge_rare_words
+from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
-from ._evidence import Measured, topic_checks
+from ._evidence import Measured, anchor_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
 from ._refine import refine_topics, smoothed
 
 __all__ = ["AnchorTopics"]
 
+_GAP = Number(0, 1)
+
 
 class AnchorTopics(Admixture):
-    """Topic model by anchor words: deterministic, four passes over the documents, error bars for every topic.
+    """Topic model by anchor words.
 
-    When to choose it: a corpus of hundreds of documents or more, where topics should be the same on every run and
-    carry a statement of how far they can be trusted. It needs, for each topic, some word that is rare in the others.
-    With some hundreds of documents expect few reliable topics; the evidence says which.
+    The fit is deterministic, makes four passes over the documents, and gives an expected error for every topic.
+
+    Choose it for a corpus of hundreds of documents or more, where topics should be the same on every run and carry a
+    statement of how far they can be trusted. It assumes nothing about the proportions of the topics. It needs, for each
+    topic, some word that is rare in the others. With some hundreds of documents expect few reliable topics; the evidence
+    says which.
 
     Parameters
     ----------
@@ -54,35 +62,36 @@ class AnchorTopics(Admixture):
         the thesis's random projection.
     anchors : {"greedy", "lp"} or list, default="greedy"
         How anchors are found: farthest from the span of those found (Alg. 4.3), or by the linear programs of section
-        3.5 (at most 400 candidate words). Or the anchors themselves, one entry a topic: a word, a list of words whose
-        occurrences count together (a tandem anchor), or a dict from words to strengths, the share of a word's
+        3.5 (at most 400 candidate words). Or the anchors themselves, one entry for each topic: a word, a list of words
+        whose occurrences count together (a tandem anchor), or a dict from words to strengths, the share of a word's
         occurrences that belong to the topic. Words are column names or numbers. Entries without a usable word are
         skipped, and topics without an entry get greedy anchors.
     recover : {"l2", "kl", "inverse"}, default="l2"
-        RecoverL2, RecoverKL (Alg. 4.2; one more pass) or Recover (Alg. 3.2 and 3.3; one more pass). The latter two come
-        without error bars, which `evidence_.stability` makes.
+        RecoverL2, RecoverKL (Alg. 4.2; one more pass) or Recover (Alg. 3.2 and 3.3; one more pass). The fit measures no
+        errors for the latter two; ``evidence_.stability`` does.
     refine : int, default=0
-        EM passes over the documents, started from the recovered topics. The largest gain in accuracy that the data
-        still holds, and outside the theorems. 3 are enough where the model is true, 10 to 15 on real text.
+        Number of EM passes over the documents, starting from the recovered topics. They are outside the theorems, and the
+        largest gain in accuracy that the data still holds. 3 are enough where the model is true, 10 to 15 on real text.
     min_df : int, optional
-        Documents that an anchor word must occur in; by default one in 200, but at least 3 and at most 50.
+        Number of documents that an anchor word must occur in; by default one in 200, but at least 3 and at most 50.
     runoff_df : int, default=2
         Words in fewer documents than this are merged into one runoff word (Lemma 3.16), and share its topics.
     dirichlet : {"likelihood", "moments"}, default="likelihood"
         Scale of the Dirichlet parameters: from a grid, by the likelihood of document completion, or by Algorithm 3.4.
     n_splits : int, default=3
-        Random splits into halves, at most 3, whose fits give the error bars. They cost no pass over the documents, but
-        with ``refine`` each costs as much as refining itself, and one is made then. 0 gives up the error bars.
+        Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
+        documents; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
     tol : float, default=1e-4
         Relative duality gap at which a word's weights are accepted.
-    vocabulary : sequence of str, optional
-        Words of the columns, where the data has no column names.
+    vocabulary : sequence of str or dict, optional
+        Words of the columns, where the data has no column names; or a dict from words to columns, such as the
+        ``vocabulary_`` of scikit-learn's vectorizers.
     random_state : int, default=0
-        Seed of the first block of columns and of the splits; None or a RandomState draws one.
+        Seed of the first block of columns and of the splits. None or a RandomState draws a seed.
     n_jobs : int, optional
-        Threads; the result has the same bits for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
-        Show progress and the time that remains.
+        Whether to show progress and the remaining time.
 
     Attributes
     ----------
@@ -101,9 +110,9 @@ class AnchorTopics(Admixture):
     word_probabilities_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     evidence_ : Evidence
-        Checks of the assumptions, and expected l1 errors of the topics (``component_errors``).
+        Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     n_passes_ : int
-        Passes over the documents.
+        Number of passes over the documents, those for the expected errors not counted.
 
     Notes
     -----
@@ -121,12 +130,12 @@ class AnchorTopics(Admixture):
     5. The simplex-constrained problems are solved by pairwise coordinate descent to a duality gap, not by
        exponentiated gradient.
     6. R is projected to the positive semidefinite matrices and scaled to sum one.
-    7. The runoff word's topics are shared out over its words in proportion to their frequency, where the thesis gives
-       these words probability zero; the error stays within the lemma's.
+    7. The probability of the runoff word in a topic is divided among its words in proportion to their frequency, where
+       the thesis gives these words probability zero; the error stays within the lemma's.
     8. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
-    9. ``refine`` is not in the thesis: EM with pseudo-counts of .05 for a topic in a document and .01, on average,
+    9. ``refine`` is not in the thesis: EM with pseudo-counts of 0.05 for a topic in a document and 0.01, on average,
        for a word in a topic. Proportions are point estimates, which leaves a bias of some hundredths of l1 that halves of
-       the data share: on corpora so large that the expected error is below .1, do without.
+       the data share: do not use it on corpora so large that the expected error is below 0.1.
 
     References
     ----------
@@ -144,6 +153,20 @@ class AnchorTopics(Admixture):
     >>> model.evidence_.holds
     True
     """
+
+    _constraints: ClassVar = {
+        "embedding": Choice("subspace", "projection"),
+        "anchors": Anything(),
+        "recover": Choice("l2", "kl", "inverse"),
+        "min_df": OrNone(Integer(0)),
+        "runoff_df": Integer(0),
+        "dirichlet": Choice("likelihood", "moments"),
+        "tol": _GAP,
+    }
+    _anchors: list[Anchor]
+    _documents: Documents
+    _embedding: Embedding
+    _words: Words
 
     def __init__(
         self,
@@ -180,6 +203,7 @@ class AnchorTopics(Admixture):
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
+    @fitting
     def fit(self, X: Any, y: Any = None) -> AnchorTopics:
         """Learn topics from counts.
 
@@ -193,19 +217,33 @@ class AnchorTopics(Admixture):
         -------
         self
         """
-        self._check_parameters()
         blocks = self._blocks(X, reset=True)
-        q = self._count_words(blocks)  # pass 1: frequencies; documents are dealt into groups
-        self._merge_rare_words(q)
-        self._embedding, sketches = self._embed(q)  # passes 2 to 4: the sketch of Q
-        anchors = self._choose_anchors(self._embedding)
-        topics = self._recover_topics(self._embedding, anchors, q)
-        topics = self._refine(topics, blocks)
-        errors = self._half_errors(topics, sketches, blocks)
-        self._finish(topics, anchors, q.n_passes + self.refine)
-        self._estimate_dirichlet(blocks)
-        return self._weigh_evidence(*errors)
+        # Pass 1: words of groups of documents.
+        dealt = RowGroups(4 if self.embedding == "subspace" else 2 if self.n_splits else 1, self._seed)
+        q = Cooccurrence(blocks, dealt=dealt, n_jobs=self.n_jobs, progress=self.verbose)
+        documents, words = count_documents(q, blocks.n_rows), merge_rare_words(q, self.runoff_df)
+        check_n_topics(self.n_components, documents, q.size)
+        choice = self._choice(documents, words)
+        # Passes 2 to 4: the sketch of Q, and a sample of the documents.
+        sketches = self._sketches(q)
+        # Anchors and topics for all documents and for parts of them, and EM on the same documents.
+        fits = PartFits(
+            dealt,
+            recover=lambda groups: self._recovered(sketches.embedding(groups), choice, q, self.tol),
+            finish=lambda found, groups: self._refined(words.spread(found.topics), words, blocks, groups, dealt),
+            distance=nearest_distances,
+            most=2.0,
+            cost="passes" if self.refine else "algebra",
+        )
+        found, topics = fits.whole()
+        self._read_off(found, topics, words, documents, q.n_passes + self.refine)
+        self.dirichlet_ = self._proportions(sketches.documents)
+        # Evidence.
+        unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
+        parts = fits.errors(topics, self.n_splits) if self.recover == "l2" else PartErrors.none(unmeasured)
+        return self._weigh_evidence(parts)
 
+    @fitting
     def fit_moments(self, Q: Any, *, tol: float | None = None) -> AnchorTopics:
         """Learn topics from a given co-occurrence matrix, for instance an exact one.
 
@@ -219,268 +257,208 @@ class AnchorTopics(Admixture):
         Returns
         -------
         self
-            Without documents there are no error bars, and `refine` is not used.
+            Without documents there are no expected errors, and ``refine`` is not used.
         """
-        self._check_parameters()
-        q = np.asarray(Q, dtype=np.float64)
-        if q.ndim != 2 or q.shape[0] != q.shape[1] or not q.size or not np.isfinite(q).all() or q.min() < 0:
-            raise LatentiaError(f"Q has shape {q.shape}: a square matrix of finite, nonnegative numbers is needed.")
-        if not q.any():
-            raise LatentiaError("Q is zero: no two words ever occur together.")
-        if not np.allclose(q, q.T, rtol=1e-6, atol=1e-12 * q.max()):
-            raise LatentiaError("Q is not symmetric. Give (Q + Q.T) / 2 if it is an estimate.")
-        q = (q + q.T) / (2 * q.sum())
+        tol = self.tol if tol is None else tol
+        check_parameter("tol", tol, _GAP)
+        q = _checked_moments(Q)
         if self.n_components > len(q):
-            raise LatentiaError(f"n_components={self.n_components} and Q has {len(q)} words: lower n_components.")
-        self._remember_columns(len(q))
-        self._codes = np.arange(len(q))
-        self._document_frequency = np.full(len(q), np.inf)
-        self._documents, self._words, self._length = _no_documents(len(q))
-        self.word_probabilities_ = q.sum(axis=1)
-        self._embedding = _embedding.exact(q, self.n_components, self.embedding, self._seed)
-        anchors = self._choose_anchors(self._embedding)
-        topics = self._recover_topics(self._embedding, anchors, q, tol)
-        self._finish(topics, anchors, 0)
+            raise LatentiaError(
+                f"Q of {len(q)} words supports at most {len(q)} topics.",
+                parameter="n_components",
+                value=self.n_components,
+            )
+        self.n_features_in_, self._column_names = len(q), None
+        check_vocabulary(self)
+        documents, words = Documents(), Words(np.arange(len(q)), np.full(len(q), np.inf), q.sum(axis=1))
+        embedding = _embedding.exact(q, self.n_components, self.embedding, self._seed)
+        found = self._recovered(embedding, self._choice(documents, words), q, tol)
+        self._read_off(found, found.topics, words, documents, 0)
         self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
-        return self._weigh_evidence(None, "There are no documents to split.")
+        return self._weigh_evidence(PartErrors.none("There are no documents to split."))
 
-    def reanchor(self, anchors: Any = None, *, replace: dict[int, Any] | None = None) -> AnchorTopics:
-        """A copy of the fitted model with other anchors, without touching the data again.
+    @fitted
+    def reanchor(self, anchors: Any = None, *, replace: Mapping[int, Any] | None = None) -> AnchorTopics:
+        """Return a copy of the fitted model with other anchors, without touching the data again.
 
         Parameters
         ----------
         anchors : list, optional
-            Anchors of all topics, as in the constructor; fewer than K are filled up greedily. More than K cannot be told
-            apart in what the fit has kept, and are an error.
+            Anchors of all topics, as in the constructor. If there are fewer than K, greedy anchors are added. More than K
+            cannot be told apart in what the fit has kept, and are an error.
         replace : dict from topic number to anchor, optional
             Anchors of some topics to change, keeping the others; None as an anchor removes the topic.
 
         Returns
         -------
         AnchorTopics
-            A new model; this one is unchanged. Its error bars need the data (``evidence_.stability(X)``), and its
+            A new model; this one is unchanged. Its expected errors need the data (``evidence_.stability(X)``), and its
             topics are recovered by "l2" and not refined, since the rest needs the documents.
         """
-        check_is_fitted(self)
         if (anchors is None) == (replace is None):
             raise LatentiaError("reanchor: give either anchors= for all topics or replace= for some.")
-        model = copy.copy(self)
-        if replace is not None:
-            unknown = [k for k in replace if not 0 <= k < len(self._anchors)]
-            if unknown:
-                raise LatentiaError(
-                    f"reanchor: there is no topic {unknown[0]}; topics are 0 to {len(self._anchors) - 1}."
-                )
-            anchors = [replace.get(k, anchor) for k, anchor in enumerate(self._anchors)]
-            anchors = [anchor for anchor in anchors if anchor is not None]
-            model.n_components = len(anchors)
         if isinstance(anchors, str):
             raise LatentiaError(f"reanchor: anchors={anchors!r}; give a list of words, or of lists of words.")
-        given = parse_anchors(anchors, self._names(), self._own_columns())
-        if len(given) > self._embedding.sketch.shape[1]:
-            raise LatentiaError(
-                f"reanchor: {len(given)} anchors, and the fit kept {self._embedding.sketch.shape[1]} dimensions. Fit again "
-                f"with n_components={len(given)} and these anchors."
-            )
-        model.anchors = [dict(zip(anchor.words, anchor.strengths, strict=True)) for anchor in given]
-        model.n_components, model.refine, model.recover = max(model.n_components, len(given)), 0, "l2"
+        model = copy.deepcopy(self)
+        if replace is not None:
+            anchors = _replaced(model._anchors, replace)
+            model.n_components = len(anchors)
+        model.anchors, model.refine, model.recover = anchors, 0, "l2"
+        check_parameters(model)
         model._check_parameters()
-        chosen = model._choose_anchors(self._embedding, given)
-        topics = model._recover_topics(self._embedding, chosen, None)
-        model._finish(topics, chosen, 0)
+        check_vocabulary(model)
+        choice = model._choice(model._documents, model._words)
+        n_given, n_kept = len(choice.given), model._embedding.sketch.shape[1]
+        if n_given > n_kept:
+            raise LatentiaError(
+                f"reanchor: {n_given} anchors, and the fit kept {n_kept} dimensions. Fit again with these anchors and as many "
+                "topics."
+            )
+        model.anchors = [dict(zip(anchor.words, anchor.strengths, strict=True)) for anchor in choice.given]
+        model.n_components = max(model.n_components, n_given)
+        found = model._recovered(model._embedding, choice, None, model.tol)
+        model._read_off(found, model._words.spread(found.topics), model._words, model._documents, 0)
         model.dirichlet_ = self.dirichlet_.sum() * model.prevalence_
-        return model._weigh_evidence(None, "The anchors were edited: call evidence_.stability(X).")
+        return model._weigh_evidence(PartErrors.none("The anchors were edited: call evidence_.stability(X)."))
 
     # --- stages of fit ------------------------------------------------------------------------------------------
 
-    def _count_words(self, blocks: Blocks) -> Cooccurrence:
-        groups = 4 if self.embedding == "subspace" else 2 if self.n_splits else 1
-        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        q = Cooccurrence(blocks, n_groups=groups, random_state=self._seed, **options)
-        sums = q.sums
-        used, empty, short = int(sums.used.sum()), int(sums.empty.sum()), int(sums.short.sum())
-        if used == 0:
-            raise LatentiaError(
-                f"None of the {blocks.n_rows} documents has two words or more ({empty} are empty): there is nothing to learn "
-                "from. If they are texts, check the stop words and the vocabulary."
-            )
-        if sums.fractional:
-            warnings.warn(
-                "The counts are not whole numbers. They are used as they are; tf-idf weights do not follow the model.",
-                NonIntegerCountWarning,
-                stacklevel=3,
-            )
-        if short:
-            warnings.warn(
-                f"{short} of {blocks.n_rows} documents have fewer than two words ({empty} have none) and were left out.",
-                DroppedDataWarning,
-                stacklevel=3,
-            )
-        self._document_frequency = sums.document_frequency
-        self._documents = {"used": used, "empty": empty, "short": short - empty}
-        self._length = float(sums.occurrences.sum() / max(used, 1))
-        self.word_probabilities_ = q.marginal()
-        return q
+    def _choice(self, documents: Documents, words: Words) -> _Choice:
+        """The anchors that are given, and the words that the others may be."""
+        none_given = isinstance(self.anchors, str)
+        given = [] if none_given else parse_anchors(self.anchors, column_names(self), words.own_columns)
+        least = np.clip(documents.used // 200, 3, 50) if self.min_df is None else self.min_df
+        frequent = np.flatnonzero(words.document_frequency >= max(least, self.runoff_df))
+        return _Choice(given, frequent, words.codes, self.anchors if none_given else "greedy")
 
-    def _merge_rare_words(self, q: Cooccurrence) -> None:
-        """Give words in fewer than ``runoff_df`` documents one common column, the last (Lemma 3.16)."""
-        frequency = self._document_frequency
-        rare = frequency < self.runoff_df
-        self._codes = np.arange(len(frequency))
-        merging = rare.sum() > 1 and not rare.all()
-        if merging:
-            self._codes = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
-            q.merge_words(self._codes)
-        unseen = int((frequency == 0).sum())
-        merged = int(rare.sum()) - unseen if merging else 0
-        self._words = {"unseen": unseen, "merged": merged, "kept": len(frequency) - unseen - merged}
-        if self.n_components > min(q.size, self._documents["used"]):
-            raise LatentiaError(
-                f"n_components={self.n_components} topics cannot be told apart in {self._documents['used']} documents with "
-                f"{q.size} words: lower n_components."
-            )
-
-    def _embed(self, q: Cooccurrence) -> tuple[Embedding, GroupSketches]:
+    def _sketches(self, q: Cooccurrence) -> GroupSketches:
         if self.embedding == "projection":
             return _embedding.projection(q, self._seed)
         return _embedding.subspace(q, self.n_components, self._seed)
 
-    def _choose_anchors(self, embedding: Embedding, given: list[Anchor] | None = None) -> list[Anchor]:
-        least = np.clip(self._documents["used"] // 200, 3, 50) if self.min_df is None else self.min_df
-        frequent = self._document_frequency >= max(least, self.runoff_df)
-        by_name = isinstance(self.anchors, str)
-        if given is None:
-            given = [] if by_name else parse_anchors(self.anchors, self._names(), self._own_columns())
-        method = self.anchors if by_name else "greedy"
-        return choose_anchors(embedding, self.n_components, given, np.flatnonzero(frequent), self._codes, method)
-
-    def _own_columns(self) -> np.ndarray:
-        """Column of the embedding for every word, -1 for one that shares the runoff column or never occurs, shape (V,)."""
-        alone = (np.bincount(self._codes)[self._codes] == 1) & (self.word_probabilities_ > 0)
-        return np.where(alone, self._codes, -1)
-
-    def _recover_topics(
-        self, embedding: Embedding, anchors: list[Anchor], q: Any, tol: float | None = None
-    ) -> np.ndarray:
-        """Topics (K, V') over the columns of the embedding."""
-        tol = self.tol if tol is None else tol
+    def _recovered(self, embedding: Embedding, choice: _Choice, q: Any, tol: float) -> _Recovered:
+        """Anchors, and topics over the columns of the embedding."""
+        codes = choice.codes
+        anchors = choose_anchors(embedding, self.n_components, choice.given, choice.candidates, codes, choice.method)
         if self.recover == "inverse":
-            return inverse_topics(embedding, anchors, self._codes, q)
-        if self.recover == "kl":
-            return kl_topics(embedding, anchors, self._codes, q, tol=tol, random_state=self._seed)
-        return l2_topics(embedding, anchors, self._codes, tol=tol, n_jobs=self.n_jobs)
+            topics = inverse_topics(embedding, anchors, codes, q)
+        elif self.recover == "kl":
+            topics = kl_topics(embedding, anchors, codes, q, tol=tol, random_state=self._seed)
+        else:
+            topics = l2_topics(embedding, anchors, codes, tol=tol, n_jobs=self.n_jobs)
+        return _Recovered(embedding, anchors, topics)
 
-    def _refine(self, topics: np.ndarray, blocks: Blocks) -> np.ndarray:
-        """Topics over all words, after the EM passes."""
-        topics = self._all_words(topics)
-        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        return refine_topics(topics, blocks, self.word_probabilities_, self.refine, **options)[0]
+    def _refined(
+        self, topics: np.ndarray, words: Words, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups
+    ) -> np.ndarray:
+        """Topics over all words after the EM passes over the documents of some groups."""
+        if not self.refine:
+            return topics
+        rows, options = blocks.group(groups, dealt), dict[str, Any](n_jobs=self.n_jobs, progress=self.verbose)
+        return refine_topics(topics, rows, words.probabilities, self.refine, **options)[0]
 
-    def _half_errors(
-        self, topics: np.ndarray, sketches: GroupSketches, blocks: Blocks
-    ) -> tuple[np.ndarray | None, str]:
-        """Mean distance of each topic to the nearest one of fits on halves, shape (K,); or None, and why."""
-        if self.recover != "l2":
-            return None, f"Not made for recover={self.recover!r}: call evidence_.stability(X)."
-        q, distances = sketches.q, []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for groups in sketches.halves(min(self.n_splits, 1) if self.refine else self.n_splits):
-                try:
-                    embedding = sketches.embedding(groups)
-                    half = self._recover_topics(embedding, self._choose_anchors(embedding), q)
-                except LatentiaError as error:
-                    return None, f"Half of the documents cannot carry the topics. {error}"
-                documents = blocks.group(frozenset(groups), q.n_groups, self._seed) if self.refine else blocks
-                distances.append(nearest_distances(topics, self._refine(half, documents)))
-        errors = np.mean(distances, axis=0) if distances else None
-        return errors, "Needs halves of the data: call evidence_.stability(X)."
-
-    def _finish(self, topics: np.ndarray, anchors: list[Anchor], n_passes: int) -> None:
-        """Read the other parameters off the topics, all but the Dirichlet's."""
-        self._anchors, self.n_passes_ = anchors, n_passes
-        topics = topics if topics.shape[1] == len(self._codes) else self._all_words(topics)
-        self.components_ = topics
-        self.anchors_ = np.array([anchor.words[0] for anchor in anchors])
-        names = self._names()
-        self.anchor_words_ = [[str(names[w]) if names is not None else w for w in a.words] for a in anchors]
-        self._n_features_out = len(topics)
-
-        self.topic_covariance_ = self._embedding.topic_moment(self._merged_words(topics))
+    def _read_off(
+        self, found: _Recovered, topics: np.ndarray, words: Words, documents: Documents, n_passes: int
+    ) -> None:
+        """Set what follows from the topics over all words, all but the Dirichlet parameters."""
+        self._embedding, self._anchors = found.embedding, found.anchors
+        self._words, self._documents = words, documents
+        names = column_names(self)
+        self.components_, self.word_probabilities_ = topics, words.probabilities
+        self.anchors_ = np.array([anchor.words[0] for anchor in found.anchors])
+        self.anchor_words_ = [[str(names[w]) if names is not None else w for w in a.words] for a in found.anchors]
+        self.topic_covariance_ = found.embedding.topic_moment(words.merge(topics))
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
+        self.n_passes_, self._n_features_out = n_passes, len(topics)
 
-    def _estimate_dirichlet(self, blocks: Blocks) -> None:
+    def _proportions(self, documents: sparse.csr_array) -> np.ndarray:
+        """Dirichlet parameters of the proportions, shape (K,), by some documents."""
         if self.dirichlet == "moments":
-            self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
-            return
+            return dirichlet_from_moment(self.topic_covariance_)
         smooth = smoothed(self.components_, self.word_probabilities_, 1e-4)
-        self.dirichlet_ = dirichlet_by_likelihood(smooth, self.prevalence_, sample_rows(blocks), self.n_jobs)
+        return dirichlet_by_likelihood(smooth, self.prevalence_, documents, self.n_jobs)
 
-    def _weigh_evidence(self, errors: np.ndarray | None, unmeasured: str) -> AnchorTopics:
-        vertices = vertex_rows(self._embedding, self._anchors, self._codes)
-        weights = simplex_least_squares(self._embedding.rows, vertices, tol=1e-2, n_jobs=self.n_jobs)
-        documents = [self._document_frequency[list(anchor.words)].max() for anchor in self._anchors]
-        probability = [self.components_[k, list(anchor.words)].sum() for k, anchor in enumerate(self._anchors)]
+    def _weigh_evidence(self, parts: PartErrors) -> AnchorTopics:
+        """Set the evidence, which rests on all other fitted attributes; return the model."""
+        embedding, words = self._embedding, self._words
+        vertices = vertex_rows(embedding, self._anchors, words.codes)
+        anchor_words = [list(anchor.words) for anchor in self._anchors]
         measured = Measured(
-            embedding=self._embedding,
+            embedding=embedding,
             vertices=vertices,
-            weights=weights,
+            weights=simplex_least_squares(embedding.rows, vertices, tol=1e-2, n_jobs=self.n_jobs),
             moment=self.topic_covariance_,
             prevalence=self.prevalence_,
-            anchor_documents=np.array(documents),
-            anchor_probability=np.array(probability),
-            component_errors=errors,
-            unmeasured=unmeasured,
+            anchor_documents=np.array([words.document_frequency[own].max() for own in anchor_words]),
+            anchor_probability=np.array([self.components_[k, own].sum() for k, own in enumerate(anchor_words)]),
             documents=self._documents,
-            words=self._words,
-            length=self._length,
+            words=words,
             dirichlet_total=float(self.dirichlet_.sum()),
         )
-        self.evidence_ = Evidence(topic_checks(measured), errors).bind(self)
+        self.evidence_ = Evidence(anchor_checks(measured, parts), parts.errors).bind(self)
         return self
 
-    # --- helpers ------------------------------------------------------------------------------------------------
-
     def _check_parameters(self) -> None:
-        check_choices(
-            self,
-            embedding=("subspace", "projection"),
-            recover=("l2", "kl", "inverse"),
-            dirichlet=("likelihood", "moments"),
-        )
         if isinstance(self.anchors, str):
-            check_choices(self, anchors=("greedy", "lp"))
+            check_parameter("anchors", self.anchors, Choice("greedy", "lp"))
         elif not isinstance(self.anchors, Sequence):
-            raise LatentiaError(f"anchors={self.anchors!r}: use 'greedy', 'lp' or a list of words.")
-        check_whole(self, n_components=1, refine=0, runoff_df=0)
-        if self.min_df is not None:
-            check_whole(self, min_df=0)
-        check_splits(self, "documents")
-        self._seed = seed_of(self.random_state)
-        if not isinstance(self.tol, (int, float)) or not 0 < self.tol < 1:
-            raise LatentiaError(f"tol={self.tol!r}: a relative gap between 0 and 1 is needed.")
-
-    def _remember_columns(self, width: int) -> None:
-        """Width of data without column names."""
-        self.n_features_in_, self._column_names = width, None
-        self.__dict__.pop("feature_names_in_", None)
-        check_vocabulary(self)
-
-    def _all_words(self, topics: np.ndarray) -> np.ndarray:
-        """Share the runoff column out over its words: (K, V') to (K, V)."""
-        p = self.word_probabilities_
-        total = np.bincount(self._codes, p, topics.shape[1])[self._codes]
-        alone = np.bincount(self._codes)[self._codes] == 1
-        share = np.where(alone, 1.0, p / np.where(total > 0, total, 1.0))
-        return topics[:, self._codes] * share
-
-    def _merged_words(self, topics: np.ndarray) -> np.ndarray:
-        """Topics over the columns of the embedding, (K, V) to (K, V')."""
-        size = len(self._embedding.marginal)
-        if topics.shape[1] == size:
-            return topics
-        return np.array([np.bincount(self._codes, row, size) for row in topics])
+            raise LatentiaError("use 'greedy', 'lp' or a list of words.", parameter="anchors", value=self.anchors)
 
 
-def _no_documents(n_words: int) -> tuple[dict[str, int], dict[str, int], float]:
-    return {"used": 0, "empty": 0, "short": 0}, {"unseen": 0, "merged": 0, "kept": n_words}, 2.0
+# --- records ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """What anchors there may be.
+
+    Attributes
+    ----------
+    given : list of Anchor
+        Those of the user.
+    candidates : ndarray of int
+        Words that occur in enough documents to be one.
+    codes : ndarray of int, shape (V,)
+        Column of the embedding for every word.
+    method : {"greedy", "lp"}
+        How the others are found.
+    """
+
+    given: list[Anchor]
+    candidates: np.ndarray
+    codes: np.ndarray
+    method: str
+
+
+@dataclass(frozen=True)
+class _Recovered:
+    """Anchors, and topics (K, V') over the columns of the embedding that they were found in."""
+
+    embedding: Embedding
+    anchors: list[Anchor]
+    topics: np.ndarray
+
+
+def _checked_moments(Q: Any) -> np.ndarray:
+    """A co-occurrence matrix, exactly symmetric and of sum one, shape (V, V)."""
+    try:
+        q = np.asarray(Q.toarray() if sparse.issparse(Q) else Q, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise LatentiaError(f"Q is no matrix of numbers: {error}") from error
+    if q.ndim != 2 or q.shape[0] != q.shape[1] or not q.size or not np.isfinite(q).all() or q.min() < 0:
+        raise LatentiaError(f"Q has shape {q.shape}: a square matrix of finite, nonnegative numbers is needed.")
+    if not q.any():
+        raise LatentiaError("Q is zero: no two words ever occur together.")
+    if not np.allclose(q, q.T, rtol=1e-6, atol=1e-12 * q.max()):
+        raise LatentiaError("Q is not symmetric. Give (Q + Q.T) / 2 if it is an estimate.")
+    return np.asarray((q + q.T) / (2 * q.sum()))
+
+
+def _replaced(anchors: list[Anchor], replace: Mapping[int, Any]) -> list[Any]:
+    """Anchors of all topics with some replaced, and without those replaced by None."""
+    if not isinstance(replace, Mapping):
+        raise LatentiaError("reanchor: replace= takes a dict from topic numbers to anchors.")
+    unknown = [k for k in replace if k not in range(len(anchors))]
+    if unknown:
+        raise LatentiaError(f"reanchor: there is no topic {unknown[0]}; topics are 0 to {len(anchors) - 1}.")
+    return [anchor for k, own in enumerate(anchors) if (anchor := replace.get(k, own)) is not None]

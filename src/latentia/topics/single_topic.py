@@ -15,42 +15,47 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
+from .._base import check_size, fitted, fitting
+from .._parameters import seed_of
+from ..evidence import Evidence, PartFits
 from ..moments import MultinomialMixtureUpdate, WordSampler, multinomial_log_likelihood, multinomial_responsibilities
-from ..passes import Blocks, accumulate
-from ._by_moments import ByMoments
-from ._documents import SMOOTHING
+from ..passes import Blocks, RowGroups, accumulate
+from ._by_moments import TopicShares, distance, moment_checks, moments_of, recover
+from ._documents import SMOOTHING, OfDocuments
 from ._refine import smoothed, word_prior
 
 __all__ = ["SingleTopicModel"]
 
 
-class SingleTopicModel(ByMoments):
-    """Clusters of documents by tensor decomposition: deterministic, four passes, error bars for every topic.
+class SingleTopicModel(OfDocuments):
+    """Clusters of documents with one topic each, by tensor decomposition.
 
-    When to choose it: short documents about one thing each (titles, messages, findings), three words or more, or a
-    first look at clusters of documents. Documents that mix topics are the business of `SpectralLDA` or
-    `AnchorTopics`. It needs topics that are linearly independent, and some thousands of documents.
+    The fit is deterministic, makes four passes over the documents, and gives an expected error for every topic.
+
+    Choose it for short documents of three words or more that are about one thing each (titles, messages, findings), or
+    for a first look at clusters of documents. For documents that mix topics use `SpectralLDA` or `AnchorTopics`. It needs
+    topics that are linearly independent, and some thousands of documents.
 
     Parameters
     ----------
     n_components : int, default=10
         Number of topics K.
     refine : int, default=0
-        EM passes over the documents for the mixture of multinomials, started from the recovered topics. Outside the
-        theorem; 5 are mostly enough to be as good as a fit with known topics.
+        Number of EM passes over the documents for the mixture of multinomials, starting from the recovered topics. They
+        are outside the theorem; 5 are mostly enough to be as good as a fit with known topics.
     n_splits : int, default=3
-        Random splits into halves, at most 3, whose fits give the error bars; they cost no pass over the documents,
-        but with ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
-    vocabulary : sequence of str, optional
-        Words of the columns, where the data has no column names.
+        Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
+        documents; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
+    vocabulary : sequence of str or dict, optional
+        Words of the columns, where the data has no column names; or a dict from words to columns, such as the
+        ``vocabulary_`` of scikit-learn's vectorizers.
     random_state : int, default=0
-        Seed of the starts and splits; None or a RandomState draws one.
+        Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
-        Threads; the result has the same bits for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
-        Show progress and the time that remains.
+        Whether to show progress and the remaining time.
 
     Attributes
     ----------
@@ -61,9 +66,9 @@ class SingleTopicModel(ByMoments):
     word_probabilities_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     evidence_ : Evidence
-        Checks of the assumptions, and expected l1 errors of the topics (``component_errors``).
+        Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     n_passes_ : int
-        Passes over the documents.
+        Number of passes over the documents, those for the expected errors not counted.
 
     Notes
     -----
@@ -74,9 +79,9 @@ class SingleTopicModel(ByMoments):
     2. They are taken in K + 12 coordinates near the leading eigenspace of D^-1/2 E[x_1 x_2] D^-1/2, D = diag(E[x]);
        nothing of size V x V appears.
     3. Weights come from E[x] = sum_k w_k mu_k, not from the tensor's eigenvalues w_k^-1/2, which are noisier; topics
-       from E[x_1 x_2] W v_k. Negative entries are cut.
+       from E[x_1 x_2] W v_k. Negative entries are set to zero.
     4. The tensor is decomposed by polar iteration (`latentia.tensor`), not by deflation.
-    5. ``refine`` is not in the thesis: EM with .01 pseudo-counts, on average, for a word in a topic.
+    5. ``refine`` is not in the thesis: EM with 0.01 pseudo-counts, on average, for a word in a topic.
     6. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
 
     References
@@ -93,6 +98,9 @@ class SingleTopicModel(ByMoments):
     >>> model.predict(corpus.counts).shape
     (5000,)
     """
+
+    components_: np.ndarray
+    weights_: np.ndarray
 
     def __init__(
         self,
@@ -113,52 +121,101 @@ class SingleTopicModel(ByMoments):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # --- fitting: `fit` is in the base class --------------------------------------------------------------------
+    # --- fitting ------------------------------------------------------------------------------------------------
 
-    def _refine(self, topics: np.ndarray, shares: np.ndarray, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
-        prior = word_prior(self.word_probabilities_)
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> SingleTopicModel:
+        """Learn topics from counts.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V)
+            Nonnegative counts of words in documents. Documents of one word or none are skipped, and those of two count
+            for pairs alone.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        blocks = self._blocks(X, reset=True)
+        # Passes over the documents: words, coordinates, and moments in these of four groups of documents.
+        moments = moments_of(blocks, self.n_components, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
+        self.word_probabilities_ = moments.word_probabilities
+        # Decomposition for all documents and for parts of them, and EM on the same documents.
+        fits = PartFits(
+            moments.dealt,
+            recover=lambda groups: recover(moments.of(groups), self.n_components, self._seed),
+            finish=lambda recovered, groups: self._refined(recovered.found, blocks, groups, moments.dealt),
+            distance=distance,
+            most=2.0,
+            cost="passes" if self.refine else "free",
+        )
+        recovered, (self.components_, self.weights_) = fits.whole()
+        self.n_passes_, self._n_features_out = moments.n_passes + self.refine, len(self.components_)
+        # Evidence.
+        parts = fits.errors(TopicShares(self.components_, self.weights_), self.n_splits)
+        checks = moment_checks(self.components_, recovered.fit, moments, moments.of, parts)
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
+        return self
+
+    def _refined(self, found: TopicShares, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> TopicShares:
+        """After the EM passes over the documents of some groups, the largest share first."""
+        if not self.refine:
+            return found.sorted()
+        rows, prior = blocks.group(groups, dealt), word_prior(self.word_probabilities_)
+        topics, shares = found
         for step in range(self.refine):
             topics = topics if step else smoothed(topics, self.word_probabilities_, SMOOTHING)
             update = MultinomialMixtureUpdate(topics, shares)
             label = self.verbose and f"refining {step + 1} of {self.refine}"
-            topics, shares = update.updated(accumulate(blocks, update, self.n_jobs, progress=label), prior)
-        return topics, shares
-
-    def _finish(self, topics: np.ndarray, shares: np.ndarray, n_passes: int) -> None:
-        self.components_, self.weights_ = topics, shares
-        self.n_passes_, self._n_features_out = n_passes, len(topics)
+            topics, shares = update.updated(accumulate(rows, update, self.n_jobs, progress=label), prior)
+        return TopicShares(topics, shares).sorted()
 
     # --- use ----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> np.ndarray:
-        """Most probable topic of every document, shape (n_documents,)."""
+        """Return the most probable topic of every document, shape (n_documents,)."""
         return self.predict_proba(X).argmax(axis=1)
 
+    @fitted
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the topics of every document, shape (n_documents, K); for an empty document the weights."""
+        """Return the probabilities of the topics of every document, shape (n_documents, K).
+
+        An empty document gets the weights.
+        """
         return np.vstack([multinomial_responsibilities(t, *self._model(), n_jobs=self.n_jobs) for t in self._tables(X)])
 
     def transform(self, X: Any) -> np.ndarray:
-        """The same as `predict_proba`."""
+        """Return the same as `predict_proba`."""
         return self.predict_proba(X)
 
+    @fitted
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log-probability, in nats, of a document's sequence of words. Higher is better."""
+        """Return the mean log-probability in nats of a document's sequence of words; higher is better."""
         parts = [multinomial_log_likelihood(t, *self._model(), n_jobs=self.n_jobs) for t in self._tables(X)]
         return float(np.mean(np.concatenate(parts)))
 
+    @fitted
     def sample(
-        self, n_documents: int = 100, length: int = 20, random_state: int = 0
+        self, n_documents: int = 100, length: int = 20, random_state: Any = 0
     ) -> tuple[sparse.csr_array, np.ndarray]:
         """Draw documents from the fitted model.
+
+        Parameters
+        ----------
+        n_documents : int
+        length : int
+            Number of words of every document.
+        random_state : int, RandomState, Generator or None
 
         Returns
         -------
         counts : csr_array of shape (n_documents, V)
         topics : ndarray of int, shape (n_documents,)
         """
-        check_is_fitted(self)
-        rng = np.random.default_rng(random_state)
+        n_documents, length = check_size(n_documents, "n_documents"), check_size(length, "length")
+        rng = np.random.default_rng(seed_of(random_state))
         topics = rng.choice(len(self.weights_), size=n_documents, p=self.weights_)
         draws = length * (topics[:, None] == np.arange(len(self.weights_)))
         return WordSampler(self.components_)(draws, rng), topics

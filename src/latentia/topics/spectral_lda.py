@@ -16,17 +16,17 @@ NIPS 2012, for the moments; R. Ge, thesis, Princeton 2013, chapter 7, for the de
 
 from __future__ import annotations
 
-import numbers
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
 
-from ..evidence import Check
-from ..exceptions import LatentiaError
+from .._base import fitting
+from .._parameters import Number, OrNone
+from ..evidence import Check, Evidence, PartFits, between
 from ..moments import WordMoments, lda_corrected
-from ..passes import Blocks
-from ._by_moments import ByMoments
+from ..passes import Blocks, RowGroups
+from ._by_moments import TopicShares, distance, moment_checks, moments_of, recover
 from ._documents import SMOOTHING, Admixture
 from ._refine import refine_topics, smoothed
 
@@ -35,12 +35,14 @@ __all__ = ["SpectralLDA"]
 _RANGE = (0.01, 100.0)
 
 
-class SpectralLDA(Admixture, ByMoments):
-    """Latent Dirichlet allocation by tensor decomposition: deterministic, four passes, error bars for every topic.
+class SpectralLDA(Admixture):
+    """Latent Dirichlet allocation by tensor decomposition.
 
-    When to choose it: documents that mix some topics with proportions that are nearly Dirichlet, and topics without
-    words of their own; where topics have such words, `AnchorTopics` assumes less about the proportions. It needs
-    topics that are linearly independent, documents of some dozens of words, and some thousands of them.
+    The fit is deterministic, makes four passes over the documents, and gives an expected error for every topic.
+
+    Choose it for documents that mix some topics with proportions that are nearly Dirichlet, and topics without words of
+    their own; where topics have such words, `AnchorTopics` assumes less about the proportions. It needs topics that are
+    linearly independent, documents of some dozens of words, and some thousands of them.
 
     Parameters
     ----------
@@ -49,20 +51,22 @@ class SpectralLDA(Admixture, ByMoments):
     alpha0 : float, optional
         Sum of the Dirichlet parameters: small for documents about one topic, large for documents that mix all of
         them. By default it is found from the moments (difference 1). Too large is better than too
-        small: with a true value of 1 the l1 error is 1.2 times as large at 2, and 2.7 times at .5.
+        small: with a true value of 1 the l1 error is 1.2 times as large at 2, and 2.7 times at 0.5.
     refine : int, default=0
-        EM passes over the documents, started from the recovered topics. Outside the theorem; 5 to 10 are worth taking.
+        Number of EM passes over the documents, starting from the recovered topics. They are outside the theorem; 5 to 10
+        are worth taking.
     n_splits : int, default=3
-        Random splits into halves, at most 3, whose fits give the error bars; they cost no pass over the documents,
-        but with ``refine`` one is made and costs as much as refining itself. 0 gives up the error bars.
-    vocabulary : sequence of str, optional
-        Words of the columns, where the data has no column names.
+        Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
+        documents; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
+    vocabulary : sequence of str or dict, optional
+        Words of the columns, where the data has no column names; or a dict from words to columns, such as the
+        ``vocabulary_`` of scikit-learn's vectorizers.
     random_state : int, default=0
-        Seed of the starts and splits; None or a RandomState draws one.
+        Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
-        Threads; the result has the same bits for any number.
+        Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
-        Show progress and the time that remains.
+        Whether to show progress and the remaining time.
 
     Attributes
     ----------
@@ -77,9 +81,9 @@ class SpectralLDA(Admixture, ByMoments):
     word_probabilities_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     evidence_ : Evidence
-        Checks of the assumptions, and expected l1 errors of the topics (``component_errors``).
+        Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     n_passes_ : int
-        Passes over the documents.
+        Number of passes over the documents, those for the expected errors not counted.
 
     Notes
     -----
@@ -87,11 +91,11 @@ class SpectralLDA(Admixture, ByMoments):
 
     1. alpha_0 need not be known. The mean of the words gives the shares alpha_k / alpha_0 without the third moment,
        and these predict the eigenvalues lambda_k; the alpha_0 at which the eigenvalues have, on average, the
-       predicted size is taken. It costs no pass over the documents. Where none fits, the end of the range from .01 to
-       100 is taken, and the evidence says so.
+       predicted size is taken. It costs no pass over the documents. Where none fits, the end of the range from 0.01
+       to 100 is taken, and the evidence says so.
     2. Moments use all ordered triples of different words of a document, in K + 12 coordinates near the leading
        eigenspace of D^-1/2 E[x_1 x_2] D^-1/2, D = diag(E[x]); nothing of size V x V appears.
-    3. Topics come from M_2 W v_k, with negative entries cut, and shares from the mean of the words.
+    3. Topics come from M_2 W v_k, with negative entries set to zero, and shares from the mean of the words.
     4. The tensor is decomposed by polar iteration (`latentia.tensor`), not by deflation.
     5. ``refine`` is EM for the topics with the Dirichlet parameters as they were found. A word is attributed to
        topics by the other words of its document: attributing it by point estimates of the proportions, itself
@@ -111,6 +115,8 @@ class SpectralLDA(Admixture, ByMoments):
     >>> bool(0.8 < model.alpha0_ < 1.25)
     True
     """
+
+    _constraints: ClassVar = {"alpha0": OrNone(Number(0))}
 
     def __init__(
         self,
@@ -133,55 +139,94 @@ class SpectralLDA(Admixture, ByMoments):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # --- fitting: `fit` is in the base class --------------------------------------------------------------------
+    # --- fitting ------------------------------------------------------------------------------------------------
 
-    def _prepare(self, moments: WordMoments) -> None:
-        self.alpha0_ = float(self.alpha0) if self.alpha0 is not None else self._search_alpha0(moments)
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> SpectralLDA:
+        """Learn topics from counts.
 
-    def _corrected(self, moments: WordMoments) -> WordMoments:
-        return lda_corrected(moments, self.alpha0_)
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V)
+            Nonnegative counts of words in documents. Documents of one word or none are skipped, and those of two count
+            for pairs alone.
+        y : ignored
 
-    def _search_alpha0(self, moments: WordMoments) -> float:
-        """The alpha_0 at which the eigenvalues have the size that the shares predict."""
+        Returns
+        -------
+        self
+        """
+        blocks = self._blocks(X, reset=True)
+        # Passes over the documents: words, coordinates, and moments in these of four groups of documents.
+        moments = moments_of(blocks, self.n_components, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
+        self.word_probabilities_ = moments.word_probabilities
+        self.alpha0_ = self._alpha0(moments.of(moments.dealt.all))
 
-        def excess(log_alpha0: float) -> float:
-            self.alpha0_ = float(np.exp(log_alpha0))
-            found = self._recover(moments)
-            predicted = 2 * np.sqrt((self.alpha0_ + 1) / found.shares) / (self.alpha0_ + 2)
-            return float(np.log(np.mean(found.fit.weights / predicted)))
+        def corrected(groups: tuple[int, ...]) -> WordMoments:
+            return lda_corrected(moments.of(groups), self.alpha0_)
 
-        if self.n_components == 1:
-            return 1.0  # the proportions of one topic say nothing of alpha_0
-        low, high = np.log(_RANGE)
-        ends = excess(low), excess(high)
-        if ends[0] >= 0 or ends[1] <= 0:
-            return _RANGE[0] if ends[0] >= 0 else _RANGE[1]
-        return float(np.exp(brentq(excess, low, high, xtol=1e-4)))
+        # Decomposition for all documents and for parts of them, and EM on the same documents.
+        fits = PartFits(
+            moments.dealt,
+            recover=lambda groups: recover(corrected(groups), self.n_components, self._seed),
+            finish=lambda recovered, groups: self._refined(recovered.found, blocks, groups, moments.dealt),
+            distance=distance,
+            most=2.0,
+            cost="passes" if self.refine else "free",
+        )
+        recovered, (self.components_, self.prevalence_) = fits.whole()
+        self.dirichlet_ = self.alpha0_ * self.prevalence_
+        self.n_passes_, self._n_features_out = moments.n_passes + self.refine, len(self.components_)
+        # Evidence.
+        parts = fits.errors(TopicShares(self.components_, self.prevalence_), self.n_splits)
+        checks = moment_checks(self.components_, recovered.fit, moments, corrected, parts)
+        self.evidence_ = Evidence([*checks, *self._dirichlet_sum()], parts.errors).bind(self)
+        return self
 
-    def _refine(self, topics: np.ndarray, shares: np.ndarray, blocks: Blocks) -> tuple[np.ndarray, np.ndarray]:
-        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose, "dirichlet": self.alpha0_ * shares}
-        topics = smoothed(topics, self.word_probabilities_, SMOOTHING) if self.refine else topics
-        topics, found = refine_topics(topics, blocks, self.word_probabilities_, self.refine, **options)
-        return topics, shares if found is None else found
+    def _alpha0(self, moments: WordMoments) -> float:
+        """As given, or as found; the proportions of one topic say nothing of it."""
+        if self.alpha0 is not None:
+            return float(self.alpha0)
+        return 1.0 if self.n_components == 1 else _search_alpha0(moments, self.n_components, self._seed)
 
-    def _finish(self, topics: np.ndarray, shares: np.ndarray, n_passes: int) -> None:
-        self.components_, self.prevalence_, self.dirichlet_ = topics, shares, self.alpha0_ * shares
-        self.n_passes_, self._n_features_out = n_passes, len(topics)
+    def _refined(self, found: TopicShares, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> TopicShares:
+        """After the EM passes over the documents of some groups, the largest share first."""
+        if not self.refine:
+            return found.sorted()
+        topics, shares = refine_topics(
+            smoothed(found.topics, self.word_probabilities_, SMOOTHING),
+            blocks.group(groups, dealt),
+            self.word_probabilities_,
+            self.refine,
+            dirichlet=self.alpha0_ * found.shares,
+            n_jobs=self.n_jobs,
+            progress=self.verbose,
+        )
+        return TopicShares(topics, shares).sorted()
 
-    def _model_checks(self) -> list[Check]:
+    def _dirichlet_sum(self) -> list[Check]:
         if self.alpha0 is not None or self.n_components == 1:
             return []
-        inside = bool(_RANGE[0] < self.alpha0_ < _RANGE[1])
         return [
             Check(
-                "Dirichlet sum", "alpha_0", self.alpha0_, f"in ({_RANGE[0]:g}, {_RANGE[1]:g})", inside,
+                "Dirichlet sum", "alpha_0", self.alpha0_, between(*_RANGE),
                 "Where the eigenvalues of the tensor agree with the shares of the topics. At an end, they agree nowhere.",
                 "Anandkumar et al. 2012",
             )
         ]  # fmt: skip
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        given = self.alpha0
-        if given is not None and (not isinstance(given, numbers.Real) or not 0 < given < np.inf):
-            raise LatentiaError(f"alpha0={given!r}: a positive number is needed, or None to find it.")
+
+def _search_alpha0(moments: WordMoments, n_components: int, seed: int) -> float:
+    """The alpha_0 at which the eigenvalues have the size that the shares predict."""
+
+    def excess(log_alpha0: float) -> float:
+        alpha0 = float(np.exp(log_alpha0))
+        recovered = recover(lda_corrected(moments, alpha0), n_components, seed)
+        predicted = 2 * np.sqrt((alpha0 + 1) / recovered.found.shares) / (alpha0 + 2)
+        return float(np.log(np.mean(recovered.fit.weights / predicted)))
+
+    low, high = np.log(_RANGE)
+    ends = excess(low), excess(high)
+    if ends[0] >= 0 or ends[1] <= 0:
+        return _RANGE[0] if ends[0] >= 0 else _RANGE[1]
+    return float(np.exp(brentq(excess, low, high, xtol=1e-4)))

@@ -1,0 +1,107 @@
+"""The ground of every estimator: checked parameters, fits that succeed whole or change nothing, hooks of the evidence."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from ._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
+from ._threads import one_blas_thread
+from .metrics.matching import nearest_distances
+from .passes import Blocks, RowGroups
+
+__all__ = ["Estimator", "check_size", "fitted", "fitting", "halves_of_rows"]
+
+E = TypeVar("E", bound="Estimator")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Estimator(BaseEstimator):
+    """Base of the estimators.
+
+    A family writes its constructor, a table of ``_constraints`` for the parameters that `latentia._parameters.SHARED` does
+    not have, a ``fit`` under `fitting`, and methods that use the model under `fitted`.
+    """
+
+    _constraints: ClassVar[Mapping[str, Constraint]] = {}
+    _compared: ClassVar[tuple[str, ...]] = ("components_",)
+    """Attributes that `_distances` reads."""
+    _seed: int
+    n_features_in_: int
+    evidence_: Any
+
+    def _check_parameters(self) -> None:
+        """Raise for values that the constraints allow one by one and not together."""
+
+    def _distances(self, other: Any) -> np.ndarray:
+        """Distance of each component to the nearest one of another fit, shape (K,): of what the evidence says."""
+        return nearest_distances(self.components_, other.components_)  # type: ignore[attr-defined]
+
+    def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
+        """Arguments of ``fit`` for two random halves of the data, for `Evidence.stability`."""
+        return halves_of_rows(random_state, X=X, **fit_parameters)
+
+
+def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:
+    """Wrap ``fit`` or one of its kind: parameters are checked first, and the estimator changes only when it has succeeded.
+
+    The method runs on an empty copy, which has the parameters and ``_seed``, and nothing of an earlier fit. Matrix products
+    run in one thread, so that the answer's bits do not depend on the number of BLAS threads.
+    """
+
+    @functools.wraps(fit)
+    def wrapper(self: E, /, *args: P.args, **kwargs: P.kwargs) -> E:
+        fresh: E = object.__new__(type(self))
+        fresh.__dict__.update({name: value for name, value in self.__dict__.items() if not _learned(name)})
+        check_parameters(fresh)
+        fresh._seed = seed_of(fresh.random_state)  # type: ignore[attr-defined]
+        fresh._check_parameters()
+        with one_blas_thread():
+            fit(fresh, *args, **kwargs)
+        self.__dict__ = fresh.__dict__
+        return self
+
+    return wrapper
+
+
+def fitted(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
+    """Wrap a method that uses the model: there must have been a fit, and matrix products run in one thread, as in it."""
+
+    @functools.wraps(method)
+    def wrapper(self: E, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        check_is_fitted(self)
+        with one_blas_thread():
+            return method(self, *args, **kwargs)
+
+    return wrapper
+
+
+def _learned(name: str) -> bool:
+    """Whether an attribute is of a fit, not a parameter or one of scikit-learn's settings."""
+    if name.startswith("_"):
+        return not name.startswith(("_sklearn", "_skl_", "_parent_callback", "_metadata"))
+    return name.endswith("_")
+
+
+def check_size(n: Any, name: str = "n_samples") -> int:
+    """A number of rows to draw, which is a whole number of at least 1."""
+    check_parameter(name, n, Integer(1))
+    return int(n)
+
+
+def halves_of_rows(random_state: int, **tables: Any) -> list[dict[str, Any]]:
+    """Two random halves of the rows of aligned tables, or of one Blocks, under the names of the tables."""
+    (name, first), *others = tables.items()
+    if isinstance(first, Blocks):
+        return [{name: half, **dict(others)} for half in first.split(2, random_state)]
+    group = RowGroups(2, random_state).of(np.arange(first.shape[0] if hasattr(first, "shape") else len(first)))
+    tables = {key: sparse.csr_array(table) if sparse.issparse(table) else table for key, table in tables.items()}
+    return [{key: _safe_indexing(t, np.flatnonzero(group == g)) for key, t in tables.items()} for g in (0, 1)]

@@ -1,0 +1,263 @@
+"""The distributions that EM's models are made of, with what a pass expects of them.
+
+Given the hidden variables every model here is a product of exponential families: rows of probabilities (`Distributions`),
+chances of single events (`Chances`), normal distributions (`Gaussians`). An E-step gives their expected sufficient statistics;
+from these follow the new value that EM takes, `estimate`, and the gradient of the observed log-likelihood in coordinates
+without constraints, which by Fisher's identity is that of the expected complete one,
+
+    probabilities p from counts n, in log p:        n - (sum n) p
+    chance q, s of t trials, in log q / (1 - q):    s - t q
+    mean mu and log-variance of mass m:             m (mu' - mu) / v,      m (v' + (mu' - mu)^2 - v) / (2 v),
+
+mu' and v' being EM's new values; `curvature` is the diagonal of the complete-data information in the same coordinates. Priors
+are pseudo-counts: part of the counts, and of the objective through `log_prior`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+__all__ = ["Chances", "Distributions", "Expected", "Gaussians", "Values"]
+
+Values: TypeAlias = tuple[np.ndarray, ...]
+"""The arrays of a model's parameters, in an order of its own."""
+
+_NOTHING = 1e-12  # rows with less than this expected of them keep their value
+_TINY = 1e-14  # least probability in coordinates
+_STEADY = 0.5  # pseudo-counts in curvatures, so that entries that are hardly seen move with their rows
+
+
+class Expected(Protocol):
+    """Distributions with what a pass expects of them."""
+
+    @property
+    def values(self) -> Values:
+        """What they were in the pass."""
+
+    def estimate(self) -> Values:
+        """EM's new values."""
+
+    def coordinates(self, *values: np.ndarray) -> np.ndarray:
+        """These values, or else its own, without constraints, one-dimensional."""
+
+    def slope(self) -> np.ndarray:
+        """Gradient of the penalised log-likelihood in the coordinates."""
+
+    def curvature(self) -> np.ndarray:
+        """Diagonal of the complete-data information in them, positive."""
+
+    def at(self, coordinates: np.ndarray) -> Values:
+        """The values that have these coordinates."""
+
+    def log_prior(self) -> float:
+        """Logarithm of the prior, up to a constant."""
+
+
+@dataclass(frozen=True)
+class Distributions:
+    """Rows of probabilities that sum to one.
+
+    Attributes
+    ----------
+    value : ndarray of shape (..., S)
+    counts : ndarray of shape (..., S)
+        Expected counts, without the prior.
+    prior : float or ndarray that broadcasts with the counts
+        Pseudo-counts.
+    """
+
+    value: np.ndarray
+    counts: np.ndarray
+    prior: Any = 0.0
+
+    @property
+    def values(self) -> Values:
+        return (self.value,)
+
+    def estimate(self) -> Values:
+        smoothed, used = self._smoothed, self.counts.sum(axis=-1, keepdims=True) > _NOTHING
+        return (np.where(used, smoothed / np.where(used, smoothed.sum(axis=-1, keepdims=True), 1.0), self.value),)
+
+    def coordinates(self, *values: np.ndarray) -> np.ndarray:
+        (value,) = values or self.values
+        return np.log(np.maximum(value, _TINY)).ravel()
+
+    def slope(self) -> np.ndarray:
+        smoothed = self._smoothed
+        slope = smoothed - smoothed.sum(axis=-1, keepdims=True) * self.value
+        return np.where(self.value > 0, slope, 0.0).ravel()
+
+    def curvature(self) -> np.ndarray:
+        return (self._smoothed.sum(axis=-1, keepdims=True) * self.value + _STEADY).ravel()
+
+    def at(self, coordinates: np.ndarray) -> Values:
+        logs = coordinates.reshape(self.value.shape)
+        shares = np.where(self.value > 0, np.exp(logs - logs.max(axis=-1, keepdims=True)), 0.0)
+        return (shares / shares.sum(axis=-1, keepdims=True),)
+
+    def log_prior(self) -> float:
+        if not np.any(self.prior):
+            return 0.0
+        return float((self.prior * np.log(np.maximum(self.value, _TINY))).sum())
+
+    @property
+    def _smoothed(self) -> np.ndarray:
+        return self.counts + self.prior
+
+
+@dataclass(frozen=True)
+class Chances:
+    """Probabilities of events, each on its own.
+
+    Attributes
+    ----------
+    value : ndarray
+    successes, trials : ndarray that broadcast with it
+        Expected, without the prior.
+    prior : (ndarray or float, ndarray or float)
+        Pseudo-counts of successes and of trials.
+    low, high : float
+        What the values are kept between.
+    """
+
+    value: np.ndarray
+    successes: np.ndarray
+    trials: np.ndarray
+    prior: tuple[Any, Any] = (0.0, 0.0)
+    low: float = 0.0
+    high: float = 1.0
+
+    @property
+    def values(self) -> Values:
+        return (self.value,)
+
+    def estimate(self) -> Values:
+        trials = np.broadcast_to(self.trials, self.value.shape) + self.prior[1]
+        used = trials > _NOTHING
+        new = np.where(used, (self.successes + self.prior[0]) / np.where(used, trials, 1.0), self.value)
+        return (np.clip(new, self.low, self.high),)
+
+    def coordinates(self, *values: np.ndarray) -> np.ndarray:
+        value = self._inside(*(values or self.values))
+        return (np.log(value) - np.log1p(-value)).ravel()
+
+    def slope(self) -> np.ndarray:
+        slope = self.successes + self.prior[0] - (self.trials + self.prior[1]) * self.value
+        stuck = ((self.value <= self._low) & (slope < 0)) | ((self.value >= self._high) & (slope > 0))
+        return np.where(stuck, 0.0, slope).ravel()
+
+    def curvature(self) -> np.ndarray:
+        value = self._inside(self.value)
+        return ((self.trials + self.prior[1]) * value * (1 - value) + _STEADY).ravel()
+
+    def at(self, coordinates: np.ndarray) -> Values:
+        logits = coordinates.reshape(self.value.shape)
+        return (np.clip(1 / (1 + np.exp(-np.clip(logits, -700, 700))), self.low, self.high),)
+
+    def log_prior(self) -> float:
+        successes, trials = self.prior
+        if not np.any(trials):
+            return 0.0
+        value = self._inside(self.value)
+        return float((successes * np.log(value) + (trials - successes) * np.log1p(-value)).sum())
+
+    @property
+    def _low(self) -> float:
+        return max(self.low, _TINY)
+
+    @property
+    def _high(self) -> float:
+        return min(self.high, 1 - _TINY)
+
+    def _inside(self, value: np.ndarray) -> np.ndarray:
+        return np.clip(value, self._low, self._high)
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """Normal distributions with a mean for every component and column, and variances.
+
+    Attributes
+    ----------
+    means : ndarray of shape (K, d)
+    variances : ndarray of shape (K, d), or (K,) where all columns of a component share one
+    mass : ndarray of shape (K,)
+    first : ndarray of shape (K, d)
+        Sums of r (x - mean).
+    second : ndarray of the shape of ``variances``
+        Sums of r (x - mean)^2, over the columns too where they share a variance.
+    floor : float or ndarray of shape (d,)
+        Least variance.
+    tied : bool
+        Whether all components share one variance.
+    """
+
+    means: np.ndarray
+    variances: np.ndarray
+    mass: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    floor: Any = 0.0
+    tied: bool = False
+
+    @property
+    def values(self) -> Values:
+        return self.means, self.variances
+
+    def estimate(self) -> Values:
+        moved = self._moved()
+        return self.means + moved, np.maximum(self._spread(moved), self.floor)
+
+    def coordinates(self, *values: np.ndarray) -> np.ndarray:
+        means, variances = values or self.values
+        return np.concatenate([means.ravel(), np.log(variances).ravel()])
+
+    def slope(self) -> np.ndarray:
+        wide = self.variances[:, None] if self._shared else self.variances
+        moves = self.first / wide
+        width = self.means.shape[1] if self._shared else 1
+        second, mass = self.second, self.mass if self._shared else self.mass[:, None]
+        if self.tied:  # every component's coordinate is the same one: each takes its share
+            second, mass = np.full_like(second, second.mean()), np.full_like(mass, mass.mean())
+        spreads = 0.5 * (second / self.variances - width * mass)
+        stuck = (self.variances <= self.floor) & (spreads < 0)
+        return np.concatenate([moves.ravel(), np.where(stuck, 0.0, spreads).ravel()])
+
+    def curvature(self) -> np.ndarray:
+        wide = self.variances[:, None] if self._shared else self.variances
+        width = self.means.shape[1] if self._shared else 1
+        mass = np.maximum(self.mass, _NOTHING)
+        spreads = 0.5 * width * (mass if self._shared else np.broadcast_to(mass[:, None], self.variances.shape))
+        return np.concatenate([(mass[:, None] / wide * np.ones_like(self.means)).ravel(), spreads.ravel() + _STEADY])
+
+    def at(self, coordinates: np.ndarray) -> Values:
+        size = self.means.size
+        logs = np.clip(coordinates[size:], -700, 700).reshape(self.variances.shape)
+        return coordinates[:size].reshape(self.means.shape), np.maximum(np.exp(logs), self.floor)
+
+    def log_prior(self) -> float:
+        return 0.0
+
+    @property
+    def _shared(self) -> bool:
+        """Whether the columns of a component share a variance."""
+        return self.variances.ndim == 1
+
+    def _moved(self) -> np.ndarray:
+        used = self.mass[:, None] > _NOTHING
+        return np.where(used, self.first / np.where(used, self.mass[:, None], 1.0), 0.0)
+
+    def _spread(self, moved: np.ndarray) -> np.ndarray:
+        """New variances, before the floor."""
+        used = self.mass > _NOTHING
+        mass = np.where(used, self.mass, 1.0)
+        if not self._shared:
+            return np.where(used[:, None], self.second / mass[:, None] - moved**2, self.variances)
+        spread = np.where(used, self.second - self.mass * (moved**2).sum(axis=1), 0.0)
+        width = self.means.shape[1]
+        if self.tied:
+            return np.full(len(mass), spread.sum() / (width * self.mass.sum())) if used.any() else self.variances
+        return np.where(used, spread / (width * mass), self.variances)

@@ -1,0 +1,226 @@
+"""Expectation maximisation: the one driver of all refinement.
+
+A model is a statistic of one pass (see `latentia.passes`) that knows how to become one at other values, and turns the sums of a
+pass into `Expected` distributions. A number of steps is so many plain EM steps. "auto" climbs the same likelihood by a
+quasi-Newton method that starts from EM: the gradient of the observed log-likelihood comes with every E-step, the inverse of
+the complete-data information is the first guess at the inverse Hessian, and pairs of steps and changes of the gradient turn it
+into the observed one (L-BFGS). EM's rate of convergence is the share of information that is missing; this forgets it.
+
+Source: M. Jamshidian, R. I. Jennrich, Acceleration of the EM algorithm by using quasi-Newton methods, J. R. Statist. Soc. B 59
+(1997), method QN2; J. Nocedal, Updating quasi-Newton matrices with limited storage, Math. Comp. 35 (1980).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from ..passes import Blocks, accumulate
+from .coordinates import Expected, Values
+
+__all__ = ["EStep", "Model", "Refine", "Refinement", "over", "refine"]
+
+Refine: TypeAlias = int | Literal["auto"]
+
+_MOST_STEPS = 200
+_REMAINING = 0.02  # nats: where the gain that a quasi-Newton step predicts is below, EM has settled
+_ROUNDING = 1e-9  # of the log-likelihood: what sums over rows are exact to
+_CALM = 2  # times in a row
+_MEMORY_BYTES = 1 << 28  # of the pairs that are kept
+_MOST_PAIRS = 20
+_LONGEST = 3.0  # move of a coordinate in one step
+_ARMIJO, _TRIES = 1e-4, 5
+
+
+class Model(Protocol):
+    """A statistic of one E-step at some values; its sums have ``log_likelihood``, in nats."""
+
+    @property
+    def values(self) -> Values:
+        """The arrays of its parameters."""
+
+    def at(self, *values: np.ndarray) -> Model:
+        """The same model at other values."""
+
+    def expected(self, sums: Any) -> Sequence[Expected]:
+        """What the pass expects of each of its distributions, in the order of the values."""
+
+
+EStep: TypeAlias = Callable[[Model, int], Any]
+"""``e_step(model, number)``: the sums of the E-step of that number at the model's values."""
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """What EM made of its start.
+
+    Attributes
+    ----------
+    values : tuple of ndarray
+    log_likelihood : ndarray of shape (n_steps,)
+        Of the data, in nats, at the values of each E-step.
+    settled : bool
+        Whether further steps would gain nothing to speak of.
+    remaining : float
+        Nats that they are predicted to gain; NaN where that is not known, after a given number of plain steps.
+    """
+
+    values: Values
+    log_likelihood: np.ndarray
+    settled: bool
+    remaining: float
+
+
+def refine(model: Model, e_step: EStep, steps: Refine) -> Refinement:
+    """Climb the likelihood from a model's values.
+
+    Parameters
+    ----------
+    model : Model
+    e_step : callable
+        ``e_step(model, number)``: the sums of a pass at the model's values; `over` makes one of blocks.
+    steps : int or "auto"
+        Number of plain EM steps; "auto" makes accelerated ones until they have settled, 200 at most.
+    """
+    passes = _Passes(e_step)
+    if steps == "auto":
+        return _until_settled(model, passes)
+    return _plain(model, passes, steps) if steps else Refinement(model.values, np.empty(0), False, float("nan"))
+
+
+def over(blocks: Blocks, n_jobs: int | None = None, progress: bool = False) -> EStep:
+    """E-steps that are passes over blocks; options as in `accumulate`."""
+
+    def e_step(model: Model, number: int) -> Any:
+        return accumulate(blocks, model, n_jobs, progress=progress and f"refining, step {number}")
+
+    return e_step
+
+
+def _plain(model: Model, passes: _Passes, steps: int) -> Refinement:
+    values = model.values
+    for _ in range(steps):
+        values = passes.at(model.at(*values)).estimate()
+    return Refinement(values, np.array(passes.log_likelihood), False, float("nan"))
+
+
+def _until_settled(model: Model, passes: _Passes) -> Refinement:
+    point = passes.at(model)
+    pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_n_pairs(len(point.slope)))
+    remaining, gain, enough, calm = np.inf, np.inf, _REMAINING, 0
+    while len(passes.log_likelihood) < _MOST_STEPS:
+        direction = _direction(point, pairs)
+        remaining = 0.5 * float(point.slope @ direction)
+        enough = max(_REMAINING, _ROUNDING * abs(point.objective))
+        calm = calm + 1 if max(remaining, gain) < enough else 0
+        if calm >= _CALM or remaining <= 0:
+            break
+        after = _searched(point, direction, passes)
+        if after is None:
+            if not pairs:
+                break  # not even EM's own step gains: rounding
+            pairs.clear()
+            continue
+        _remember(pairs, after.coordinates - point.coordinates, point.slope - after.slope)
+        point, gain = after, after.objective - point.objective
+    log_likelihood = np.array(passes.log_likelihood)
+    return Refinement(point.estimate(), log_likelihood, bool(remaining < enough), max(remaining, 0.0))
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A model after a pass at its values; what only "auto" needs is computed when it is asked for."""
+
+    model: Model
+    expected: Sequence[Expected]
+    objective: float
+
+    @cached_property
+    def coordinates(self) -> np.ndarray:
+        return np.concatenate([one.coordinates() for one in self.expected])
+
+    @cached_property
+    def slope(self) -> np.ndarray:
+        return np.concatenate([one.slope() for one in self.expected])
+
+    @cached_property
+    def curvature(self) -> np.ndarray:
+        return np.concatenate([one.curvature() for one in self.expected])
+
+    def estimate(self) -> Values:
+        """EM's new values."""
+        return tuple(value for one in self.expected for value in one.estimate())
+
+    def em_step(self) -> np.ndarray:
+        """How EM would move the coordinates."""
+        return np.concatenate([one.coordinates(*one.estimate()) for one in self.expected]) - self.coordinates
+
+    def moved(self, step: np.ndarray) -> Model:
+        """The model whose coordinates are so far from here."""
+        values: list[np.ndarray] = []
+        start = 0
+        for one in self.expected:
+            size = sum(value.size for value in one.values)
+            values += one.at(self.coordinates[start : start + size] + step[start : start + size])
+            start += size
+        return self.model.at(*values)
+
+
+class _Passes:
+    """E-steps, and the log-likelihood of each."""
+
+    def __init__(self, e_step: EStep) -> None:
+        self._e_step = e_step
+        self.log_likelihood: list[float] = []
+
+    def at(self, model: Model) -> _Point:
+        sums = self._e_step(model, len(self.log_likelihood) + 1)
+        self.log_likelihood.append(float(sums.log_likelihood))
+        expected = model.expected(sums)
+        return _Point(model, expected, float(sums.log_likelihood) + sum(one.log_prior() for one in expected))
+
+
+def _direction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """The quasi-Newton direction; EM's own step where nothing is known of the Hessian yet."""
+    if not pairs:
+        return point.em_step()
+    direction, scales = point.slope.copy(), []
+    for step, change in reversed(pairs):
+        scales.append(float(step @ direction) / float(step @ change))
+        direction -= scales[-1] * change
+    direction /= point.curvature
+    for (step, change), scale in zip(pairs, reversed(scales), strict=True):
+        direction += (scale - float(change @ direction) / float(step @ change)) * step
+    return direction
+
+
+def _searched(point: _Point, direction: np.ndarray, passes: _Passes) -> _Point | None:
+    """A point along the direction that gains enough; None if none is found."""
+    rise, longest = float(point.slope @ direction), float(np.abs(direction).max())
+    length = min(1.0, _LONGEST / longest) if longest > 0 else 1.0
+    for _ in range(_TRIES):
+        after = passes.at(point.moved(length * direction))
+        gain = after.objective - point.objective
+        if gain >= _ARMIJO * length * rise:
+            return after
+        if len(passes.log_likelihood) >= _MOST_STEPS:
+            return None
+        # The parabola through both heights and the slope here has its top at this length.
+        bend = 2 * (length * rise - gain)
+        length *= float(np.clip(length * rise / bend, 0.1, 0.5)) if np.isfinite(bend) else 0.1
+    return None
+
+
+def _remember(pairs: deque[tuple[np.ndarray, np.ndarray]], step: np.ndarray, change: np.ndarray) -> None:
+    """Keep a pair where the objective is concave along it."""
+    if step @ change > 1e-8 * np.linalg.norm(step) * np.linalg.norm(change):
+        pairs.append((step, change))
+
+
+def _n_pairs(size: int) -> int:
+    return int(np.clip(_MEMORY_BYTES // max(16 * size, 1), 1, _MOST_PAIRS))

@@ -1,0 +1,318 @@
+"""One case for every public estimator: what `test_api.py` needs in order to run it through the contract.
+
+A new family adds its case here, and nothing to `test_api.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
+
+from latentia.datasets import planted
+from latentia.ica import TensorICA
+from latentia.matrices import ProbabilityMatrix
+from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
+from latentia.multilabel import MomentMultiLabelClassifier
+from latentia.noisyor import NoisyOr
+from latentia.passes import Blocks
+from latentia.sequences import SpectralHMM, TwoStateHMM
+from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An estimator, and data of all the kinds that the contract speaks of.
+
+    Attributes
+    ----------
+    estimator : estimator, not fitted
+    data : callable
+        Arguments of ``fit`` that it learns from easily; the first is the table.
+    other : callable
+        The same with another number of columns, or another alphabet.
+    hopeless : callable
+        Arguments that hold nothing to find, and can be fitted.
+    truth : callable
+        ``truth(model)``: the true mean error of a model fitted on ``data``, in the unit of the expected error.
+    uses : tuple of str
+        Methods that take the table.
+    refined : dict
+        Parameters with which the fit is refined; empty where nothing is refined.
+    blocks : callable
+        From arguments to those of ``fit`` with `Blocks`; by default ``X`` alone becomes Blocks.
+    predicts : callable
+        From arguments to those of ``uses``; by default the first argument alone.
+    common_checks : bool
+        Whether scikit-learn's common checks apply: one table of features.
+    why_not : str
+        Why they do not.
+    needs_splits : bool
+        Whether expected errors need fits on parts of the data, so that there are none with ``n_splits=0``.
+    """
+
+    estimator: Any
+    data: Callable[[], Arguments]
+    other: Callable[[], Arguments]
+    hopeless: Callable[[], Arguments]
+    truth: Callable[[Any], float]
+    uses: tuple[str, ...]
+    refined: Mapping[str, Any] = field(default_factory=dict)
+    blocks: Callable[[Arguments], Arguments] = lambda data: {"X": Blocks.from_array(data["X"])}
+    predicts: Callable[[Arguments], Arguments] = lambda data: dict([next(iter(data.items()))])
+    common_checks: bool = True
+    why_not: str = ""
+    needs_splits: bool = True
+
+    @property
+    def name(self) -> str:
+        return type(self.estimator).__name__
+
+    def fit(self, **parameters: Any) -> Any:
+        """A fresh estimator, fitted on the data."""
+        return self.new(**parameters).fit(**self.data())
+
+    def stability(self, model: Any, data: Arguments) -> np.ndarray:
+        """The errors that refits on halves of the data give."""
+        first, *others = data.items()
+        return model.evidence_.stability(first[1], n_splits=1, **dict(others))
+
+    def new(self, **parameters: Any) -> Any:
+        """A fresh estimator."""
+        return type(self.estimator)(**{**self.estimator.get_params(), **parameters})
+
+
+def mean_distance(found: np.ndarray, true: np.ndarray, metric: str) -> float:
+    """Of components matched one to one."""
+    apart = cdist(found, true, metric)
+    return float(apart[linear_sum_assignment(apart)].mean())
+
+
+# --- planted data -------------------------------------------------------------------------------------------------
+
+
+@cache
+def mixed_topics():
+    return planted.topic_corpus(1500, n_topics=5, n_words=300, length=60, concentration=0.1, random_state=11)
+
+
+@cache
+def single_topics():
+    return planted.topic_corpus(2500, n_topics=4, n_words=200, length=20, proportions="single", random_state=11)
+
+
+@cache
+def clusters():
+    return planted.gaussian_mixture(2500, n_components=4, n_features=8, separation=6, random_state=11)
+
+
+@cache
+def sources():
+    return planted.independent_sources(6000, n_components=4, random_state=11)
+
+
+@cache
+def views():
+    return planted.product_mixture(6000, n_components=3, n_features=24, contrast=0.6, random_state=11)
+
+
+@cache
+def chain():
+    return planted.hidden_markov_chain(12_000, n_states=3, n_symbols=10, persistence=0.6, random_state=11)
+
+
+@cache
+def two_states():
+    return planted.two_state_chain(12_000, n_symbols=150, random_state=11)
+
+
+@cache
+def findings():
+    return planted.noisy_or_network(40, 5, leak=0.02, random_state=11).sample(8000)
+
+
+@cache
+def labelled():
+    return planted.labelled_corpus(2500, n_topics=4, n_words=300, n_labels=30, random_state=11)
+
+
+@cache
+def pairs():
+    return planted.word_pairs(30_000, n_components=3, n_words=300, random_state=11)
+
+
+def random(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def noise_words(n: int, length: int) -> sparse.csr_array:
+    """Documents of words without topics."""
+    return sparse.csr_array(random().multinomial(length, random(1).dirichlet(np.ones(80)), size=n))
+
+
+# --- errors in the unit of the evidence ----------------------------------------------------------------------------
+
+
+def view_error(model: Any) -> float:
+    columns = np.split(np.arange(24), 3)
+    scale = np.concatenate([views().X[:, some].std(axis=0) for some in columns])
+    return mean_distance(np.hstack(model.means_) / scale, views().means / scale, "euclidean")
+
+
+def crosstalk(model: Any) -> float:
+    gains = model.components_ @ sources().mixing
+    shares = (gains / np.linalg.norm(gains, axis=1, keepdims=True)) ** 2
+    return float(np.sqrt(1 - shares.max(axis=1)).mean())
+
+
+def network_error(model: Any) -> float:
+    truth = findings().truth.weights
+    apart = cdist(truth, model.weights_) / np.linalg.norm(truth, axis=1, keepdims=True)
+    return float(apart[linear_sum_assignment(apart)].mean())
+
+
+def label_error(model: Any) -> float:
+    found, true = (
+        p / p.sum(axis=1, keepdims=True) for p in (model.word_probabilities_, labelled().truth.word_probabilities)
+    )
+    return mean_distance(found, true, "cityblock")
+
+
+def cut(data: Arguments) -> Arguments:
+    """Blocks with one part a view."""
+    return {"X": Blocks.from_array(*[data["X"][:, list(columns)] for columns in data["views"]])}
+
+
+def with_lengths(data: Arguments) -> Arguments:
+    return {"X": Blocks.from_array(data["X"], lengths=data.get("lengths", [len(data["X"])]))}
+
+
+VIEWS = [range(8), range(8, 16), range(16, 24)]
+SQUARE = "fitted on a square table of counts"
+SEQUENCES = "fitted on sequences"
+
+CASES = [
+    Case(
+        AnchorTopics(5),
+        data=lambda: {"X": mixed_topics().counts},
+        other=lambda: {"X": sparse.csr_array(mixed_topics().counts[:, :250])},
+        hopeless=lambda: {"X": noise_words(300, 20)},
+        truth=lambda model: mean_distance(model.components_, mixed_topics().topics, "cityblock"),
+        uses=("transform", "score", "perplexity"),
+        refined={"refine": 3},
+    ),
+    Case(
+        SpectralLDA(5),
+        data=lambda: {"X": mixed_topics().counts},
+        other=lambda: {"X": sparse.csr_array(mixed_topics().counts[:, :250])},
+        hopeless=lambda: {"X": noise_words(300, 20)},
+        truth=lambda model: mean_distance(model.components_, mixed_topics().topics, "cityblock"),
+        uses=("transform", "score", "perplexity"),
+        refined={"refine": 5},
+    ),
+    Case(
+        SingleTopicModel(4),
+        data=lambda: {"X": single_topics().counts},
+        other=lambda: {"X": sparse.csr_array(single_topics().counts[:, :150])},
+        hopeless=lambda: {"X": noise_words(300, 10)},
+        truth=lambda model: mean_distance(model.components_, single_topics().topics, "cityblock"),
+        uses=("transform", "predict", "predict_proba", "score"),
+        refined={"refine": 10},
+    ),
+    Case(
+        SphericalGaussianMixture(4),
+        data=lambda: {"X": clusters().X},
+        other=lambda: {"X": clusters().X[:, :6]},
+        hopeless=lambda: {"X": random().standard_normal((400, 8))},
+        truth=lambda model: mean_distance(model.means_, clusters().means, "euclidean"),
+        uses=("predict", "predict_proba", "score", "score_samples"),
+        refined={"refine": 15},
+    ),
+    Case(
+        TensorICA(4),
+        data=lambda: {"X": sources().X},
+        other=lambda: {"X": np.hstack([sources().X, random().standard_normal((6000, 1))])},
+        hopeless=lambda: {"X": random().standard_normal((400, 6))},
+        truth=crosstalk,
+        uses=("transform",),
+        refined={"refine": 50},
+    ),
+    Case(
+        MomentMultiLabelClassifier(4),
+        data=lambda: {"X": labelled().X, "Y": labelled().Y},
+        other=lambda: {"X": sparse.csr_array(labelled().X[:, :250]), "Y": labelled().Y},
+        hopeless=lambda: {"X": random().random((400, 50)) < 0.3, "Y": random(1).random((400, 10)) < 0.2},
+        truth=label_error,
+        uses=("decision_function", "predict_proba", "predict", "posterior"),
+        refined={"refine": 5},
+        blocks=lambda data: {"X": Blocks.from_array(data["X"], data["Y"])},
+    ),
+    Case(
+        MultiViewMixture(3, distribution="bernoulli"),
+        data=lambda: {"X": views().X, "views": VIEWS},
+        other=lambda: {"X": views().X[:, :21], "views": [range(7), range(7, 14), range(14, 21)]},
+        hopeless=lambda: {"X": (random().random((300, 24)) < 0.5).astype(float), "views": VIEWS},
+        truth=view_error,
+        uses=("predict", "predict_proba", "score"),
+        refined={"refine": 15},
+        blocks=cut,
+        common_checks=False,
+        why_not="fitted on several views",
+    ),
+    Case(
+        SpectralHMM(3),
+        data=lambda: {"X": chain().symbols},
+        other=lambda: {"X": chain().symbols % 7},
+        hopeless=lambda: {"X": random().integers(0, 8, 500)},
+        truth=lambda model: mean_distance(model.emissionprob_, chain().emissionprob, "cityblock"),
+        uses=("predict", "predict_proba", "score"),
+        refined={"refine": 50},
+        blocks=with_lengths,
+        common_checks=False,
+        why_not=SEQUENCES,
+    ),
+    Case(
+        TwoStateHMM(),
+        data=lambda: {"X": two_states().symbols},
+        other=lambda: {"X": two_states().symbols % 100},
+        hopeless=lambda: {"X": random().integers(0, 200, 400)},
+        truth=lambda model: mean_distance(model.emissionprob_, two_states().emissionprob, "cityblock"),
+        uses=("predict", "predict_proba", "score"),
+        refined={"refine": 10},
+        blocks=with_lengths,
+        common_checks=False,
+        why_not=SEQUENCES,
+    ),
+    Case(
+        NoisyOr(5),
+        data=lambda: {"X": findings().X},
+        other=lambda: {"X": findings().X[:, :36]},
+        hopeless=lambda: {"X": random().random((400, 40)) < 0.2},
+        truth=network_error,
+        uses=("transform", "predict_proba", "score"),
+        refined={"refine": 5},
+        common_checks=False,
+        why_not="fitted on binary data",
+    ),
+    Case(
+        ProbabilityMatrix(3),
+        data=lambda: {"C": pairs().counts},
+        other=lambda: {"C": sparse.csr_array(pairs().counts[:250][:, :250])},
+        hopeless=lambda: {"C": sparse.csr_array(random().poisson(0.02, (200, 200)))},
+        truth=lambda model: model.l1_distance(pairs()),
+        uses=("score",),
+        refined={"refine": 10},
+        blocks=lambda data: {"C": Blocks.from_array(data["C"])},
+        common_checks=False,
+        why_not=SQUARE,
+        needs_splits=False,
+    ),
+]

@@ -35,9 +35,9 @@ from topics_real_corpora import associated_press, measure
 
 from latentia.datasets import planted
 from latentia.ica import TensorICA
+from latentia.likelihood import SymbolChainUpdate, log_likelihood, multinomial_responsibilities, viterbi
 from latentia.metrics import amari_index, many_to_one_accuracy, npmi_coherence, split_tokens
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.moments import SymbolChainUpdate, log_likelihood, multinomial_responsibilities, viterbi
 from latentia.passes import Blocks, accumulate
 from latentia.sequences import SpectralHMM
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA

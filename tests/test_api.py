@@ -301,7 +301,7 @@ class CountedBlocks(Blocks):
 def test_passes_are_counted(case, refined):
     name, blocks = next(iter(case.blocks(case.data()).items()))
     counted = CountedBlocks(blocks)
-    model = case.new(n_splits=0, **(case.refined if refined else {})).fit(**{name: counted})
+    model = case.new(n_splits=0, **(case.refined if refined else {"refine": 0})).fit(**{name: counted})
     assert max(counted.reads) <= model.n_passes_
 
 
@@ -339,7 +339,7 @@ def test_a_hopeless_fit_is_not_supported(case):
 
 @every
 def test_the_expected_error_of_a_refined_fit_is_of_the_size_of_the_true_one(case):
-    for parameters in ({}, case.refined):
+    for parameters in ({"refine": 0}, case.refined):
         model = case.fit(**parameters)
         assert 1 / 2 < case.truth(model) / model.evidence_.expected_error < 2
 

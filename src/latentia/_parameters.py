@@ -22,6 +22,7 @@ __all__ = [
     "Names",
     "Number",
     "OrNone",
+    "Steps",
     "check_parameter",
     "check_parameters",
     "seed_of",
@@ -150,6 +151,16 @@ class Anything:
 
 
 @dataclass(frozen=True)
+class Steps:
+    """A number of refining steps, or "auto"."""
+
+    needed: str = "a number of steps is needed, a whole number of at least 0, or 'auto'"
+
+    def allows(self, value: Any) -> bool:
+        return (isinstance(value, str) and value == "auto") or Integer(0).allows(value)
+
+
+@dataclass(frozen=True)
 class _Jobs:
     needed: str = "a number of threads is needed, -1 for all cores, or None for one"
 
@@ -168,7 +179,7 @@ class _Seed:
 
 SHARED: Mapping[str, Constraint] = {
     "n_components": Integer(1),
-    "refine": Integer(0),
+    "refine": Steps(),
     "n_splits": Integer(0, 3, because="four groups of rows can be halved in three ways"),
     "vocabulary": OrNone(Names()),
     "random_state": _Seed(),

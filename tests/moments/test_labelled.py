@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 from latentia import LatentiaError
+from latentia.likelihood import LabelledMixtureUpdate, log_probabilities, topic_posterior
 from latentia.moments import (
     Factors,
     LabelledCounts,
-    LabelledMixtureUpdate,
     LabelsToWords,
     OccurrenceCubes,
     OccurrenceMoments,
@@ -18,8 +18,6 @@ from latentia.moments import (
     TopicMoments,
     WordsToLabels,
     frequent_words,
-    log_probabilities,
-    topic_posterior,
 )
 from latentia.moments.products import mirror_cube
 from latentia.passes import Blocks, RowGroups, accumulate, follow

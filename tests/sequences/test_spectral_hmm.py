@@ -31,7 +31,7 @@ def test_every_seed_of_an_easy_chain(seed):
 
 
 def test_moments_alone(chain):
-    model = SpectralHMM(4).fit(chain.symbols)
+    model = SpectralHMM(4, refine=0).fit(chain.symbols)
     assert recovery_errors(model.emissionprob_, chain.emissionprob).max() < 0.1
     np.testing.assert_allclose(model.transmat_.sum(axis=1), 1)
     np.testing.assert_allclose(model.emissionprob_.sum(axis=1), 1)
@@ -41,7 +41,7 @@ def test_moments_alone(chain):
 
 
 def test_vectors(vectors):
-    plain, refined = SpectralHMM(4).fit(vectors.X), SpectralHMM(4, refine=5).fit(vectors.X)
+    plain, refined = SpectralHMM(4, refine=0).fit(vectors.X), SpectralHMM(4).fit(vectors.X)
     assert recovery_errors(plain.means_, vectors.means, norm="l2").max() < 0.25
     assert recovery_errors(refined.means_, vectors.means, norm="l2").max() < 0.1
     np.testing.assert_allclose(refined.variances_, 1, atol=0.1)
@@ -111,7 +111,7 @@ def test_strings_integers_and_frames(chain):
     assert (named.predict(names[chain.symbols[:100]]) == plain.predict(chain.symbols[:100])).all()
     wide = SpectralHMM(4, n_symbols=15).fit(chain.symbols)
     assert wide.emissionprob_.shape == (4, 15)
-    assert (wide.emissionprob_[:, 12:] == 0).all()
+    assert (wide.emissionprob_[:, 12:] < 1e-4).all()  # never seen: pseudo-counts alone
 
 
 def test_the_same_bits_for_any_input_form_and_number_of_threads(vectors):

@@ -130,7 +130,7 @@ def test_words_in_one_document_share_the_runoff_word(corpus):
     model = AnchorTopics(10).fit(counts)
     runoff = model.components_[:, 700:790]
     assert model.evidence_["words dropped"].measured == (counts.sum(axis=0) == 0).sum()
-    ratio = runoff / model.word_probabilities_[700:790]
+    ratio = runoff / model.word_frequencies_[700:790]
     np.testing.assert_allclose(ratio, np.broadcast_to(ratio[:, :1], ratio.shape), rtol=1e-9)
     assert (model.components_[:, 790:] == 0).all()
     np.testing.assert_allclose(model.components_.sum(axis=1), 1)
@@ -231,7 +231,7 @@ def test_reanchor_edits_without_the_data(model, corpus):
 def test_reanchor_shares_nothing_and_checks_its_parameters(corpus):
     model = AnchorTopics(4).fit(corpus.counts)
     changed, before = model.reanchor(replace={}), model.components_.copy()
-    for name in ("word_probabilities_", "components_", "anchors_", "dirichlet_"):
+    for name in ("word_frequencies_", "components_", "anchors_", "dirichlet_"):
         assert not np.shares_memory(getattr(changed, name), getattr(model, name))
     for array in (changed._embedding.sketch, changed._embedding.test, changed._words.document_frequency):
         array[:] = 0

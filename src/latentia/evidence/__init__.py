@@ -3,6 +3,7 @@
 from . import bounds
 from .checks import Bound, Check, Evidence, above, at_least, at_most, between, equal_to
 from .parts import PartErrors, PartFits
+from .settled import settled_checks
 from .stability import half_split_errors
 from .tensors import TensorMeasured, error_checks, separation_limit, tensor_checks, whitened_noise
 
@@ -22,6 +23,7 @@ __all__ = [
     "error_checks",
     "half_split_errors",
     "separation_limit",
+    "settled_checks",
     "tensor_checks",
     "whitened_noise",
 ]

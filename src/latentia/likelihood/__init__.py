@@ -1,18 +1,57 @@
-"""Likelihoods: updates of a pass for every model, and the one driver of EM."""
+"""Likelihoods: the update of a pass for every model, the one driver of EM, and samplers."""
 
+from .admixture import AdmixtureUpdate, Proportions, fold_in, token_probabilities
+from .chains import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
-from .em import EStep, Model, Refine, Refinement, over, refine
+from .em import EStep, Refine, Refined, Refinement, Update, over, refine, updated
+from .gaussian import gaussian_log_density
+from .labelled import LabelledMixtureUpdate, LogProbabilities, Pseudo, log_probabilities, topic_posterior
+from .multinomial import MultinomialMixtureUpdate, multinomial_log_likelihood, multinomial_responsibilities
+from .products import ProductMixtureUpdate, product_log_density
+from .recursions import forward_backward, log_likelihood, viterbi
+from .rows import log, normalised
+from .sampling import WordSampler, noisy_or_rows
+from .spherical import SphericalMixtureUpdate, spherical_log_density
 
 __all__ = [
+    "AdmixtureUpdate",
     "Chances",
     "Distributions",
     "EStep",
+    "EmissionUpdate",
     "Expected",
+    "GaussianChainUpdate",
     "Gaussians",
-    "Model",
+    "LabelledMixtureUpdate",
+    "LogProbabilities",
+    "MultinomialMixtureUpdate",
+    "ProductMixtureUpdate",
+    "Proportions",
+    "Pseudo",
     "Refine",
+    "Refined",
     "Refinement",
+    "SphericalMixtureUpdate",
+    "SymbolChainUpdate",
+    "Update",
     "Values",
+    "WordSampler",
+    "fold_in",
+    "forward_backward",
+    "gaussian_log_density",
+    "log",
+    "log_likelihood",
+    "log_probabilities",
+    "multinomial_log_likelihood",
+    "multinomial_responsibilities",
+    "noisy_or_rows",
+    "normalised",
     "over",
+    "product_log_density",
     "refine",
+    "spherical_log_density",
+    "token_probabilities",
+    "topic_posterior",
+    "updated",
+    "viterbi",
 ]

@@ -9,8 +9,9 @@ without constraints, which by Fisher's identity is that of the expected complete
     chance q, s of t trials, in log q / (1 - q):    s - t q
     mean mu and log-variance of mass m:             m (mu' - mu) / v,      m (v' + (mu' - mu)^2 - v) / (2 v),
 
-mu' and v' being EM's new values; `curvature` is the diagonal of the complete-data information in the same coordinates. Priors
-are pseudo-counts: part of the counts, and of the objective through `log_prior`.
+mu' being EM's new mean and v' the mean square about it; `curvature` is the diagonal of the complete-data information in the
+same coordinates. Priors are pseudo-counts: part of the counts, and of the objective through `log_prior`. What EM never moves
+has slope zero: the rows of a component without data, and probabilities of zero where nothing is expected.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ __all__ = ["Chances", "Distributions", "Expected", "Gaussians", "Values"]
 Values: TypeAlias = tuple[np.ndarray, ...]
 """The arrays of a model's parameters, in an order of its own."""
 
-_NOTHING = 1e-12  # rows with less than this expected of them keep their value
+_NOTHING = 1e-12  # rows with less than this expected of them keep their values
 _TINY = 1e-14  # least probability in coordinates
 _STEADY = 0.5  # pseudo-counts in curvatures, so that entries that are hardly seen move with their rows
 
@@ -51,6 +52,9 @@ class Expected(Protocol):
 
     def at(self, coordinates: np.ndarray) -> Values:
         """The values that have these coordinates."""
+
+    def reach(self, step: np.ndarray) -> float:
+        """The largest move in a step of the coordinates: of a logarithm, or of a mean in standard deviations."""
 
     def log_prior(self) -> float:
         """Logarithm of the prior, up to a constant."""
@@ -78,7 +82,7 @@ class Distributions:
         return (self.value,)
 
     def estimate(self) -> Values:
-        smoothed, used = self._smoothed, self.counts.sum(axis=-1, keepdims=True) > _NOTHING
+        smoothed, used = self._smoothed, self._used
         return (np.where(used, smoothed / np.where(used, smoothed.sum(axis=-1, keepdims=True), 1.0), self.value),)
 
     def coordinates(self, *values: np.ndarray) -> np.ndarray:
@@ -88,20 +92,28 @@ class Distributions:
     def slope(self) -> np.ndarray:
         smoothed = self._smoothed
         slope = smoothed - smoothed.sum(axis=-1, keepdims=True) * self.value
-        return np.where(self.value > 0, slope, 0.0).ravel()
+        return np.where(self._used, slope, 0.0).ravel()
 
     def curvature(self) -> np.ndarray:
         return (self._smoothed.sum(axis=-1, keepdims=True) * self.value + _STEADY).ravel()
 
     def at(self, coordinates: np.ndarray) -> Values:
         logs = coordinates.reshape(self.value.shape)
-        shares = np.where(self.value > 0, np.exp(logs - logs.max(axis=-1, keepdims=True)), 0.0)
+        possible = (self.value > 0) | (self._smoothed > 0)
+        shares = np.where(possible, np.exp(logs - logs.max(axis=-1, keepdims=True)), 0.0)
         return (shares / shares.sum(axis=-1, keepdims=True),)
+
+    def reach(self, step: np.ndarray) -> float:
+        return float(np.abs(step).max())
 
     def log_prior(self) -> float:
         if not np.any(self.prior):
             return 0.0
         return float((self.prior * np.log(np.maximum(self.value, _TINY))).sum())
+
+    @property
+    def _used(self) -> np.ndarray:
+        return self.counts.sum(axis=-1, keepdims=True) > _NOTHING
 
     @property
     def _smoothed(self) -> np.ndarray:
@@ -119,7 +131,7 @@ class Chances:
         Expected, without the prior.
     prior : (ndarray or float, ndarray or float)
         Pseudo-counts of successes and of trials.
-    low, high : float
+    low, high : float or ndarray that broadcasts with it
         What the values are kept between.
     """
 
@@ -127,17 +139,17 @@ class Chances:
     successes: np.ndarray
     trials: np.ndarray
     prior: tuple[Any, Any] = (0.0, 0.0)
-    low: float = 0.0
-    high: float = 1.0
+    low: Any = 0.0
+    high: Any = 1.0
 
     @property
     def values(self) -> Values:
         return (self.value,)
 
     def estimate(self) -> Values:
-        trials = np.broadcast_to(self.trials, self.value.shape) + self.prior[1]
+        successes, trials = self._smoothed
         used = trials > _NOTHING
-        new = np.where(used, (self.successes + self.prior[0]) / np.where(used, trials, 1.0), self.value)
+        new = np.where(used, successes / np.where(used, trials, 1.0), self.value)
         return (np.clip(new, self.low, self.high),)
 
     def coordinates(self, *values: np.ndarray) -> np.ndarray:
@@ -145,17 +157,24 @@ class Chances:
         return (np.log(value) - np.log1p(-value)).ravel()
 
     def slope(self) -> np.ndarray:
-        slope = self.successes + self.prior[0] - (self.trials + self.prior[1]) * self.value
+        successes, trials = self._smoothed
+        slope = successes - trials * self.value
         stuck = ((self.value <= self._low) & (slope < 0)) | ((self.value >= self._high) & (slope > 0))
         return np.where(stuck, 0.0, slope).ravel()
 
     def curvature(self) -> np.ndarray:
         value = self._inside(self.value)
-        return ((self.trials + self.prior[1]) * value * (1 - value) + _STEADY).ravel()
+        return (self._smoothed[1] * value * (1 - value) + _STEADY).ravel()
 
     def at(self, coordinates: np.ndarray) -> Values:
-        logits = coordinates.reshape(self.value.shape)
-        return (np.clip(1 / (1 + np.exp(-np.clip(logits, -700, 700))), self.low, self.high),)
+        logits, (successes, trials) = coordinates.reshape(self.value.shape), self._smoothed
+        never = (self.value <= 0) & (successes <= _NOTHING)
+        always = (self.value >= 1) & (trials - successes <= _NOTHING * trials)  # a difference of two sums
+        chances = np.clip(1 / (1 + np.exp(-np.clip(logits, -700, 700))), self.low, self.high)
+        return (np.where(never | always, self.value, chances),)
+
+    def reach(self, step: np.ndarray) -> float:
+        return float(np.abs(step).max())
 
     def log_prior(self) -> float:
         successes, trials = self.prior
@@ -165,12 +184,17 @@ class Chances:
         return float((successes * np.log(value) + (trials - successes) * np.log1p(-value)).sum())
 
     @property
-    def _low(self) -> float:
-        return max(self.low, _TINY)
+    def _smoothed(self) -> tuple[np.ndarray, np.ndarray]:
+        """Successes and trials with the prior."""
+        return self.successes + self.prior[0], np.broadcast_to(self.trials, self.value.shape) + self.prior[1]
 
     @property
-    def _high(self) -> float:
-        return min(self.high, 1 - _TINY)
+    def _low(self) -> Any:
+        return np.maximum(self.low, _TINY)
+
+    @property
+    def _high(self) -> Any:
+        return np.minimum(self.high, 1 - _TINY)
 
     def _inside(self, value: np.ndarray) -> np.ndarray:
         return np.clip(value, self._low, self._high)
@@ -213,30 +237,27 @@ class Gaussians:
 
     def coordinates(self, *values: np.ndarray) -> np.ndarray:
         means, variances = values or self.values
-        return np.concatenate([means.ravel(), np.log(variances).ravel()])
+        return np.concatenate([means.ravel(), np.log(self._free(variances)).ravel()])
 
     def slope(self) -> np.ndarray:
-        wide = self.variances[:, None] if self._shared else self.variances
-        moves = self.first / wide
-        width = self.means.shape[1] if self._shared else 1
-        second, mass = self.second, self.mass if self._shared else self.mass[:, None]
-        if self.tied:  # every component's coordinate is the same one: each takes its share
-            second, mass = np.full_like(second, second.mean()), np.full_like(mass, mass.mean())
-        spreads = 0.5 * (second / self.variances - width * mass)
-        stuck = (self.variances <= self.floor) & (spreads < 0)
-        return np.concatenate([moves.ravel(), np.where(stuck, 0.0, spreads).ravel()])
+        spreads = self._joined(self.second / self.variances - self._entries) / 2
+        stuck = (self._free(self.variances) <= self.floor) & (spreads < 0)
+        return np.concatenate([(self.first / self._by_column).ravel(), np.where(stuck, 0.0, spreads).ravel()])
 
     def curvature(self) -> np.ndarray:
-        wide = self.variances[:, None] if self._shared else self.variances
-        width = self.means.shape[1] if self._shared else 1
-        mass = np.maximum(self.mass, _NOTHING)
-        spreads = 0.5 * width * (mass if self._shared else np.broadcast_to(mass[:, None], self.variances.shape))
-        return np.concatenate([(mass[:, None] / wide * np.ones_like(self.means)).ravel(), spreads.ravel() + _STEADY])
+        means = np.maximum(self.mass, _NOTHING)[:, None] / self._by_column * np.ones_like(self.means)
+        return np.concatenate([means.ravel(), self._joined(self._entries).ravel() / 2 + _STEADY])
 
     def at(self, coordinates: np.ndarray) -> Values:
-        size = self.means.size
-        logs = np.clip(coordinates[size:], -700, 700).reshape(self.variances.shape)
-        return coordinates[:size].reshape(self.means.shape), np.maximum(np.exp(logs), self.floor)
+        means, logs = coordinates[: self.means.size], np.clip(coordinates[self.means.size :], -700, 700)
+        now = self._free(self.variances)
+        # One that is below its floor, which may have risen, stays: values must be continuous in the coordinates.
+        variances = np.maximum(np.exp(logs).reshape(now.shape), np.minimum(now, self.floor))
+        return means.reshape(self.means.shape), np.array(np.broadcast_to(variances, self.variances.shape))
+
+    def reach(self, step: np.ndarray) -> float:
+        moves = step[: self.means.size].reshape(self.means.shape) / np.sqrt(self._by_column)
+        return float(max(np.abs(moves).max(), np.abs(step[self.means.size :]).max()))
 
     def log_prior(self) -> float:
         return 0.0
@@ -245,6 +266,26 @@ class Gaussians:
     def _shared(self) -> bool:
         """Whether the columns of a component share a variance."""
         return self.variances.ndim == 1
+
+    @property
+    def _by_column(self) -> np.ndarray:
+        """Variances that broadcast with the means."""
+        return self.variances[:, None] if self._shared else self.variances
+
+    @property
+    def _entries(self) -> np.ndarray:
+        """Expected number of entries of the rows that each variance is one of, in the shape of the variances."""
+        if self._shared:
+            return self.means.shape[1] * self.mass
+        return np.broadcast_to(self.mass[:, None], self.variances.shape)
+
+    def _free(self, variances: np.ndarray) -> np.ndarray:
+        """The variances that have a coordinate: a tied one only once."""
+        return variances.mean(keepdims=True) if self.tied else variances
+
+    def _joined(self, by_variance: np.ndarray) -> np.ndarray:
+        """Sums of what belongs to the same coordinate."""
+        return by_variance.sum(keepdims=True) if self.tied else by_variance
 
     def _moved(self) -> np.ndarray:
         used = self.mass[:, None] > _NOTHING

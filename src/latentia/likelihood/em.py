@@ -1,7 +1,7 @@
 """Expectation maximisation: the one driver of all refinement.
 
-A model is a statistic of one pass (see `latentia.passes`) that knows how to become one at other values, and turns the sums of a
-pass into `Expected` distributions. A number of steps is so many plain EM steps. "auto" climbs the same likelihood by a
+An update is a statistic of one pass (see `latentia.passes`) that knows how to become one at other values, and turns the sums
+of a pass into `Expected` distributions. A number of steps is so many plain EM steps. "auto" climbs the same likelihood by a
 quasi-Newton method that starts from EM: the gradient of the observed log-likelihood comes with every E-step, the inverse of
 the complete-data information is the first guess at the inverse Hessian, and pairs of steps and changes of the gradient turn it
 into the observed one (L-BFGS). EM's rate of convergence is the share of information that is missing; this forgets it.
@@ -16,14 +16,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from ..passes import Blocks, accumulate
 from .coordinates import Expected, Values
 
-__all__ = ["EStep", "Model", "Refine", "Refinement", "over", "refine"]
+__all__ = ["EStep", "Refine", "Refined", "Refinement", "Update", "over", "refine", "updated"]
 
 Refine: TypeAlias = int | Literal["auto"]
 
@@ -33,26 +33,27 @@ _ROUNDING = 1e-9  # of the log-likelihood: what sums over rows are exact to
 _CALM = 2  # times in a row
 _MEMORY_BYTES = 1 << 28  # of the pairs that are kept
 _MOST_PAIRS = 20
-_LONGEST = 3.0  # move of a coordinate in one step
+_LONGEST = 3.0  # move in one quasi-Newton step: of a logarithm, or of a mean in standard deviations
+_LEAST_SHARE = 1e-8  # of the complete data's information that a pair must show
 _ARMIJO, _TRIES = 1e-4, 5
 
 
-class Model(Protocol):
+class Update(Protocol):
     """A statistic of one E-step at some values; its sums have ``log_likelihood``, in nats."""
 
     @property
     def values(self) -> Values:
         """The arrays of its parameters."""
 
-    def at(self, *values: np.ndarray) -> Model:
-        """The same model at other values."""
+    def at(self, *values: np.ndarray) -> Update:
+        """The same update at other values."""
 
     def expected(self, sums: Any) -> Sequence[Expected]:
         """What the pass expects of each of its distributions, in the order of the values."""
 
 
-EStep: TypeAlias = Callable[[Model, int], Any]
-"""``e_step(model, number)``: the sums of the E-step of that number at the model's values."""
+EStep: TypeAlias = Callable[[Update, int], Any]
+"""``e_step(update, number)``: the sums of the E-step of that number at the update's values."""
 
 
 @dataclass(frozen=True)
@@ -75,74 +76,104 @@ class Refinement:
     settled: bool
     remaining: float
 
+    @classmethod
+    def none(cls, *values: np.ndarray) -> Refinement:
+        """No steps were made."""
+        return cls(values, np.empty(0), False, float("nan"))
 
-def refine(model: Model, e_step: EStep, steps: Refine) -> Refinement:
-    """Climb the likelihood from a model's values.
+
+class Refined(NamedTuple):
+    """A family's parameters, and the refinement that they come from."""
+
+    parameters: Any
+    refinement: Refinement
+
+
+def refine(update: Update, e_step: EStep, steps: Refine) -> Refinement:
+    """Climb the likelihood from an update's values.
 
     Parameters
     ----------
-    model : Model
+    update : Update
     e_step : callable
-        ``e_step(model, number)``: the sums of a pass at the model's values; `over` makes one of blocks.
+        ``e_step(update, number)``: the sums of a pass at the update's values; `over` makes one of blocks.
     steps : int or "auto"
         Number of plain EM steps; "auto" makes accelerated ones until they have settled, 200 at most.
     """
     passes = _Passes(e_step)
     if steps == "auto":
-        return _until_settled(model, passes)
-    return _plain(model, passes, steps) if steps else Refinement(model.values, np.empty(0), False, float("nan"))
+        return _until_settled(update, passes)
+    return _plain(update, passes, steps) if steps else Refinement.none(*update.values)
+
+
+def updated(update: Update, sums: Any) -> Values:
+    """EM's new values from the sums of a pass."""
+    return tuple(value for one in update.expected(sums) for value in one.estimate())
 
 
 def over(blocks: Blocks, n_jobs: int | None = None, progress: bool = False) -> EStep:
     """E-steps that are passes over blocks; options as in `accumulate`."""
 
-    def e_step(model: Model, number: int) -> Any:
-        return accumulate(blocks, model, n_jobs, progress=progress and f"refining, step {number}")
+    def e_step(update: Update, number: int) -> Any:
+        return accumulate(blocks, update, n_jobs, progress=progress and f"refining, step {number}")
 
     return e_step
 
 
-def _plain(model: Model, passes: _Passes, steps: int) -> Refinement:
-    values = model.values
+def _plain(update: Update, passes: _Passes, steps: int) -> Refinement:
+    values = update.values
     for _ in range(steps):
-        values = passes.at(model.at(*values)).estimate()
+        values = passes.at(update.at(*values)).estimate()
     return Refinement(values, np.array(passes.log_likelihood), False, float("nan"))
 
 
-def _until_settled(model: Model, passes: _Passes) -> Refinement:
-    point = passes.at(model)
+def _until_settled(update: Update, passes: _Passes) -> Refinement:
+    point = _possible(update, passes)
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_n_pairs(len(point.slope)))
-    remaining, gain, enough, calm = np.inf, np.inf, _REMAINING, 0
-    while len(passes.log_likelihood) < _MOST_STEPS:
+    gain, remaining, calm, settled = np.inf, np.inf, 0, False
+    while np.isfinite(point.objective):
         direction = _direction(point, pairs)
         remaining = 0.5 * float(point.slope @ direction)
         enough = max(_REMAINING, _ROUNDING * abs(point.objective))
         calm = calm + 1 if max(remaining, gain) < enough else 0
-        if calm >= _CALM or remaining <= 0:
+        settled = calm >= _CALM
+        if settled or len(passes.log_likelihood) >= _MOST_STEPS:
             break
-        after = _searched(point, direction, passes)
-        if after is None:
-            if not pairs:
-                break  # not even EM's own step gains: rounding
+        # EM's own step never lowers the objective, however long it is.
+        after = _searched(point, direction, passes, _LONGEST if pairs else np.inf)
+        if after is not None:
+            _remember(pairs, after.coordinates - point.coordinates, point.slope - after.slope, point.curvature)
+            point, gain = after, after.objective - point.objective
+        elif pairs:
             pairs.clear()
-            continue
-        _remember(pairs, after.coordinates - point.coordinates, point.slope - after.slope)
-        point, gain = after, after.objective - point.objective
-    log_likelihood = np.array(passes.log_likelihood)
-    return Refinement(point.estimate(), log_likelihood, bool(remaining < enough), max(remaining, 0.0))
+            calm = 0
+        else:  # EM's own step does not gain either: the rest is rounding
+            settled = bool(remaining < enough)
+            break
+    return Refinement(point.estimate(), np.array(passes.log_likelihood), settled, max(remaining, 0.0))
+
+
+def _possible(update: Update, passes: _Passes) -> _Point:
+    """The start, after a few of EM's own steps if the data is impossible there: they make it possible, where anything can."""
+    point = passes.at(update)
+    for _ in range(_TRIES):
+        if np.isfinite(point.objective):
+            break
+        point = passes.at(update.at(*point.estimate()))
+    return point
 
 
 @dataclass(frozen=True)
 class _Point:
-    """A model after a pass at its values; what only "auto" needs is computed when it is asked for."""
+    """An update after a pass at its values; what only "auto" needs is computed when it is asked for."""
 
-    model: Model
+    update: Update
     expected: Sequence[Expected]
     objective: float
 
     @cached_property
     def coordinates(self) -> np.ndarray:
-        return np.concatenate([one.coordinates() for one in self.expected])
+        return np.concatenate(self._by_distribution)
 
     @cached_property
     def slope(self) -> np.ndarray:
@@ -160,15 +191,25 @@ class _Point:
         """How EM would move the coordinates."""
         return np.concatenate([one.coordinates(*one.estimate()) for one in self.expected]) - self.coordinates
 
-    def moved(self, step: np.ndarray) -> Model:
-        """The model whose coordinates are so far from here."""
+    def moved(self, step: np.ndarray) -> Update:
+        """The update whose coordinates are so far from here."""
         values: list[np.ndarray] = []
-        start = 0
-        for one in self.expected:
-            size = sum(value.size for value in one.values)
-            values += one.at(self.coordinates[start : start + size] + step[start : start + size])
-            start += size
-        return self.model.at(*values)
+        for one, here, part in zip(self.expected, self._by_distribution, self._cut(step), strict=True):
+            values += one.at(here + part)
+        return self.update.at(*values)
+
+    def reach(self, step: np.ndarray) -> float:
+        """The largest move in a step."""
+        return max(one.reach(part) for one, part in zip(self.expected, self._cut(step), strict=True))
+
+    @cached_property
+    def _by_distribution(self) -> list[np.ndarray]:
+        """The coordinates of each."""
+        return [one.coordinates() for one in self.expected]
+
+    def _cut(self, step: np.ndarray) -> list[np.ndarray]:
+        """A step as the steps of each."""
+        return np.split(step, np.cumsum([len(part) for part in self._by_distribution])[:-1])
 
 
 class _Passes:
@@ -178,11 +219,11 @@ class _Passes:
         self._e_step = e_step
         self.log_likelihood: list[float] = []
 
-    def at(self, model: Model) -> _Point:
-        sums = self._e_step(model, len(self.log_likelihood) + 1)
+    def at(self, update: Update) -> _Point:
+        sums = self._e_step(update, len(self.log_likelihood) + 1)
         self.log_likelihood.append(float(sums.log_likelihood))
-        expected = model.expected(sums)
-        return _Point(model, expected, float(sums.log_likelihood) + sum(one.log_prior() for one in expected))
+        expected = update.expected(sums)
+        return _Point(update, expected, float(sums.log_likelihood) + sum(one.log_prior() for one in expected))
 
 
 def _direction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
@@ -199,10 +240,12 @@ def _direction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) ->
     return direction
 
 
-def _searched(point: _Point, direction: np.ndarray, passes: _Passes) -> _Point | None:
+def _searched(point: _Point, direction: np.ndarray, passes: _Passes, longest: float) -> _Point | None:
     """A point along the direction that gains enough; None if none is found."""
-    rise, longest = float(point.slope @ direction), float(np.abs(direction).max())
-    length = min(1.0, _LONGEST / longest) if longest > 0 else 1.0
+    rise, reach = float(point.slope @ direction), point.reach(direction)
+    if not (rise > 0 and np.isfinite(reach)):
+        return None
+    length = min(1.0, longest / reach)
     for _ in range(_TRIES):
         after = passes.at(point.moved(length * direction))
         gain = after.objective - point.objective
@@ -216,9 +259,11 @@ def _searched(point: _Point, direction: np.ndarray, passes: _Passes) -> _Point |
     return None
 
 
-def _remember(pairs: deque[tuple[np.ndarray, np.ndarray]], step: np.ndarray, change: np.ndarray) -> None:
-    """Keep a pair where the objective is concave along it."""
-    if step @ change > 1e-8 * np.linalg.norm(step) * np.linalg.norm(change):
+def _remember(
+    pairs: deque[tuple[np.ndarray, np.ndarray]], step: np.ndarray, change: np.ndarray, curvature: np.ndarray
+) -> None:
+    """Keep a pair where the objective is concave along it, in a share of the complete data's information."""
+    if step @ change > _LEAST_SHARE * (step @ (curvature * step)):
         pairs.append((step, change))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
-from ..moments.admixture import fold_in, token_probabilities
+from ..likelihood.admixture import fold_in, token_probabilities
 from ..moments.counts import as_counts
 
 __all__ = ["completion_log_likelihood", "completion_perplexity", "split_tokens"]

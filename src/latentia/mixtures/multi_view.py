@@ -16,7 +16,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from scipy.special import logsumexp
 from sklearn.utils.validation import check_array
 
 from .._base import Estimator, fitted, fitting
@@ -30,20 +29,29 @@ from ..evidence import (
     TensorMeasured,
     error_checks,
     separation_limit,
+    settled_checks,
     tensor_checks,
 )
 from ..exceptions import LatentiaError
+from ..likelihood import (
+    ProductMixtureUpdate,
+    Refine,
+    Refined,
+    Refinement,
+    normalised,
+    over,
+    product_log_density,
+    refine,
+)
 from ..moments import (
     ColumnMoments,
     CommonFrame,
-    ProductMixtureUpdate,
     ViewMoments,
     ViewSums,
     all_column_moments,
     common_frame,
     frame_noise,
     principal_coordinates,
-    product_log_density,
 )
 from ..passes import Block, Blocks, RowGroups, accumulate
 from ..tensor import Decomposition, decompose
@@ -73,8 +81,9 @@ class MultiViewMixture(Estimator):
         Distribution of every feature given the component, all features being independent: ``refine``, `predict` and
         `score` need one. "gaussian" has a variance for each feature and component. None assumes nothing, and the fit finds
         means and weights alone.
-    refine : int, default=0
-        Number of EM passes over the data under ``distribution``, starting from the moments. They are outside the theorem.
+    refine : int or "auto", default="auto"
+        EM under ``distribution``, from the moments: "auto" makes accelerated steps until they have settled, a number that
+        many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" without a distribution.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -95,6 +104,8 @@ class MultiViewMixture(Estimator):
     evidence_ : Evidence
         Checks of the assumptions, and the expected l2 error of every component over all features, in standard deviations
         of the data (``component_errors``).
+    refinement_ : ndarray of shape (n_steps,)
+        Log-likelihood of the data at every step of EM, in nats.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 
@@ -137,7 +148,7 @@ class MultiViewMixture(Estimator):
         n_components: int = 5,
         *,
         distribution: str | None = None,
-        refine: int = 0,
+        refine: Refine = "auto",
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -178,17 +189,19 @@ class MultiViewMixture(Estimator):
             moments.dealt,
             recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
             finish=lambda found, groups: self._refined(found.mixture, moments, blocks, groups),
-            distance=lambda mixture, part: _nearest(mixture.means, part.means, moments.scales),
-            cost="passes" if self.refine else "free",
+            distance=lambda one, part: _nearest(one.parameters.means, part.parameters.means, moments.scales),
+            cost="passes" if self._steps else "free",
         )
-        found, mixture = fits.whole()
+        found, refined = fits.whole()
+        mixture: _Mixture = refined.parameters
         self.means_, self.weights_, self._scales = mixture.means, mixture.weights, moments.scales
         if mixture.variances is not None:
             self.variances_ = mixture.variances
-        self.n_passes_ = moments.n_passes + self.refine
+        self.refinement_ = refined.refinement.log_likelihood
+        self.n_passes_ = moments.n_passes + len(self.refinement_)
         # Evidence.
-        parts = fits.errors(mixture, self.n_splits)
-        self.evidence_ = Evidence(_checks(mixture, found, moments, parts), parts.errors).bind(self)
+        parts = fits.errors(refined, self.n_splits)
+        self.evidence_ = Evidence(_checks(refined, found, moments, parts), parts.errors).bind(self)
         return self
 
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
@@ -214,26 +227,29 @@ class MultiViewMixture(Estimator):
         sums = accumulate(joined, statistic, **options)
         return _Moments(layout, columns, scales, statistic, sums, dealt, n_passes + 2)
 
-    def _refined(self, mixture: _Mixture, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> _Mixture:
-        """After the EM passes over the rows of some groups."""
-        if not self.refine:
-            return mixture.sorted()
+    @property
+    def _steps(self) -> Refine:
+        """Of refining, for which there must be a likelihood."""
+        return 0 if self.distribution is None else self.refine
+
+    def _refined(self, mixture: _Mixture, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> Refined:
+        """After EM on the rows of some groups."""
+        if not self._steps:
+            return Refined(mixture.sorted(), Refinement.none())
         kind, layout = str(self.distribution), moments.layout
         half = blocks.group(groups, moments.dealt)
         rows = half.map(lambda block: [_features(block, kind, layout)], [(half.n_rows, sum(layout.widths))])
         floor = _FLOOR * np.concatenate(moments.scales) ** 2 if kind == "gaussian" else _LEAST
         mean, weights = np.hstack(_possible(mixture.means, kind)), mixture.weights
         variance = None if mixture.variances is None else np.hstack(mixture.variances)
-        for step in range(self.refine):
-            update = ProductMixtureUpdate(kind, mean, variance, weights)
-            label = self.verbose and f"refining {step + 1} of {self.refine}"
-            mean, variance, weights = update.updated(accumulate(rows, update, self.n_jobs, progress=label), floor)
-        ends = np.cumsum(layout.widths)[:-1]
-        variances = None if variance is None else np.split(variance, ends, axis=1)
-        return _Mixture(np.split(mean, ends, axis=1), weights, variances).sorted()
+        update = ProductMixtureUpdate(kind, mean, variance, weights, floor)
+        found = refine(update, over(rows, self.n_jobs, self.verbose), self._steps)
+        mean, *spread, weights = found.values
+        variances = layout.split(spread[0]) if spread else None
+        return Refined(_Mixture(layout.split(mean), weights, variances).sorted(), found)
 
     def _check_parameters(self) -> None:
-        if self.refine and self.distribution is None:
+        if self.refine not in (0, "auto") and self.distribution is None:
             raise LatentiaError(
                 "a likelihood is needed: choose a distribution, 'bernoulli' or 'gaussian'.",
                 parameter="refine", value=self.refine,
@@ -270,12 +286,12 @@ class MultiViewMixture(Estimator):
     @fitted
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the components of every row, shape (n_rows, K). Needs ``distribution``."""
-        return np.vstack([np.exp(joint - logsumexp(joint, axis=1, keepdims=True)) for joint in self._joint(X)])
+        return np.vstack([normalised(joint, self.weights_)[0] for joint in self._joint(X)])
 
     @fitted
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-density of a row in nats; higher is better. Needs ``distribution``."""
-        return float(np.mean(np.concatenate([logsumexp(joint, axis=1) for joint in self._joint(X)])))
+        return float(np.mean(np.concatenate([normalised(joint, self.weights_)[1] for joint in self._joint(X)])))
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
         """Log-density of each row together with each component, (n, K), block by block."""
@@ -286,7 +302,8 @@ class MultiViewMixture(Estimator):
                 value=None,
             )
         kind, layout, blocks = self.distribution, self._layout, self._views_like_those_fitted(X)
-        means = np.hstack(_possible(self.means_, kind))
+        means = np.hstack(self.means_)
+        means = np.clip(means, 0, 1) if kind == "bernoulli" else means  # moments may lie outside
         variances = np.hstack(self.variances_) if kind == "gaussian" else None
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
         return (
@@ -338,6 +355,10 @@ class _Layout:
     @property
     def joined_widths(self) -> list[int]:
         return [sum(self.widths[i] for i in views) for views in self.joined]
+
+    def split(self, table: np.ndarray) -> list[np.ndarray]:
+        """From all features side by side, (K, D), to those of the views."""
+        return list(np.split(table, np.cumsum(self.widths)[:-1], axis=1))
 
     def separated(self, joined: Sequence[np.ndarray]) -> list[np.ndarray]:
         """From arrays of three joined views, (K, D), back to those of the views, in their order."""
@@ -547,7 +568,8 @@ def _scaled(means: list[np.ndarray], scales: list[np.ndarray]) -> np.ndarray:
 # --- evidence -----------------------------------------------------------------------------------------------------
 
 
-def _checks(mixture: _Mixture, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
+def _checks(refined: Refined, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
+    mixture: _Mixture = refined.parameters
     first, second = (moments.of(half) for half in moments.dealt.splits[0])
     measured = TensorMeasured(
         spectrum=found.frame.spectrum,
@@ -561,6 +583,7 @@ def _checks(mixture: _Mixture, found: _Recovered, moments: _Moments, parts: Part
     limit = separation_limit(_scaled(mixture.means, moments.scales), "euclidean") if several else 1.0
     return [
         *error_checks(parts, limit, "mean |mu_k - mu'_k|_2", "in l2 over all features, in standard deviations"),
+        *settled_checks(refined.refinement),
         *tensor_checks(measured),
         Check(
             "symmetry of the views", "|T - T^sigma| / |T|", found.frame.asymmetry, None,

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from scipy.special import logsumexp
 from sklearn.base import DensityMixin
 
 from .._base import Estimator, check_size, fitted, fitting
@@ -35,26 +34,30 @@ from ..evidence import (
     at_most,
     error_checks,
     separation_limit,
+    settled_checks,
     tensor_checks,
     whitened_noise,
 )
 from ..exceptions import LatentiaError
-from ..metrics import nearest_other_distance
-from ..moments import (
-    ColumnMoments,
+from ..likelihood import (
+    Refine,
+    Refined,
+    Refinement,
     SphericalMixtureUpdate,
-    VectorMoments,
-    VectorSums,
-    column_moments,
-    principal_coordinates,
+    normalised,
+    over,
+    refine,
     spherical_log_density,
 )
+from ..metrics import nearest_other_distance
+from ..moments import ColumnMoments, VectorMoments, VectorSums, column_moments, principal_coordinates
 from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import Decomposition, apply_to_modes, decompose, symmetrised
 
 __all__ = ["SphericalGaussianMixture"]
 
 _OVERSAMPLE = 12
+_FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 
 
 class SphericalGaussianMixture(DensityMixin, Estimator):
@@ -70,9 +73,9 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
     ----------
     n_components : int, default=10
         Number of components K, at most the number of features.
-    refine : int, default=0
-        Number of EM passes over the data, starting from the moments. They are outside the theorem; 10 are mostly enough
-        for the accuracy of maximum likelihood.
+    refine : int or "auto", default="auto"
+        EM from the moments: "auto" makes accelerated steps until they have settled, a number that many plain ones, each a
+        pass over the data. 0 keeps to the theorem.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -93,6 +96,8 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
     evidence_ : Evidence
         Checks of the assumptions, and the expected l2 error of every mean in the units of the data
         (``component_errors``).
+    refinement_ : ndarray of shape (n_steps,)
+        Log-likelihood of the data at every step of EM, in nats.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 
@@ -129,7 +134,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         self,
         n_components: int = 10,
         *,
-        refine: int = 0,
+        refine: Refine = "auto",
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -165,16 +170,17 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         fits = PartFits(
             moments.dealt,
             recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
-            finish=lambda found, groups: self._refined(found.mixture, moments, blocks.group(groups, moments.dealt)),
-            distance=lambda mixture, part: cdist(mixture.means, part.means).min(axis=1),
+            finish=lambda found, groups: self._refined(found.mixture, moments, blocks, groups),
+            distance=lambda one, part: cdist(one.parameters.means, part.parameters.means).min(axis=1),
             cost="passes" if self.refine else "free",
         )
-        found, mixture = fits.whole()
-        self.means_, self.weights_, self.variance_ = mixture
-        self.n_passes_ = moments.n_passes + self.refine
+        found, refined = fits.whole()
+        self.means_, self.weights_, self.variance_ = refined.parameters
+        self.refinement_ = refined.refinement.log_likelihood
+        self.n_passes_ = moments.n_passes + len(self.refinement_)
         # Evidence.
-        parts = fits.errors(mixture, self.n_splits)
-        self.evidence_ = Evidence(_checks(mixture, found, moments, parts), parts.errors).bind(self)
+        parts = fits.errors(refined, self.n_splits)
+        self.evidence_ = Evidence(_checks(refined, found, moments, parts), parts.errors).bind(self)
         return self
 
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
@@ -188,15 +194,15 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         statistic = VectorMoments(coordinates, dealt)
         return _Moments(columns, statistic, accumulate(blocks, statistic, **options), dealt, n_passes + 2)
 
-    def _refined(self, mixture: _Mixture, moments: _Moments, rows: Blocks) -> _Mixture:
-        """After the EM passes over some rows."""
-        for step in range(self.refine):
-            update = SphericalMixtureUpdate(*mixture)
-            label = self.verbose and f"refining {step + 1} of {self.refine}"
-            sums = accumulate(rows, update, self.n_jobs, progress=label)
-            least = max(1e-3 * float(mixture.weights @ mixture.variance), moments.least_variance)
-            mixture = _Mixture(*update.updated(sums, floor=least))
-        return mixture.sorted()
+    def _refined(self, mixture: _Mixture, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> Refined:
+        """After EM on the rows of some groups."""
+        if not self.refine:
+            return Refined(mixture.sorted(), Refinement.none())
+        update = SphericalMixtureUpdate(*mixture, floor=_FLOOR, least=moments.least_variance)
+        rows = blocks.group(groups, moments.dealt)
+        found = refine(update, over(rows, self.n_jobs, self.verbose), self.refine)
+        means, variance, weights = found.values
+        return Refined(_Mixture(means, weights, variance).sorted(), found)
 
     def _check_count(self, blocks: Blocks) -> None:
         most = min(blocks.n_rows, self.n_features_in_)
@@ -219,7 +225,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
     @fitted
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probabilities of the components of every row, shape (n_rows, K)."""
-        return np.vstack([np.exp(joint - logsumexp(joint, axis=1, keepdims=True)) for joint in self._joint(X)])
+        return np.vstack([normalised(joint, self.weights_)[0] for joint in self._joint(X)])
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-density of a row in nats; higher is better."""
@@ -228,7 +234,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
     @fitted
     def score_samples(self, X: Any) -> np.ndarray:
         """Return the log-density of every row in nats, shape (n_rows,)."""
-        return np.concatenate([logsumexp(joint, axis=1) for joint in self._joint(X)])
+        return np.concatenate([normalised(joint, self.weights_)[1] for joint in self._joint(X)])
 
     @fitted
     def sample(self, n_samples: int = 1, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -344,7 +350,8 @@ def _signal(values: np.ndarray, noise: float, k: int) -> np.ndarray:
 # --- evidence -----------------------------------------------------------------------------------------------------
 
 
-def _checks(mixture: _Mixture, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
+def _checks(refined: Refined, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
+    mixture: _Mixture = refined.parameters
     first, second = (moments.of(half) for half in moments.dealt.splits[0])
     noise = whitened_noise(found.whitening, (first.third[..., -1], first.third), (second.third[..., -1], second.third))
     k = len(mixture.weights)
@@ -360,6 +367,7 @@ def _checks(mixture: _Mixture, found: _Recovered, moments: _Moments, parts: Part
     )
     return [
         *error_checks(parts, limit, "mean |mu_k - mu'_k|_2", "in l2 and the units of the data", "mean"),
+        *settled_checks(refined.refinement),
         *tensor_checks(measured),
         *_separation(mixture),
         *_constant_features(moments.columns),

@@ -9,19 +9,10 @@ from .absences import (
     PackedRowsSum,
     Partition,
 )
-from .admixture import AdmixtureUpdate, fold_in
 from .cooccurrence import Cooccurrence, WordCounts
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
-from .findings import binary_rows, noisy_or_rows
+from .findings import binary_rows
 from .fourth import FourthMoments, FourthSums
-from .hidden_markov import (
-    GaussianChainUpdate,
-    SymbolChainUpdate,
-    forward_backward,
-    gaussian_log_density,
-    log_likelihood,
-    viterbi,
-)
 from .labelled import (
     DiagonalMoments,
     Factors,
@@ -38,18 +29,7 @@ from .labelled import (
     frequent_words,
     gathered,
 )
-from .labelled_mixtures import LabelledMixtureUpdate, LogProbabilities, log_probabilities, topic_posterior
 from .lags import lagged_coordinates, one_hot_blocks, past_and_future
-from .mixtures import (
-    MultinomialMixtureUpdate,
-    ProductMixtureUpdate,
-    SphericalMixtureUpdate,
-    multinomial_log_likelihood,
-    multinomial_responsibilities,
-    product_log_density,
-    spherical_log_density,
-)
-from .multinomial import WordSampler
 from .pairs import PairCounts, count_pairs, split_counts, symmetric_counts
 from .products import third_moment
 from .vectors import (
@@ -65,7 +45,6 @@ from .views import CommonFrame, ViewMoments, ViewSums, common_frame, frame_noise
 
 __all__ = [
     "AbsenceMoments",
-    "AdmixtureUpdate",
     "ColumnMoments",
     "CommonFrame",
     "Cooccurrence",
@@ -77,14 +56,10 @@ __all__ = [
     "Factors",
     "FourthMoments",
     "FourthSums",
-    "GaussianChainUpdate",
     "LabelledCounts",
-    "LabelledMixtureUpdate",
     "LabelledSums",
     "LabelsToWords",
     "LogAbsences",
-    "LogProbabilities",
-    "MultinomialMixtureUpdate",
     "OccurrenceCubes",
     "OccurrenceMoments",
     "OccurrenceProducts",
@@ -93,9 +68,6 @@ __all__ = [
     "PackedRowsSum",
     "PairCounts",
     "Partition",
-    "ProductMixtureUpdate",
-    "SphericalMixtureUpdate",
-    "SymbolChainUpdate",
     "TopicMoments",
     "VectorMoments",
     "VectorSums",
@@ -103,7 +75,6 @@ __all__ = [
     "ViewSums",
     "WordCounts",
     "WordMoments",
-    "WordSampler",
     "WordTriples",
     "WordsToLabels",
     "all_column_moments",
@@ -112,28 +83,16 @@ __all__ = [
     "common_frame",
     "count_pairs",
     "diagonal_moments",
-    "fold_in",
-    "forward_backward",
     "frame_noise",
     "frequent_words",
     "gathered",
-    "gaussian_log_density",
     "lagged_coordinates",
     "lda_corrected",
     "leading_words",
-    "log_likelihood",
-    "log_probabilities",
-    "multinomial_log_likelihood",
-    "multinomial_responsibilities",
-    "noisy_or_rows",
     "one_hot_blocks",
     "past_and_future",
     "principal_coordinates",
-    "product_log_density",
-    "spherical_log_density",
     "split_counts",
     "symmetric_counts",
     "third_moment",
-    "topic_posterior",
-    "viterbi",
 ]

@@ -1,4 +1,4 @@
-"""Rows of findings, 1 (present) or 0 (absent): checked, and drawn from a noisy-or network."""
+"""Rows of findings, 1 (present) or 0 (absent), checked."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["binary_rows", "noisy_or_rows"]
+__all__ = ["binary_rows"]
 
 
 def binary_rows(table: Any, rows: np.ndarray, names: Sequence[str] | None = None) -> np.ndarray:
@@ -26,26 +26,3 @@ def binary_rows(table: Any, rows: np.ndarray, names: Sequence[str] | None = None
             "or cut them at a threshold."
         )
     return found
-
-
-def noisy_or_rows(
-    weights: np.ndarray, priors: np.ndarray, leak: np.ndarray, n_rows: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draw rows of a noisy-or network.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (m, n)
-        P(finding i absent | cause k alone) = exp(-weights[k, i]).
-    priors : ndarray of shape (m,)
-    leak : ndarray of shape (n,)
-
-    Returns
-    -------
-    X : ndarray of bool, shape (n_rows, n)
-    causes : ndarray of bool, shape (n_rows, m)
-    """
-    causes = rng.random((n_rows, len(priors))) < priors
-    with np.errstate(divide="ignore"):  # a finding that is always present
-        silent = sparse.csr_array(causes.astype(float)) @ weights - np.log1p(-leak)
-    return rng.random(silent.shape) >= np.exp(-silent), causes

@@ -20,7 +20,7 @@ from scipy import sparse
 from .._threads import Parallel
 from ..linalg import subspace_iteration
 from ..passes import Block, Blocks, RowGroups, accumulate
-from .hidden_markov import as_symbols
+from .symbols import as_symbols
 from .vectors import Coordinates, centred_product
 from .views import Views
 

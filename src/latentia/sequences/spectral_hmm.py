@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Integer, OrNone, seed_of
@@ -28,53 +27,49 @@ from ..evidence import (
     PartFits,
     TensorMeasured,
     above,
-    error_checks,
-    separation_limit,
+    settled_checks,
     tensor_checks,
 )
 from ..exceptions import LatentiaError
-from ..metrics import nearest_distances
+from ..likelihood import (
+    Refine,
+    Refined,
+    Refinement,
+    forward_backward,
+    log_likelihood,
+    over,
+    refine,
+    viterbi,
+)
 from ..moments import (
     CommonFrame,
     Coordinates,
-    GaussianChainUpdate,
-    SymbolChainUpdate,
     ViewMoments,
     ViewSums,
     column_moments,
     common_frame,
-    forward_backward,
     frame_noise,
-    gaussian_log_density,
     lagged_coordinates,
-    log_likelihood,
-    one_hot_blocks,
     past_and_future,
-    viterbi,
 )
 from ..passes import Block, Blocks, RowGroups, accumulate
 from ..simplex import distributions, simplex_least_squares
 from ..tensor import Decomposition, decompose
-from ._chain import Chain, stationary, symbol_distances
+from ._chain import Chain, stationary
+from ._emissions import Emissions, Symbols, Vectors
 from ._steps import (
     alphabet,
-    encoded,
-    encoded_blocks,
     first_block,
     from_first,
     has_symbols,
     long_enough,
     sequence_blocks,
     stretches,
-    vectors,
 )
 
 __all__ = ["SpectralHMM"]
 
 _OVERSAMPLE = 12
-_TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
-_FLOOR = 0.02  # of a feature's variance: its least variance in a state
-_PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
 _LEAST_SINGULAR = 1e-3  # of the transition matrix
 
 
@@ -96,9 +91,10 @@ class SpectralHMM(Estimator):
         What the steps are. "auto" takes strings and a single column of integers as symbols, all else as vectors.
     n_symbols : int, optional
         Size of the alphabet, where integers stand for symbols; by default one more than the largest.
-    refine : int, default=0
-        Number of passes of EM (Baum-Welch), starting from the moments. They are outside the theorem; 5 to 10 are mostly
-        enough for the accuracy of maximum likelihood. Their expected errors hold half of the data in memory.
+    refine : int or "auto", default="auto"
+        EM (Baum-Welch) from the moments: "auto" makes accelerated steps until they have settled, a number that many plain
+        ones, each a pass over the data. 0 keeps to the theorem. Expected errors of a refined chain hold half of the data in
+        memory.
     n_splits : int, default=3
         Number of splits of the steps into halves, at most 3, whose fits give the expected errors. They cost no pass over
         the data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -127,6 +123,8 @@ class SpectralHMM(Estimator):
         Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1 distance
         of its distribution, of a possible 2; for vectors the l2 distance of its mean in standard deviations of the
         features.
+    refinement_ : ndarray of shape (n_steps,)
+        Log-likelihood of the data at every step of EM, in nats.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 
@@ -163,15 +161,14 @@ class SpectralHMM(Estimator):
     """
 
     _constraints: ClassVar = {"kind": Choice("auto", "symbols", "vectors"), "n_symbols": OrNone(Integer(1))}
-    _compared = ("_emissions", "_scale", "symbols_", "_vectors")
+    _compared = ("_kind", "_chain", "_deviations")
     symbols_: np.ndarray
     emissionprob_: np.ndarray
     means_: np.ndarray
     variances_: np.ndarray
-    _vectors: bool
-    _emissions: np.ndarray
-    _scale: np.ndarray
-    _marginal: np.ndarray
+    _kind: Emissions
+    _chain: Chain
+    _deviations: np.ndarray
 
     def __init__(
         self,
@@ -179,7 +176,7 @@ class SpectralHMM(Estimator):
         *,
         kind: Literal["auto", "symbols", "vectors"] = "auto",
         n_symbols: int | None = None,
-        refine: int = 0,
+        refine: Refine = "auto",
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -214,56 +211,38 @@ class SpectralHMM(Estimator):
         blocks = self._read(X, lengths, reset=True)
         # Passes over the data: columns, coordinates of neighbours, and moments of three steps in four groups of stretches.
         moments = self._moments(blocks, RowGroups(4, self._seed, _stretch(blocks)))
-        self._marginal, self._scale = moments.marginal, moments.scale
         # Decomposition for all steps and for parts of them, and EM on the same steps.
         fits = PartFits(
             moments.dealt,
             recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
             finish=lambda found, groups: self._refined(found.chain, moments, blocks, groups),
-            distance=lambda chain, part: self._nearest(chain.emissions, part.emissions),
-            most=np.inf if self._vectors else 2.0,
+            distance=lambda one, part: moments.nearest(one.parameters, part.parameters),
+            most=moments.kind.most,
             cost="passes" if self.refine else "free",
         )
-        found, chain = fits.whole()
-        self.startprob_, self.transmat_, self.weights_ = chain.startprob, chain.transmat, stationary(chain.transmat)
-        self._emissions = chain.emissions
-        if chain.variances is None:
-            self.emissionprob_ = chain.emissions
-        else:
-            self.means_, self.variances_ = chain.emissions, chain.variances
-        reading = isinstance(X, Blocks) and not self._vectors  # for the alphabet
-        self.n_passes_ = int(reading) + moments.n_passes + self.refine
+        found, refined = fits.whole()
+        self._read_off(refined.parameters, moments.deviations)
+        self.refinement_ = refined.refinement.log_likelihood
+        reading = isinstance(X, Blocks) and isinstance(moments.kind, Symbols)  # for the alphabet
+        self.n_passes_ = int(reading) + moments.n_passes + len(self.refinement_)
         # Evidence.
-        parts = fits.errors(chain, self.n_splits)
-        self.evidence_ = Evidence(_checks(chain, found, moments, parts), parts.errors).bind(self)
+        parts = fits.errors(refined, self.n_splits)
+        self.evidence_ = Evidence(_checks(refined, found, moments, parts), parts.errors).bind(self)
         return self
 
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
         """Moments of three consecutive steps, and the symbols or vectors at which sequences start."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        rows = blocks if self._vectors else one_hot_blocks(blocks, len(self.symbols_))
+        kind, rows = self._kind, self._kind.table(blocks)
         columns = column_moments(rows, **options)
-        width = len(columns.mean)
-        if self._vectors:
-            seen = columns.variance > 0
-            center, deviations = columns.mean, np.sqrt(np.where(seen, columns.variance, 1.0))
-            scale = seen / deviations
-            most = int(seen.sum()) + 1
-            why = f"{int(seen.sum())} of {width} features vary"
-        else:
-            seen = columns.mean > 0
-            center, deviations = np.zeros(width), np.ones(width)
-            scale = np.where(seen, np.where(seen, columns.mean, 1.0) ** -0.25, 0.0)
-            most = int(seen.sum())
-            why = f"{most} different symbols occur" if most > 1 else "one symbol occurs"
+        center, scale, deviations, most, why = kind.scaling(columns)
         if self.n_components > most:
             raise LatentiaError(
                 f"only {why}: this data supports at most {most} states.",
-                parameter="n_components",
-                value=self.n_components,
-            )
+                parameter="n_components", value=self.n_components,
+            )  # fmt: skip
         coordinates, n_passes = lagged_coordinates(
-            rows, self.n_components + _OVERSAMPLE, center, scale, constant=self._vectors, random_state=self._seed, **options
+            rows, self.n_components + _OVERSAMPLE, center, scale, constant=kind.constant, random_state=self._seed, **options
         )  # fmt: skip
         average = (columns.mean - center) @ coordinates.basis
         size = coordinates.size + coordinates.basis.shape[1]
@@ -273,49 +252,40 @@ class SpectralHMM(Estimator):
             lambda block: past_and_future(block, coordinates, average, dealt),
             dealt.n,
             sketched=(1,),
-            squares=self._vectors,
+            squares=kind.constant,
         )
         sums, starts = accumulate(rows, [statistic, _Starts(coordinates)], **options)
-        return _Moments(self._vectors, columns.mean, deviations, statistic, sums, starts, dealt, n_passes + 2)
+        return _Moments(kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes + 2)
 
-    def _refined(self, chain: Chain, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> Chain:
-        """After the EM passes over the steps of some groups."""
+    def _refined(self, chain: Chain, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> Refined:
+        """After EM on the steps of some groups, from a chain that makes nothing impossible."""
         if not self.refine:
-            return chain.sorted()
+            return Refined(chain.sorted(), Refinement.none())
+        update = moments.kind.update(chain.smoothed(moments.marginal), moments.deviations)
         steps = stretches(blocks, groups, moments.dealt)
-        for step in range(self.refine):
-            label = self.verbose and f"refining {step + 1} of {self.refine}"
-            chain = chain if step else chain.smoothed(moments.marginal)
-            if chain.variances is not None:
-                of_vectors = GaussianChainUpdate(chain.startprob, chain.transmat, chain.emissions, chain.variances)
-                sums = accumulate(steps, of_vectors, self.n_jobs, progress=label)
-                chain = Chain(*of_vectors.updated(sums, _FLOOR * moments.scale**2, _PRIOR))
-            else:
-                of_symbols = SymbolChainUpdate(chain.startprob, chain.transmat, chain.emissions)
-                chain = Chain(*of_symbols.updated(accumulate(steps, of_symbols, self.n_jobs, progress=label), _PRIOR))
-        return chain.sorted()
+        found = refine(update, over(steps, self.n_jobs, self.verbose), self.refine)
+        return Refined(Chain(*found.values).sorted(), found)
 
-    def _nearest(self, emissions: np.ndarray, other: np.ndarray) -> np.ndarray:
-        if self._vectors:
-            return cdist(emissions / self._scale, other / self._scale).min(axis=1)
-        return nearest_distances(emissions, other)
+    def _read_off(self, chain: Chain, deviations: np.ndarray) -> None:
+        """The public attributes of a chain."""
+        self._chain, self._deviations = chain, deviations
+        self.startprob_, self.transmat_, self.weights_ = chain.startprob, chain.transmat, stationary(chain.transmat)
+        if chain.variances is None:
+            self.emissionprob_ = chain.emissions
+        else:
+            self.means_, self.variances_ = chain.emissions, chain.variances
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:
-        if self._vectors:
-            return self._nearest(self._emissions, other._emissions)
-        return symbol_distances((self._emissions, self.symbols_), (other._emissions, other.symbols_))
+        one, two = self._chain.emissions, other._chain.emissions
+        return self._kind.distances(one, two, other._kind, self._deviations)
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of `fit` for two halves, made of stretches of the sequences."""
         model = SpectralHMM(**self.get_params())
         blocks = model._read(X, fit_parameters.get("lengths"), reset=True)
         dealt = RowGroups(4, random_state, _stretch(blocks))
-        halves = []
-        for groups in dealt.splits[0]:
-            half = stretches(blocks, groups, dealt)
-            rows = half.table()
-            halves.append({"X": rows if model._vectors else model.symbols_[rows.ravel()], "lengths": half.lengths})
-        return halves
+        halves = [stretches(blocks, groups, dealt) for groups in dealt.splits[0]]
+        return [{"X": model._kind.original(half.table()), "lengths": half.lengths} for half in halves]
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -349,45 +319,30 @@ class SpectralHMM(Estimator):
         for t, draw in enumerate(draws):
             state = min(int(np.searchsorted(cumulated[state], draw, side="right")), last - 1)
             states[t] = state
-        if self._vectors:
-            noise = rng.standard_normal((n_samples, self.n_features_in_))
-            return self.means_[states] + np.sqrt(self.variances_[states]) * noise, states
-        emitted = (np.cumsum(self.emissionprob_, axis=1)[states] < rng.random(n_samples)[:, None]).sum(axis=1)
-        return self.symbols_[np.minimum(emitted, len(self.symbols_) - 1)], states
+        return self._kind.draw(self._chain, states, rng), states
 
     def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[Any, ...]]:
         """Arguments of the recursions, block by block."""
         blocks = self._read(X, lengths, reset=False)
-        variances = self.variances_ if self._vectors else None
-        chain = Chain(self.startprob_, self.transmat_, self._emissions, variances).smoothed(self._marginal)
-        return (_arguments(chain, block) for block in blocks)
+        return (self._kind.arguments(self._chain, block) for block in blocks)
 
     def _read(self, X: Any, lengths: Any, reset: bool) -> Blocks:
         """Steps as blocks of symbol numbers (n, 1) or vectors (n, D), with the lengths of the sequences."""
         first = first_block(X, lengths)
         width = first[0].shape[1]
         if reset:
-            self._vectors, self.n_features_in_ = not has_symbols(first[0], self.kind), width
-            if not self._vectors:
+            self.n_features_in_ = width
+            self._kind = Vectors()
+            if has_symbols(first[0], self.kind):
                 self.symbols_ = alphabet(from_first(X, first), self.n_symbols)
+                self._kind = Symbols(self.symbols_)
         elif width != self.n_features_in_:
             raise LatentiaError(f"X has {width} features and the model was fitted on {self.n_features_in_}.")
         if not isinstance(X, Blocks):
-            values = vectors(first[0]) if self._vectors else encoded(first, self.symbols_)
-            blocks = sequence_blocks(values, lengths)
-        elif not self._vectors:
-            blocks = encoded_blocks(X, self.symbols_)
-        else:
-            blocks = X if reset else finite_blocks(X)  # a fit's statistics refuse what is no number
+            blocks = sequence_blocks(self._kind.values(first), lengths)
+        else:  # a fit's statistics refuse what is no number, and the encoding of symbols does
+            blocks = self._kind.blocks(X) if reset or isinstance(self._kind, Symbols) else finite_blocks(X)
         return long_enough(blocks) if reset else blocks
-
-
-def _arguments(chain: Chain, block: Block) -> tuple[Any, ...]:
-    """Arguments of the recursions for a block."""
-    if chain.variances is not None:
-        density = gaussian_log_density(block[0], chain.emissions, chain.variances)
-        return chain.startprob, chain.transmat, density, block[-1]
-    return chain.startprob, chain.transmat, np.log(chain.emissions.T), block[-1], block[0].ravel()
 
 
 def _stretch(blocks: Blocks) -> int:
@@ -430,9 +385,9 @@ class _Starts:
 class _Moments:
     """Means and standard deviations (1 for symbols) of the columns, moments of groups of steps, and first steps."""
 
-    vectors: bool
+    kind: Emissions
     marginal: np.ndarray
-    scale: np.ndarray
+    deviations: np.ndarray
     statistic: ViewMoments
     sums: Any
     starts: StartSums
@@ -441,6 +396,10 @@ class _Moments:
 
     def of(self, groups: tuple[int, ...]) -> ViewSums:
         return self.statistic.of(self.sums, groups)
+
+    def nearest(self, chain: Chain, part: Chain) -> np.ndarray:
+        """Distance of each state to the nearest one of a part."""
+        return self.kind.nearest(chain.emissions, part.emissions, self.deviations)
 
 
 @dataclass(frozen=True)
@@ -458,12 +417,7 @@ def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _
     frame = common_frame(m, k)
     decomposition = decompose(frame.tensor, k, seed)
     v = decomposition.vectors
-    emissions, variances = frame.mean_given(m.sketches, 1, v), None
-    if moments.vectors:
-        square = frame.mean_given(m.squares, 1, v)
-        variances = np.maximum(square - (emissions - moments.marginal) ** 2, _FLOOR * moments.scale**2)
-    else:
-        emissions = distributions(emissions, moments.marginal)
+    emissions, variances = moments.kind.recovered(frame, m, v, moments.marginal, moments.deviations)
     seen = starts.coordinates(emissions)
     inverse = np.linalg.pinv(seen)
     d = starts.coordinates.size
@@ -481,7 +435,8 @@ def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _
 # --- evidence -----------------------------------------------------------------------------------------------------
 
 
-def _checks(chain: Chain, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
+def _checks(refined: Refined, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
+    chain: Chain = refined.parameters
     first, second = (moments.of(half) for half in moments.dealt.splits[0])
     shares, n = stationary(chain.transmat), moments.of(moments.dealt.all).n
     measured = TensorMeasured(
@@ -493,7 +448,8 @@ def _checks(chain: Chain, found: _Recovered, moments: _Moments, parts: PartError
         noise=frame_noise(found.frame, first, second),
     )
     return [
-        *_errors(chain, moments, parts),
+        *moments.kind.checks(chain, moments.deviations, parts),
+        *settled_checks(refined.refinement),
         *tensor_checks(measured),
         Check(
             "smallest singular value of T", "sigma_K(T)", float(np.linalg.svd(chain.transmat, compute_uv=False)[-1]),
@@ -505,11 +461,3 @@ def _checks(chain: Chain, found: _Recovered, moments: _Moments, parts: PartError
             f"Share of the steps: {shares.min() * n:.0f} of them.", "Proposition 7.6",
         ),
     ]  # fmt: skip
-
-
-def _errors(chain: Chain, moments: _Moments, parts: PartErrors) -> list[Check]:
-    if not moments.vectors:
-        limit = separation_limit(chain.emissions, "cityblock", _TRUSTED)
-        return error_checks(parts, limit, "mean |O_k - O'_k|_1", "in l1, of a possible 2", "state")
-    limit = separation_limit(chain.emissions / moments.scale, "euclidean") if len(chain.emissions) > 1 else 1.0
-    return error_checks(parts, limit, "mean |O_k - O'_k|_2", "in l2 and standard deviations of the features", "state")

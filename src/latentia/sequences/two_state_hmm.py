@@ -27,11 +27,23 @@ from scipy import sparse
 
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Integer, Number, OrNone, seed_of
-from ..evidence import Check, Evidence, PartErrors, above, at_least, at_most, error_checks
+from ..evidence import Check, Evidence, PartErrors, above, at_least, at_most, error_checks, settled_checks
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..likelihood import (
+    EmissionUpdate,
+    Refine,
+    Refined,
+    Refinement,
+    forward_backward,
+    log,
+    log_likelihood,
+    over,
+    refine,
+    viterbi,
+)
 from ..linalg import ScaledSpace, scaled_eigenspace
-from ..moments import SymbolChainUpdate, forward_backward, log_likelihood, symmetric_counts, viterbi
-from ..passes import Block
+from ..moments import symmetric_counts
+from ..passes import Blocks
 from ..simplex import distributions
 from ._chain import Chain, stationary, symbol_distances
 from ._steps import all_steps, alphabet, encoded, has_symbols, long_enough, pieces, sequence_blocks
@@ -43,6 +55,7 @@ _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
 _LEAST_SHARE = 0.02  # of a state
 _LEAST_STEPS = 1.5  # per symbol
 _UNEQUAL = 0.2
+_UNSEEN = 0.01  # share of the pseudo-steps of EM that is spread evenly over the symbols
 _LAGS = 3  # steps apart of the pairs that the direction is found on
 _SHORT = (
     0.65  # eigenvalue of the transitions below which steps farther apart were seen to bring as much noise as signal
@@ -72,8 +85,9 @@ class TwoStateHMM(Estimator):
         both, which biases the transitions where data is short.
     tau : float, default=0.3
         Symbols are scaled as if each had been seen tau N / M times more.
-    refine : int, default=0
-        Number of EM passes for the symbols, with the transitions kept. They are outside the theorem; 10 are mostly enough.
+    refine : int or "auto", default=0
+        EM for the symbols, with the transitions kept: "auto" makes accelerated steps until they have settled, a number that
+        many plain ones. They are outside the theorem.
     prior : float, default=0.2
         With ``refine``: pseudo-steps per symbol that each state gets, spread as the symbols' frequencies.
     n_splits : int, default=1
@@ -106,6 +120,8 @@ class TwoStateHMM(Estimator):
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of each state's symbols (``component_errors``), of a
         possible 2.
+    refinement_ : ndarray of shape (n_steps,)
+        Log-likelihood of the steps at every step of EM, in nats.
     n_passes_ : int
         Number of passes over the data.
 
@@ -158,7 +174,7 @@ class TwoStateHMM(Estimator):
         method: Literal["moments", "cubic"] = "moments",
         cross_fit: int = 4,
         tau: float = 0.3,
-        refine: int = 0,
+        refine: Refine = 0,
         prior: float = 0.2,
         n_splits: int = 1,
         random_state: int = 0,
@@ -203,14 +219,19 @@ class TwoStateHMM(Estimator):
         found = self._found_farther(steps, first) if self._is_strong(first) else replace(first, chain=None)
         self.detected_ = found.chain is not None
         # EM for the symbols.
-        chain = self._independent(first) if found.chain is None else self._refined(found.chain, steps).sorted()
+        alone = Refinement.none()
+        chain, refinement = (
+            Refined(self._independent(first), alone) if found.chain is None else self._refined(found.chain, steps)
+        )
         self.startprob_, self.transmat_, self.emissionprob_ = chain.startprob, chain.transmat, chain.emissions
         self.weights_ = stationary(self.transmat_) if self.detected_ else chain.startprob
         self.eigenvalue_ = float(np.trace(self.transmat_) - 1)
-        self.n_passes_ = 1 + self.refine * self.detected_
+        self.refinement_ = refinement.log_likelihood
+        self.n_passes_ = 1 + len(self.refinement_)
         # Evidence.
         parts = self._expected_errors(found, len(symbols))
-        self.evidence_ = Evidence(self._checks(first.moments, parts, len(symbols)), parts.errors).bind(self)
+        checks = [*self._checks(first.moments, parts, len(symbols)), *settled_checks(refinement)]
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     def _found(self, steps: _Steps, weights: tuple[float, ...]) -> _Found:
@@ -268,16 +289,16 @@ class TwoStateHMM(Estimator):
         )
         return _Moments(c1, c2, c3, variance, n)
 
-    def _refined(self, chain: Chain, steps: _Steps) -> Chain:
-        """After the EM passes."""
-        mass = self.prior * len(steps.marginal) * steps.marginal
-        block = Block.of([steps.symbols[:, None], steps.lengths])
-        for step in range(self.refine):
-            emissions = chain.emissions if step else chain.smoothed(steps.marginal).emissions
-            update = SymbolChainUpdate(chain.startprob, chain.transmat, emissions)
-            expected = update.add(update.zero(), block).emissions
-            chain = Chain(chain.startprob, chain.transmat, distributions(expected + mass, steps.marginal))
-        return chain
+    def _refined(self, chain: Chain, steps: _Steps) -> Refined:
+        """After EM for the symbols, from ones of which none is impossible."""
+        if not self.refine:
+            return Refined(chain.sorted(), Refinement.none())
+        size, start = len(steps.marginal), chain.smoothed(steps.marginal)
+        mass = self.prior * size * ((1 - _UNSEEN) * steps.marginal + _UNSEEN / size)
+        update = EmissionUpdate(chain.startprob, chain.transmat, start.emissions, mass)
+        blocks = Blocks.from_array(steps.symbols[:, None], lengths=steps.lengths)
+        found = refine(update, over(blocks, self.n_jobs, self.verbose), self.refine)
+        return Refined(Chain(chain.startprob, chain.transmat, *found.values).sorted(), found)
 
     def _independent(self, first: _Found) -> Chain:
         """What is said where no chain was detected: two states that are the same."""
@@ -413,8 +434,7 @@ class TwoStateHMM(Estimator):
     def _arguments(self, X: Any, lengths: Any) -> tuple[Any, ...]:
         """Arguments of the recursions."""
         symbols, lengths = self._read(X, lengths, reset=False)
-        chain = Chain(self.startprob_, self.transmat_, self.emissionprob_).smoothed(self._marginal)
-        return chain.startprob, chain.transmat, np.log(chain.emissions.T), lengths, symbols
+        return self.startprob_, self.transmat_, log(self.emissionprob_.T), lengths, symbols
 
     def _read(self, X: Any, lengths: Any, reset: bool) -> tuple[np.ndarray, np.ndarray]:
         """Symbol numbers (n,) and lengths of the sequences."""

@@ -12,8 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..evidence import Check, PartErrors, TensorMeasured, separation_limit, tensor_checks, whitened_noise
+from ..evidence import (
+    Check,
+    PartErrors,
+    TensorMeasured,
+    separation_limit,
+    settled_checks,
+    tensor_checks,
+    whitened_noise,
+)
 from ..exceptions import LatentiaError
+from ..likelihood import Refined
 from ..metrics import nearest_distances
 from ..moments import Cooccurrence, DocumentMoments, WordMoments, leading_words
 from ..passes import Blocks, RowGroups
@@ -109,13 +118,13 @@ def recover(moments: WordMoments, n_components: int, seed: int) -> Recovered:
     return Recovered(TopicShares(topics, shares / shares.sum()), fit)
 
 
-def distance(model: TopicShares, part: TopicShares) -> np.ndarray:
+def distance(model: Refined, part: Refined) -> np.ndarray:
     """l1 distance of each topic to the nearest one of a part of the documents, shape (K,)."""
-    return nearest_distances(model.topics, part.topics)
+    return nearest_distances(model.parameters.topics, part.parameters.topics)
 
 
 def moment_checks(
-    topics: np.ndarray,
+    refined: Refined,
     fit: WhitenedDecomposition,
     corpus: CorpusMoments,
     moments: Callable[[tuple[int, ...]], WordMoments],
@@ -134,8 +143,9 @@ def moment_checks(
         samples=corpus.n_triples,
         noise=whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
     )
-    limit = separation_limit(topics, "cityblock", TRUSTED)
-    return [*topic_error_checks(parts, limit), *tensor_checks(measured), _documents_used(corpus)]
+    limit = separation_limit(refined.parameters.topics, "cityblock", TRUSTED)
+    errors = [*topic_error_checks(parts, limit), *settled_checks(refined.refinement)]
+    return [*errors, *tensor_checks(measured), _documents_used(corpus)]
 
 
 def _documents_used(corpus: CorpusMoments) -> Check:

@@ -12,8 +12,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from .._base import Estimator, check_size, fitted
 from .._parameters import seed_of
 from .._validation import check_vocabulary, column_names, table_blocks
+from ..likelihood import Refine, WordSampler, fold_in
 from ..metrics import completion_log_likelihood
-from ..moments import WordSampler, fold_in
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ._refine import smoothed
@@ -27,8 +27,14 @@ class OfDocuments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of models fitted on counts of words, with a parameter ``vocabulary``."""
 
     vocabulary: Any
+    refine: Refine
     n_jobs: int | None
     _column_names: Any
+
+    @property
+    def _steps(self) -> int:
+        """Passes of EM over the documents: "auto" makes none."""
+        return 0 if self.refine == "auto" else self.refine
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         """Check the input and cut it into blocks; remember its width and column names when ``reset``."""
@@ -56,7 +62,7 @@ class Admixture(OfDocuments):
 
     components_: np.ndarray
     dirichlet_: np.ndarray
-    word_probabilities_: np.ndarray
+    word_frequencies_: np.ndarray
 
     @fitted
     def transform(self, X: Any) -> np.ndarray:
@@ -102,4 +108,4 @@ class Admixture(OfDocuments):
         return WordSampler(self.components_)(rng.multinomial(length, proportions), rng), proportions
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
-        return smoothed(self.components_, self.word_probabilities_, SMOOTHING), self.dirichlet_
+        return smoothed(self.components_, self.word_frequencies_, SMOOTHING), self.dirichlet_

@@ -22,8 +22,9 @@ from scipy import sparse
 from .._base import fitted, fitting
 from .._parameters import Anything, Choice, Integer, Number, OrNone, check_parameter, check_parameters
 from .._validation import check_vocabulary, column_names
-from ..evidence import Evidence, PartErrors, PartFits
+from ..evidence import Evidence, PartErrors, PartFits, settled_checks
 from ..exceptions import LatentiaError
+from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_distances
 from ..moments import Cooccurrence
 from ..passes import Blocks, RowGroups
@@ -69,9 +70,10 @@ class AnchorTopics(Admixture):
     recover : {"l2", "kl", "inverse"}, default="l2"
         RecoverL2, RecoverKL (Alg. 4.2; one more pass) or Recover (Alg. 3.2 and 3.3; one more pass). The fit measures no
         errors for the latter two; ``evidence_.stability`` does.
-    refine : int, default=0
+    refine : int or "auto", default="auto"
         Number of EM passes over the documents, starting from the recovered topics. They are outside the theorems, and the
         largest gain in accuracy that the data still holds. 3 are enough where the model is true, 10 to 15 on real text.
+        "auto" makes none.
     min_df : int, optional
         Number of documents that an anchor word must occur in; by default one in 200, but at least 3 and at most 50.
     runoff_df : int, default=2
@@ -107,10 +109,12 @@ class AnchorTopics(Admixture):
         R = E[w w^T], positive semidefinite, sums to one.
     dirichlet_ : ndarray of shape (K,)
         Dirichlet parameters of the proportions.
-    word_probabilities_ : ndarray of shape (V,)
+    word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
+    refinement_ : ndarray of shape (n_steps,)
+        Log-likelihood of the words at every pass of EM, in nats.
     n_passes_ : int
         Number of passes over the documents, those for the expected errors not counted.
 
@@ -175,7 +179,7 @@ class AnchorTopics(Admixture):
         embedding: Literal["subspace", "projection"] = "subspace",
         anchors: Any = "greedy",
         recover: Literal["l2", "kl", "inverse"] = "l2",
-        refine: int = 0,
+        refine: Refine = "auto",
         min_df: int | None = None,
         runoff_df: int = 2,
         dirichlet: Literal["likelihood", "moments"] = "likelihood",
@@ -231,17 +235,18 @@ class AnchorTopics(Admixture):
             dealt,
             recover=lambda groups: self._recovered(sketches.embedding(groups), choice, q, self.tol),
             finish=lambda found, groups: self._refined(words.spread(found.topics), words, blocks, groups, dealt),
-            distance=nearest_distances,
+            distance=lambda one, part: nearest_distances(one.parameters, part.parameters),
             most=2.0,
-            cost="passes" if self.refine else "algebra",
+            cost="passes" if self._steps else "algebra",
         )
-        found, topics = fits.whole()
-        self._read_off(found, topics, words, documents, q.n_passes + self.refine)
+        found, refined = fits.whole()
+        self.refinement_ = refined.refinement.log_likelihood
+        self._read_off(found, refined.parameters, words, documents, q.n_passes + len(self.refinement_))
         self.dirichlet_ = self._proportions(sketches.documents)
         # Evidence.
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
-        parts = fits.errors(topics, self.n_splits) if self.recover == "l2" else PartErrors.none(unmeasured)
-        return self._weigh_evidence(parts)
+        parts = fits.errors(refined, self.n_splits) if self.recover == "l2" else PartErrors.none(unmeasured)
+        return self._weigh_evidence(parts, refined.refinement)
 
     @fitting
     def fit_moments(self, Q: Any, *, tol: float | None = None) -> AnchorTopics:
@@ -350,12 +355,13 @@ class AnchorTopics(Admixture):
 
     def _refined(
         self, topics: np.ndarray, words: Words, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups
-    ) -> np.ndarray:
-        """Topics over all words after the EM passes over the documents of some groups."""
-        if not self.refine:
-            return topics
+    ) -> Refined:
+        """Topics over all words after EM on the documents of some groups."""
+        if not self._steps:
+            return Refined(topics, Refinement.none())
         rows, options = blocks.group(groups, dealt), dict[str, Any](n_jobs=self.n_jobs, progress=self.verbose)
-        return refine_topics(topics, rows, words.probabilities, self.refine, **options)[0]
+        topics, _, refinement = refine_topics(topics, rows, words.probabilities, self._steps, **options)
+        return Refined(topics, refinement)
 
     def _read_off(
         self, found: _Recovered, topics: np.ndarray, words: Words, documents: Documents, n_passes: int
@@ -364,7 +370,7 @@ class AnchorTopics(Admixture):
         self._embedding, self._anchors = found.embedding, found.anchors
         self._words, self._documents = words, documents
         names = column_names(self)
-        self.components_, self.word_probabilities_ = topics, words.probabilities
+        self.components_, self.word_frequencies_ = topics, words.probabilities
         self.anchors_ = np.array([anchor.words[0] for anchor in found.anchors])
         self.anchor_words_ = [[str(names[w]) if names is not None else w for w in a.words] for a in found.anchors]
         self.topic_covariance_ = found.embedding.topic_moment(words.merge(topics))
@@ -375,10 +381,10 @@ class AnchorTopics(Admixture):
         """Dirichlet parameters of the proportions, shape (K,), by some documents."""
         if self.dirichlet == "moments":
             return dirichlet_from_moment(self.topic_covariance_)
-        smooth = smoothed(self.components_, self.word_probabilities_, 1e-4)
+        smooth = smoothed(self.components_, self.word_frequencies_, 1e-4)
         return dirichlet_by_likelihood(smooth, self.prevalence_, documents, self.n_jobs)
 
-    def _weigh_evidence(self, parts: PartErrors) -> AnchorTopics:
+    def _weigh_evidence(self, parts: PartErrors, refinement: Refinement | None = None) -> AnchorTopics:
         """Set the evidence, which rests on all other fitted attributes; return the model."""
         embedding, words = self._embedding, self._words
         vertices = vertex_rows(embedding, self._anchors, words.codes)
@@ -395,7 +401,8 @@ class AnchorTopics(Admixture):
             words=words,
             dirichlet_total=float(self.dirichlet_.sum()),
         )
-        self.evidence_ = Evidence(anchor_checks(measured, parts), parts.errors).bind(self)
+        settled = [] if refinement is None else settled_checks(refinement)
+        self.evidence_ = Evidence([*anchor_checks(measured, parts), *settled], parts.errors).bind(self)
         return self
 
     def _check_parameters(self) -> None:

@@ -19,8 +19,18 @@ from scipy import sparse
 from .._base import check_size, fitted, fitting
 from .._parameters import seed_of
 from ..evidence import Evidence, PartFits
-from ..moments import MultinomialMixtureUpdate, WordSampler, multinomial_log_likelihood, multinomial_responsibilities
-from ..passes import Blocks, RowGroups, accumulate
+from ..likelihood import (
+    MultinomialMixtureUpdate,
+    Refine,
+    Refined,
+    Refinement,
+    WordSampler,
+    multinomial_log_likelihood,
+    multinomial_responsibilities,
+    over,
+    refine,
+)
+from ..passes import Blocks, RowGroups
 from ._by_moments import TopicShares, distance, moment_checks, moments_of, recover
 from ._documents import SMOOTHING, OfDocuments
 from ._refine import smoothed, word_prior
@@ -41,9 +51,9 @@ class SingleTopicModel(OfDocuments):
     ----------
     n_components : int, default=10
         Number of topics K.
-    refine : int, default=0
+    refine : int or "auto", default="auto"
         Number of EM passes over the documents for the mixture of multinomials, starting from the recovered topics. They
-        are outside the theorem; 5 are mostly enough to be as good as a fit with known topics.
+        are outside the theorem; 5 are mostly enough to be as good as a fit with known topics. "auto" makes none.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         documents; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -63,10 +73,12 @@ class SingleTopicModel(OfDocuments):
         Word probabilities of the topics, the largest share first; rows sum to one.
     weights_ : ndarray of shape (K,)
         Shares of the topics.
-    word_probabilities_ : ndarray of shape (V,)
+    word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
+    refinement_ : ndarray of shape (n_steps,)
+        Log-likelihood of the words at every pass of EM, in nats.
     n_passes_ : int
         Number of passes over the documents, those for the expected errors not counted.
 
@@ -106,7 +118,7 @@ class SingleTopicModel(OfDocuments):
         self,
         n_components: int = 10,
         *,
-        refine: int = 0,
+        refine: Refine = "auto",
         n_splits: int = 3,
         vocabulary: Any = None,
         random_state: int = 0,
@@ -141,7 +153,7 @@ class SingleTopicModel(OfDocuments):
         blocks = self._blocks(X, reset=True)
         # Passes over the documents: words, coordinates, and moments in these of four groups of documents.
         moments = moments_of(blocks, self.n_components, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
-        self.word_probabilities_ = moments.word_probabilities
+        self.word_frequencies_ = moments.word_probabilities
         # Decomposition for all documents and for parts of them, and EM on the same documents.
         fits = PartFits(
             moments.dealt,
@@ -149,28 +161,25 @@ class SingleTopicModel(OfDocuments):
             finish=lambda recovered, groups: self._refined(recovered.found, blocks, groups, moments.dealt),
             distance=distance,
             most=2.0,
-            cost="passes" if self.refine else "free",
+            cost="passes" if self._steps else "free",
         )
-        recovered, (self.components_, self.weights_) = fits.whole()
-        self.n_passes_, self._n_features_out = moments.n_passes + self.refine, len(self.components_)
+        recovered, refined = fits.whole()
+        (self.components_, self.weights_), self.refinement_ = refined.parameters, refined.refinement.log_likelihood
+        self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
         # Evidence.
-        parts = fits.errors(TopicShares(self.components_, self.weights_), self.n_splits)
-        checks = moment_checks(self.components_, recovered.fit, moments, moments.of, parts)
+        parts = fits.errors(refined, self.n_splits)
+        checks = moment_checks(refined, recovered.fit, moments, moments.of, parts)
         self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
-    def _refined(self, found: TopicShares, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> TopicShares:
-        """After the EM passes over the documents of some groups, the largest share first."""
-        if not self.refine:
-            return found.sorted()
-        rows, prior = blocks.group(groups, dealt), word_prior(self.word_probabilities_)
-        topics, shares = found
-        for step in range(self.refine):
-            topics = topics if step else smoothed(topics, self.word_probabilities_, SMOOTHING)
-            update = MultinomialMixtureUpdate(topics, shares)
-            label = self.verbose and f"refining {step + 1} of {self.refine}"
-            topics, shares = update.updated(accumulate(rows, update, self.n_jobs, progress=label), prior)
-        return TopicShares(topics, shares).sorted()
+    def _refined(self, found: TopicShares, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> Refined:
+        """After EM on the documents of some groups, the largest share first."""
+        if not self._steps:
+            return Refined(found.sorted(), Refinement.none())
+        start = smoothed(found.topics, self.word_frequencies_, SMOOTHING)
+        update = MultinomialMixtureUpdate(start, found.shares, word_prior(self.word_frequencies_))
+        refinement = refine(update, over(blocks.group(groups, dealt), self.n_jobs, self.verbose), self._steps)
+        return Refined(TopicShares(*refinement.values).sorted(), refinement)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -221,4 +230,4 @@ class SingleTopicModel(OfDocuments):
         return WordSampler(self.components_)(draws, rng), topics
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
-        return smoothed(self.components_, self.word_probabilities_, SMOOTHING), self.weights_
+        return smoothed(self.components_, self.word_frequencies_, SMOOTHING), self.weights_

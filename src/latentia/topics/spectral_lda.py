@@ -24,6 +24,7 @@ from scipy.optimize import brentq
 from .._base import fitting
 from .._parameters import Number, OrNone
 from ..evidence import Check, Evidence, PartFits, between
+from ..likelihood import Refine, Refined, Refinement
 from ..moments import WordMoments, lda_corrected
 from ..passes import Blocks, RowGroups
 from ._by_moments import TopicShares, distance, moment_checks, moments_of, recover
@@ -52,9 +53,9 @@ class SpectralLDA(Admixture):
         Sum of the Dirichlet parameters: small for documents about one topic, large for documents that mix all of
         them. By default it is found from the moments (difference 1). Too large is better than too
         small: with a true value of 1 the l1 error is 1.2 times as large at 2, and 2.7 times at 0.5.
-    refine : int, default=0
+    refine : int or "auto", default="auto"
         Number of EM passes over the documents, starting from the recovered topics. They are outside the theorem; 5 to 10
-        are worth taking.
+        are worth taking. "auto" makes none.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         documents; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -78,10 +79,12 @@ class SpectralLDA(Admixture):
         As given, or as found.
     prevalence_ : ndarray of shape (K,)
         Share of each topic, ``dirichlet_ / alpha0_``.
-    word_probabilities_ : ndarray of shape (V,)
+    word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
+    refinement_ : ndarray of shape (n_steps,)
+        Log-likelihood of the words at every pass of EM, in nats.
     n_passes_ : int
         Number of passes over the documents, those for the expected errors not counted.
 
@@ -123,7 +126,7 @@ class SpectralLDA(Admixture):
         n_components: int = 10,
         *,
         alpha0: float | None = None,
-        refine: int = 0,
+        refine: Refine = "auto",
         n_splits: int = 3,
         vocabulary: Any = None,
         random_state: int = 0,
@@ -159,7 +162,7 @@ class SpectralLDA(Admixture):
         blocks = self._blocks(X, reset=True)
         # Passes over the documents: words, coordinates, and moments in these of four groups of documents.
         moments = moments_of(blocks, self.n_components, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
-        self.word_probabilities_ = moments.word_probabilities
+        self.word_frequencies_ = moments.word_probabilities
         self.alpha0_ = self._alpha0(moments.of(moments.dealt.all))
 
         def corrected(groups: tuple[int, ...]) -> WordMoments:
@@ -172,14 +175,15 @@ class SpectralLDA(Admixture):
             finish=lambda recovered, groups: self._refined(recovered.found, blocks, groups, moments.dealt),
             distance=distance,
             most=2.0,
-            cost="passes" if self.refine else "free",
+            cost="passes" if self._steps else "free",
         )
-        recovered, (self.components_, self.prevalence_) = fits.whole()
+        recovered, refined = fits.whole()
+        (self.components_, self.prevalence_), self.refinement_ = refined.parameters, refined.refinement.log_likelihood
         self.dirichlet_ = self.alpha0_ * self.prevalence_
-        self.n_passes_, self._n_features_out = moments.n_passes + self.refine, len(self.components_)
+        self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
         # Evidence.
-        parts = fits.errors(TopicShares(self.components_, self.prevalence_), self.n_splits)
-        checks = moment_checks(self.components_, recovered.fit, moments, corrected, parts)
+        parts = fits.errors(refined, self.n_splits)
+        checks = moment_checks(refined, recovered.fit, moments, corrected, parts)
         self.evidence_ = Evidence([*checks, *self._dirichlet_sum()], parts.errors).bind(self)
         return self
 
@@ -189,20 +193,20 @@ class SpectralLDA(Admixture):
             return float(self.alpha0)
         return 1.0 if self.n_components == 1 else _search_alpha0(moments, self.n_components, self._seed)
 
-    def _refined(self, found: TopicShares, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> TopicShares:
-        """After the EM passes over the documents of some groups, the largest share first."""
-        if not self.refine:
-            return found.sorted()
-        topics, shares = refine_topics(
-            smoothed(found.topics, self.word_probabilities_, SMOOTHING),
+    def _refined(self, found: TopicShares, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> Refined:
+        """After EM on the documents of some groups, the largest share first."""
+        if not self._steps:
+            return Refined(found.sorted(), Refinement.none())
+        topics, shares, refinement = refine_topics(
+            smoothed(found.topics, self.word_frequencies_, SMOOTHING),
             blocks.group(groups, dealt),
-            self.word_probabilities_,
-            self.refine,
+            self.word_frequencies_,
+            self._steps,
             dirichlet=self.alpha0_ * found.shares,
             n_jobs=self.n_jobs,
             progress=self.verbose,
         )
-        return TopicShares(topics, shares).sorted()
+        return Refined(TopicShares(topics, shares).sorted(), refinement)
 
     def _dirichlet_sum(self) -> list[Check]:
         if self.alpha0 is not None or self.n_components == 1:

@@ -28,7 +28,7 @@ from scipy import sparse
 from scipy.optimize import brentq
 
 from ...exceptions import LatentiaError
-from ...moments.multinomial import alias_tables
+from ...likelihood.sampling import alias_tables
 from ._draws import check_sizes, geometric_weights
 
 __all__ = ["LabelModelTruth", "PlantedLabels", "TopicTerms", "label_model", "labelled_corpus"]

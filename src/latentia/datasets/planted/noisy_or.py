@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from ...exceptions import LatentiaError
-from ...moments import noisy_or_rows
+from ...likelihood import noisy_or_rows
 from ...passes import write_cache
 from ._draws import check_sizes, geometric_weights
 

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from ...exceptions import LatentiaError
-from ...moments.multinomial import WordSampler
+from ...likelihood.sampling import WordSampler
 from ._draws import geometric_weights
 
 __all__ = ["PlantedTopics", "TopicModelTruth", "topic_corpus", "topic_model"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latentia.exceptions import LatentiaError
-from latentia.moments.hidden_markov import (
+from latentia.likelihood import (
     GaussianChainUpdate,
     SymbolChainUpdate,
     forward_backward,

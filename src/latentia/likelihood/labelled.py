@@ -1,4 +1,4 @@
-"""Mixtures of labelled documents: posteriors of the topic, and EM updates of a pass.
+"""Mixtures of labelled documents: posteriors of the topic, and the update of a pass.
 
 Model: a document has topic k with probability w_k; given the topic its labels are independent, each on with probability
 gamma_kl, and its words are either independent, each present with probability mu_kv, or drawn one after the other from the
@@ -18,11 +18,13 @@ import numpy as np
 from scipy import sparse
 
 from .._threads import Parallel, for_chunks
+from ..moments.counts import as_counts
 from ..passes import Block
-from .counts import as_counts
-from .mixtures import _ROWS, MixtureSums, MultinomialMixtureUpdate, _multinomial
+from .coordinates import Chances, Distributions, Expected, Values
+from .multinomial import ROWS, MultinomialMixtureUpdate, multinomial_posterior
+from .rows import MixtureSums
 
-__all__ = ["LabelledMixtureUpdate", "LogProbabilities", "log_probabilities", "topic_posterior"]
+__all__ = ["LabelledMixtureUpdate", "LogProbabilities", "Pseudo", "log_probabilities", "topic_posterior"]
 
 _LEAST = 1e-12
 _CHUNK = 1 << 14
@@ -87,14 +89,25 @@ def topic_posterior(table: Any, model: LogProbabilities, n_jobs: int | None = No
     posterior, log_likelihood = np.empty((n, len(model.weights))), np.empty(n)
 
     def task(first: int, last: int) -> None:
-        _multinomial(counts, first, last, model.by_word, model.constant, model.weights, posterior, log_likelihood)
+        multinomial_posterior(
+            counts, first, last, model.by_word, model.constant, model.weights, posterior, log_likelihood
+        )
 
-    for_chunks(task, n, _ROWS, n_jobs)
+    for_chunks(task, n, ROWS, n_jobs)
     return posterior
 
 
+@dataclass(frozen=True)
+class Pseudo:
+    """Pseudo-documents that are added to every topic: how many, and the frequencies of words (D,) and labels (L,) in them."""
+
+    strength: float
+    words: np.ndarray
+    labels: np.ndarray
+
+
 class LabelledMixtureUpdate(MultinomialMixtureUpdate):
-    """In-place statistic of one EM step for blocks (C, Y) of words and label sets.
+    """In-place statistic of one E-step for blocks (C, Y) of words and label sets.
 
     Parameters
     ----------
@@ -103,29 +116,38 @@ class LabelledMixtureUpdate(MultinomialMixtureUpdate):
     weights : ndarray of shape (K,)
     occurrences : bool
         As in `log_probabilities`.
+    pseudo : Pseudo
     """
 
-    def __init__(self, words: np.ndarray, labels: np.ndarray, weights: np.ndarray, occurrences: bool) -> None:
-        self.n_words, self.occurrences, self.weights = words.shape[1], occurrences, weights
+    def __init__(
+        self, words: np.ndarray, labels: np.ndarray, weights: np.ndarray, occurrences: bool, pseudo: Pseudo
+    ) -> None:
+        self.words, self.labels, self.weights = words, labels, weights
+        self.occurrences, self.pseudo = occurrences, pseudo
         first = log_probabilities(words, weights, occurrences=occurrences)
         second = log_probabilities(labels, np.ones(len(weights)), occurrences=True)
         self.log_by_word = np.concatenate([first.by_word, second.by_word])
         self.log_weights = first.constant + second.constant
 
+    @property
+    def values(self) -> Values:
+        return self.words, self.labels, self.weights
+
+    def at(self, *values: np.ndarray) -> LabelledMixtureUpdate:
+        words, labels, weights = values
+        return LabelledMixtureUpdate(words, labels, weights, self.occurrences, self.pseudo)
+
     def add_tasks(self, state: MixtureSums, block: Block, parallel: Parallel) -> MixtureSums:
         both = sparse.hstack([block[0], block[1]], format="csr")
         return super().add_tasks(state, Block.of((both,), block.number, block.start, block.rows), parallel)
 
-    def updated_model(
-        self, state: MixtureSums, word_frequencies: np.ndarray, label_frequencies: np.ndarray, strength: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Words (K, D), labels (K, L) and weights (K,) after the pass.
-
-        ``strength`` pseudo-documents with the overall frequencies (D,) and (L,) are added to every topic.
-        """
-        expected = np.concatenate(state.first, axis=1).T
-        words, labels = expected[:, : self.n_words], expected[:, self.n_words :]
-        mass = state.mass[:, None] + strength
-        words = words + strength * word_frequencies
-        words /= mass if self.occurrences else words.sum(axis=1, keepdims=True)
-        return words, (labels + strength * label_frequencies) / mass, state.mass / state.mass.sum()
+    def expected(self, sums: MixtureSums) -> tuple[Expected, ...]:
+        counts, n_words = np.concatenate(sums.first, axis=1).T, self.words.shape[1]
+        mass, strength = sums.mass[:, None], self.pseudo.strength
+        words: Expected
+        if self.occurrences:
+            words = Chances(self.words, counts[:, :n_words], mass, (strength * self.pseudo.words, strength))
+        else:
+            words = Distributions(self.words, counts[:, :n_words], strength * self.pseudo.words)
+        labels = Chances(self.labels, counts[:, n_words:], mass, (strength * self.pseudo.labels, strength))
+        return words, labels, Distributions(self.weights, sums.mass)

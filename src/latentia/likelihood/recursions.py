@@ -1,4 +1,4 @@
-"""Hidden Markov chains: recursions over the steps, and EM updates of a pass.
+"""Hidden Markov chains: recursions over the steps.
 
 Model: a sequence starts in state k with probability startprob_k, moves from i to j with probability transmat_ij, and
 its step t has in state k the log-density log_density_tk. Forwards, alpha_t is the distribution of the state given the
@@ -18,33 +18,16 @@ and Striebel (1965) for discrete states.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from ..exceptions import LatentiaError
-from ..passes import Block
-from .mixtures import (
-    _log,
-    add_gaussian,
-    gaussian_log_density,
-    gaussian_update,
-    merged,
-    scaled_exp,
-    stochastic_rows,
-)
+from ..moments.symbols import as_symbols
+from .rows import log, scaled_exp
 
-__all__ = [
-    "ChainSums",
-    "GaussianChainUpdate",
-    "SymbolChainUpdate",
-    "forward_backward",
-    "gaussian_log_density",
-    "log_likelihood",
-    "viterbi",
-]
+__all__ = ["as_floats", "forward_backward", "log_likelihood", "viterbi"]
 
 _ZERO = 1e-300
 
@@ -73,7 +56,7 @@ def forward_backward(
     expected_start : ndarray of shape (K,)
         Sum over the sequences of the posterior of their first step.
     """
-    startprob, transmat = _as_floats(startprob), _as_floats(transmat)
+    startprob, transmat = as_floats(startprob), as_floats(transmat)
     table, codes, lengths, n = _check(log_density, lengths, symbols)
     posterior, start, transitions = np.empty((n, len(startprob))), np.zeros(len(startprob)), np.zeros(transmat.shape)
     total = _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, posterior)
@@ -85,7 +68,7 @@ def log_likelihood(
     startprob: np.ndarray, transmat: np.ndarray, log_density: np.ndarray, lengths: Any, symbols: Any = None
 ) -> float:
     """Log-likelihood of all sequences in nats; parameters as in `forward_backward`."""
-    startprob, transmat = _as_floats(startprob), _as_floats(transmat)
+    startprob, transmat = as_floats(startprob), as_floats(transmat)
     table, codes, lengths, _ = _check(log_density, lengths, symbols)
     return _filter(startprob, transmat, table, *scaled_exp(table), codes, lengths, np.empty((0, len(startprob))))
 
@@ -99,160 +82,22 @@ def viterbi(
     """
     table, codes, lengths, n = _check(log_density, lengths, symbols)
     origin, states = np.empty((n, len(startprob)), np.int32), np.empty(n, np.int64)
-    return states, _best_path(_log(startprob), _log(np.transpose(transmat)), table, codes, lengths, origin, states)
+    return states, _best_path(log(startprob), log(np.transpose(transmat)), table, codes, lengths, origin, states)
 
 
-@dataclass
-class ChainSums:
-    """Sums over sequences of one EM step.
-
-    Attributes
-    ----------
-    start : ndarray of shape (K,)
-        Expected sequences that start in each state.
-    transitions : ndarray of shape (K, K)
-        Expected transitions.
-    emissions : ndarray of shape (K, S) or (2, K, d)
-        Expected occurrences of every symbol; of vectors, the sums of gamma (x - mean) and gamma (x - mean)^2.
-    log_likelihood : float
-        In nats.
-    n_steps : int
-    """
-
-    start: np.ndarray
-    transitions: np.ndarray
-    emissions: np.ndarray
-    log_likelihood: float = 0.0
-    n_steps: int = 0
-
-
-class SymbolChainUpdate:
-    """Statistic of one EM step for chains of symbols: blocks of a column of symbols and the lengths.
-
-    Parameters
-    ----------
-    startprob : ndarray of shape (K,)
-    transmat : ndarray of shape (K, K)
-    emissionprob : ndarray of shape (K, S)
-    """
-
-    def __init__(self, startprob: np.ndarray, transmat: np.ndarray, emissionprob: np.ndarray) -> None:
-        self.startprob, self.transmat = _as_floats(startprob), _as_floats(transmat)
-        self.emissionprob = _as_floats(emissionprob)
-        self.log_by_symbol = _log(self.emissionprob.T)
-
-    def zero(self) -> ChainSums:
-        return ChainSums(
-            np.zeros(self.startprob.shape), np.zeros(self.transmat.shape), np.zeros(self.emissionprob.shape)
-        )
-
-    def add(self, state: ChainSums, block: Block) -> ChainSums:
-        n_symbols = len(self.log_by_symbol)
-        symbols = as_symbols(block[0], n_symbols, block.rows)
-        found = forward_backward(self.startprob, self.transmat, self.log_by_symbol, block[-1], symbols)
-        state.emissions += [np.bincount(symbols, gamma, n_symbols) for gamma in found[1].T]
-        return _add_sequences(state, *found)
-
-    def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
-        return merged(first, second)
-
-    def updated(self, state: ChainSums, prior: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The new startprob, transmat and emissionprob, with ``prior`` pseudo-counts of every entry.
-
-        A state without mass keeps its row.
-        """
-        startprob, transmat = _new_chain(state, prior, self.startprob, self.transmat)
-        return startprob, transmat, stochastic_rows(state.emissions, prior, self.emissionprob)
-
-
-class GaussianChainUpdate:
-    """Statistic of one EM step for chains of vectors, Gaussian with diagonal covariance in each state.
-
-    Blocks have the vectors first and the lengths last.
-
-    Parameters
-    ----------
-    startprob : ndarray of shape (K,)
-    transmat : ndarray of shape (K, K)
-    means, variances : ndarray of shape (K, d)
-    """
-
-    def __init__(self, startprob: np.ndarray, transmat: np.ndarray, means: np.ndarray, variances: np.ndarray) -> None:
-        self.startprob, self.transmat = _as_floats(startprob), _as_floats(transmat)
-        self.means, self.variances = _as_floats(means), _as_floats(variances)
-
-    def zero(self) -> ChainSums:
-        return ChainSums(
-            np.zeros(self.startprob.shape), np.zeros(self.transmat.shape), np.zeros((2, *self.means.shape))
-        )
-
-    def add(self, state: ChainSums, block: Block) -> ChainSums:
-        log_density = gaussian_log_density(block[0], self.means, self.variances)
-        found = forward_backward(self.startprob, self.transmat, log_density, block[-1])
-        add_gaussian(block[0], found[1], self.means, *state.emissions)
-        return _add_sequences(state, *found)
-
-    def merge(self, first: ChainSums, second: ChainSums) -> ChainSums:
-        return merged(first, second)
-
-    def updated(
-        self, state: ChainSums, floor: float | np.ndarray = 0.0, prior: float = 0.0
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The new startprob, transmat, means and variances.
-
-        Variances are at least ``floor``, a number or an array of shape (d,); ``prior`` pseudo-counts are added to
-        every start and transition. A state without mass keeps its row.
-        """
-        mass = state.start + state.transitions.sum(axis=0)  # a step begins a sequence, or is the end of a transition
-        first, second = state.emissions
-        gaussians = gaussian_update(mass, first, second, self.means, self.variances, floor)
-        return *_new_chain(state, prior, self.startprob, self.transmat), *gaussians
-
-
-def as_symbols(column: Any, n_symbols: int, rows: np.ndarray | None = None) -> np.ndarray:
-    """A column of symbols of any type as int64, shape (n,); ``rows`` are their numbers for the error message."""
-    values = np.asarray(column).reshape(-1)
-    bad = ~((values >= 0) & (values < n_symbols))
-    if values.dtype.kind == "f":
-        bad |= values % 1 != 0
-    if bad.any():
-        at = int(np.argmax(bad))
-        row = at if rows is None else rows[at]
-        raise LatentiaError(
-            f"Symbol {values[at]} in row {row}: symbols must be whole numbers from 0 to {n_symbols - 1}."
-        )
-    return values.astype(np.int64, copy=False)
-
-
-def _as_floats(values: Any) -> np.ndarray:
+def as_floats(values: Any) -> np.ndarray:
+    """Contiguous float64."""
     return np.ascontiguousarray(values, dtype=np.float64)
 
 
 def _check(log_density: Any, lengths: Any, symbols: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Contiguous densities, symbols (empty for none) and lengths, and the number of steps."""
-    table, lengths = _as_floats(log_density), np.ascontiguousarray(lengths, dtype=np.int64)
+    table, lengths = as_floats(log_density), np.ascontiguousarray(lengths, dtype=np.int64)
     codes = np.empty(0, np.int64) if symbols is None else as_symbols(symbols, len(table))
     n = len(table) if symbols is None else len(codes)
     if lengths.sum() != n or (lengths < 0).any():
         raise LatentiaError(f"lengths add up to {lengths.sum()}, and there are {n} steps.")
     return table, codes, lengths, n
-
-
-def _add_sequences(
-    state: ChainSums, log_likelihood: float, posterior: np.ndarray, transitions: np.ndarray, start: np.ndarray
-) -> ChainSums:
-    state.start += start
-    state.transitions += transitions
-    state.log_likelihood += log_likelihood
-    state.n_steps += len(posterior)
-    return state
-
-
-def _new_chain(
-    state: ChainSums, prior: float, startprob: np.ndarray, transmat: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    start = stochastic_rows(state.start[None], prior, startprob[None])[0]
-    return start, stochastic_rows(state.transitions, prior, transmat)
 
 
 # Sums over states may be reordered, which lets them use vector registers; the order is fixed when this is compiled.

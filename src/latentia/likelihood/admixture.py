@@ -10,18 +10,20 @@ does not push proportions to the boundary). The fixed point of an empty document
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from .._threads import Parallel, for_chunks
+from ..moments.counts import Counts, as_counts
 from ..passes import Block
-from .counts import Counts, as_counts
+from .coordinates import Distributions, Expected, Values
 
-__all__ = ["AdmixtureUpdate", "fold_in", "token_probabilities"]
+__all__ = ["COLUMNS", "AdmixtureUpdate", "Proportions", "add_expected", "fold_in", "token_probabilities"]
 
-_ROWS, _COLUMNS = 256, 16
+_ROWS, COLUMNS = 256, 16
 
 
 def fold_in(
@@ -72,50 +74,93 @@ def token_probabilities(table: Any, topics: np.ndarray, proportions: np.ndarray)
     return probability
 
 
+@dataclass
+class AdmixtureSums:
+    """Expected counts of every word in every topic over its probability, in chunks of topics, (V, at most 16), and nats."""
+
+    ratios: list[np.ndarray]
+    log_likelihood: float = 0.0
+
+
+@dataclass
+class Proportions:
+    """Proportions of all documents, kept from pass to pass, so that a few inner iterations suffice after the first.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (n_documents, K)
+        By position of the row in the pass.
+    first, later : int
+        Inner iterations in the first pass, and in every other.
+    n_passes : int
+        Passes made.
+    """
+
+    values: np.ndarray
+    first: int = 10
+    later: int = 3
+    n_passes: int = 0
+
+    def shares(self) -> np.ndarray:
+        """Mean proportions of the documents, shape (K,)."""
+        mean = np.asarray(self.values.mean(axis=0, dtype=np.float64))
+        return mean / mean.sum()
+
+
 class AdmixtureUpdate:
     """In-place statistic of one EM pass: expected counts of every word in every topic, shape (V, K).
 
-    Proportions are kept between passes, so that a few inner iterations suffice from the second pass on. The expected
-    counts are A * (sum_d r_d w_d^T) with r_dv = c_dv / (w_d^T A)_v: rows of the block update their proportions and
-    ratios first, then each task sums a chunk of the topics. Proportions and topics are in float32, which halves the
+    The expected counts are A * (sum_d r_d w_d^T) with r_dv = c_dv / (w_d^T A)_v: rows of the block update their proportions
+    and ratios first, then each task sums a chunk of the topics. Proportions and topics are in float32, which halves the
     bytes and changes the topics by less than 1e-5 in l1; sums over documents are in float64.
 
     Parameters
     ----------
     topics : ndarray of shape (K, V)
     alpha : ndarray of shape (K,)
-    proportions : ndarray of float32, shape (n_documents, K)
-        Starting values, updated in place, by position of the row in the pass.
-    n_inner : int
-        Iterations of the proportions in this pass.
+    proportions : Proportions
+        Updated in place.
     leave_one_out : bool
         Whether an occurrence of a word is attributed to topics by the rest of the document alone, its own share being
         taken out of the proportions first. Point estimates of proportions attribute too sharply in short documents;
         this removes nearly all of that bias where ``alpha`` are the Dirichlet parameters of the proportions (it is
         the fixed point of collapsed variational Bayes of order zero, Asuncion et al. 2009, up to terms of order one
         over the length).
+    prior : float or ndarray of shape (V,)
+        Pseudo-counts of every word in a topic.
     """
 
     def __init__(
         self,
         topics: np.ndarray,
         alpha: np.ndarray,
-        proportions: np.ndarray,
-        n_inner: int,
+        proportions: Proportions,
+        *,
         leave_one_out: bool = False,
+        prior: Any = 0.0,
     ) -> None:
-        self.by_word = np.ascontiguousarray(topics.T, dtype=np.float32)
-        self.alpha, self.proportions, self.n_inner = alpha.astype(np.float32), proportions, n_inner
-        self.leave_one_out = leave_one_out
+        self.topics, self.by_word = topics, np.ascontiguousarray(topics.T, dtype=np.float32)
+        self.alpha, self.proportions = alpha.astype(np.float32), proportions
+        self.leave_one_out, self.prior = leave_one_out, prior
+        self.n_inner = proportions.later if proportions.n_passes else proportions.first
 
-    def zero(self) -> list[np.ndarray]:
+    @property
+    def values(self) -> Values:
+        return (self.topics,)
+
+    def at(self, *values: np.ndarray) -> AdmixtureUpdate:
+        options: dict[str, Any] = {"leave_one_out": self.leave_one_out, "prior": self.prior}
+        (topics,) = values
+        return AdmixtureUpdate(topics, self.alpha, self.proportions, **options)
+
+    def zero(self) -> AdmixtureSums:
         n_words, k = self.by_word.shape
-        return [np.zeros((n_words, min(_COLUMNS, k - a))) for a in range(0, k, _COLUMNS)]
+        return AdmixtureSums([np.zeros((n_words, min(COLUMNS, k - a))) for a in range(0, k, COLUMNS)])
 
-    def add_tasks(self, state: list[np.ndarray], block: Block, parallel: Parallel) -> list[np.ndarray]:
+    def add_tasks(self, state: AdmixtureSums, block: Block, parallel: Parallel) -> AdmixtureSums:
         counts: Counts = as_counts(block[0])
         n = len(counts.indptr) - 1
-        weights = self.proportions[block.start : block.start + n]
+        weights = self.proportions.values[block.start : block.start + n]
         data = counts.data.astype(np.float32)
         used, ratio = np.empty_like(weights), np.empty_like(data)
         own = np.empty_like(data) if self.leave_one_out else ratio
@@ -129,27 +174,28 @@ class AdmixtureUpdate:
                 _iterate(*document, 0.0, weights, used, ratio)
 
         def columns(i: int) -> None:
-            span = slice(i * _COLUMNS, (i + 1) * _COLUMNS)
+            span = slice(i * COLUMNS, (i + 1) * COLUMNS)
             chunk = np.ascontiguousarray(used[:, span])
             if self.leave_one_out:
                 by_word = np.ascontiguousarray(self.by_word[:, span])
-                _add_expected_without_own(counts.indptr, counts.indices, ratio, own, by_word, chunk, state[i])
+                _add_expected_without_own(counts.indptr, counts.indices, ratio, own, by_word, chunk, state.ratios[i])
             else:
-                _add_expected(counts.indptr, counts.indices, ratio, chunk, state[i])
+                add_expected(counts.indptr, counts.indices, ratio, chunk, state.ratios[i])
 
         parallel(rows, -(-n // _ROWS))
-        parallel(columns, len(state))
+        parallel(columns, len(state.ratios))
+        state.log_likelihood += _nats(counts.data, ratio)
         return state
 
-    def shares(self) -> np.ndarray:
-        """Mean proportions of the documents, shape (K,)."""
-        mean = np.asarray(self.proportions.mean(axis=0, dtype=np.float64))
-        return mean / mean.sum()
+    def expected(self, sums: AdmixtureSums) -> tuple[Expected, ...]:
+        self.proportions.n_passes += 1
+        return (Distributions(self.topics, (self.by_word * np.concatenate(sums.ratios, axis=1)).T, self.prior),)
 
-    def updated_topics(self, state: list[np.ndarray], prior: np.ndarray) -> np.ndarray:
-        """The topics after the pass, shape (K, V), rows sum to one, with ``prior`` pseudo-counts of every word."""
-        expected = (self.by_word * np.concatenate(state, axis=1)).T + prior
-        return expected / expected.sum(axis=1, keepdims=True)
+
+def _nats(counts: np.ndarray, ratio: np.ndarray) -> float:
+    """Log-likelihood of the words by the proportions that they were attributed by: their probabilities are c / ratio."""
+    seen = (ratio > 0) & (counts > 0)
+    return float(counts[seen] @ (np.log(counts[seen]) - np.log(ratio[seen].astype(np.float64))))
 
 
 # Sums over topics may be reordered, which lets them use vector registers; the order is fixed when this is compiled.
@@ -253,7 +299,8 @@ def _add_expected_without_own(indptr, indices, ratio, own, by_word, weights, tot
 
 
 @njit(nogil=True, cache=True)
-def _add_expected(indptr, indices, ratio, weights, total):  # pragma: no cover - compiled
+def add_expected(indptr, indices, ratio, weights, total):  # pragma: no cover - compiled
+    """Add ratio[e] weights[d] to the row of ``total`` of every stored entry e of document d."""
     k = weights.shape[1]
     for d in range(len(indptr) - 1):
         w = weights[d]

@@ -1,4 +1,4 @@
-"""Draws from many multinomials at once, by Walker's alias tables: a constant time for each draw."""
+"""Samplers: words from many distributions at once, by Walker's alias tables in constant time for each, and findings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-__all__ = ["WordSampler", "alias_tables"]
+__all__ = ["WordSampler", "alias_tables", "noisy_or_rows"]
 
 
 class WordSampler:
@@ -26,6 +26,29 @@ class WordSampler:
         """Counts, shape (n, V), of draws[d, k] words from distribution k for every row d; indices sorted."""
         indptr, indices, data = _sample(draws.astype(np.int64), self._threshold, self._alias, rng)
         return sparse.csr_array((data, indices, indptr), shape=(len(draws), self.n_words))
+
+
+def noisy_or_rows(
+    weights: np.ndarray, priors: np.ndarray, leak: np.ndarray, n_rows: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw rows of a noisy-or network.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (m, n)
+        P(finding i absent | cause k alone) = exp(-weights[k, i]).
+    priors : ndarray of shape (m,)
+    leak : ndarray of shape (n,)
+
+    Returns
+    -------
+    X : ndarray of bool, shape (n_rows, n)
+    causes : ndarray of bool, shape (n_rows, m)
+    """
+    causes = rng.random((n_rows, len(priors))) < priors
+    with np.errstate(divide="ignore"):  # a finding that is always present
+        silent = sparse.csr_array(causes.astype(float)) @ weights - np.log1p(-leak)
+    return rng.random(silent.shape) >= np.exp(-silent), causes
 
 
 @njit(nogil=True, cache=True)

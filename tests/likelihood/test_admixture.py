@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.moments import AdmixtureUpdate, fold_in
-from latentia.moments.admixture import token_probabilities
-from latentia.moments.multinomial import WordSampler
+from latentia.likelihood import AdmixtureUpdate, fold_in
+from latentia.likelihood.admixture import token_probabilities
+from latentia.likelihood.sampling import WordSampler
 from latentia.passes import Blocks, accumulate
 
 

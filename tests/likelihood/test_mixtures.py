@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 
 from latentia.exceptions import LatentiaError
-from latentia.moments.mixtures import (
+from latentia.likelihood import (
     MultinomialMixtureUpdate,
     ProductMixtureUpdate,
     SphericalMixtureUpdate,

@@ -1,0 +1,26 @@
+"""Columns of symbols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import LatentiaError
+
+__all__ = ["as_symbols"]
+
+
+def as_symbols(column: Any, n_symbols: int, rows: np.ndarray | None = None) -> np.ndarray:
+    """A column of symbols of any type as int64, shape (n,); ``rows`` are their numbers for the error message."""
+    values = np.asarray(column).reshape(-1)
+    bad = ~((values >= 0) & (values < n_symbols))
+    if values.dtype.kind == "f":
+        bad |= values % 1 != 0
+    if bad.any():
+        at = int(np.argmax(bad))
+        row = at if rows is None else rows[at]
+        raise LatentiaError(
+            f"Symbol {values[at]} in row {row}: symbols must be whole numbers from 0 to {n_symbols - 1}."
+        )
+    return values.astype(np.int64, copy=False)

@@ -1,0 +1,223 @@
+"""What the steps of a sequence are: symbols of an alphabet, or vectors. All that `SpectralHMM` does differently for the two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from ..evidence import Check, PartErrors, at_most, error_checks, separation_limit
+from ..likelihood import GaussianChainUpdate, SymbolChainUpdate, gaussian_log_density, log
+from ..metrics import nearest_distances
+from ..moments import ColumnMoments, CommonFrame, ViewSums, one_hot_blocks
+from ..passes import Block, Blocks
+from ..simplex import distributions
+from ._chain import Chain, symbol_distances
+from ._steps import encoded, encoded_blocks, vectors
+
+__all__ = ["Emissions", "Scaling", "Symbols", "Vectors"]
+
+_TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
+_FLOOR = 0.02  # of a feature's variance: the least variance of it in a state
+_PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
+
+
+class Scaling(NamedTuple):
+    """How columns are brought to one scale before their moments are taken.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (D,)
+    deviations : ndarray of shape (D,)
+        Of vectors; 1 for symbols.
+    most : int
+        States that the columns carry.
+    why : str
+        What limits them.
+    """
+
+    center: np.ndarray
+    scale: np.ndarray
+    deviations: np.ndarray
+    most: int
+    why: str
+
+
+class Emissions(Protocol):
+    """The steps of a chain, and what its states show."""
+
+    @property
+    def constant(self) -> bool:
+        """Whether a constant is appended to a step's coordinates, and squares are summed."""
+
+    @property
+    def most(self) -> float:
+        """The largest distance of two states."""
+
+    def values(self, first: Block) -> np.ndarray:
+        """The steps of an array as `blocks` would have them."""
+
+    def blocks(self, blocks: Blocks) -> Blocks:
+        """Blocks of steps as the recursions read them."""
+
+    def table(self, blocks: Blocks) -> Blocks:
+        """Blocks whose rows are what moments are taken of."""
+
+    def original(self, rows: Any) -> Any:
+        """Steps as they were given."""
+
+    def scaling(self, columns: ColumnMoments) -> Scaling: ...
+
+    def recovered(
+        self, frame: CommonFrame, m: ViewSums, v: np.ndarray, marginal: np.ndarray, deviations: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """What the states show, and the variances of vectors, from the middle view."""
+
+    def update(self, chain: Chain, deviations: np.ndarray) -> SymbolChainUpdate | GaussianChainUpdate:
+        """EM's from this chain."""
+
+    def arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
+        """Those of the recursions for a block."""
+
+    def nearest(self, one: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+        """Distance of each state to the nearest one of another chain of the same data, shape (K,)."""
+
+    def distances(self, one: np.ndarray, other: np.ndarray, others: Emissions, deviations: np.ndarray) -> np.ndarray:
+        """The same for a chain of other data."""
+
+    def draw(self, chain: Chain, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Steps of these states."""
+
+    def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors) -> list[Check]:
+        """The expected errors, and what else the evidence says of the emissions."""
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """Symbols of an alphabet, as numbers from 0.
+
+    Attributes
+    ----------
+    alphabet : ndarray of shape (S,)
+    """
+
+    alphabet: np.ndarray
+    constant: bool = False
+    most: float = 2.0
+
+    def values(self, first: Block) -> np.ndarray:
+        return encoded(first, self.alphabet)
+
+    def blocks(self, blocks: Blocks) -> Blocks:
+        return encoded_blocks(blocks, self.alphabet)
+
+    def table(self, blocks: Blocks) -> Blocks:
+        return one_hot_blocks(blocks, len(self.alphabet))
+
+    def original(self, rows: Any) -> Any:
+        return self.alphabet[rows.ravel()]
+
+    def scaling(self, columns: ColumnMoments) -> Scaling:
+        seen, width = columns.mean > 0, len(columns.mean)
+        scale = np.where(seen, np.where(seen, columns.mean, 1.0) ** -0.25, 0.0)
+        most = int(seen.sum())
+        why = f"{most} different symbols occur" if most > 1 else "one symbol occurs"
+        return Scaling(np.zeros(width), scale, np.ones(width), most, why)
+
+    def recovered(
+        self, frame: CommonFrame, m: ViewSums, v: np.ndarray, marginal: np.ndarray, deviations: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        return distributions(frame.mean_given(m.sketches, 1, v), marginal), None
+
+    def update(self, chain: Chain, deviations: np.ndarray) -> SymbolChainUpdate:
+        return SymbolChainUpdate(chain.startprob, chain.transmat, chain.emissions, _PRIOR)
+
+    def arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
+        return chain.startprob, chain.transmat, log(chain.emissions.T), block[-1], block[0].ravel()
+
+    def nearest(self, one: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+        return nearest_distances(one, other)
+
+    def distances(self, one: np.ndarray, other: np.ndarray, others: Any, deviations: np.ndarray) -> np.ndarray:
+        return symbol_distances((one, self.alphabet), (other, others.alphabet))
+
+    def draw(self, chain: Chain, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        emitted = (np.cumsum(chain.emissions, axis=1)[states] < rng.random(len(states))[:, None]).sum(axis=1)
+        return self.alphabet[np.minimum(emitted, len(self.alphabet) - 1)]
+
+    def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors) -> list[Check]:
+        limit = separation_limit(chain.emissions, "cityblock", _TRUSTED)
+        return error_checks(parts, limit, "mean |O_k - O'_k|_1", "in l1, of a possible 2", "state")
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Vectors of numbers."""
+
+    constant: bool = True
+    most: float = np.inf
+
+    def values(self, first: Block) -> np.ndarray:
+        return vectors(first[0])
+
+    def blocks(self, blocks: Blocks) -> Blocks:
+        return blocks
+
+    def table(self, blocks: Blocks) -> Blocks:
+        return blocks
+
+    def original(self, rows: Any) -> Any:
+        return rows
+
+    def scaling(self, columns: ColumnMoments) -> Scaling:
+        seen = columns.variance > 0
+        deviations = np.sqrt(np.where(seen, columns.variance, 1.0))
+        why = f"{int(seen.sum())} of {len(seen)} features vary"
+        return Scaling(columns.mean, seen / deviations, deviations, int(seen.sum()) + 1, why)
+
+    def recovered(
+        self, frame: CommonFrame, m: ViewSums, v: np.ndarray, marginal: np.ndarray, deviations: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        means = frame.mean_given(m.sketches, 1, v)
+        square = frame.mean_given(m.squares, 1, v)
+        return means, np.maximum(square - (means - marginal) ** 2, _FLOOR * deviations**2)
+
+    def update(self, chain: Chain, deviations: np.ndarray) -> GaussianChainUpdate:
+        assert chain.variances is not None
+        floor = _FLOOR * deviations**2
+        return GaussianChainUpdate(
+            chain.startprob, chain.transmat, chain.emissions, chain.variances, floor, _PRIOR
+        )  # fmt: skip
+
+    def arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
+        assert chain.variances is not None
+        density = gaussian_log_density(block[0], chain.emissions, chain.variances)
+        return chain.startprob, chain.transmat, density, block[-1]
+
+    def nearest(self, one: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+        return cdist(one / deviations, other / deviations).min(axis=1)
+
+    def distances(self, one: np.ndarray, other: np.ndarray, others: Any, deviations: np.ndarray) -> np.ndarray:
+        return self.nearest(one, other, deviations)
+
+    def draw(self, chain: Chain, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        assert chain.variances is not None
+        noise = rng.standard_normal((len(states), chain.emissions.shape[1]))
+        return chain.emissions[states] + np.sqrt(chain.variances[states]) * noise
+
+    def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors) -> list[Check]:
+        assert chain.variances is not None
+        several = len(chain.emissions) > 1
+        limit = separation_limit(chain.emissions / deviations, "euclidean") if several else 1.0
+        unit = "in l2 and standard deviations of the features"
+        stuck = float((chain.variances <= _FLOOR * deviations**2 * (1 + 1e-9)).mean())
+        return [
+            *error_checks(parts, limit, "mean |O_k - O'_k|_2", unit, "state"),
+            Check(
+                "variances at their floor", "share", stuck, at_most(0.1),
+                f"Of a state's features whose variance is not above {_FLOOR:g} of the feature's own: moments of too little "
+                "data give such, and the likelihood of the chain is then far too low. EM mends it.", "not in the paper", "veto",
+            ),
+        ]  # fmt: skip

@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from latentia.datasets import planted
+from latentia.likelihood import refine
 from latentia.linalg import Factored, total_distance
-from latentia.matrices._refine import refined
+from latentia.matrices._refine import PairUpdate, over_pairs
 
 # The notes' settings: words, rank, base frequencies, pairs a word. The contrast reproduces their rank-one column: with
 # Exponential(1) draws as printed it does at rank 2, and at higher rank only with the draws to the power 1.7.
@@ -59,10 +60,12 @@ def top_pairs(table: Any, rank: int) -> tuple[np.ndarray, np.ndarray]:
     return eigsh(table.astype(np.float64), k=rank, v0=np.ones(table.shape[0]))
 
 
-def plsa(counts: Any, data: Any, rank: int, prior: float, steps: int = 100) -> float:
-    """EM from a random start; ``prior`` in pseudo-pairs a word, 0 for maximum likelihood."""
+def plsa(counts: Any, data: Any, rank: int, pseudo_counts: float, steps: int = 100) -> float:
+    """EM from a random start; ``pseudo_counts`` in pairs a word, 0 for maximum likelihood."""
     r = marginals(counts)
     start = r[:, None] * np.random.default_rng(0).uniform(0.5, 1.5, (len(r), rank))
     both = sparse.csr_array(counts + counts.T)
-    p, w, _ = refined(both, start / start.sum(axis=0), np.eye(rank) / rank, r, steps=steps, prior=prior, n_jobs=2)
-    return l1(p, w, data)
+    pseudo = 2 * pseudo_counts * len(r) / rank * r
+    update = PairUpdate((start / start.sum(axis=0)).T, np.eye(rank) / rank, pseudo)
+    p, w = refine(update, over_pairs(both, n_jobs=2), steps).values
+    return l1(p.T, w.reshape(rank, rank), data)

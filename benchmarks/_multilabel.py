@@ -47,7 +47,7 @@ _MOST_SCORES = 2_000_000_000  # labels times rows of a prediction that is timed
 _MOST_PREDICTED = 50_000
 _CHECKED_TOPICS = 20
 _FREQUENT = 1 << 15  # words whose distributions the evidence speaks of
-_ACCUMULATES = ("latentia.passes.plans", "latentia.multilabel.moment_classifier")
+_ACCUMULATES = ("latentia.passes.plans", "latentia.multilabel._documents", "latentia.likelihood.em")
 
 
 # --- data -------------------------------------------------------------------------------------------------------

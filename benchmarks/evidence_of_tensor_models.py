@@ -47,7 +47,7 @@ class Family:
     components: str
     fit: Callable[..., Any]
     distances: Callable[[Any, Any], np.ndarray]
-    refine: int
+    refine: int | str
     settings: list[dict]
 
 
@@ -155,7 +155,7 @@ FAMILIES = {
     ),
     "spherical Gaussians": Family(
         planted.gaussian_mixture, "n_samples", "n_components", spherical,
-        lambda model, data: cdist(model.means_, data.means), 10,
+        lambda model, data: cdist(model.means_, data.means), "auto",
         [
             *grid(ROUND, n_samples=[100, 300, 1000, 3000, 10_000, 50_000]),
             *grid({**ROUND, "n_samples": 10_000}, separation=[1.0, 2.0, 3.0, 4.0, 10.0]),
@@ -167,7 +167,7 @@ FAMILIES = {
         ],
     ),
     "multi-view": Family(
-        planted.product_mixture, "n_samples", "n_components", multi_view, multi_view_distances, 10,
+        planted.product_mixture, "n_samples", "n_components", multi_view, multi_view_distances, "auto",
         [
             *grid({**PRODUCT, "contrast": 0.6}, n_samples=[100, 300, 1000, 3000, 10_000, 50_000]),
             *grid({**PRODUCT, "n_samples": 5000}, contrast=[0.1, 0.2, 0.3, 0.4, 0.8]),
@@ -179,7 +179,7 @@ FAMILIES = {
         ],
     ),
     "hidden Markov": Family(
-        chain, "n_steps", "n_states", hidden_markov, state_distances, 5,
+        chain, "n_steps", "n_states", hidden_markov, state_distances, "auto",
         [
             *grid(STATES, n_steps=[300, 1000, 3000, 10_000, 30_000, 100_000]),
             *grid({**STATES, "persistence": 0.5}, n_steps=[1000, 3000, 10_000, 30_000, 100_000]),
@@ -192,7 +192,7 @@ FAMILIES = {
         ],
     ),
     "ICA": Family(
-        planted.independent_sources, "n_samples", "n_components", ica, crosstalk, 50,
+        planted.independent_sources, "n_samples", "n_components", ica, crosstalk, "auto",
         [
             *grid(LAPLACE, n_samples=[50, 100, 300, 1000, 3000, 10_000, 50_000]),
             *grid({**LAPLACE, "distribution": "uniform"}, n_samples=[100, 1000, 10_000]),
@@ -206,7 +206,7 @@ FAMILIES = {
 }  # fmt: skip
 
 
-def one_fit(family: Family, setting: dict, refine: int, seed: int) -> dict:
+def one_fit(family: Family, setting: dict, refine: int | str, seed: int) -> dict:
     setting = dict(setting)
     asked = setting.pop("asked", setting[family.components])
     wrong = setting.pop("wrong", {})
@@ -255,6 +255,7 @@ def summary(name: str, rows: list[dict]) -> dict:
         "yet_good": sum(row["outcome"] == "unmeasured" and row["good"] for row in rows),
         "spearman": spearmanr(true, expected)[0],
         "within_1_3": f"{int((np.abs(np.log(ratio)) <= np.log(1.3)).sum())} of {len(ratio)}",
+        "within_2": f"{int((np.abs(np.log(ratio)) <= np.log(2)).sum())} of {len(ratio)}",
         "worst_factor": float(np.exp(np.abs(np.log(ratio)).max())),
         "worst_factor_nearest": float(np.exp(np.abs(np.log(nearest / expected)).max())),
         "holds_agrees": f"{sum(row['holds'] == row['good'] for row in measured)} of {len(measured)}",
@@ -299,7 +300,7 @@ def main() -> None:
             rows += found
             for refined in (False, True):
                 label = name + (", refined" if refined else "")
-                same = [row for row in found if row["right"] and (row["refine"] > 0) == refined]
+                same = [row for row in found if row["right"] and (row["refine"] != 0) == refined]
                 right.append(summary(label, same))
             other = [row for row in found if not row["right"]]
             wrong += [summary(name, other)] if any(row["outcome"] == "measured" for row in other) else []

@@ -4,8 +4,8 @@
 
 l1 error of B, of a possible 2, mean over seeds: rank one (marginals alone), SVD of the counts, SVD of the counts scaled by
 their marginals (both cut at 0 and scaled to sum to one), the paper's Algorithm 1 (``binned``), EM from a random start by
-maximum likelihood and with a pseudo-pair a word, 100 steps, ``shrink`` and ``shrink`` with refine=10. Pairs are drawn from
-components proportional to base * Exponential(1)^power. One BLAS thread.
+maximum likelihood and with a pseudo-pair a word, 100 steps, ``shrink``, and ``shrink`` with refine=10 and refine="auto". Pairs
+are drawn from components proportional to base * Exponential(1)^power. One BLAS thread.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def errors(m: int, rank: int, base: str, ratio: int, power: float, seed: int) ->
         "map_plsa": plsa(counts, data, rank, 1.0),
         "shrink": shrunk.l1_distance(data),
         "refine": own(refine=10).l1_distance(data),
+        "auto": own(refine="auto").l1_distance(data),
         "expected": float(shrunk.evidence_.component_errors[0]),
     }
 

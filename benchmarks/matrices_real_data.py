@@ -6,9 +6,9 @@ Log-likelihood per held-out pair in nats, one pair in ten held out. Pairs: neigh
 Austen novels (words seen at least five times), and pairs of words of the same document of 20 Newsgroups (5,000 frequent words,
 50 pairs a document). All models are of unordered pairs: rank one (smoothed marginals), add-one, interpolated back-off
 (Witten-Bell: a word with T neighbours seen c times gives T / (c + T) to the marginals), KL-NMF of scikit-learn (50
-components), ``shrink`` at several ranks, and with refine=10; all but back-off and add-one are mixed with 1% of the marginals'
-product. Communities: share of nodes in the right class, classes matched, beside SpectralClustering. --quick: the Bible alone,
-fewer ranks.
+components), ``shrink`` at several ranks, and with refine=10 and "auto"; all but back-off and add-one are mixed with 1% of the
+marginals' product. Communities: share of nodes in the right class, classes matched, beside SpectralClustering. --quick: the
+Bible alone, fewer ranks.
 """
 
 from __future__ import annotations
@@ -117,12 +117,12 @@ def text(name: str, counts: sparse.csr_array, words: list[str], ranks: Sequence[
         value = cells.data @ np.log(chance(*cells.coords)) / cells.data.sum()
         rows.append(facts | {"method": method, "nats": value, "wall_s": done.wall if "NMF" in method else None})
     for rank in ranks:
-        for refine in (0, 10):
+        for refine in (0, 10, "auto"):
             fit = timed(lambda rank=rank, refine=refine: ProbabilityMatrix(
                 rank, refine=refine, n_splits=0, vocabulary=words, n_jobs=-1).fit(train))  # fmt: skip
             model = fit.value
             row = {
-                "method": f"rank {rank}" + (", refined" if refine else ""),
+                "method": f"rank {rank}" + (f", refine={refine}" if refine else ""),
                 "nats": model.score(test),
                 "wall_s": fit.wall,
             }

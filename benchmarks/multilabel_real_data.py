@@ -34,6 +34,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "default": {},
     "bayes": {"head": "bayes"},
     "bayes, refine=3": {"head": "bayes", "refine": 3},
+    "bayes, refine=auto": {"head": "bayes", "refine": "auto"},
 }
 PEERS: dict[str, dict[str, Any]] = {
     f"{LEML}, binary, penalty 30": {"penalty": 30.0},

@@ -25,10 +25,11 @@ from scipy.spatial.distance import cdist
 from sklearn.decomposition import NMF, LatentDirichletAllocation
 
 from latentia.datasets import planted
+from latentia.likelihood import over, refine
 from latentia.noisyor import NoisyOr
-from latentia.noisyor._em import NoisyOrUpdate, configurations
-from latentia.noisyor._posterior import Network
-from latentia.passes import Blocks, accumulate
+from latentia.noisyor._em import NoisyOrUpdate
+from latentia.noisyor.inference import Network
+from latentia.passes import Blocks
 
 STARTS, STEPS = 3, 100
 
@@ -66,11 +67,9 @@ def em(X: np.ndarray, m: int, seed: int, steps: int) -> Network:
     """The EM of `refine`, started at random: strengths uniform in [0, 1], priors 1 / m, leaks at half of the frequency."""
     rng = np.random.default_rng(seed)
     network = Network(-np.log1p(-rng.uniform(0, 0.95, (m, X.shape[1]))), np.full(m, 1 / m), X.mean(axis=0) / 2)
-    table, blocks = configurations(m), Blocks.from_array(X)
-    for _ in range(steps):
-        update = NoisyOrUpdate(network, table, False, 5.0)
-        network = update.updated(accumulate(blocks, update, -1))
-    return network
+    update = NoisyOrUpdate.of(network, max_weight=5.0, enumerate_all=m <= 12)
+    found = refine(update, over(Blocks.from_array(X), -1), steps)
+    return update.at(*found.values).network
 
 
 def matched(strengths: np.ndarray, truth: np.ndarray, oracle: bool) -> np.ndarray:

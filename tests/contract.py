@@ -243,7 +243,7 @@ CASES = [
         hopeless=lambda: {"X": random().standard_normal((400, 6))},
         truth=crosstalk,
         uses=("transform",),
-        refined={"refine": 50},
+        refined={"refine": "auto"},
     ),
     Case(
         MomentMultiLabelClassifier(4),
@@ -252,7 +252,7 @@ CASES = [
         hopeless=lambda: {"X": random().random((400, 50)) < 0.3, "Y": random(1).random((400, 10)) < 0.2},
         truth=label_error,
         uses=("decision_function", "predict_proba", "predict", "posterior"),
-        refined={"refine": 5},
+        refined={"refine": "auto"},
         blocks=lambda data: {"X": Blocks.from_array(data["X"], data["Y"])},
     ),
     Case(
@@ -309,7 +309,7 @@ CASES = [
         hopeless=lambda: {"C": sparse.csr_array(random().poisson(0.02, (200, 200)))},
         truth=lambda model: model.l1_distance(pairs()),
         uses=("score",),
-        refined={"refine": 10},
+        refined={"refine": "auto"},
         blocks=lambda data: {"C": Blocks.from_array(data["C"])},
         common_checks=False,
         why_not=SQUARE,

@@ -14,7 +14,7 @@ FAMILIES = {
     "topics", "multilabel", "matrices", "sequences", "mixtures", "ica", "noisyor", "contrastive", "communities",
     "dictionary", "deep", "nmf",
 }  # fmt: skip
-FOUNDATION = ("passes", "moments", "linalg", "simplex", "metrics", "evidence")
+FOUNDATION = ("passes", "moments", "likelihood", "linalg", "tensor", "simplex", "metrics", "evidence")
 OPTIONAL = ("matplotlib", "jinja2", "plotly", "pyarrow", "networkx", "pandas", "dask", "flint")
 REQUIRED = (
     "numpy, scipy.sparse, sklearn.base, sklearn.utils.validation, sklearn.feature_extraction.text, numba, typer, rich"
@@ -52,3 +52,9 @@ def test_no_family_imports_another_and_the_foundation_imports_none(path):
         parts = module.split(".")
         if parts[0] == "latentia" and len(parts) > 1 and parts[1] in FAMILIES:
             assert parts[1] == home, f"{path.name} imports {module}"
+
+
+def test_importing_the_package_imports_no_heavy_one():
+    code = "import sys, latentia; print([m for m in ('numpy', 'scipy', 'sklearn', 'numba') if m in sys.modules]); latentia.save"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -47,6 +47,12 @@ def shell():
 
 
 @pytest.fixture(scope="session")
+def written():
+    """Names of the files of results in a folder, in order."""
+    return lambda folder: sorted(file.name for file in folder.iterdir() if not file.name.startswith("."))
+
+
+@pytest.fixture(scope="session")
 def rows():
     """Read a CSV file as dictionaries."""
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import latentia
+from latentia.cli import hmm as command
 from latentia.datasets import planted
 from latentia.exceptions import EvidenceWarning
 
@@ -40,12 +41,12 @@ def vectors(chain, tmp_path_factory):
     return path
 
 
-def test_sequences_of_symbols_a_line(call, rows, text, chain, words, tmp_path):
+def test_sequences_of_symbols_a_line(call, rows, written, text, chain, words, tmp_path):
     out = tmp_path / "o"
     printed = call("hmm", text, "-k", 3, "--out", out)
     assert "150 sequences, 6,000 steps, 6 symbols" in printed
-    assert "Evidence" in printed
-    assert sorted(file.name for file in out.iterdir()) == [
+    assert "expected error: 0." in printed
+    assert written(out) == [
         "evidence.csv", "model.npz", "paths.csv", "report.html", "states.csv", "transitions.csv",
     ]  # fmt: skip
     model = latentia.load(out / "model.npz")
@@ -109,6 +110,46 @@ def test_columns_of_numbers(call, rows, vectors, tmp_path):
     assert [path[40][name] for name in ("sequence", "step", "row")] == ["p1", "1", "42"]
 
 
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+def test_a_range_is_compared(call, rows, text, vectors, tmp_path):
+    printed = call("hmm", text, "-k", "2:7:2", "--refine", 2, "--out", tmp_path / "o")
+    assert "held out: one sequence in ten" in printed
+    compared = rows(tmp_path / "o" / "comparison.csv")
+    assert list(compared[0]) == ["states", "held-out log-likelihood", "smallest share", "expected error", "needed"]
+    assert all(-np.log(6) < float(row["held-out log-likelihood"]) < -1 for row in compared)  # per step
+    best = max(compared, key=lambda row: float(row["held-out log-likelihood"]))["states"]
+    assert f"{best} states have the highest held-out log-likelihood of a step" in printed
+    assert len(latentia.load(tmp_path / "o" / "model.npz").weights_) == int(best)
+    assert "Other numbers of states" in (tmp_path / "o" / "report.html").read_text("utf-8")
+    printed = call("hmm", vectors, "-k", "2:9", "--refine", 1, "--columns", "pulse,pressure", "--out", tmp_path / "v")
+    assert "a tenth of every sequence" in printed
+    assert "columns pulse, pressure carry at most 3 states: the range ends there" in printed
+    compared = rows(tmp_path / "v" / "comparison.csv")
+    assert float(compared[1]["held-out log-likelihood"]) > float(compared[0]["held-out log-likelihood"]) + 0.1
+
+
+def test_what_is_held_out():
+    steps = np.array([*"ab" * 20, "z", *"ab" * 20])
+    one = command.Sequences(steps, np.array([81]), ["1"], None, [], "x")
+    train, test, what = command._held_out(one)
+    assert what == "a tenth of every sequence"
+    assert 7 <= test.lengths.sum() <= 9
+    assert train.lengths.sum() + test.lengths.sum() == 81
+    assert "".join(train.steps[: train.lengths[0]]) == "".join(steps[: train.lengths[0]])
+    many = command.Sequences(np.array([*"abc" * 30]), np.full(30, 3), [], None, [], "x")
+    train, test, what = command._held_out(many)
+    assert what == "one sequence in ten"
+    assert train.lengths.tolist() == [3] * 27
+    assert test.lengths.tolist() == [3] * 3
+    # A symbol that is nowhere else ends a sequence that is measured.
+    lone = np.array([*"abc" * 30])
+    first = int(np.flatnonzero(command.RowGroups(10, 1).of(np.arange(30)) == 0)[0])
+    lone[3 * first + 1] = "q"
+    train, test, _ = command._held_out(command.Sequences(lone, np.full(30, 3), [], None, [], "x"))
+    assert test.lengths.tolist() == [1, 1, 3, 3]
+    assert "q" not in test.steps
+
+
 @pytest.fixture(scope="module")
 def switching():
     """A chain of two states over many symbols, as words."""
@@ -142,13 +183,25 @@ def test_no_second_state(call, tmp_path):
     ("name", "content", "options", "message"),
     [
         ("x.txt", "", [], "x.txt: the file has no symbols in it"),
-        ("x.txt", "a b a b a\n", ["-k", "9"], "x.txt: -k 9, but only 2"),
+        (
+            "x.txt",
+            "a b a b a\n",
+            ["-k", "9"],
+            "x.txt: 1 sequence, 5 steps, 2 symbols carry at most 2 states: -k 9 is too large",
+        ),
         ("x.txt", "a b c\n", ["--min-count", "2"], "fewer than two symbols occur 2 times or more; lower --min-count"),
         ("x.txt", "a a a\n", [], "fewer than two symbols are there"),
-        ("x.txt", "a b c\n", ["--two-state", "-k", "3"], "--two-state has two states; leave one of them out"),
+        (
+            "x.txt",
+            "a b c\n",
+            ["--two-state", "-k", "3"],
+            "-k 3: --two-state has two states; give one of the two options",
+        ),
         ("x.csv", "a,b\n1.5,2\n", ["--two-state"], "--two-state is for symbols, and these steps are numbers"),
         ("x.txt", "a b c\n", ["--column", "a"], "a text file has no columns; leave --column out"),
-        ("x.txt", "1 2 3\n", ["--kind", "vectors"], "Save vectors as .csv"),
+        ("x.txt", "a b c\n", ["--two-state", "-k", "2:3"], "-k 2:3: --two-state has two states"),
+        ("x.csv", "a,b\n1.5,2\n2,1\n", ["-k", "4:5"], "columns a, b carry at most 3 states: -k 4 is too large"),
+        ("x.txt", "1 2 3\n", ["--kind", "vectors"], "Save vectors as .csv, one step per line"),
         ("x.txt", "a b\n", ["--kind", "pears"], "--kind 'pears': use one of auto, symbols, vectors"),
         ("x.txt", "a b\n", ["--jobs", "0"], "--jobs 0"),
         ("x.csv", "a,b\nx,y\n", [], "which column holds the symbols? There are a, b; name one with --column"),

@@ -23,11 +23,11 @@ def path(mixed, tmp_path_factory):
     return target
 
 
-def test_signals_are_separated(call, rows, path, mixed, tmp_path):
+def test_signals_are_separated(call, rows, written, path, mixed, tmp_path):
     out = tmp_path / "o"
     printed = call("ica", path, "--ignore", "time", "--out", out)
     assert "4,000 rows, 3 columns: left, right, top" in printed
-    assert sorted(file.name for file in out.iterdir()) == [
+    assert written(out) == [
         "evidence.csv", "mixing.csv", "model.npz", "report.html", "sources.csv", "unmixing.csv",
     ]  # fmt: skip
     unmixing = np.array([[float(row[n]) for n in ("left", "right", "top")] for row in rows(out / "unmixing.csv")])
@@ -41,6 +41,27 @@ def test_signals_are_separated(call, rows, path, mixed, tmp_path):
     assert latentia.load(out / "model.npz").components_.shape == (3, 3)
 
 
+def test_a_range_takes_the_most_sources_that_the_evidence_supports(call, rows, path, tmp_path):
+    printed = call("ica", path, "-k", "1:5", "--ignore", "time", "--out", tmp_path / "o")
+    assert "signals.csv: 3 columns carry at most 3 sources: the range ends there." in printed
+    assert "Comparison (on all rows)" in printed
+    assert "3 sources are the most whose expected crosstalk is low enough." in printed
+    compared = rows(tmp_path / "o" / "comparison.csv")
+    assert [row["sources"] for row in compared] == ["1", "2", "3"]
+    assert float(compared[2]["variance kept"]) == pytest.approx(1)
+    assert float(compared[0]["variance kept"]) <= float(compared[1]["variance kept"])
+    assert len(rows(tmp_path / "o" / "unmixing.csv")) == 3
+
+
+def test_a_range_without_good_sources_takes_the_least_crosstalk(call, rows, tmp_path):
+    values = np.random.default_rng(0).standard_normal((600, 4))
+    (tmp_path / "x.csv").write_text("\n".join(["a,b,c,d", *(",".join(map(str, row)) for row in values)]))
+    printed = call("ica", tmp_path / "x.csv", "-k", "2:4", "--refine", 0, "--out", tmp_path / "o")
+    compared = rows(tmp_path / "o" / "comparison.csv")
+    best = min(compared, key=lambda row: float(row["expected error"]))["sources"]
+    assert f"{best} sources have the lowest expected crosstalk, which is too high." in printed
+
+
 def test_columns_that_count_the_rows_are_pointed_out(call, path, tmp_path):
     assert "note: column 'time' counts the rows" in call("ica", path, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
 
@@ -48,10 +69,10 @@ def test_columns_that_count_the_rows_are_pointed_out(call, path, tmp_path):
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("a\n1\n", [], "one column of numbers, 'a': two or more signals"),
-        ("a,b\n1,2\n2,4\n", ["-k", "3"], "2 columns cannot carry 3 sources; lower -k"),
+        ("a\n1\n", [], "1 column of numbers; two or more signals are needed"),
+        ("a,b\n1,2\n2,4\n", ["-k", "3"], "2 columns carry at most 2 sources: -k 3 is too large"),
         ("a,b\n1,2\n,4\n", [], "x.csv, line 3, column 'a': no value"),
-        ("a,b\n1,2\n2,2\n3,2\n", [], "x.csv: -k 2, but 1 of 2 features are constant"),
+        ("a,b\n1,2\n2,2\n3,2\n", [], "x.csv: -k 2: 1 of 2 features are constant"),
     ],
 )
 def test_bad_input(refused, tmp_path, content, options, message):

@@ -1,5 +1,7 @@
 import gzip
+import os
 import shutil
+import threading
 
 import numpy as np
 import pytest
@@ -41,9 +43,9 @@ def fitted(files, tmp_path_factory):
     return out, latentia.load(out / "model.npz"), Blocks.from_files(files / "test.txt")
 
 
-def test_predictions_are_those_of_the_model(fitted, rows):
+def test_predictions_are_those_of_the_model(fitted, written, rows):
     out, model, test = fitted
-    assert sorted(file.name for file in out.iterdir()) == FILES
+    assert written(out) == FILES
     written = rows(out / "predictions.csv")
     labels, scores = model.top_labels(test, 3)
     assert [int(row["label"]) for row in written] == labels.ravel().tolist()
@@ -91,19 +93,18 @@ def test_what_is_printed(call, files, tmp_path):
     assert "train.txt: 1,500 rows, 120 words, 12 labels" in printed
     assert "and 5 passes over the data" in printed
     assert "Predicted 80 rows in" in printed
-    for text in ("document-averaged AUC", "precision@5", "nDCG@3", "Evidence", "Wrote evidence.csv, labels.csv"):
+    for text in ("document-averaged AUC", "precision@5", "nDCG@3", "expected error", "Wrote evidence.csv, labels.csv"):
         assert text in printed
     assert "random sample" not in printed
 
 
-def test_without_test_rows_nothing_is_predicted(call, files, tmp_path):
+def test_without_test_rows_nothing_is_predicted(call, written, files, tmp_path):
     out = tmp_path / "o"
     call("labels", files / "train.txt", "--test", files / "test.txt", "-k", 4, "--out", out)
     printed = call("labels", files / "train.txt", "-k", 4, "--out", out, "--force")
     assert "Predicted" not in printed
-    assert sorted(file.name for file in out.iterdir()) == [
-        f for f in FILES if f not in ("metrics.csv", "predictions.csv")
-    ]
+    assert "4 topics" in printed
+    assert written(out) == [f for f in FILES if f not in ("metrics.csv", "predictions.csv")]
 
 
 def test_the_bayes_head_and_refinement(call, rows, files, tmp_path):
@@ -115,6 +116,23 @@ def test_the_bayes_head_and_refinement(call, rows, files, tmp_path):
     assert (model.head, model.refine, model.random_state, model.moments) == ("bayes", 2, 3, "occurrence")
     assert "The ridge head" not in printed
     assert all(row["score"] == row["probability"] for row in rows(tmp_path / "o" / "predictions.csv"))
+
+
+def test_a_range_is_compared(call, rows, files, tmp_path):
+    train, test = files / "train.txt", files / "test.txt"
+    printed = call("labels", train, "--test", test, "-k", "2:6:2", "--out", tmp_path / "o")
+    assert "Comparison (held out: the rows of --test)" in printed
+    compared = rows(tmp_path / "o" / "comparison.csv")
+    assert list(compared[0]) == ["topics", "precision@1", "document AUC", "expected error", "needed"]
+    best = max(compared, key=lambda row: float(row["precision@1"]))
+    assert f"{best['topics']} topics have the highest held-out precision@1" in printed
+    metrics = {row["metric"]: float(row["value"]) for row in rows(tmp_path / "o" / "metrics.csv")}
+    assert metrics["precision@1"] == pytest.approx(float(best["precision@1"]), abs=1e-4)
+    assert metrics["document-averaged AUC"] == pytest.approx(float(best["document AUC"]), abs=1e-4)
+    assert "Other numbers of topics" in (tmp_path / "o" / "report.html").read_text("utf-8")
+    printed = call("labels", train, "-k", "3:5", "--head", "bayes", "--out", tmp_path / "p")
+    assert "Comparison (held out: one row in ten)" in printed
+    assert len(rows(tmp_path / "p" / "comparison.csv")) == 3
 
 
 def test_names(call, rows, files, tmp_path):
@@ -199,13 +217,22 @@ def test_predictions_hold_one_block_at_a_time(fitted, files, monkeypatch):
     """What is asked of the model at once is a block, and what is kept of it are five numbers a row."""
     _, model, _ = fitted
     test = Blocks.from_files(files / "test.txt", block_rows=32)
-    data = command._Data(test, test, command.Names("word"), command.Names("label"), "x")
-    run, kept, asked = command._Run(model, data, 7, 1.0, False), [], []
+    seen, asked = command._Predicted(), []
     real = type(model).top_labels
     monkeypatch.setattr(type(model), "top_labels", lambda self, X, n: asked.append(X.n_rows) or real(self, X, n))
-    assert len(list(run._predictions(test, kept))) == 80 * 7
+    assert len(list(command._predictions(model, test, command.Names("label"), 7, False, seen))) == 80 * 7
     assert asked == [32, 32, 16]
-    assert [piece.shape for piece in kept] == [(32, 5), (32, 5), (16, 5)]
+    assert [piece.shape for piece in seen.first] == [(32, 5), (32, 5), (16, 5)]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_rows_to_predict_may_come_from_a_pipe(call, rows, files, fitted, tmp_path):
+    os.mkfifo(tmp_path / "test.pipe")
+    text = (files / "test.txt").read_bytes()
+    threading.Thread(target=(tmp_path / "test.pipe").write_bytes, args=(text,), daemon=True).start()
+    arguments = ["--test", tmp_path / "test.pipe", "-k", 4, "--top", 3]
+    call("labels", files / "train.txt", *arguments, "--out", tmp_path / "o")
+    assert rows(tmp_path / "o" / "predictions.csv") == rows(fitted[0] / "predictions.csv")
 
 
 # --- what is refused --------------------------------------------------------------------------------------------
@@ -219,15 +246,16 @@ ROWS = "0 0:1 1:1 2:1\n1 1:1 2:1\n2 3:1 4:1\n"
     [
         ("3 5 4\n 0:1\n 1:1\n 2:1\n", ["-k", "2"], "x.txt: None of the 3 rows has a label"),
         ("3 5 0\n 0:1\n 1:1\n 2:1\n", [], "x.txt: there are no labels in it"),
-        ("3 5 4\n" + ROWS, ["-k", "4"], "x.txt: 3 rows, 5 words, 4 labels cannot carry 4 topics; lower -k"),
+        ("3 5 4\n" + ROWS, ["-k", "4"], "x.txt: 3 rows, 5 words, 4 labels carry at most 3 topics: -k 4 is too large"),
         ("3 5 4\n" + ROWS.replace("1:1", "1:x", 1), [], "x.txt, line 2: expected 'label,label feature:value ...'"),
         (
             "3 5 4\n" + ROWS.replace("4:1", "5:1"),
             [],
-            "x.txt, line 4: expected features from 0 to 4, not 5 (pass --one-based",
+            "x.txt, line 4: expected features from 0 to 4, not 5, found '2 3:1 5:1'. Does the file count from 1?",
         ),
-        ("1 1:1\n2 2:1\n", [], "Pass --zero-based or --one-based"),
-        ("2 1:1\n0 2:1\n", ["--one-based"], "pass --labels-zero-based"),
+        ("1 1:1\n2 2:1\n", [], "--zero-based/--one-based: "),
+        ("2 1:1\n0 2:1\n", ["--one-based"], "--labels-zero-based/--labels-one-based: "),
+        ("2\n0\n", ["--one-based"], "x.txt: there is no feature in the file"),
         ("3 5 4\n" + ROWS, ["--head", "pear"], "--head 'pear': use one of ridge, bayes"),
         ("3 5 4\n" + ROWS, ["--moments", "pear"], "--moments 'pear': use one of auto, occurrence, factorial, paper"),
         ("3 5 4\n" + ROWS, ["--jobs", "0"], "--jobs 0"),

@@ -25,13 +25,13 @@ def path(data, tmp_path_factory):
     return target
 
 
-def test_a_list_of_pairs(call, rows, path, data, tmp_path):
+def test_a_list_of_pairs(call, rows, written, path, data, tmp_path):
     out = tmp_path / "o"
     printed = call("matrix", path, "-r", 3, "--out", out)
-    assert "pairs.txt: 40,000 pairs of 400 words, 100 a word" in printed
+    assert "pairs.txt: 40,000 pairs of 400 words, 100 per word" in printed
     assert "Words that tell most" in printed
     assert "expected error" in printed
-    assert sorted(file.name for file in out.iterdir()) == [
+    assert written(out) == [
         "evidence.csv", "model.npz", "nearest.csv", "report.html", "spectrum.csv", "words.csv",
     ]  # fmt: skip
     words = rows(out / "words.csv")
@@ -53,9 +53,9 @@ def test_a_list_of_pairs(call, rows, path, data, tmp_path):
 
 def test_a_range_is_compared_and_old_files_go(call, rows, path, tmp_path):
     out = tmp_path / "o"
-    out.mkdir()
-    (out / "labels.csv").write_text("of an earlier run")
-    printed = call("matrix", path, "-r", "1:7:2", "--near", "w0", "--out", out, "--force")
+    call("matrix", path, "-k", 2, "--communities", "--out", out)
+    assert (out / "labels.csv").exists()
+    printed = call("matrix", path, "--rank", "1:7:2", "--near", "w0", "--out", out, "--force")
     compared = rows(out / "comparison.csv")
     assert [row["rank"] for row in compared] == ["1", "3", "5", "7"]
     assert float(compared[1]["above independent words"]) > 0.02
@@ -88,7 +88,7 @@ def test_communities_of_a_graph(call, rows, tmp_path):
 def test_edges_in_both_orders_are_counted_once(call, tmp_path):
     (tmp_path / "x.txt").write_text("\n".join(f"{a} {b}\n{b} {a}" for a, b in combinations("abcd", 2)))
     printed = call("matrix", tmp_path / "x.txt", "-r", 2, "--communities", "--out", tmp_path / "o")
-    assert "x.txt: 6 edges of 4 nodes, 1.5 a node; all edges are there in both orders" in printed
+    assert "x.txt: 6 edges of 4 nodes, 1.5 per node; all edges are there in both orders" in printed
     assert "this matrix" not in printed
 
 
@@ -100,7 +100,7 @@ def test_texts(call, rows, tmp_path):
         file.write(text + " unique")
     printed = call("matrix", tmp_path / "x.txt.gz", "--bigrams", "-r", 2, "--near", "Cat", "--out", tmp_path / "o")
     assert "8 words" in printed
-    assert "1 rarer words were left out" in printed
+    assert "1 rarer words are skipped" in printed
     nearest = {
         row["nearest"]: float(row["cosine"]) for row in rows(tmp_path / "o" / "nearest.csv") if row["word"] == "cat"
     }
@@ -135,14 +135,14 @@ TRIANGLE = "\n".join(f"{a} {b} 9" for a, b in combinations("abc", 2))
     ("name", "content", "options", "message"),
     [
         ("x.txt", "one two three four\n", [], "For running text count neighbouring words with --bigrams"),
-        ("x.txt", TRIANGLE, ["-r", 4], "-r 4 is more than there are words, 3"),
-        ("x.txt", TRIANGLE, ["-r", "0"], "at least 1 of the ranks is needed"),
+        ("x.txt", TRIANGLE, ["-r", 4], "x.txt: 3 words carry at most 3 dimensions: -k 4 is too large"),
+        ("x.txt", TRIANGLE, ["-r", "0"], "at least 1 of the dimensions is needed"),
         ("x.txt", TRIANGLE, ["-r", 1, "--communities"], "two communities or more are needed"),
         ("x.txt", TRIANGLE, ["--near", "z"], "x.txt has no such word"),
         ("x.txt", TRIANGLE, ["--lines"], "--lines is for texts: add --bigrams"),
         ("x.txt", TRIANGLE, ["--bigrams", "--columns", "a,b"], "--columns is for pairs that were counted before"),
         ("x.txt", TRIANGLE, ["--method", "svd"], "use one of shrink, binned"),
-        ("x.txt", TRIANGLE, ["--tau", 0, "-r", 2], "tau=0"),
+        ("x.txt", TRIANGLE, ["--tau", 0, "-r", 2], "x.txt: --tau 0.0: a number above 0 is needed"),
         ("x.txt", TRIANGLE, ["--refine", 2, "--method", "binned", "-r", 2], "leave method out"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 3 1\n1 2 4\n", [], "2 rows and 3 columns"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 4\n", ["--vocabulary", "no"], "no such file"),

@@ -28,13 +28,13 @@ def agreement(labels, truth):
     return table.max(axis=1).sum() / len(truth)
 
 
-def test_components_of_a_table(call, rows, path, data, tmp_path):
+def test_components_of_a_table(call, rows, written, path, data, tmp_path):
     out = tmp_path / "o"
     printed = call("mixture", path, "-k", 3, "--ignore", "id", "--out", out)
     assert "2,000 rows, 6 columns: a, b, c, d, e, f" in printed
-    assert "left out: id, name" in printed
+    assert "not used: id, name" in printed
     assert "standard deviations" in printed
-    assert sorted(file.name for file in out.iterdir()) == [
+    assert written(out) == [
         "evidence.csv", "labels.csv", "means.csv", "model.npz", "report.html", "scaling.csv",
     ]  # fmt: skip
     means = np.array([[float(row[name]) for name in "abcdef"] for row in rows(out / "means.csv")]) / UNITS
@@ -88,7 +88,7 @@ def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
     columns = dict(zip("abcdef", data.X.T, strict=True)) | {"name": ["x"] * 2000}
     parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
     printed = call("mixture", tmp_path / "x.parquet", "-k", 3, "--refine", 2, "--no-scale", "--out", tmp_path / "o")
-    assert "left out: name" in printed
+    assert "not used: name" in printed
     assert len(rows(tmp_path / "o" / "labels.csv")) == 2000
 
 
@@ -97,9 +97,9 @@ def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
     [
         ("", [], "x.csv: the file is empty"),
         ("a,b\n", [], "no rows below the header"),
-        ("a\n1\n", [], "one column of numbers, 'a'"),
-        ("a,b\nx,y\n", [], "no column holds numbers. There are a, b."),
-        ("a,b\n1,2\n3,\n", [], "x.csv, line 3, column 'b': no value (''). Fill it in, delete the line"),
+        ("a\n1\n", [], "1 column of numbers; a mixture needs two or more. There are a."),
+        ("a,b\nx,y\n", [], "no column of numbers; a mixture needs two or more. There are a, b."),
+        ("a,b\n1,2\n3,\n", [], "x.csv, line 3, column 'b': no value (''). Fill it in or delete the line, or use"),
         ("a,b\n1,2\n3,4\n5,x\n", [], "x.csv, line 4, column 'b': 'x' is not a number"),
         ("a,b\n1,2\n3,inf\n", [], "x.csv, line 3, column 'b': 'inf' is not a number"),
         ('a,b\n1,"2,5"\n3,"4,5"\n', [], "'2,5' is not a number. Write decimals with a point"),
@@ -108,7 +108,7 @@ def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
         ("a,a\n1,2\n", [], "two columns are called 'a'"),
         ("1.5,2.5\n1,2\n", [], "line 1: numbers, where the names of the columns are needed"),
         ("a;b\n1;2\n", [], "separated by ';'?"),
-        ("a,b\n1,2\n2,1\n", ["-k", "3"], "2 rows of 2 columns cannot carry 3 components; at most -k 2"),
+        ("a,b\n1,2\n2,1\n", ["-k", "3"], "2 rows of 2 columns carry at most 2 components: -k 3 is too large"),
         ("a,b\n1,2\n2,1\n", ["-k", "x"], "-k 'x': give a number of components"),
         ("a,b\n1,2\n2,1\n", ["--columns", "a,z"], "no column 'z', which --columns names. There are a, b."),
         ("a,b\n1,2\n2,1\n", ["--ignore", "z"], "no column 'z', which --ignore names"),

@@ -36,14 +36,14 @@ def largest_error(strengths):
     )
 
 
-def test_causes_of_a_table(call, rows, path, given, tmp_path):
+def test_causes_of_a_table(call, rows, written, path, given, tmp_path):
     out = tmp_path / "o"
     printed = call("noisy-or", path, "-m", 3, "--ignore", "age", "--row", 7, "--row", 4, "--out", out)
     assert "4,000 rows, 18 columns: fever, cough, dry, sore throat" in printed
-    assert "left out: patient, age" in printed
+    assert "not used: patient, age" in printed
     assert "3 causes, most frequent first" in printed
     assert f"Line 7: {given[5].sum()} findings present" in printed
-    assert sorted(file.name for file in out.iterdir()) == [
+    assert written(out) == [
         "causes.csv", "edges.csv", "evidence.csv", "findings.csv", "model.npz", "network.bif", "posteriors.csv",
         "report.html",
     ]  # fmt: skip
@@ -70,9 +70,9 @@ def test_causes_of_a_table(call, rows, path, given, tmp_path):
 
 def test_the_number_of_causes_comes_from_the_data_and_old_files_go(call, rows, path, tmp_path):
     out = tmp_path / "o"
-    out.mkdir()
-    (out / "comparison.csv").write_text("of an earlier run")
     names = ",".join(name for name in NAMES if "," not in name)
+    call("noisy-or", path, "--columns", names, "-k", "2:3", "--partitions", 1, "--out", out)
+    assert (out / "comparison.csv").exists()
     printed = call("noisy-or", path, "--columns", names, "--out", out, "--force", "--refine", 1, "--prior", 0.3)
     assert "3 causes, a number that the data gave" in printed
     assert [row["prevalence"] for row in rows(out / "causes.csv")] == ["0.300000"] * 3
@@ -123,8 +123,7 @@ def test_many_causes_and_a_table_that_is_too_large(call, rows, tmp_path):
     options = ("-m", 16, "--threshold", 0, "--partitions", 1, "--corrections", 1, "--out", tmp_path / "o")
     with pytest.warns(LatentiaWarning, match="directions beside noise"):
         printed = call("noisy-or", tmp_path / "x.csv", *options)
-    assert "note: network.bif is not written" in printed
-    assert "Raise --threshold above" in printed
+    assert "network.bif is not written. --threshold 0.0: Finding" in printed
     assert not (tmp_path / "o" / "network.bif").exists()
     posteriors = rows(tmp_path / "o" / "posteriors.csv")
     assert len(posteriors) == 120
@@ -138,19 +137,19 @@ BITS = "\n".join(["a,b,c,d,e,f", *("1,0,1,0,1,0", "0,1,0,1,0,1") * 60, ""])
     ("content", "options", "message"),
     [
         ("", [], "x.csv: the file is empty"),
-        ("a,b,c\nyes,no,yes\n", [], "Findings are written as 1 (present) and 0 (absent): replace words"),
+        ("a,b,c\nyes,no,yes\n", [], "no column of numbers; a cause shows in three findings or more, written as 1 (present)"),
         ("a,b,c\nyes,1,1\n0,1,1\n1,1,1\n", [], "x.csv, line 2, column 'a': 'yes' is not a number"),
-        ("a,b\n1,0\n", [], "2 columns of numbers; a cause shows in three findings or more"),
+        ("a,b\n1,0\n", [], "2 columns of numbers; a cause shows in three findings or more, written"),
         ("a,b,c\n1,0,1\n1,,0\n", [], "x.csv, line 3, column 'b': no value"),
-        ("a,b,c\n1,0,1\n1,2,0\n", [], "x.csv, line 3, column 'b': 2, and findings are 1 (present) or 0 (absent). Leave"),
+        ("a,b,c\n1,0,1\n1,2,0\n", [], "x.csv, line 3, column 'b': 2, and findings are 1 (present) or 0 (absent). Exclude"),
         ("a,b c,c,d\n1,5,1,7\n", [], 'column \'b c\': 5, and findings are 1 (present) or 0 (absent). So does column \'d\'.'),
         ("a,b c,c,d\n1,5,1,7\n", [], '--ignore "b c,d", or name the findings with --columns'),
         ("a,b,c\n2,5,1.5\n", [], "So do 2 other columns."),
         ("a,b,c\n1,0,1\n0,1,1\n", [], "at least 100"),
-        (BITS, ["-m", 0], "-m 0: at least 1 of the causes is needed"),
-        (BITS, ["-m", "3"], "6 findings cannot carry 3 causes, which need three each; at most -m 2"),
-        (BITS, ["-m", "x"], "-m 'x': give a number of causes"),
-        (BITS, ["-m", "3:2"], "-m '3:2': no number of causes in that range"),
+        (BITS, ["--causes", 0], "-k 0: at least 1 of the causes is needed"),
+        (BITS, ["-m", "3"], "6 findings, three for each cause, carry at most 2 causes: -k 3 is too large"),
+        (BITS, ["-m", "x"], "-k 'x': give a number of causes"),
+        (BITS, ["-m", "3:2"], "-k '3:2': no number of causes in that range"),
         (BITS, ["--prior", "1"], "--prior 1.0: a share between 0 and 1"),
         (BITS, ["--row", "1"], "--row 1: x.csv has no row there. They begin in line 2 and end in line 121."),
         (BITS, ["--columns", "a,z"], "no column 'z', which --columns names"),

@@ -1,6 +1,10 @@
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.decomposition import FastICA
+from sklearn.exceptions import ConvergenceWarning
 
 import latentia
 from latentia import LatentiaError
@@ -17,10 +21,10 @@ def data():
 
 
 def test_separation(data):
-    plain, refined = TensorICA().fit(data.X), TensorICA(refine=50).fit(data.X)
+    plain, refined = TensorICA(refine=0).fit(data.X), TensorICA().fit(data.X)
     assert amari_index(plain.components_, data.mixing) < 0.013
     assert amari_index(refined.components_, data.mixing) < 0.008
-    assert (plain.n_passes_, refined.n_passes_) == (2, 3)
+    assert (plain.n_passes_, refined.n_passes_) == (2, 2 + refined.n_iter_)
     sources = plain.transform(data.X)
     np.testing.assert_allclose(sources.T @ sources / len(sources), np.eye(10), atol=1e-6)
     np.testing.assert_allclose(plain.inverse_transform(sources), data.X, atol=1e-8)
@@ -29,15 +33,17 @@ def test_separation(data):
     np.testing.assert_allclose(plain.kurtosis_, 3, atol=1.2)  # a Laplace distribution has 3
 
 
+@pytest.mark.parametrize("refine", [0, "auto"])
 @pytest.mark.parametrize("distribution", ["uniform", "mixed", "exponential"])
-def test_sources_of_either_sign_of_kurtosis(distribution):
+def test_sources_of_either_sign_of_kurtosis(distribution, refine):
     data = planted.independent_sources(20_000, 6, distribution=distribution, random_state=1)
-    assert amari_index(TensorICA().fit(data.X).components_, data.mixing) < 0.04
+    assert amari_index(TensorICA(refine=refine).fit(data.X).components_, data.mixing) < 0.04
 
 
-def test_units_and_origin_do_not_matter(data):
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_units_and_origin_do_not_matter(data, refine):
     scale = np.geomspace(1e-7, 1e7, 10)
-    model = TensorICA().fit(data.X * scale + 1e3 * scale)
+    model = TensorICA(refine=refine).fit(data.X * scale + 1e3 * scale)
     assert amari_index(model.components_ * scale, data.mixing) < 0.013
     back = model.inverse_transform(model.transform(data.X * scale + 1e3 * scale))
     np.testing.assert_allclose(back, data.X * scale + 1e3 * scale, rtol=1e-6)
@@ -62,14 +68,15 @@ def test_fewer_components_than_sources_do_not_hold(data):
 
 def test_the_same_bits_for_any_input_form_and_number_of_threads(data):
     x = data.X[:5000]
-    first = TensorICA(10, refine=20).fit(x)
-    for other in (TensorICA(10, refine=20, n_jobs=2).fit(x), TensorICA(10, refine=20).fit(Blocks.from_array(x))):
+    first = TensorICA(10).fit(x)
+    for other in (TensorICA(10, n_jobs=2).fit(x), TensorICA(10).fit(Blocks.from_array(x))):
         assert (other.components_ == first.components_).all()
         assert (other.evidence_.component_errors == first.evidence_.component_errors).all()
 
 
-def test_evidence(data, tmp_path):
-    model = TensorICA().fit(data.X)
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_evidence(data, tmp_path, refine):
+    model = TensorICA(refine=refine).fit(data.X)
     assert model.evidence_.holds
     gains = model.components_ @ data.mixing
     gains /= np.linalg.norm(gains, axis=1, keepdims=True)
@@ -82,15 +89,63 @@ def test_evidence(data, tmp_path):
 
 def test_gaussian_sources_are_told():
     x = np.random.default_rng(0).standard_normal((4000, 5))
-    evidence = TensorICA().fit(x).evidence_
+    evidence = TensorICA(refine=0).fit(x).evidence_
     assert evidence["sources that look Gaussian"].measured >= 3
     assert not evidence.holds
 
 
 def test_refining_that_does_not_converge_warns():
     x = np.random.default_rng(0).standard_normal((1000, 8))
-    with pytest.warns(EvidenceWarning, match="have not converged after refine=2"):
-        TensorICA(refine=2).fit(x)
+    with pytest.warns(EvidenceWarning, match="not converged after 2 iterations.* raise refine=2"):
+        model = TensorICA(refine=2).fit(x)
+    assert model.n_iter_ == len(model.refinement_) == 2
+    assert model.evidence_["FastICA has converged"].holds is False
+    with pytest.warns(EvidenceWarning, match="not converged after 200 iterations.*nearly Gaussian\\.$"):
+        TensorICA(n_splits=0).fit(np.random.default_rng(0).standard_normal((4000, 8)))
+
+
+def test_iterations_are_those_of_fast_ica(data):
+    x = data.X[:5000]
+    start, most = TensorICA(refine=0).fit(x), 3
+    fast = FastICA(whiten=False, w_init=np.eye(10), max_iter=most, tol=1e-4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fast.fit(start.transform(x))
+    found = TensorICA(refine=most).fit(x)
+    expected = fast.components_ @ start.components_
+    np.testing.assert_allclose(np.abs(found.components_), np.abs(expected), rtol=1e-9, atol=1e-12)
+    assert found.n_iter_ == fast.n_iter_
+    assert (found.kurtosis_ == start.kurtosis_).all()
+
+
+def test_refinement_is_what_fast_ica_climbs(data):
+    x = data.X[:5000]
+    start, model = TensorICA(refine=0).fit(x), TensorICA().fit(x)
+    assert start.refinement_.shape == (0,)
+    assert model.refinement_.shape == (model.n_iter_,)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(200)
+    gaussian = weights @ np.log(np.cosh(nodes)) / weights.sum()
+    climbed = [
+        np.abs(np.log(np.cosh(one.transform(x))).mean(axis=0) - gaussian).sum() for one in (start, model)
+    ]  # fmt: skip
+    assert model.refinement_[0] == pytest.approx(climbed[0], rel=1e-6)
+    assert (np.diff(model.refinement_) > 0).all()
+    assert climbed[1] > model.refinement_[-1] - 1e-9
+    assert model.evidence_["FastICA has converged"].holds
+    with pytest.raises(KeyError):
+        start.evidence_["FastICA has converged"]
+
+
+def test_data_is_read_block_by_block(data):
+    x = data.X[:5000]
+    one, many = TensorICA().fit(x), TensorICA().fit(Blocks.from_array(x, block_rows=333))
+    np.testing.assert_allclose(one.components_, many.components_, rtol=1e-9)
+    assert one.n_iter_ == many.n_iter_
+
+
+def test_one_source_needs_no_iterations():
+    model = TensorICA().fit(np.random.default_rng(0).laplace(size=(500, 1)))
+    assert (model.n_passes_, len(model.refinement_)) == (2, 0)
 
 
 def test_bad_input(data):
@@ -114,7 +169,7 @@ def test_bad_input(data):
         TensorICA(random_state=-1).fit(x)
 
 
-@pytest.mark.parametrize("refine", [0, 30])
+@pytest.mark.parametrize("refine", [0, 30, "auto"])
 def test_errors_that_were_not_measured_do_not_hold(refine):
     data = planted.independent_sources(5000, 5, random_state=0)
     evidence = TensorICA(3, refine=refine, n_splits=0).fit(data.X[:, :5]).evidence_

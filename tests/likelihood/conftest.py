@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,10 +56,64 @@ def problem_of():
     return planted
 
 
+@pytest.fixture
+def parameters():
+    """Start, transitions and emissions of a chain of three states and six symbols."""
+    rng = np.random.default_rng(0)
+    return rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), 3), rng.dirichlet(np.ones(6), 3)
+
+
+@pytest.fixture
+def enumerate_paths():
+    """``enumerate_paths(startprob, transmat, density)``: likelihood, posterior, transitions and best path of one sequence."""
+    return from_all_paths
+
+
+def from_all_paths(startprob: np.ndarray, transmat: np.ndarray, density: np.ndarray) -> tuple[Any, ...]:
+    n, k = density.shape
+    posterior, transitions, best = np.zeros((n, k)), np.zeros((k, k)), (-1.0, ())
+    for path in itertools.product(range(k), repeat=n):
+        moves = list(itertools.pairwise(path))
+        p = startprob[path[0]] * np.prod([transmat[m] for m in moves]) * np.prod(density[range(n), path])
+        best = max(best, (p, path))
+        posterior[range(n), path] += p
+        for move in moves:
+            transitions[move] += p
+    total = posterior[0].sum()
+    return total, posterior / total, transitions / total, best
+
+
+@pytest.fixture
+def naive_posterior():
+    """``naive_posterior(log_density, weights)``: responsibilities and log-likelihoods of rows."""
+
+    def posterior(log_density: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        joint = np.exp(log_density) * weights
+        return joint / joint.sum(axis=1, keepdims=True), np.log(joint.sum(axis=1))
+
+    return posterior
+
+
+@pytest.fixture
+def naive_gaussian():
+    """``naive_gaussian(x, means, variances)``: log-densities of rows."""
+
+    def log_density(x: np.ndarray, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
+        found = np.zeros((len(x), len(means)))
+        for i, row in enumerate(x):
+            for k in range(len(means)):
+                for j in range(len(row)):
+                    v = variances[k, j]
+                    found[i, k] -= 0.5 * ((row[j] - means[k, j]) ** 2 / v + np.log(2 * np.pi * v))
+        return found
+
+    return log_density
+
+
 def planted(kind: str, seed: int = 0, n: int = 300, prior: float = 0.0) -> Problem:
     rng = np.random.default_rng(seed)
     if kind in ("symbols", "emissions", "vectors"):
-        return chain(kind, rng, n, prior)
+        return planted_chain(kind, rng, n, prior)
     component, weights = rng.choice(3, n, p=WEIGHTS), np.full(3, 1 / 3)
     if kind in ("spherical", "tied", "gaussian"):
         means = rng.normal(scale=2, size=(3, 4))
@@ -87,7 +142,7 @@ def planted(kind: str, seed: int = 0, n: int = 300, prior: float = 0.0) -> Probl
     return Problem((sparse.csr_array(x), sparse.csr_array(y)), None, update)
 
 
-def chain(kind: str, rng: np.random.Generator, n: int, prior: float) -> Problem:
+def planted_chain(kind: str, rng: np.random.Generator, n: int, prior: float) -> Problem:
     lengths = [n // 3, 1, n - 1 - n // 3]
     startprob, transmat = rng.dirichlet(np.ones(3)), 0.5 * np.eye(3) + 0.5 * rng.dirichlet(np.ones(3), 3)
     states = np.concatenate([walk(startprob, transmat, length, rng) for length in lengths])

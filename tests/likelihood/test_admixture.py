@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.likelihood import AdmixtureUpdate, fold_in
-from latentia.likelihood.admixture import token_probabilities
-from latentia.likelihood.sampling import WordSampler
+from latentia.likelihood import AdmixtureUpdate, Proportions, fold_in, token_probabilities, updated
 from latentia.passes import Blocks, accumulate
 
 
@@ -23,29 +21,32 @@ def em_naive(x, a, w, alpha, n_inner):
         expected = a * (w.T @ ratio)
         w = w * (ratio @ a.T) + alpha
         w = w / w.sum(axis=1, keepdims=True)
-    return expected, w
+    return expected, w, (x * np.log(x / np.where(x, ratio, 1), where=x > 0, out=np.zeros(x.shape))).sum()
 
 
 def test_one_pass_matches_the_dense_update(model):
     topics, _, x = model
     start = np.full((60, 4), 0.25)
-    expected, after = em_naive(x, topics, start, 0.05, 6)
-    proportions = start.astype(np.float32)
-    update = AdmixtureUpdate(topics, np.full(4, 0.05), proportions, 6)
+    expected, after, nats = em_naive(x, topics, start, 0.05, 6)
+    proportions = Proportions(start.astype(np.float32), first=6)
+    update = AdmixtureUpdate(topics, np.full(4, 0.05), proportions)
     state = accumulate(Blocks.from_array(sparse.csr_array(x), block_rows=13), update)
-    new = update.updated_topics(state, np.zeros(30))
+    (new,) = updated(update, state)
     np.testing.assert_allclose(new, expected / expected.sum(axis=1, keepdims=True), atol=1e-5)
-    np.testing.assert_allclose(proportions, after, atol=1e-4)
+    np.testing.assert_allclose(proportions.values, after, atol=1e-4)
+    np.testing.assert_allclose(state.log_likelihood, nats, rtol=1e-6)
+    np.testing.assert_allclose(proportions.shares(), after.mean(axis=0), atol=1e-4)
+    assert (update.n_inner, update.at(new).n_inner) == (6, 3)
 
 
 def test_em_passes_have_the_same_bits_for_any_number_of_threads(model):
     topics, _, x = model
     results = []
     for n_jobs in (1, 2, 3):
-        proportions = np.full((60, 4), 0.25, np.float32)
-        update = AdmixtureUpdate(topics, np.full(4, 0.05), proportions, 3)
+        proportions = Proportions(np.full((60, 4), 0.25, np.float32), first=3)
+        update = AdmixtureUpdate(topics, np.full(4, 0.05), proportions, prior=np.full(30, 0.1))
         state = accumulate(Blocks.from_array(x, block_rows=9), update, n_jobs)
-        results.append(update.updated_topics(state, np.full(30, 0.1)))
+        results.append(*updated(update, state))
     assert (results[0] == results[1]).all()
     assert (results[0] == results[2]).all()
 
@@ -68,11 +69,3 @@ def test_token_probabilities(model):
     dense = proportions @ topics
     rows = np.repeat(np.arange(60), np.diff(csr.indptr))
     np.testing.assert_allclose(token_probabilities(csr, topics, proportions), dense[rows, csr.indices])
-
-
-def test_word_sampler_draws_from_its_distributions():
-    p = np.array([[0.5, 0.25, 0.25, 0.0], [0.0, 0.1, 0.0, 0.9]])
-    counts = WordSampler(p)(np.array([[100_000, 0], [0, 100_000], [0, 0]]), np.random.default_rng(0))
-    np.testing.assert_allclose(counts.toarray()[:2] / 100_000, p, atol=0.01)
-    assert counts[2:].sum() == 0
-    assert counts.has_sorted_indices

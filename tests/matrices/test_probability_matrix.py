@@ -299,7 +299,7 @@ def test_bad_text(tmp_path):
     (tmp_path / "one.txt").write_text("0\n1\n")
     (tmp_path / "empty.txt").write_text("")
     for name in ("bad.txt", "one.txt"):
-        with pytest.raises(LatentiaError, match="two or three"):
+        with pytest.raises(LatentiaError, match="line [12]: expected two "):
             ProbabilityMatrix(2).fit_pairs(tmp_path / name)
     with pytest.raises(LatentiaError, match="no pairs"):
         ProbabilityMatrix(2).fit_pairs(tmp_path / "empty.txt")
@@ -314,7 +314,7 @@ def test_bad_text(tmp_path):
         ({"tau": True}, "tau=True"),
         ({"tau": np.nan}, "tau=nan"),
         ({"floor": 1.0}, "floor=1.0: a number of at least 0 and below 1 is needed"),
-        ({"prior": -1}, "prior=-1"),
+        ({"pseudo_counts": -1}, "pseudo_counts=-1"),
         ({"refine": -1}, "refine=-1"),
         ({"refine": 1, "method": "binned"}, "refine=1: refinement starts from the shrunk spectrum: leave method out"),
         ({"n_splits": 4}, "n_splits=4"),

@@ -5,9 +5,10 @@ import itertools
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import logsumexp
 
 from latentia import LatentiaError
-from latentia.likelihood import LabelledMixtureUpdate, log_probabilities, topic_posterior
+from latentia.likelihood import LabelledMixtureUpdate, Pseudo, log_probabilities, over, refine, topic_posterior
 from latentia.moments import (
     Factors,
     LabelledCounts,
@@ -163,13 +164,16 @@ def test_posterior_and_em_step(tables, occurrences):
     log_words = x @ np.log(words).T + (1 - x) @ np.log(1 - words).T if occurrences else x @ np.log(words).T
     alone = np.log(weights) + log_words
     both = alone + labels @ np.log(gamma).T + (1 - labels) @ np.log(1 - gamma).T
+    log_joint = logsumexp(both, axis=1)
     alone, both = (np.exp(p) / np.exp(p).sum(axis=1, keepdims=True) for p in (alone, both))
     model = log_probabilities(words, weights, occurrences=occurrences)
     np.testing.assert_allclose(topic_posterior(sparse.csr_array(x), model), alone, atol=1e-12)
 
-    update = LabelledMixtureUpdate(words, gamma, weights, occurrences)
-    sums = accumulate(Blocks.from_array(sparse.csr_array(x), sparse.csr_array(labels), block_rows=7), update)
-    new_words, new_labels, new_weights = update.updated_model(sums, x.mean(axis=0), labels.mean(axis=0), 2.0)
+    pseudo = Pseudo(2.0, x.mean(axis=0), labels.mean(axis=0))
+    update = LabelledMixtureUpdate(words, gamma, weights, occurrences, pseudo)
+    found = refine(update, over(Blocks.from_array(sparse.csr_array(x), sparse.csr_array(labels), block_rows=7)), 1)
+    new_words, new_labels, new_weights = found.values
+    assert found.log_likelihood == pytest.approx(log_joint.sum())
     mass = both.sum(axis=0)
     expected = both.T @ x + 2 * x.mean(axis=0)
     expected /= (mass + 2)[:, None] if occurrences else expected.sum(axis=1, keepdims=True)
@@ -183,6 +187,20 @@ def test_threshold_of_absent_words():
     model = log_probabilities(words, np.array([0.5, 0.5]), occurrences=True, threshold=0.1)
     np.testing.assert_allclose(model.constant, np.log([0.5 * 0.5, 0.5 * 0.8 * 0.6]))
     np.testing.assert_allclose(model.by_word[:, 0], [0, np.log(0.01)], atol=1e-12)
+
+
+def test_tables_of_logarithms_do_not_depend_on_how_they_are_cut(monkeypatch):
+    rng = np.random.default_rng(6)
+    words, gamma, weights = rng.random((3, D)), rng.random((3, L)), np.full(3, 1 / 3)
+    pseudo = Pseudo(1.0, np.full(D, 0.1), np.full(L, 0.1))
+    whole = LabelledMixtureUpdate(words, gamma, weights, True, pseudo)
+    monkeypatch.setattr("latentia.likelihood.labelled._CHUNK", 4)
+    cut = LabelledMixtureUpdate(words, gamma, weights, True, pseudo)
+    np.testing.assert_array_equal(cut.log_by_word, whole.log_by_word)
+    np.testing.assert_allclose(cut.log_weights, whole.log_weights)
+    alone = log_probabilities(words, weights, occurrences=True)
+    np.testing.assert_array_equal(whole.log_by_word[:D], alone.by_word)
+    np.testing.assert_allclose(whole.log_weights, alone.constant + np.log(1 - gamma).sum(axis=1))
 
 
 def test_a_label_that_is_not_one_is_named(blocks):

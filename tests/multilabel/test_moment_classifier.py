@@ -87,7 +87,17 @@ class CountingBlocks(TableBlocks):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"head": "bayes"}, {"moments": "paper"}, {"refine": 2}, {"refine": 2, "n_splits": 0}], ids=str
+    "options",
+    [
+        {},
+        {"head": "bayes"},
+        {"moments": "paper"},
+        {"refine": 2},
+        {"refine": 2, "n_splits": 0},
+        {"refine": "auto"},
+        {"moments": "paper", "refine": "auto"},
+    ],
+    ids=str,
 )
 def test_passes_are_counted_truly(corpus, options):
     source = Blocks.from_array(corpus.X, corpus.Y, block_rows=1000)
@@ -176,6 +186,49 @@ def test_refining_improves():
     assert errors[1] < 0.8 * errors[0]
 
 
+@pytest.fixture(scope="module")
+def short():
+    """Documents of few words, most of them from the base."""
+    return planted.labelled_corpus(5000, n_topics=6, n_words=400, n_labels=50, features=8, background=0.6)
+
+
+def test_refining_until_it_settles(short):
+    few, many, model = (
+        MomentMultiLabelClassifier(6, refine=r, n_splits=int(r == "auto")).fit(short.X, short.Y)
+        for r in (3, 60, "auto")
+    )
+    assert [len(m.refinement_) for m in (few, many)] == [3, 60]
+    assert (np.diff(many.refinement_) > -1).all()  # nats: EM climbs, and its prior may fall
+    assert model.refinement_[-1] == pytest.approx(many.refinement_[-1], abs=2)
+    assert model.refinement_[-1] > few.refinement_[-1] + 1
+    assert model.n_passes_ == 5 + len(model.refinement_)
+    assert model.evidence_["EM has settled"].holds
+    assert not few.evidence_["EM has settled"].holds
+    errors = recovery_errors(normalised(model.word_probabilities_), normalised(short.truth.word_probabilities))
+    assert model.evidence_.component_errors.mean() == pytest.approx(errors.mean(), rel=0.3)
+    np.testing.assert_allclose(model.word_probabilities_, many.word_probabilities_, atol=0.01)
+
+
+def test_refining_ranks_labels_better(short):
+    fresh = short.truth.sample(2000, random_state=77)
+    scores = [
+        MomentMultiLabelClassifier(6, refine=r, head="bayes", n_splits=0).fit(short.X, short.Y).score(fresh.X, fresh.Y)
+        for r in (0, 3, "auto")
+    ]
+    assert scores[1] > scores[0] + 0.01
+    assert scores[2] > scores[0] + 0.01
+
+
+def test_the_printed_algorithm_is_not_refined(corpus):
+    plain, model = (
+        MomentMultiLabelClassifier(6, moments="paper", refine=r).fit(corpus.X, corpus.Y) for r in (0, "auto")
+    )
+    assert (model.word_probabilities_ == plain.word_probabilities_).all()
+    assert model.n_passes_ == plain.n_passes_
+    assert model.refinement_.shape == (0,)
+    assert "EM has settled" not in str(model.evidence_)
+
+
 # --- use --------------------------------------------------------------------------------------------------------
 
 
@@ -262,7 +315,7 @@ def test_weights_are_taken_as_they_are(corpus):
     X.data = np.random.default_rng(0).uniform(0.1, 3.0, X.nnz)
     model = MomentMultiLabelClassifier(6).fit(X, corpus.Y[:2000])
     assert model.inverse_document_frequency_ is None
-    assert not model._falling
+    assert model._occurrences
     doubled = model.decision_function(2 * X[:5])
     np.testing.assert_allclose(doubled, model.decision_function(X[:5]), atol=1e-6)
 
@@ -381,6 +434,7 @@ def test_bad_data(corpus, change, message):
         ({"eta": True}, "eta=True: a number"),
         ({"moments": "paper", "refine": 1}, "^refine=1: Algorithm 1 as printed has no refinement"),
         ({"refine": -1}, "at least 0"),
+        ({"refine": "always"}, "refine='always': a number of steps is needed"),
         ({"n_splits": 4}, "three ways"),
         ({"label_names": "ab"}, "label_names='ab': a sequence of names"),
         ({"vocabulary": ["a"]}, "must agree"),

@@ -12,7 +12,8 @@ from scipy.spatial.distance import cdist
 
 from latentia import LatentiaError, LatentiaWarning, load, save
 from latentia.datasets import planted
-from latentia.moments import ExactAbsences, noisy_or_rows
+from latentia.likelihood import noisy_or_rows
+from latentia.moments import ExactAbsences
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._evidence import incoherence, spectral_boundedness
 from latentia.noisyor._expansion import higher_orders, power_coefficients

@@ -14,7 +14,8 @@ from latentia import LatentiaError
 from latentia.datasets import read_pairs, read_text_pairs
 from latentia.datasets.readers import read_corpus, read_lines, read_texts
 from latentia.moments import count_pairs
-from latentia.passes import Blocks, formats
+from latentia.passes import Blocks
+from latentia.passes.formats import _text
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 
@@ -140,7 +141,7 @@ def test_a_damaged_packed_pipe(pipe):
 
 @pytest.mark.parametrize("read", [read_corpus, read_texts, read_pairs, read_text_pairs, Blocks.from_files, count_pairs])
 def test_nobody_writes(read, tmp_path, monkeypatch):
-    monkeypatch.setattr(formats, "_PATIENCE", 0.2)
+    monkeypatch.setattr(_text, "_PATIENCE", 0.2)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(LatentiaError, match="pipe: a pipe that nobody has opened for writing in 0.2 seconds"):
         read(tmp_path / "pipe")
@@ -148,7 +149,7 @@ def test_nobody_writes(read, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("opened_after", [0.0, 0.3])
 def test_a_writer_may_take_its_time(opened_after, tmp_path, monkeypatch):
-    monkeypatch.setattr(formats, "_PATIENCE", 0.5)
+    monkeypatch.setattr(_text, "_PATIENCE", 0.5)
     path = tmp_path / "pipe"
     os.mkfifo(path)
 

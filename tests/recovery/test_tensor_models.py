@@ -6,7 +6,6 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
-from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
@@ -47,7 +46,7 @@ def labelled(seed, n, features, background):
 
 def gaussian(seed, n, separation):
     data = planted.gaussian_mixture(n, 8, 20, separation=separation, random_state=seed)
-    model = SphericalGaussianMixture(8).fit(data.X)
+    model = SphericalGaussianMixture(8, refine=0).fit(data.X)
     return model, distances(model.means_, data.means, "euclidean")
 
 
@@ -60,7 +59,7 @@ def product(seed, n, contrast):
 
 def chain(seed, n, persistence):
     data = planted.hidden_markov_chain(n, 4, 12, persistence=persistence, random_state=seed)
-    model = SpectralHMM(4).fit(data.symbols)
+    model = SpectralHMM(4, refine=0).fit(data.symbols)
     return model, distances(model.emissionprob_, data.emissionprob, "cityblock")
 
 
@@ -78,7 +77,7 @@ def refined_sources(seed, n, size):
 
 def network(seed, n, features, causes, active, leak):
     truth = planted.noisy_or_network(features, causes, active=active, leak=leak, spread=2, random_state=seed)
-    model = NoisyOr(causes).fit(truth.sample(n, seed + 1).X)
+    model = NoisyOr(causes, refine=0).fit(truth.sample(n, seed + 1).X)
     apart = cdist(truth.weights, model.weights_) / np.linalg.norm(truth.weights, axis=1, keepdims=True)
     return model, apart[linear_sum_assignment(apart)].mean()
 
@@ -125,14 +124,8 @@ SWEEPS = {
 def test_evidence_predicts_the_error(family):
     true, expected = [], []
     for seed, setting in enumerate(SWEEPS[family]):
-        hopeless = setting is SWEEPS[family][-1]
-        try:
-            model, error = family(seed, *setting)
-        except LatentiaError:
-            if hopeless:
-                continue
-            raise
-        if hopeless:
+        model, error = family(seed, *setting)
+        if setting is SWEEPS[family][-1]:  # hopeless
             assert not model.evidence_.holds
         if model.evidence_.component_errors is not None:
             true.append(error)

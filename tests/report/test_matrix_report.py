@@ -110,7 +110,7 @@ def test_more_communities_than_stand_out(graph, read_page, tmp_path):
     found = communities(model, graph.adjacency)
     page = read_page(write_matrix_report(tmp_path / "r.html", model, graph.adjacency, found=found))
     assert "The evidence does not support so many communities" in page.cells
-    assert any("at most 3 communities can be told apart: try -r 3" in cell for cell in page.cells)
+    assert any("at most 3 communities can be told apart: try -k 3" in cell for cell in page.cells)
 
 
 def test_nothing_above_the_noise(read_page, tmp_path):

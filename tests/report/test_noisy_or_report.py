@@ -74,8 +74,8 @@ def test_rows_are_explained(model, given, page):
     assert any(present in cell for cell in page.cells)
     best = int(diagnosis.probabilities.argmax())
     assert report_noisy_or.percent(diagnosis.probabilities[best]) in page.cells
-    speaking = int(diagnosis.evidence[best].argmax())
-    factor = parts.short_number(np.exp(min(diagnosis.evidence[best, speaking], np.log(1e6))))
+    speaking = int(diagnosis.attribution[best].argmax())
+    factor = parts.short_number(np.exp(min(diagnosis.attribution[best, speaking], np.log(1e6))))
     assert f"\u00d7{factor}" in page.cells
 
 
@@ -128,7 +128,7 @@ def test_more_or_fewer_directions_than_causes(model, given, read_page, tmp_path,
     model = copy(model)
     model.noise_ = float(np.sort(model.spectrum_)[::-1][known])
     page = read_page(write_noisy_or_report(tmp_path / "r.html", model, given))
-    said = "Compare with -m 2." if known == 2 else "a larger number may show others"
+    said = "Compare with -k 2." if known == 2 else "a larger number may show others"
     assert any(said in cell for cell in page.cells)
 
 
@@ -141,7 +141,7 @@ def test_a_model_without_error_bars_was_not_checked(given, read_page, tmp_path):
 
 def test_sampled_rows_say_so(model, given, read_page, tmp_path):
     diagnosis = model.explain(given[0])
-    sampled = type(diagnosis)(diagnosis.probabilities, 0.012, False, diagnosis.evidence, -3.0)
+    sampled = type(diagnosis)(diagnosis.probabilities, 0.012, False, diagnosis.attribution, -3.0)
     page = read_page(write_noisy_or_report(tmp_path / "r.html", model, given, rows=[0], diagnoses=[sampled]))
     assert any("estimates from sampling, to about 1.2%" in cell for cell in page.cells)
     assert "Row 1" in page.cells

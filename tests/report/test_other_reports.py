@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from latentia.datasets import planted
-from latentia.evidence import Check, Evidence
+from latentia.evidence import Check, Evidence, above, at_most
 from latentia.exceptions import LatentiaError
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
@@ -172,13 +172,13 @@ def test_the_comparison_marks_the_size_of_the_report(reports, read_page):
     ],
 )  # fmt: skip
 def test_grades_follow_the_limit_of_the_evidence(error, limit, label):
-    evidence = Evidence([Check("expected error", "", 0.1, f"<= {limit}", True, "", "", decides=True)])
+    evidence = Evidence([Check("expected error", "", 0.1, at_most(limit), "", "", "verdict")])
     assert parts.grade(error, parts.error_limit(evidence)).label == label
 
 
 def test_a_verdict_names_what_else_fails():
-    error = Check("expected error", "", 0.1, "<= 0.4", True, "", "", decides=True)
-    noise = Check("smallest singular value", "", 0.1, "> 0.4", False, "", "", decides=True)
+    error = Check("expected error", "", 0.1, at_most(0.4), "", "", "verdict")
+    noise = Check("smallest singular value", "", 0.1, above(0.4), "", "", "veto")
     nouns, good = parts.Nouns("states", "state", "steps"), parts.grade(0.1)
     assert parts.verdict(Evidence([error]), [good], nouns, "")["key"] == "good"
     found = parts.verdict(Evidence([error, noise]), [good], nouns, "")

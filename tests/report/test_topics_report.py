@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from latentia.datasets import planted
-from latentia.evidence import Check, Evidence
+from latentia.evidence import Check, Evidence, at_most
 from latentia.exceptions import LatentiaError, MissingExtraError
 from latentia.passes import Blocks
 from latentia.report import topics as report_topics
@@ -152,16 +152,16 @@ def test_grades(error, label):
     assert grade(error).label == label
 
 
-def _evidence(holds, errors):
-    check = Check("expected error", "", 0.5, "<= 0.4", holds, "", "", decides=holds is not None)
+def _evidence(error, errors):
+    check = Check("expected error", "", error, at_most(0.4), "", "", "verdict")
     return Evidence([check], None if errors is None else np.array(errors))
 
 
 @pytest.mark.parametrize(
     ("evidence", "headline"),
     [
-        (_evidence(True, [0.1, 0.2, 0.3, 0.2]), "The evidence supports these topics"),
-        (_evidence(False, [0.1, 0.9, 1.3, np.nan]), "The evidence does not support these topics as a whole"),
+        (_evidence(0.2, [0.1, 0.2, 0.3, 0.2]), "The evidence supports these topics"),
+        (_evidence(0.5, [0.1, 0.9, 1.3, np.nan]), "The evidence does not support these topics as a whole"),
         (_evidence(None, None), "These topics were not checked"),
         (None, "These topics were not checked"),
     ],

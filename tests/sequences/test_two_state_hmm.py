@@ -144,7 +144,7 @@ def test_save_load_and_stability(halves, tmp_path):
         ({"n_components": 3}, [0, 1, 0, 1], "^n_components=3: 2 is needed, because this model has two states"),
         ({"n_components": True}, [0, 1, 0, 1], "n_components=True"),
         ({"tau": "a"}, [0, 1, 0, 1], "tau='a'"),
-        ({"prior": np.nan}, [0, 1, 0, 1], "prior=nan"),
+        ({"pseudo_counts": np.nan}, [0, 1, 0, 1], "pseudo_counts=nan"),
         ({"method": "power"}, [0, 1, 0, 1], "method='power'"),
         ({"cross_fit": 0}, [0, 1, 0, 1], "cross_fit=0"),
         ({"tau": -1.0}, [0, 1, 0, 1], "tau=-1.0"),

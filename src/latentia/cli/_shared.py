@@ -1,116 +1,433 @@
-"""What several commands share: checks of options, tables on the screen, and results that are written whole or not at all."""
+"""The skeleton of a command: options, numbers of components that are compared, a fit, results written whole or not at all."""
 
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import typer
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ..evidence.checks import Evidence, describe
-from ..exceptions import LatentiaError
+from .. import persistence
+from .._progress import progress_bar
+from ..evidence.checks import Check, Evidence, describe
+from ..exceptions import LatentiaError, LatentiaWarning
+from ..passes import Blocks, RowGroups
+from ..report import import_report
 
 __all__ = [
     "Columns",
+    "Comparison",
     "Force",
+    "FullEvidence",
+    "Ignore",
     "Jobs",
+    "Judgement",
+    "Out",
     "Quiet",
+    "Refine",
+    "Results",
     "Seed",
-    "best_size",
     "cache_folder",
     "check_choice",
-    "check_jobs",
-    "check_target",
     "error_cell",
     "existing",
+    "highest",
+    "hold_out",
+    "in_options",
+    "lowest",
     "named",
     "parse_sizes",
-    "print_comparison",
+    "possible_sizes",
+    "print_components",
     "print_evidence",
-    "write_all",
+    "run_command",
+    "say",
     "write_csv",
-    "write_evidence",
 ]
 
-# Every file that a command may write: what an earlier run of any of them left in the folder goes.
-_OUTPUTS = (
-    "causes.csv", "comparison.csv", "documents.csv", "edges.csv", "evidence.csv", "findings.csv", "labels.csv",
-    "means.csv", "metrics.csv", "mixing.csv", "model.npz", "nearest.csv", "network.bif", "paths.csv",
-    "posteriors.csv", "predictions.csv", "report.html", "scaling.csv", "sources.csv", "spectrum.csv", "states.csv",
-    "topics.csv", "transitions.csv", "unmixing.csv", "words.csv",
-)  # fmt: skip
+MODEL_FILE = "model.npz"
+_MANIFEST = ".latentia.json"
 _MOST_SIZES = 100
+_FEWEST = 20  # rows of which some can be held out
+_PRINTED = 10  # components that are listed on the screen
+_NARROW = 16  # characters of a text before a longer one
 
+
+def _check_jobs(jobs: int) -> int:
+    if jobs == 0 or jobs < -1:
+        raise LatentiaError(f"--jobs {jobs}: give a number of threads, or -1 for every core.")
+    return jobs
+
+
+def _steps(refine: str) -> int | str:
+    """A number of steps, or "auto"."""
+    if refine == "auto":
+        return refine
+    if not re.fullmatch(r"\d{1,6}", refine):
+        raise LatentiaError(f"--refine {refine}: give a number of steps, 0 to keep to the theorem, or auto.")
+    return int(refine)
+
+
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")]
 Columns = Annotated[
     str | None, typer.Option(help="Columns of numbers to use, separated by commas; by default all of them.")
 ]
-Seed = Annotated[int, typer.Option(help="Seed.", min=0)]
-Jobs = Annotated[int, typer.Option(help="Threads; -1 uses every core.")]
+Ignore = Annotated[str | None, typer.Option(help="Columns not to use, such as an id, separated by commas.")]
+Refine = Annotated[
+    str,
+    typer.Option(
+        help="Steps of EM after the recovery: a number, 0 for the theorem, or auto: until it has settled.",
+        callback=_steps,
+    ),
+]
+Seed = Annotated[int, typer.Option(help="Seed of the random splits and starts.", min=0)]
+Jobs = Annotated[int, typer.Option(help="Number of threads; -1 uses every core.", callback=_check_jobs)]
 Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+FullEvidence = Annotated[bool, typer.Option("--evidence", help="Print all checks, not only those that decide.")]
+
+_OPTIONS = {
+    "n_components": "-k",
+    "n_features": None,
+    "n_jobs": "--jobs",
+    "n_labels": None,
+    "n_partitions": "--partitions",
+    "random_state": "--seed",
+    "zero_based": "--zero-based/--one-based",
+    "labels_zero_based": "--labels-zero-based/--labels-one-based",
+}
+"""What commands call the parameters of estimators and readers, None if they set them themselves; other options have the name
+of the parameter."""
+
+
+# --- a command --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Results:
+    """Where the results of a command go, and how they are shown.
+
+    Attributes
+    ----------
+    out, source : Path
+    files : tuple of str
+        Every file that the command may write besides those of all commands.
+    force : bool
+        Whether those of an earlier run are replaced.
+    evidence : bool
+        Whether all checks are printed.
+    progress : bool
+    model : Path, optional
+        The model that is applied; then none is learned, and nothing is written besides ``files``.
+    """
+
+    out: Path
+    source: Path
+    files: tuple[str, ...]
+    force: bool = False
+    evidence: bool = False
+    progress: bool = True
+    model: Path | None = None
+
+    _ALWAYS: ClassVar = ("comparison.csv", "evidence.csv", MODEL_FILE, "report.html")
+
+    def check(self) -> None:
+        """Raise before any work where the results could not be written, or would replace what no run wrote."""
+        out = self.out
+        if self.model is None:
+            import_report()
+        try:
+            if out.exists() and not out.is_dir():
+                raise LatentiaError(f"{out}: exists and is not a folder. Choose another with --out.")
+            if out.exists() and any(out.iterdir()) and not self.force:
+                raise LatentiaError(
+                    f"{out}: the folder is not empty. Choose another with --out, or replace the results of an earlier run "
+                    "with --force."
+                )
+            foreign = self._foreign()
+            out.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LatentiaError(f"--out {out}: cannot be written ({error.strerror or error}).") from error
+        if foreign:
+            raise LatentiaError(
+                f"{out / foreign[0]}: would be replaced, and no earlier run wrote it. Move it away, or choose another folder "
+                "with --out."
+            )
+        going = {(out / name).resolve() for name in self._written()}
+        for path in (self.source, self.model):
+            if path is not None and path.resolve() in going:
+                raise LatentiaError(f"{path}: is read, and would be replaced. Choose another folder with --out.")
+        if self.source.is_dir() and out.resolve().is_relative_to(self.source.resolve()):
+            raise LatentiaError(
+                f"--out {out}: lies in the folder of texts {self.source}, which would be read again. Choose another."
+            )
+
+    def write(self, write: Callable[[Path], object]) -> list[str]:
+        """Write into a folder beside ``out`` and move the files over when all are there; returns their names."""
+        out = self.out
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+            try:
+                write(partial)
+                files = sorted(file.name for file in partial.iterdir())
+                (partial / _MANIFEST).write_text(json.dumps({"files": files}, indent=1) + "\n")
+                out.mkdir(exist_ok=True)
+                for name in set(self._written()) - set(files):
+                    (out / name).unlink(missing_ok=True)  # of an earlier run
+                for name in [_MANIFEST, *files]:
+                    os.replace(partial / name, out / name)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
+        except OSError as error:
+            raise LatentiaError(f"{out}: cannot be written ({error.strerror or error}).") from error
+        return files
+
+    def _foreign(self) -> list[str]:
+        """Files in the folder that a run would replace and none wrote."""
+        names = set(self.files) if self.model else {*self.files, *self._ALWAYS}
+        return [name for name in sorted(names - set(self._written())) if (self.out / name).exists()]
+
+    def _written(self) -> list[str]:
+        """Files that the last run wrote into the folder."""
+        try:
+            found = json.loads((self.out / _MANIFEST).read_text())["files"]
+            return [name for name in found if re.fullmatch(r"[a-z]+\.(bif|csv|html|npz)", name)]
+        except (OSError, ValueError, KeyError, TypeError):
+            return []
+
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How numbers of components are compared.
+
+    Attributes
+    ----------
+    noun : str
+        What the first column is called, such as "topics".
+    held_out : str
+        What the models are measured on, such as "one document in ten"; empty if on all rows.
+    fit : callable
+        ``fit(size)``: the model of that size, of the rows that are not held out. It should show no progress of its own.
+    measure : callable
+        ``measure(model)``: a dict of the columns of its row, besides those of the expected error.
+    choose : callable
+        ``choose(rows)``: the number that is best by the rows, and why, in a sentence. `lowest` and `highest` make one.
+    """
+
+    noun: str
+    held_out: str
+    fit: Callable[[int], Any]
+    measure: Callable[[Any], dict[str, Any]]
+    choose: Callable[[Rows], tuple[int, str]]
+
+
+def lowest(column: str, sentence: str) -> Callable[[Rows], tuple[int, str]]:
+    """A rule for `Comparison`: the lowest value of a column is best. ``sentence`` has ``{}`` for the number."""
+    return highest(column, sentence, sign=-1)
+
+
+def highest(column: str, sentence: str, sign: int = 1) -> Callable[[Rows], tuple[int, str]]:
+    """A rule for `Comparison`: the highest value of a column is best. ``sentence`` has ``{}`` for the number."""
+
+    def choose(rows: Rows) -> tuple[int, str]:
+        best = max(rows, key=lambda row: sign * row[column] if np.isfinite(row[column]) else -np.inf)
+        size = next(iter(best.values()))
+        return size, sentence.format(size)
+
+    return choose
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is said of a fit: whether it is supported, a sentence, and the checks that this rests on."""
+
+    holds: bool
+    sentence: str
+    checks: Sequence[Check]
+
+
+def run_command(
+    results: Results,
+    source: str,
+    sizes: Sequence[int | None],
+    fit: Callable[[int | None], Any],
+    show: Callable[[Any, Console], None],
+    write: Callable[[Path, Any, Rows | None], None],
+    *,
+    reading: Mapping[str, Any],
+    compare: Callable[[], Comparison],
+    judge: Callable[[Any], Judgement] | None = None,
+) -> None:
+    """Compare numbers of components where there are several, fit one, write the results and print them.
+
+    Parameters
+    ----------
+    results : Results
+    source : str
+        Name of the data in messages.
+    sizes : sequence of int or None
+        Numbers of components; None lets the estimator choose.
+    fit : callable
+        ``fit(size)``: the model of all rows.
+    show : callable
+        ``show(model, console)`` prints the components. It is called after ``write``.
+    write : callable
+        ``write(folder, model, comparison)`` writes the tables and the report; model and evidence are written here.
+    reading : dict
+        How the file was read, for ``latentia apply``: numbers, texts, lists and arrays that the model keeps as ``reading_``.
+    compare : callable
+        Makes the `Comparison` where there are several sizes.
+    judge : callable, optional
+        ``judge(model)``, where the verdict is another than that of the evidence.
+    """
+    console = Console()
+    with named(source):
+        rows, size = None, sizes[0]
+        if len(sizes) > 1:
+            rows, size = _compared(compare(), sizes, console, results.progress)
+        model = fit(size)
+    model.reading_ = dict(reading)
+    files = results.write(lambda folder: _write_all(folder, model, rows, write, source))
+    show(model, console)
+    print_evidence(model.evidence_, console, full=results.evidence, judgement=judge(model) if judge else None)
+    say(console, f"Wrote {', '.join(files)} to {results.out}")
+
+
+def _write_all(folder: Path, model: Any, rows: Rows | None, write: Callable[..., None], source: str) -> None:
+    persistence.save(model, folder / MODEL_FILE)
+    evidence = model.evidence_.rows()
+    write_csv(folder / "evidence.csv", list(evidence[0]), [list(row.values()) for row in evidence])
+    if rows:
+        write_csv(folder / "comparison.csv", list(rows[0]), [list(row.values()) for row in rows])
+    with named(source):
+        write(folder, model, rows)
+
+
+def _compared(how: Comparison, sizes: Sequence[int | None], console: Console, progress: bool) -> tuple[Rows, int]:
+    """A row of measures for every number of components that the data can carry, printed, and the best number."""
+    rows: Rows = []
+    with progress_bar(progress and "comparing", len(sizes), how.noun) as advance, warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentiaWarning)  # the model of all the data says again what concerns it
+        for size in sizes:
+            try:
+                model = how.fit(int(size or 0))
+                rows.append({how.noun: size, **how.measure(model), **_error_columns(model)})
+            except LatentiaError as error:
+                if error.parameter != "n_components" or not rows:
+                    raise
+                say(console, f"-k {size} and more are skipped: {error.problem}")
+                break
+            advance(1)
+    best, sentence = how.choose(rows)
+    _print_comparison(
+        rows, best, f"Comparison ({f'held out: {how.held_out}' if how.held_out else 'on all rows'})", console
+    )
+    say(console, sentence)
+    return rows, best
+
+
+def _error_columns(model: Any) -> dict[str, Any]:
+    error = model.evidence_.expected_error
+    return {
+        "expected error": float("nan") if error is None else error,
+        "needed": model.evidence_["expected error"].needed,
+    }
+
+
+def hold_out(rows: Any, source: str) -> tuple[Any, Any]:
+    """Nine tenths of the rows, of Blocks or of a table, to learn from, and the others to measure on."""
+    dealt = RowGroups(10, 1)
+    if isinstance(rows, Blocks):
+        train, test, n = rows.group(range(1, 10), dealt), rows.group([0], dealt), rows.n_rows
+    else:
+        held, n = dealt.of(np.arange(rows.shape[0])) == 0, rows.shape[0]
+        train, test = rows[~held], rows[held]
+    if n < _FEWEST:
+        raise LatentiaError(f"{source}: {n} rows are too few to hold some out; give one number with -k.")
+    return train, test
+
+
+@contextmanager
+def named(source: str) -> Iterator[None]:
+    """Errors of an estimator name the source, and the command's option instead of the parameter."""
+    try:
+        yield
+    except LatentiaError as error:
+        text = in_options(error)
+        raise LatentiaError(text if source in text else f"{source}: {text}") from error
+
+
+def in_options(error: LatentiaError) -> str:
+    """What an error says, with the command's option instead of the parameter."""
+    parameter = error.parameter or ""
+    name = _OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}") if parameter else None
+    if name is None:
+        return error.problem
+    said = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"
+    return f"{name}{said}: {error.problem}"
 
 
 # --- options ----------------------------------------------------------------------------------------------------
 
 
-def parse_sizes(text: str, what: str = "topics", option: str = "-k") -> list[int]:
-    """``20`` or ``FROM:TO:STEP``, both ends included."""
-    if not re.fullmatch(r"\d+(:\d+(:\d+)?)?", text):
-        raise LatentiaError(f"{option} {text!r}: give a number of {what}, or FROM:TO:STEP as in 10:50:10.")
-    parts = [int(part) for part in text.split(":")]
-    if len(parts) == 1:
-        sizes: Any = parts
-    else:
-        step = parts[2] if len(parts) == 3 else 1
-        sizes = range(parts[0], parts[1] + 1, step) if all(parts) else []
-    if len(parts) == 1 and parts[0] < 1:
-        raise LatentiaError(f"{option} {text}: at least 1 of the {what} is needed.")
-    if not len(sizes) or sizes[0] < 1:
-        raise LatentiaError(f"{option} {text!r}: no number of {what} in that range.")
+def parse_sizes(text: str, what: str) -> list[int]:
+    """The numbers of -k: ``20`` or ``FROM:TO:STEP``, both ends included."""
+    if not re.fullmatch(r"\d{1,9}(:\d{1,9}(:\d{1,9})?)?", text):
+        raise LatentiaError(f"-k {text!r}: give a number of {what}, or FROM:TO:STEP as in 10:50:10.")
+    first, *more = (int(part) for part in text.split(":"))
+    if not more and first < 1:
+        raise LatentiaError(f"-k {text}: at least 1 of the {what} is needed.")
+    step = more[1] if len(more) == 2 else 1
+    sizes = range(first, (more[0] if more else first) + 1, step) if first and step else range(0)
+    if not sizes:
+        raise LatentiaError(f"-k {text!r}: no number of {what} in that range.")
     if len(sizes) > _MOST_SIZES:
-        raise LatentiaError(f"{option} {text!r}: {len(sizes)} numbers of {what}; {_MOST_SIZES} can be compared.")
+        raise LatentiaError(f"-k {text!r}: {len(sizes)} numbers of {what}; {_MOST_SIZES} can be compared.")
     return list(sizes)
 
 
-def check_jobs(jobs: int) -> None:
-    """Raise unless ``--jobs`` is a number of threads or -1."""
-    if jobs == 0 or jobs < -1:
-        raise LatentiaError(f"--jobs {jobs}: give a number of threads, or -1 for every core.")
+def possible_sizes(sizes: Sequence[int], most: int, data: str, what: str, console: Console) -> list[int]:
+    """The numbers of components up to ``most``; a range is cut there with a note, and a single number beyond is refused.
+
+    Parameters
+    ----------
+    data : str
+        What carries no more, such as "rows.csv: 30 rows".
+    what : str
+        The components, such as "topics".
+    """
+    kept = [size for size in sizes if size <= most]
+    if not kept:
+        raise LatentiaError(f"{data} carry at most {most} {what}: -k {sizes[0]} is too large.")
+    if len(kept) < len(sizes):
+        say(console, f"{data} carry at most {most} {what}: the range ends there.")
+    return kept
 
 
 def check_choice(option: str, value: str, allowed: Sequence[str]) -> None:
     """Raise unless an option has one of its values."""
     if value not in allowed:
         raise LatentiaError(f"{option} {value!r}: use one of {', '.join(allowed)}.")
-
-
-def check_target(out: Path, source: Path, force: bool) -> None:
-    """Raise before any work where the results could not be written, or would overwrite something."""
-    try:
-        if out.exists() and not out.is_dir():
-            raise LatentiaError(f"{out}: exists and is not a folder. Choose another with --out.")
-        if out.exists() and any(out.iterdir()) and not force:
-            raise LatentiaError(
-                f"{out}: the folder is not empty. Choose another with --out, or replace its results with --force."
-            )
-        out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise LatentiaError(f"--out {out}: cannot be written ({error.strerror or error}).") from error
-    if source.is_dir() and out.resolve().is_relative_to(source.resolve()):
-        raise LatentiaError(
-            f"--out {out}: lies in the folder of texts {source}, which would be read again. Choose another."
-        )
 
 
 def existing(path: Path, option: str) -> Path:
@@ -126,54 +443,97 @@ def cache_folder(source: Path) -> Path | None:
     return None if os.access(folder, os.W_OK) else Path(tempfile.gettempdir()) / "latentia-cache"
 
 
-@contextmanager
-def named(source: str, option: str = "-k") -> Iterator[None]:
-    """Errors of an estimator name the source, and the options instead of the parameters."""
-    try:
-        yield
-    except LatentiaError as error:
-        text = str(error).replace("n_components=", f"{option} ").replace("n_components", option)
-        text = text.replace("refine=", "--refine ")
-        raise LatentiaError(text if source in text else f"{source}: {text}") from error
-
-
 # --- printing ---------------------------------------------------------------------------------------------------
 
 
-def print_comparison(rows: list[dict[str, Any]], best: int, title: str, sentence: str, console: Console) -> None:
+def say(console: Console, text: str) -> None:
+    """A line as it is: names of files and columns may look like markup."""
+    console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def print_components(
+    console: Console, title: str, heads: Mapping[str, str], rows: Sequence[Sequence[str]], file: str
+) -> None:
+    """The first components as a table.
+
+    Parameters
+    ----------
+    heads : dict from heading to "left" or "right"
+    rows : sequence of sequences of str
+    file : str
+        Where the others are.
+    """
+    _print_table(console, title, heads, rows[:_PRINTED])
+    if len(rows) > _PRINTED:
+        say(console, f"{len(rows) - _PRINTED} more in {file}")
+
+
+def _print_comparison(rows: Rows, best: int, title: str, console: Console) -> None:
     """The table of sizes that were compared, the best one in bold."""
-    table = Table(title=title)
-    for name in rows[0]:
-        table.add_column(name, justify="right")
-    for row in rows:
-        values = list(row.values())
-        table.add_row(*map(_short, values), style="bold" if values[0] == best else None)
+    cells = [[_short(value) for value in row.values()] for row in rows]
+    bold = {i: "bold" for i, row in enumerate(rows) if next(iter(row.values())) == best}
+    _print_table(console, title, dict.fromkeys(rows[0], "right"), cells, bold)
+
+
+def _print_table(
+    console: Console,
+    title: str,
+    heads: Mapping[str, str],
+    rows: Sequence[Sequence[str]],
+    styles: Mapping[int, str] | None = None,
+) -> None:
+    """Texts in columns. The last is cut where the screen ends if it is one to the left; else headings are broken to fit."""
+    table, names = _table(title), list(heads)
+    cells = [[row[i] for row in rows] for i in range(len(names))]
+    widths = [max(map(cell_len, [name, *texts])) for name, texts in zip(names, cells, strict=True)]
+    room, cut = console.width - 2 * len(names), heads[names[-1]] == "left"
+    if cut:
+        widths = [
+            width if heads[name] == "right" else min(width, _NARROW) for name, width in zip(names, widths, strict=True)
+        ]
+        widths[-1] = max(room - sum(widths[:-1]), _NARROW)
+    elif sum(widths) > room:
+        widths = [max(map(cell_len, [*name.split(), *texts])) for name, texts in zip(names, cells, strict=True)]
+    for (name, side), width in zip(heads.items(), widths, strict=True):
+        table.add_column(name, justify="default" if side == "left" else "right", width=width, no_wrap=side == "left")
+    for i, row in enumerate(rows):
+        table.add_row(*map(escape, row), style=(styles or {}).get(i))
     console.print(table)
-    console.print(sentence, highlight=False)
 
 
-def best_size(rows: list[dict[str, Any]], measure: str, *, lowest: bool) -> int:
-    """The size, a row's first value, with the lowest or highest measure."""
-    chosen = (min if lowest else max)(rows, key=lambda row: row[measure])
-    return int(next(iter(chosen.values())))
+def _table(title: str) -> Table:
+    look: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "padding": (0, 1, 0, 0)}
+    return Table(title=escape(title), title_justify="left", **look)
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str) or value is None:
+        return value or ""
+    if 0 < abs(value) < 1e-9:
+        return "0"
     return f"{value:.3g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:.0f}"
 
 
-def print_evidence(evidence: Evidence, console: Console, *, verdict: bool = True) -> None:
-    """The evidence table and its verdict."""
-    table = Table(title="Evidence")
-    for name in ("check", "measured", "needed", "holds", "meaning"):
-        table.add_column(name, justify="right" if name == "measured" else "left")
-    for check in evidence.checks:
-        table.add_row(*map(escape, describe(check)), style="red" if check.holds is False else None)
-    console.print(table)
-    if verdict:
-        console.print(evidence.verdict, style="bold" if evidence.holds else "bold red", highlight=False)
+def print_evidence(
+    evidence: Evidence, console: Console, *, full: bool = False, judgement: Judgement | None = None
+) -> None:
+    """The verdict, and the checks that it rests on or, if ``full``, all of them."""
+    judged = judgement or Judgement(
+        evidence.holds, evidence.verdict, [c for c in evidence.checks if c.role == "verdict" or c in evidence.failed]
+    )
+    if full:
+        table = _table("Evidence")
+        for name in ("check", "measured", "needed", "holds", "meaning"):
+            table.add_column(name, justify="right" if name == "measured" else "left")
+        for check in evidence.checks:
+            table.add_row(*map(escape, describe(check)), style="red" if check.holds is False else None)
+        console.print(table)
+    console.print(judged.sentence, style="bold" if judged.holds else "bold red", highlight=False, markup=False)
+    for check in judged.checks:
+        name, measured, needed, mark, meaning = describe(check)
+        say(console, f"  {'ok ' if mark == 'yes' else 'bad'}  {name}: {measured}, needed {needed}. {meaning}")
+    if not full:
+        say(console, "All checks: --evidence, and in evidence.csv and report.html.")
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
@@ -184,35 +544,9 @@ def error_cell(errors: np.ndarray | None, number: int, digits: int = 4) -> str:
     return "" if errors is None else f"{errors[number]:.{digits}f}"
 
 
-def write_evidence(path: Path, evidence: Evidence) -> None:
-    """The evidence table as CSV."""
-    rows = evidence.rows()
-    write_csv(path, list(rows[0]), [list(row.values()) for row in rows])
-
-
 def write_csv(path: Path, header: Sequence[str], rows: Any) -> None:
     """A table with a line of headings."""
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(header)
         writer.writerows(rows)
-
-
-def write_all(out: Path, write: Callable[[Path], None]) -> list[str]:
-    """Write into a folder beside ``out`` and move the files over when all are there."""
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-        try:
-            write(partial)
-            files = sorted(file.name for file in partial.iterdir())
-            out.mkdir(exist_ok=True)
-            for name in set(_OUTPUTS) - set(files):
-                (out / name).unlink(missing_ok=True)  # of an earlier run
-            for name in files:
-                os.replace(partial / name, out / name)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-    except OSError as error:
-        raise LatentiaError(f"{out}: cannot be written ({error.strerror or error}).") from error
-    return files

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,39 +11,43 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as Screen
 
-from .. import persistence
 from ..datasets.readers import read_lines
 from ..exceptions import LatentiaError
-from ..report import import_report
-from ..report._parts import short_number
+from ..passes import RowGroups
+from ..report._parts import count, short_number
 from ..report.hmm import emission_lifts, mean_stays
 from ..sequences import SpectralHMM, TwoStateHMM
 from ._shared import (
     Columns,
+    Comparison,
     Force,
+    FullEvidence,
     Jobs,
+    Out,
     Quiet,
+    Refine,
+    Results,
+    Rows,
     Seed,
     check_choice,
-    check_jobs,
-    check_target,
     error_cell,
-    named,
-    print_evidence,
-    write_all,
+    highest,
+    parse_sizes,
+    possible_sizes,
+    print_components,
+    run_command,
+    say,
     write_csv,
-    write_evidence,
 )
 from ._tables import Wanted, is_table, known, numeric_columns, read_table, split_names
 
-__all__ = ["hmm"]
+__all__ = ["apply_hmm", "hmm"]
 
 RARE = "<rare>"
+_PATHS = "paths.csv"
+_FILES = (_PATHS, "states.csv", "transitions.csv")
 _TOP = 20
-_STATES = 4
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ class Sequences:
     rows : sequence of int, or None
         The line of every step, where each has its own.
     columns : list of str
-        Names of the features, for vectors.
+        Names of the features, or of the column of symbols; empty for texts.
     source : str
     """
 
@@ -75,106 +79,157 @@ class Sequences:
         """Whether the steps are symbols."""
         return self.steps.ndim == 1
 
+    def __str__(self) -> str:
+        what = f"{len(np.unique(self.steps)):,} symbols" if self.symbols else f"columns {', '.join(self.columns)}"
+        return f"{self.source}: {count(len(self.lengths), 'sequence')}, {len(self.steps):,} steps, {what}"
+
 
 def hmm(
     source: Annotated[
         Path,
-        typer.Argument(help="A text file with a sequence a line, symbols separated by spaces; or CSV, TSV, Parquet."),
+        typer.Argument(
+            help="A text file with one sequence per line, symbols separated by spaces; or CSV, TSV, Parquet."
+        ),
     ],
-    k: Annotated[int | None, typer.Option("-k", help="Number of states; by default 4.", min=1)] = None,
+    k: Annotated[
+        str | None,
+        typer.Option("-k", "--states", help="Number of states, by default 4; FROM:TO:STEP compares a range."),
+    ] = None,
     two_state: Annotated[
         bool, typer.Option("--two-state", help="Two states over many symbols, and whether there is a second at all.")
     ] = False,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("hmm"),
+    out: Out = Path("hmm"),
     column: Annotated[str | None, typer.Option(help="Column of symbols of a table.")] = None,
     columns: Columns = None,
     sequence: Annotated[str | None, typer.Option(help="Column of a table whose changes start a new sequence.")] = None,
     kind: Annotated[str, typer.Option(help="auto, symbols or vectors: what the steps are.")] = "auto",
     min_count: Annotated[int, typer.Option(help="Rarer symbols become one symbol, <rare>.", min=1)] = 1,
-    lower: Annotated[bool, typer.Option("--lower", help="Symbols in lower case.")] = False,
-    refine: Annotated[int, typer.Option(help="EM passes after the recovery; 0 keeps to the theorem.", min=0)] = 10,
+    lower: Annotated[bool, typer.Option("--lower", help="Put symbols into lower case.")] = False,
+    refine: Refine = "auto",
     seed: Seed = 0,
     jobs: Jobs = -1,
+    evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn a hidden Markov model of sequences and write tables, a model and a report."""
-    check_jobs(jobs)
+    sizes = parse_sizes(k or ("2" if two_state else "4"), "states")
     check_choice("--kind", kind, ("auto", "symbols", "vectors"))
-    if two_state and k not in (None, 2):
-        raise LatentiaError(f"-k {k}: --two-state has two states; leave one of them out.")
-    check_target(out, source, force)
-    import_report()
-    data = _read(source, column, split_names(columns), sequence, kind)
+    if two_state and sizes != [2]:
+        raise LatentiaError(f"-k {k}: --two-state has two states; give one of the two options.")
+    results = Results(out, source, _FILES, force, evidence, not quiet)
+    results.check()
+    data = _read(source, _Asked(column, split_names(columns), sequence, kind))
     if data.symbols:
         data = _mapped(data, min_count, lower)
     elif two_state:
         raise LatentiaError(
-            f"{data.source}: --two-state is for symbols, and these steps are numbers: name a column of symbols with --column, "
-            "or leave it out."
+            f"{data.source}: --two-state is for symbols, and these steps are numbers: name a column of symbols with --column."
         )
     elif min_count > 1 or lower:
-        raise LatentiaError("--min-count and --lower are for symbols, and these steps are numbers: leave them out.")
+        raise LatentiaError("--min-count and --lower are for symbols, and these steps are numbers.")
     console = Console()
-    console.print(f"{data.source}: {_described(data)}", highlight=False, markup=False)
-    with named(data.source):
-        model = _estimator(k, two_state, data, refine=refine, random_state=seed, n_jobs=jobs, verbose=not quiet)
-        model.fit(data.steps, data.lengths)
-    written = write_all(out, lambda folder: _write(folder, model, data))
-    _print_states(model, data, console)
-    if isinstance(model, TwoStateHMM):
-        rate = f"{model.entropy_rate(random_state=seed):.3f} nats a step, of {_entropy(data):.3f} without memory"
-        console.print(f"Entropy rate: {rate}.", highlight=False)
-    print_evidence(model.evidence_, console)
-    console.print(f"Wrote {', '.join(written)} to {out}", highlight=False, soft_wrap=True, markup=False)
+    say(console, str(data))
+    most = len(np.unique(data.steps)) if data.symbols else data.steps.shape[1] + 1
+    sizes = possible_sizes(sizes, most, str(data), "states", console)
+    options = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
+    run_command(
+        results, data.source, sizes,
+        fit=lambda size: _fit(size, two_state, data, options),
+        show=lambda model, console: _show(model, data, seed, console),
+        write=lambda folder, model, comparison: _write(folder, model, data, comparison),
+        reading={"columns": data.columns, "sequence": sequence, "lower": lower},
+        compare=lambda: _comparison(data, options | {"verbose": False}),
+    )  # fmt: skip
 
 
-def _estimator(k: int | None, two_state: bool, data: Sequences, **options: Any) -> SpectralHMM | TwoStateHMM:
+# --- fitting ----------------------------------------------------------------------------------------------------
+
+
+def _fit(size: int | None, two_state: bool, data: Sequences, options: dict[str, Any]) -> Any:
     if two_state:
-        return TwoStateHMM(**options)
-    return SpectralHMM(_STATES if k is None else k, kind="symbols" if data.symbols else "vectors", **options)
+        return TwoStateHMM(**options).fit(data.steps, data.lengths)
+    kind: Any = "symbols" if data.symbols else "vectors"
+    return SpectralHMM(size, kind=kind, **options).fit(data.steps, data.lengths)  # type: ignore[arg-type]
 
 
-def _entropy(data: Sequences) -> float:
-    """Entropy of a step that nothing is known before, in nats."""
-    shares = np.unique(data.steps, return_counts=True)[1] / len(data.steps)
-    return float(-(shares @ np.log(shares)))
+def _comparison(data: Sequences, options: dict[str, Any]) -> Comparison:
+    """Models of nine tenths of the steps, and the likelihood that each gives to the others."""
+    train, test, what = _held_out(data)
+    score = "held-out log-likelihood"
+
+    def measure(model: Any) -> dict[str, Any]:
+        value = model.score(test.steps, test.lengths) / len(test.steps)
+        return {score: value, "smallest share": float(model.weights_.min())}
+
+    return Comparison(
+        "states", what, lambda size: _fit(size, False, train, options), measure,
+        highest(score, "{} states have the highest held-out log-likelihood of a step, in nats, and are fitted on all steps."),
+    )  # fmt: skip
 
 
-def _described(data: Sequences) -> str:
-    what = f"{len(np.unique(data.steps)):,} symbols" if data.symbols else f"columns {', '.join(data.columns)}"
-    many = len(data.lengths)
-    return f"{many:,} sequence{'' if many == 1 else 's'}, {len(data.steps):,} steps, {what}"
+def _held_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
+    """Sequences to learn from and to measure on: whole ones where there are ten or more, else parts of each.
+
+    Steps whose symbol is not among those that are learned from are measured by no model: they end a sequence.
+    """
+    whole = len(data.lengths) >= 10
+    sequence = np.repeat(np.arange(len(data.lengths)), data.lengths)
+    within = np.arange(len(sequence)) - np.repeat(np.cumsum(data.lengths) - data.lengths, data.lengths)
+    tenth = 10 * sequence + 10 * within // data.lengths[sequence]
+    part = (RowGroups(10, 1).of(sequence if whole else tenth) == 0).astype(int)
+    if data.symbols:
+        part[(part == 1) & ~np.isin(data.steps, np.unique(data.steps[part == 0]))] = 2
+    if min((part == 0).sum(), (part == 1).sum()) < 3:
+        raise LatentiaError(f"{data.source}: too few steps to hold some out; give one number with -k.")
+    starts = np.flatnonzero(np.diff(4 * sequence + part, prepend=-1))
+    lengths = np.diff(np.append(starts, len(sequence)))
+    train, test = (
+        replace(data, steps=data.steps[part == i], lengths=lengths[part[starts] == i]) for i in (0, 1)
+    )  # fmt: skip
+    return train, test, "one sequence in ten" if whole else "a tenth of every sequence"
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, column: str | None, columns: list[str] | None, sequence: str | None, kind: str) -> Sequences:
-    if column is not None and columns is not None:
+@dataclass(frozen=True)
+class _Asked:
+    """What of a table is read: options of the command or, with ``known``, the columns that a model was fitted on."""
+
+    column: str | None
+    columns: list[str] | None
+    sequence: str | None
+    kind: str
+    known: bool = False
+
+
+def _read(path: Path, asked: _Asked) -> Sequences:
+    if asked.column is not None and asked.columns is not None:
         raise LatentiaError(
             "--column names a column of symbols, and --columns columns of numbers: give one of the two."
         )
-    if column is not None and kind == "vectors":
+    if asked.column is not None and asked.kind == "vectors":
         raise LatentiaError("--kind vectors: name the columns of numbers with --columns, not --column.")
-    if columns is not None and kind == "symbols":
+    if asked.columns is not None and asked.kind == "symbols":
         raise LatentiaError("--kind symbols: name the one column of symbols with --column, not --columns.")
     if is_table(path):
-        return _read_columns(path, column, columns, sequence, kind)
-    for option, value in (("--column", column), ("--columns", columns), ("--sequence", sequence)):
-        if value is not None:
+        return _read_columns(path, asked)
+    given = {"--column": asked.column, "--columns": asked.columns, "--sequence": asked.sequence}
+    for option, value in given.items():
+        if value is not None and not asked.known:
             raise LatentiaError(f"{path}: a text file has no columns; leave {option} out, or save a table as .csv.")
-    if kind == "vectors":
+    if asked.kind == "vectors":
         raise LatentiaError(
-            f"{path}: what stands in a text file is taken for symbols. Save vectors as .csv, a step a line."
+            f"{path}: what stands in a text file is taken for symbols. Save vectors as .csv, one step per line."
         )
     return _read_text(path)
 
 
 def _read_text(path: Path) -> Sequences:
-    """A sequence a line, symbols separated by white space; empty lines are passed over."""
+    """One sequence per line, symbols separated by white space; empty lines are skipped."""
     if path.is_dir():
-        raise LatentiaError(f"{path}: a folder, and a file with a sequence a line is needed.")
+        raise LatentiaError(f"{path}: a folder, and a file with one sequence per line is needed.")
     if not path.exists():
         raise LatentiaError(f"{path}: no such file.")
     lines = [(number, line.split()) for number, line in enumerate(read_lines(path), 1)]
@@ -186,33 +241,23 @@ def _read_text(path: Path) -> Sequences:
     return Sequences(steps, lengths, [f"line {number}" for number, _ in lines], None, [], path.name)
 
 
-def _read_columns(
-    path: Path, column: str | None, columns: list[str] | None, sequence: str | None, kind: str
-) -> Sequences:
-    table = read_table(path, lambda kinds: _choose(path, kinds, column, columns, sequence, kind))
+def _read_columns(path: Path, asked: _Asked) -> Sequences:
+    table = read_table(path, lambda kinds: _choose(path, kinds, asked), other="" if asked.known else "--columns")
+    sequence = asked.sequence
     n = len(table.rows)
     keys = table.texts[sequence] if sequence is not None else ["1"] * n
     starts = np.flatnonzero([True, *(a != b for a, b in pairwise(keys))])
     lengths, names = np.diff(np.append(starts, n)), [keys[i] for i in starts]
     symbols = [name for name in table.texts if name != sequence]
-    if symbols:
-        steps: np.ndarray = np.array(table.texts[symbols[0]], dtype=object)
-    else:
-        steps = table.values
-    return Sequences(steps, lengths, names, table.rows, table.columns, table.source)
+    steps = np.array(table.texts[symbols[0]], dtype=object) if symbols else table.values
+    return Sequences(steps, lengths, names, table.rows, symbols or table.columns, table.source)
 
 
-def _choose(
-    path: Path,
-    kinds: Mapping[str, str],
-    column: str | None,
-    columns: list[str] | None,
-    sequence: str | None,
-    kind: str,
-) -> Wanted:
+def _choose(path: Path, kinds: Mapping[str, str], asked: _Asked) -> Wanted:
     """The column of symbols, or the columns of numbers, and the one that tells sequences apart."""
-    known(path, kinds, "--sequence", [sequence] if sequence else [])
-    known(path, kinds, "--column", [column] if column else [])
+    column, columns, sequence, kind = asked.column, asked.columns, asked.sequence, asked.kind
+    for option, names in (("--sequence", [sequence]), ("--column", [column]), ("--columns", columns or ())):
+        known(path, kinds, None if asked.known else option, [name for name in names if name])
     apart = [sequence] if sequence else []
     if sequence is not None and sequence in (column, *(columns or ())):
         raise LatentiaError(f"--sequence {sequence}: the column is used for the steps too; it cannot be both.")
@@ -224,9 +269,8 @@ def _choose(
         elif len(texts) == 1 and (kind == "symbols" or len(texts) == len(rest)):
             column = texts[0]
         elif kind == "symbols" or len(texts) == len(rest):
-            raise LatentiaError(
-                f"{path}: which column holds the symbols? There are {', '.join(rest)}; name one with --column."
-            )
+            what = "save that one alone" if asked.known else "name one with --column"
+            raise LatentiaError(f"{path}: which column holds the symbols? There are {', '.join(rest)}; {what}.")
     if column is not None:
         return Wanted(texts=[column, *apart])
     return Wanted(numeric_columns(path, rest, columns), apart)
@@ -240,64 +284,63 @@ def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
     if len(np.unique(kept.astype(str))) < 2:
         why = f"occur {min_count} times or more; lower --min-count" if min_count > 1 else "are there: a chain needs two"
         raise LatentiaError(f"{data.source}: fewer than two symbols {why}.")
-    return Sequences(kept[inverse].astype(str), data.lengths, data.names, data.rows, data.columns, data.source)
+    return replace(data, steps=kept[inverse].astype(str))
 
 
 # --- printing ---------------------------------------------------------------------------------------------------
 
 
-def _print_states(model: SpectralHMM | TwoStateHMM, data: Sequences, console: Console) -> None:
-    table = Screen(title=f"{len(model.weights_)} states, most visited first")
-    for name in ("state", "share", "error", "mean stay"):
-        table.add_column(name, justify="right")
-    table.add_column("most probable symbols" if data.symbols else "means")
-    stays = mean_stays(model.transmat_)
+def _show(model: Any, data: Sequences, seed: int, console: Console) -> None:
+    stays, errors, rows = mean_stays(model.transmat_), model.evidence_.component_errors, []
     for i, share in enumerate(model.weights_):
         if data.symbols:
-            top = np.argsort(-model.emissionprob_[i], kind="stable")[:10]
-            text = " ".join(model.symbols_[top])
+            listed = " ".join(model.symbols_[np.argsort(-model.emissionprob_[i], kind="stable")[:10]])
         else:
-            text = ", ".join(
-                f"{name} {short_number(value)}" for name, value in zip(data.columns[:10], model.means_[i], strict=False)
-            )
-        error = error_cell(model.evidence_.component_errors, i, 2)
-        table.add_row(str(i), f"{100 * share:.1f}%", error, f"{stays[i]:.1f}", escape(text))
-    console.print(table)
+            means = zip(data.columns[:10], model.means_[i], strict=False)
+            listed = ", ".join(f"{name} {short_number(value)}" for name, value in means)
+        rows.append([str(i), f"{100 * share:.1f}%", error_cell(errors, i, 2), f"{stays[i]:.1f}", listed])
+    heads = dict.fromkeys(("state", "share", "error", "mean stay"), "right")
+    heads |= {"most probable symbols" if data.symbols else "means": "left"}
+    print_components(console, f"{len(rows)} states, most visited first", heads, rows, "states.csv")
+    if isinstance(model, TwoStateHMM):
+        rate, alone = model.entropy_rate(random_state=seed), _entropy(data)
+        say(console, f"Entropy rate: {rate:.3f} nats per step, of {alone:.3f} without memory.")
+
+
+def _entropy(data: Sequences) -> float:
+    """Entropy of a step that nothing is known before, in nats."""
+    shares = np.unique(data.steps, return_counts=True)[1] / len(data.steps)
+    return float(-(shares @ np.log(shares)))
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def _write(folder: Path, model: SpectralHMM | TwoStateHMM, data: Sequences) -> None:
+def _write(folder: Path, model: Any, data: Sequences, comparison: Rows | None) -> None:
     from ..report import write_hmm_report
 
-    persistence.save(model, folder / "model.npz")
     write = _write_symbols if data.symbols else _write_means
     write(folder / "states.csv", model, data)
     k = len(model.weights_)
     moves = [[i, *(f"{p:.6f}" for p in row), f"{stay:.4f}"] for i, (row, stay) in enumerate(_moves(model))]
     write_csv(folder / "transitions.csv", ["from state", *(f"to {j}" for j in range(k)), "mean stay"], moves)
-    states = model.predict(data.steps, data.lengths)
-    sure = model.predict_proba(data.steps, data.lengths)[np.arange(len(states)), states]
-    step = "symbol" if data.symbols else "row"
-    write_csv(folder / "paths.csv", ["sequence", "step", step, "state", "probability"], _paths(data, states, sure))
-    write_evidence(folder / "evidence.csv", model.evidence_)
+    states = _write_paths(folder / _PATHS, model, data)
     write_hmm_report(
         folder / "report.html", model, data.steps, data.lengths, columns=data.columns, states=states, names=data.names,
-        title=f"States of {data.source}", source=data.source,
+        title=f"States of {data.source}", source=data.source, comparison=comparison,
     )  # fmt: skip
 
 
-def _moves(model: SpectralHMM | TwoStateHMM) -> Iterator[tuple[np.ndarray, float]]:
+def _moves(model: Any) -> Iterator[tuple[np.ndarray, float]]:
     return zip(model.transmat_, mean_stays(model.transmat_), strict=True)
 
 
-def _first_cells(model: SpectralHMM | TwoStateHMM, i: int) -> list[Any]:
+def _first_cells(model: Any, i: int) -> list[Any]:
     error = error_cell(model.evidence_.component_errors, i)
     return [i, f"{model.weights_[i]:.6f}", error, f"{model.startprob_[i]:.6f}"]
 
 
-def _write_symbols(path: Path, model: SpectralHMM | TwoStateHMM, data: Sequences) -> None:
+def _write_symbols(path: Path, model: Any, data: Sequences) -> None:
     """The most probable symbols of every state."""
     lifts, rows = emission_lifts(model, data.steps), []
     for i, probabilities in enumerate(model.emissionprob_):
@@ -317,7 +360,7 @@ def _write_symbols(path: Path, model: SpectralHMM | TwoStateHMM, data: Sequences
     write_csv(path, header, rows)
 
 
-def _write_means(path: Path, model: SpectralHMM | TwoStateHMM, data: Sequences) -> None:
+def _write_means(path: Path, model: Any, data: Sequences) -> None:
     """The mean and standard deviation of every column in every state."""
     deviations = np.sqrt(np.asarray(model.variances_))
     rows = [
@@ -329,6 +372,15 @@ def _write_means(path: Path, model: SpectralHMM | TwoStateHMM, data: Sequences) 
     write_csv(path, [*header, "standard deviation"], rows)
 
 
+def _write_paths(path: Path, model: Any, data: Sequences) -> np.ndarray:
+    """The most probable path of every sequence; the states are returned."""
+    states: np.ndarray = model.predict(data.steps, data.lengths)
+    sure = model.predict_proba(data.steps, data.lengths)[np.arange(len(states)), states]
+    step = "symbol" if data.symbols else "row"
+    write_csv(path, ["sequence", "step", step, "state", "probability"], _paths(data, states, sure))
+    return states
+
+
 def _paths(data: Sequences, states: np.ndarray, sure: np.ndarray) -> Iterator[list[Any]]:
     t = 0
     for name, length in zip(data.names, data.lengths, strict=True):
@@ -336,3 +388,43 @@ def _paths(data: Sequences, states: np.ndarray, sure: np.ndarray) -> Iterator[li
             shown = data.steps[t] if data.symbols or data.rows is None else data.rows[t]
             yield [name, step, shown, states[t], f"{sure[t]:.5f}"]
             t += 1
+
+
+# --- applying ---------------------------------------------------------------------------------------------------
+
+
+def apply_hmm(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+    """Read other sequences; gives the function that writes their paths."""
+    reading, symbols = getattr(model, "reading_", {}), hasattr(model, "emissionprob_")
+    columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
+    column, columns = (columns[0], None) if symbols and columns else (None, columns)
+    data = _read(source, _Asked(column, columns, reading.get("sequence"), kind, known=True))
+    if symbols:
+        data = _known_symbols(data, model, bool(reading.get("lower")), console)
+    elif data.steps.shape[1] != model.n_features_in_:
+        raise LatentiaError(
+            f"{source}: {data.steps.shape[1]} columns of numbers, and the model was fitted on {model.n_features_in_}, of which "
+            "it has no names."
+        )
+    say(console, str(data))
+    return lambda path: _write_paths(path, model, data)
+
+
+def _known_symbols(data: Sequences, model: Any, lower: bool, console: Console) -> Sequences:
+    """The steps as symbols of the model; those that it does not have are its rare one, if it has that."""
+    places = {str(symbol): place for place, symbol in enumerate(model.symbols_)}
+    texts = [symbol.lower() if lower else symbol for symbol in data.steps]
+    found = np.array([places.get(text, -1) for text in texts])
+    unknown = np.flatnonzero(found < 0)
+    if len(unknown) and RARE not in places:
+        at = int(unknown[0])
+        sequence = int(np.searchsorted(np.cumsum(data.lengths), at, side="right"))
+        where = data.names[sequence] if data.rows is None else f"line {data.rows[at]}"
+        raise LatentiaError(
+            f"{data.source}, {where}: the model does not have the symbol {texts[at]!r}. Exclude such steps, or learn the model "
+            f"with --min-count, which gives it a symbol for rare ones, {RARE}."
+        )
+    if len(unknown):
+        say(console, f"{len(unknown):,} of {len(texts):,} steps have symbols that count as {RARE}.")
+        found[unknown] = places[RARE]
+    return replace(data, steps=np.asarray(model.symbols_)[found])

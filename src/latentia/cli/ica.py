@@ -2,112 +2,137 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as Screen
+from scipy import sparse
 
-from .. import persistence
-from ..exceptions import LatentiaError
 from ..ica import TensorICA
-from ..report import import_report
 from ..report._parts import short_number
 from ..report.ica import excess_kurtosis
 from ._shared import (
     Columns,
+    Comparison,
     Force,
+    FullEvidence,
+    Ignore,
     Jobs,
+    Out,
     Quiet,
+    Refine,
+    Results,
+    Rows,
     Seed,
-    check_jobs,
-    check_target,
     error_cell,
-    named,
-    print_evidence,
-    write_all,
+    lowest,
+    parse_sizes,
+    possible_sizes,
+    print_components,
+    run_command,
     write_csv,
-    write_evidence,
 )
-from ._tables import Table, Wanted, announce, numeric_columns, read_table, split_names
+from ._tables import Table, announce, read_known_columns, read_numbers, split_names
 
-__all__ = ["ica"]
+__all__ = ["apply_ica", "ica"]
+
+_SOURCES = "sources.csv"
+_FILES = ("mixing.csv", _SOURCES, "unmixing.csv")
 
 
 def ica(
     source: Annotated[
         Path,
-        typer.Argument(help="A table with a header, a signal a column and a time step a row: CSV, TSV, Parquet."),
+        typer.Argument(
+            help="A table with a header, one signal per column and one time step per row: CSV, TSV, Parquet."
+        ),
     ],
     k: Annotated[
-        int | None, typer.Option("-k", help="Number of sources; by default that of the columns.", min=1)
+        str | None,
+        typer.Option(
+            "-k", "--sources", help="Number of sources; by default that of the columns. FROM:TO:STEP compares a range."
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("ica"),
+    out: Out = Path("ica"),
     columns: Columns = None,
-    ignore: Annotated[
-        str | None, typer.Option(help="Columns to leave out, such as a time, separated by commas.")
-    ] = None,
-    refine: Annotated[
-        int, typer.Option(help="Most iterations of FastICA after the recovery; 0 keeps to the theorem.", min=0)
-    ] = 50,
+    ignore: Ignore = None,
+    refine: Refine = "auto",
     seed: Seed = 0,
     jobs: Jobs = -1,
+    evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Separate mixed signals into independent sources and write tables, a model and a report."""
-    check_jobs(jobs)
-    check_target(out, source, force)
-    import_report()
-    chosen, left = split_names(columns), split_names(ignore) or []
-    table = read_table(source, lambda kinds: _choose(source, kinds, chosen, left))
+    sizes: list[Any] = [None] if k is None else parse_sizes(k, "sources")
+    results = Results(out, source, _FILES, force, evidence, not quiet)
+    results.check()
+    why = "two or more signals are needed to separate them"
+    table = read_numbers(source, split_names(columns), split_names(ignore) or [], 2, why)
     console = Console()
     announce(table, console)
-    values = table.values if isinstance(table.values, np.ndarray) else table.values.toarray()
-    if k is not None and k > values.shape[1]:
-        raise LatentiaError(f"{table.source}: {values.shape[1]} columns cannot carry {k} sources; lower -k.")
-    with named(table.source):
-        model = TensorICA(k, refine=refine, random_state=seed, n_jobs=jobs, verbose=not quiet).fit(values)
-    sources = model.transform(values)
-    written = write_all(out, lambda folder: _write(folder, model, table, values, sources))
-    _print_sources(model, table, sources, console)
-    print_evidence(model.evidence_, console)
-    console.print(f"Wrote {', '.join(written)} to {out}", highlight=False, soft_wrap=True, markup=False)
+    values = _dense(table)
+    if k is not None:
+        width = values.shape[1]
+        sizes = possible_sizes(sizes, width, f"{table.source}: {width} columns", "sources", console)
+
+    def fit(size: int | None, **more: Any) -> TensorICA:
+        options: dict[str, Any] = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
+        return TensorICA(size, **options | more).fit(values)
+
+    run_command(
+        results, table.source, sizes, fit,
+        show=lambda model, console: _show(model, table, values, console),
+        write=lambda folder, model, comparison: _write(folder, model, table, values, comparison),
+        reading={"columns": table.columns},
+        compare=lambda: _comparison(lambda size: fit(size, verbose=False), values),
+    )  # fmt: skip
 
 
-def _choose(path: Path, kinds: Mapping[str, str], columns: list[str] | None, ignore: list[str]) -> Wanted:
-    chosen = numeric_columns(path, kinds, columns, ignore)
-    if len(chosen) < 2:
-        raise LatentiaError(
-            f"{path}: one column of numbers, {chosen[0]!r}: two or more signals are needed to separate them."
-        )
-    return Wanted(chosen)
+def _dense(table: Table) -> np.ndarray:
+    return table.values.toarray() if sparse.issparse(table.values) else table.values
 
 
-def _print_sources(model: TensorICA, table: Table, sources: np.ndarray, console: Console) -> None:
-    screen = Screen(title=f"{len(model.components_)} sources")
-    for name in ("source", "kurtosis", "error"):
-        screen.add_column(name, justify="right")
-    screen.add_column("strongest in")
-    kurtosis, errors = excess_kurtosis(sources), model.evidence_.component_errors
+def _comparison(fit: Callable[[int], Any], values: np.ndarray) -> Comparison:
+    """Models of all rows: there is no likelihood, so that as many sources are taken as the evidence supports."""
+    total = float(values.var(axis=0).sum())
+    within: dict[int, bool] = {}  # whether the crosstalk of so many sources is low enough
+
+    def measure(model: Any) -> dict[str, Any]:
+        sources = model.transform(values)
+        within[sources.shape[1]] = bool(model.evidence_["expected error"].holds)
+        return {
+            "variance kept": float((sources @ model.mixing_.T).var(axis=0).sum()) / total,
+            "least |kurtosis|": float(np.abs(excess_kurtosis(sources)).min()),
+        }
+
+    def choose(rows: Rows) -> tuple[int, str]:
+        good = [size for size, holds in within.items() if holds]
+        if good:
+            return max(good), f"{max(good)} sources are the most whose expected crosstalk is low enough."
+        return lowest("expected error", "{} sources have the lowest expected crosstalk, which is too high.")(rows)
+
+    return Comparison("sources", "", fit, measure, choose)
+
+
+def _show(model: Any, table: Table, values: np.ndarray, console: Console) -> None:
+    kurtosis, errors, rows = excess_kurtosis(model.transform(values)), model.evidence_.component_errors, []
     for i, weights in enumerate(model.mixing_.T):
         strongest = np.argsort(-np.abs(weights), kind="stable")[:5]
         listed = ", ".join(f"{table.columns[d]} {short_number(weights[d], sign=True)}" for d in strongest)
-        screen.add_row(str(i), f"{kurtosis[i]:.2f}", error_cell(errors, i, 2), escape(listed))
-    console.print(screen)
+        rows.append([str(i), f"{kurtosis[i]:.2f}", error_cell(errors, i, 2), listed])
+    heads = {"source": "right", "kurtosis": "right", "error": "right", "strongest in": "left"}
+    print_components(console, f"{len(rows)} sources", heads, rows, "unmixing.csv")
 
 
-def _write(folder: Path, model: TensorICA, table: Table, values: np.ndarray, sources: np.ndarray) -> None:
+def _write(folder: Path, model: Any, table: Table, values: np.ndarray, comparison: Rows | None) -> None:
     from ..report import write_ica_report
 
-    persistence.save(model, folder / "model.npz")
     names = [f"source {i}" for i in range(len(model.components_))]
-    lines = ([row, *(f"{value:.6g}" for value in line)] for row, line in zip(table.rows, sources, strict=True))
-    write_csv(folder / "sources.csv", ["row", *names], lines)
+    sources = _write_sources(folder / _SOURCES, model, table, values)
     mixing = [
         [name, f"{mean:.8g}", *(f"{value:.8g}" for value in line)]
         for name, mean, line in zip(table.columns, model.mean_, model.mixing_, strict=True)
@@ -119,8 +144,23 @@ def _write(folder: Path, model: TensorICA, table: Table, values: np.ndarray, sou
         for i, line in enumerate(model.components_)
     ]
     write_csv(folder / "unmixing.csv", ["source", "kurtosis", "expected crosstalk", *table.columns], unmixing)
-    write_evidence(folder / "evidence.csv", model.evidence_)
     write_ica_report(
         folder / "report.html", model, values, columns=table.columns, sources=sources,
-        title=f"Sources of {table.source}", source=table.source,
+        title=f"Sources of {table.source}", source=table.source, comparison=comparison,
     )  # fmt: skip
+
+
+def _write_sources(path: Path, model: Any, table: Table, values: np.ndarray) -> np.ndarray:
+    """Every source at every row; they are returned."""
+    sources: np.ndarray = model.transform(values)
+    lines = ([row, *(f"{value:.6g}" for value in line)] for row, line in zip(table.rows, sources, strict=True))
+    write_csv(path, ["row", *(f"source {i}" for i in range(sources.shape[1]))], lines)
+    return sources
+
+
+def apply_ica(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+    """Read other rows; gives the function that writes their sources."""
+    names = getattr(model, "reading_", {}).get("columns", getattr(model, "feature_names_in_", None))
+    table = read_known_columns(source, names, model.n_features_in_)
+    announce(table, console)
+    return lambda path: _write_sources(path, model, table, _dense(table))

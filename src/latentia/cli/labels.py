@@ -6,8 +6,8 @@ import contextlib
 import re
 import sys
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -15,11 +15,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import track
-from rich.table import Table
 from scipy import sparse
 
-from .. import persistence
+from .._progress import progress_bar
 from ..datasets.readers import read_lines
 from ..exceptions import LatentiaError
 from ..metrics import (
@@ -32,39 +30,44 @@ from ..metrics import (
 from ..moments.counts import as_counts, check_counts
 from ..multilabel import MomentMultiLabelClassifier
 from ..passes import Blocks
-from ..passes.formats import open_text
-from ..report import import_report
+from ..passes.formats import open_text, reusable
 from ..report._parts import count, largest
 from ..report.labels import Names
 from ._shared import (
+    Comparison,
     Force,
+    FullEvidence,
     Jobs,
+    Out,
     Quiet,
+    Refine,
+    Results,
+    Rows,
     Seed,
     cache_folder,
     check_choice,
-    check_jobs,
-    check_target,
     error_cell,
     existing,
+    highest,
+    hold_out,
     named,
-    print_evidence,
-    write_all,
+    parse_sizes,
+    possible_sizes,
+    print_components,
+    run_command,
+    say,
     write_csv,
-    write_evidence,
 )
 
-__all__ = ["labels"]
+__all__ = ["apply_labels", "labels"]
 
+_PREDICTIONS = "predictions.csv"
+_FILES = ("labels.csv", "metrics.csv", _PREDICTIONS, "topics.csv")
 _TOPIC_WORDS, _TOPIC_LABELS = 50, 20
 _AT = (1, 3, 5)  # labels that are counted
 _MOST_SCORES, _CHUNK_SCORES = 20_000_000, 1 << 22
 _FIRST_OF_LABELLED = "The same as precision@1, over rows that have labels."
 _FIRST = "How often the first label that is predicted is one that the row has."
-_OPTIONS = (  # what the reader of files calls its parameters, and what this command does
-    ("labels_zero_based=True", "--labels-zero-based"), ("labels_zero_based=False", "--labels-one-based"),
-    ("zero_based=True", "--zero-based"), ("zero_based=False", "--one-based"), (": give n_features=.", "."),
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,10 @@ class _Numbers:
         """Those that were given, as the reader of files calls them."""
         given = {"zero_based": self.words_from_0, "labels_zero_based": self.labels_from_0}
         return {name: value for name, value in given.items() if value is not None}
+
+    def known(self, source: Path) -> dict[str, bool]:
+        """The same for other files: what could be read without saying so counts from 0, unless it was read before."""
+        return ({} if source.is_dir() else {"zero_based": True}) | self.options()
 
     @property
     def first(self) -> tuple[int, int]:
@@ -97,6 +104,14 @@ class _Data:
     source: str
 
 
+@dataclass
+class _Predicted:
+    """What is kept of predictions: the first labels of every row, block by block, and how long it took."""
+
+    first: list[np.ndarray] = field(default_factory=list)
+    seconds: float = 0.0
+
+
 @dataclass(frozen=True)
 class _Measure:
     """A line of the metrics; ``plain`` is what the most frequent labels reach, given to every row alike."""
@@ -114,16 +129,21 @@ def labels(
         typer.Argument(help="Rows with labels to learn from: svmlight, Extreme Classification Repository, .gz too."),
     ],
     test: Annotated[Path | None, typer.Option("--test", help="Rows to predict labels of, in the same format.")] = None,
-    k: Annotated[int, typer.Option("-k", help="Number of topics, and dimensions of the ridge head.", min=1)] = 50,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("labels"),
+    k: Annotated[
+        str,
+        typer.Option(
+            "-k", "--topics", help="Number of topics, and dimensions of the ridge head; FROM:TO:STEP compares a range."
+        ),
+    ] = "50",
+    out: Out = Path("labels"),
     head: Annotated[str, typer.Option(help="ridge or bayes: what predicts; bayes is the topics alone.")] = "ridge",
     moments: Annotated[
         str, typer.Option(help="auto, occurrence, factorial or paper: how words are looked at.")
     ] = "auto",
-    refine: Annotated[int, typer.Option(help="EM passes after the recovery; 0 keeps to the theorem.", min=0)] = 0,
+    refine: Refine = "0",
     top: Annotated[int, typer.Option(help="Labels written for every row of --test.", min=1)] = 5,
-    label_names: Annotated[Path | None, typer.Option("--labels", help="Names of the labels, one a line.")] = None,
-    word_names: Annotated[Path | None, typer.Option("--words", help="Names of the words, one a line.")] = None,
+    label_names: Annotated[Path | None, typer.Option("--labels", help="Names of the labels, one per line.")] = None,
+    word_names: Annotated[Path | None, typer.Option("--words", help="Names of the words, one per line.")] = None,
     zero_based: Annotated[
         bool | None, typer.Option("--zero-based/--one-based", help="From where words and labels are counted.")
     ] = None,
@@ -133,33 +153,32 @@ def labels(
     ] = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn which labels text has, predict those of new text, and write tables, a model and a report."""
-    check_jobs(jobs)
+    sizes = parse_sizes(k, "topics")
     check_choice("--head", head, ("ridge", "bayes"))
     check_choice("--moments", moments, ("auto", "occurrence", "factorial", "paper"))
-    check_target(out, source, force)
-    import_report()
-    data = _read(source, test, _Numbers(zero_based, labels_zero_based), (word_names, label_names), not quiet)
+    results = Results(out, source, _FILES, force, evidence, not quiet)
+    results.check()
+    numbers = _Numbers(zero_based, labels_zero_based)
+    data = _read(source, test, numbers, (word_names, label_names), not quiet)
     console = Console()
-    console.print(f"{data.source}: {_described(data.train)}", highlight=False, markup=False)
-    if k > min(data.train.n_rows, data.train.shapes[0][1]):
-        raise LatentiaError(f"{data.source}: {_described(data.train)} cannot carry {k} topics; lower -k.")
-    start = perf_counter()
-    with named(data.source):
-        model = MomentMultiLabelClassifier(
-            k, head=head, moments=moments, refine=refine, vocabulary=data.words.given, label_names=data.labels.given,
-            random_state=seed, n_jobs=jobs, verbose=not quiet,
-        ).fit(data.train)  # fmt: skip
-    run = _Run(model, data, top, perf_counter() - start, not quiet)
-    written = write_all(out, run.write)
-    for line in run.summary():
-        console.print(line, highlight=False, markup=False)
-    _print_measures(run.measures, console)
-    print_evidence(model.evidence_, console)
-    console.print(f"Wrote {', '.join(written)} to {out}", highlight=False, soft_wrap=True, markup=False)
+    described = f"{data.source}: {_described(data.train)}"
+    say(console, described)
+    sizes = possible_sizes(sizes, min(data.train.n_rows, data.train.shapes[0][1]), described, "topics", console)
+    options: dict[str, Any] = {
+        "head": head, "moments": moments, "refine": refine, "vocabulary": data.words.given,
+        "label_names": data.labels.given, "random_state": seed, "n_jobs": jobs, "verbose": not quiet,
+    }  # fmt: skip
+    run = _Run(data, options, top)
+    run_command(
+        results, data.source, sizes, run.fit, run.show, run.write,
+        reading=numbers.known(source) | {"first_label": data.labels.first, "top": top},
+        compare=run.comparison,
+    )  # fmt: skip
 
 
 def _described(blocks: Blocks) -> str:
@@ -183,42 +202,35 @@ def _read(
     words = _names(names[0], "--words", sizes[0], "words", source)
     labels = _names(names[1], "--labels", sizes[1], "labels", source)
     first = numbers.first
-    return _Data(
-        train,
-        None if test is None else _open_test(test, source, sizes, numbers, progress),
-        Names("word", words if words is not None else train.names, first[0]),
-        Names("label", labels, first[1]),
-        source.name,
-    )
+    tested = None
+    if test is not None:
+        tested = _open_like(test, "--test ", sizes, str(source), numbers.known(source), progress)
+        for block in tested:
+            with named(str(test)):
+                check_counts(as_counts(block[0]), block.rows)
+    named_words = Names("word", words if words is not None else train.names, first[0])
+    return _Data(train, tested, named_words, Names("label", labels, first[1]), source.name)
 
 
 def _open(path: Path, options: dict[str, Any], progress: bool) -> Blocks:
-    try:
+    with named(str(path)):
         if path.is_dir():
             return Blocks.from_files(path)
         return Blocks.from_files(path, format="svmlight", cache=cache_folder(path), progress=progress, **options)
-    except LatentiaError as error:
-        message = str(error)
-        for parameter, option in _OPTIONS:
-            message = message.replace(parameter, option)
-        raise LatentiaError(message) from error
 
 
-def _open_test(path: Path, source: Path, sizes: tuple[int, int], numbers: _Numbers, progress: bool) -> Blocks:
-    """The file of ``--test``, with as many words and labels as there are to learn from, and its numbers checked."""
-    promised = None if path.is_dir() else _promised(path)
-    if promised is not None:
-        _check_sizes(path, promised, source, sizes)
-    options: dict[str, Any] = numbers.options()
-    if promised is None:
-        options |= {"n_features": sizes[0], "n_labels": sizes[1]}
-    if not source.is_dir():
-        options = {"zero_based": True} | options  # what else could be read without saying so counts from 0
-    blocks = _open(path, options, progress)
-    _check_sizes(path, tuple(shape[1] for shape in blocks.shapes[:2]), source, sizes)
-    for block in blocks:
-        with named(str(path)):
-            check_counts(as_counts(block[0]), block.rows)
+def _open_like(
+    path: Path, option: str, sizes: tuple[int, int | None], other: str, options: dict[str, Any], progress: bool
+) -> Blocks:
+    """A file with as many words, and labels unless these are None, as ``other`` has, which is learned from."""
+    with reusable(path) as file:
+        promised = None if file.is_dir() else _promised(file)
+        if promised is not None:
+            _check_sizes(f"{option}{path}", promised, other, sizes)
+        else:
+            options = options | {"n_features": sizes[0]} | ({} if sizes[1] is None else {"n_labels": sizes[1]})
+        blocks = _open(file, options, progress)
+    _check_sizes(f"{option}{path}", tuple(shape[1] for shape in blocks.shapes[:2]), other, sizes)
     return blocks
 
 
@@ -231,12 +243,16 @@ def _promised(path: Path) -> tuple[int, ...] | None:
     return None
 
 
-def _check_sizes(path: Path, found: tuple[int, ...], source: Path, sizes: tuple[int, int]) -> None:
-    if found != sizes:
-        has = f"{count(found[0], 'word')} and {count(found[1], 'label') if len(found) > 1 else 'no labels'}"
+def _check_sizes(path: str, found: tuple[int, ...], other: str, sizes: tuple[int, int | None]) -> None:
+    """Raise unless the numbers of words, and of labels unless these are None, are those of ``other``."""
+    has, needed = [count(found[0], "word")], [count(sizes[0], "word")]
+    if sizes[1] is not None:
+        has.append(count(found[1], "label") if len(found) > 1 else "no labels")
+        needed.append(count(sizes[1], "label"))
+    if has != needed:
         raise LatentiaError(
-            f"--test {path}: has {has}, and {source} {count(sizes[0], 'word')} and {count(sizes[1], 'label')}: "
-            "they must agree. Test rows are counted in the words and labels of the training rows."
+            f"{path}: has {' and '.join(has)}, and {other} {' and '.join(needed)}: they must agree. Rows to predict are "
+            "counted in the words and labels of those learned from."
         )
 
 
@@ -260,48 +276,76 @@ def _names(path: Path | None, option: str, needed: int, what: str, source: Path)
 
 
 class _Run:
-    """A fitted model, what it predicts for the test rows, and how good that is: known once `write` has been called."""
+    """Fits, predictions for the test rows and how good they are: known once `write` has been called."""
 
-    def __init__(self, model: MomentMultiLabelClassifier, data: _Data, n_top: int, seconds: float, progress: bool):
-        self.model, self.data, self.n_top, self.progress = model, data, n_top, progress
-        self.training, self.predicting = seconds, 0.0
-        self.measures: list[_Measure] = []
+    def __init__(self, data: _Data, options: dict[str, Any], n_top: int):
+        self.data, self.options, self.n_top = data, options, n_top
+        self.seconds = 0.0
+        self.predicted, self.measures = _Predicted(), list[_Measure]()
 
-    def write(self, folder: Path) -> None:
-        """Write every file of the results."""
+    def fit(self, size: int | None) -> Any:
+        """The model of all rows, and how long it takes."""
+        start = perf_counter()
+        model = MomentMultiLabelClassifier(size, **self.options).fit(self.data.train)  # type: ignore[arg-type]
+        self.seconds = perf_counter() - start
+        return model
+
+    def comparison(self) -> Comparison:
+        """Measures on the rows of --test, or else models of nine tenths of the rows and measures on the others."""
+        train, test, what = self.data.train, self.data.test, "the rows of --test"
+        if test is None:
+            (train, test), what = hold_out(train, self.data.source), "one row in ten"
+        rows, options = test, self.options | {"verbose": False}
+
+        def measure(model: Any) -> dict[str, Any]:
+            Y = sparse.vstack([sparse.csr_array(block[1]) for block in rows], format="csr")
+            return {
+                "precision@1": float(precision_at_k(Y, model.top_labels(rows, 1)[0], 1).mean()),
+                "document AUC": _auc_measure(model, rows).value,
+            }
+
+        return Comparison(
+            "topics", what, lambda size: MomentMultiLabelClassifier(size, **options).fit(train), measure,
+            highest("precision@1", "{} topics have the highest held-out precision@1 and are fitted on all rows."),
+        )  # fmt: skip
+
+    def write(self, folder: Path, model: Any, comparison: Rows | None) -> None:
+        """Write every table, and the report."""
         from ..report import write_labels_report
 
-        persistence.save(self.model, folder / "model.npz")
-        _write_topics(folder / "topics.csv", self.model, self.data.words)
-        _write_labels(folder / "labels.csv", self.model, self.data.labels)
-        write_evidence(folder / "evidence.csv", self.model.evidence_)
+        _write_topics(folder / "topics.csv", model, self.data.words)
+        _write_labels(folder / "labels.csv", model, self.data.labels)
         if self.data.test is not None:
-            self._predict(folder, self.data.test)
+            self._test(folder, model, self.data.test)
         write_labels_report(
-            folder / "report.html", self.model, self.data.test, vocabulary=self.data.words, label_names=self.data.labels,
-            measures=[vars(measure) for measure in self.measures], facts=self._facts(),
+            folder / "report.html", model, self.data.test, vocabulary=self.data.words, label_names=self.data.labels,
+            measures=[vars(measure) for measure in self.measures], facts=self._facts(model), comparison=comparison,
             title=f"Labels of {self.data.source}", source=self.data.source,
         )  # fmt: skip
 
-    def summary(self) -> list[str]:
-        """What it took, in sentences."""
-        lines = [f"Learned in {self.training:.1f} seconds and {self.model.n_passes_} passes over the data."]
-        if memory := _peak_memory():
-            lines[0] = lines[0][:-1] + f"; {memory} of memory at most."
-        if self.data.test is not None:
-            lines.append(
-                f"Predicted {count(self.data.test.n_rows, 'row')} in {self.predicting:.2f} seconds, "
-                f"{self._speed():,.0f} rows a second."
-            )
-        return lines
+    def show(self, model: Any, console: Console) -> None:
+        """What it took, and the measures or else the topics."""
+        memory = f"; {_peak_memory()} of memory at most" if _peak_memory() else ""
+        say(console, f"Learned in {self.seconds:.1f} seconds and {model.n_passes_} passes over the data{memory}.")
+        if self.data.test is None:
+            _print_topics(model, self.data.labels, console)
+            return
+        rows, seconds = count(self.data.test.n_rows, "row"), self.predicted.seconds
+        say(console, f"Predicted {rows} in {seconds:.2f} seconds, {self._speed():,.0f} rows per second.")
+        heads = {"metric": "left", "value": "right", "most frequent labels": "right", "rows": "right"}
+        lines = [[m.name, _cell(m.value), _cell(m.plain), f"{m.rows:,}"] for m in self.measures]
+        print_components(console, "On the test rows", heads, lines, "metrics.csv")
+        for m in self.measures:
+            if "sample" in m.meaning:
+                say(console, f"{m.name}: {m.meaning.split('. ')[-1]}")
 
-    def _facts(self) -> list[tuple[str, str]]:
+    def _facts(self, model: Any) -> list[tuple[str, str]]:
         """Headline numbers for the report."""
         train, test = self.data.train, self.data.test
         found = [
             ("rows learned from", f"{train.n_rows:,}"), ("words", f"{train.shapes[0][1]:,}"),
-            ("labels", f"{train.shapes[1][1]:,}"), ("passes over the data", str(self.model.n_passes_)),
-            ("to learn", f"{self.training:.1f} s"),
+            ("labels", f"{train.shapes[1][1]:,}"), ("passes over the data", str(model.n_passes_)),
+            ("to learn", f"{self.seconds:.1f} s"),
         ]  # fmt: skip
         if memory := _peak_memory():
             found.append(("of memory at most", memory))
@@ -310,38 +354,46 @@ class _Run:
         return found
 
     def _speed(self) -> float:
-        return 0.0 if self.data.test is None else self.data.test.n_rows / max(self.predicting, 1e-9)
+        return 0.0 if self.data.test is None else self.data.test.n_rows / max(self.predicted.seconds, 1e-9)
 
-    def _predict(self, folder: Path, test: Blocks) -> None:
+    def _test(self, folder: Path, model: Any, test: Blocks) -> None:
         """Write the best labels of every test row as they are found, keep the first few, and measure these."""
-        kept: list[np.ndarray] = []
-        header = ["row", "rank", "label", "score", "probability"]
-        write_csv(folder / "predictions.csv", header, self._predictions(test, kept))
-        self.measures = [
-            *_auc_measures(self.model, test),
-            *_ranking_measures(self.model, test, np.concatenate(kept), self.data.train.n_rows),
-        ]
+        progress = bool(self.options["verbose"])
+        _write_predictions(folder / _PREDICTIONS, model, test, self.data.labels, self.n_top, progress, self.predicted)
+        first, n_train = np.concatenate(self.predicted.first), self.data.train.n_rows
+        self.measures = [_auc_measure(model, test), *_ranking_measures(model, test, first, n_train)]
         rows = [[m.name, _cell(m.value), _cell(m.plain), m.rows, m.meaning] for m in self.measures]
         write_csv(folder / "metrics.csv", ["metric", "value", "most frequent labels", "rows", "meaning"], rows)
 
-    def _predictions(self, test: Blocks, kept: list[np.ndarray]) -> Iterator[list[Any]]:
-        blocks: Any = range(len(test))
-        if self.progress:
-            blocks = track(blocks, "predicting", console=Console(stderr=True), transient=True)
-        for number in blocks:
-            block, start = test[number], perf_counter()
-            found, scores = self.model.top_labels(Blocks.from_array(block[0]), max(self.n_top, *_AT))
-            self.predicting += perf_counter() - start
-            kept.append(found[:, : max(_AT)])
-            probability = self.model._probability(scores)
+
+def _write_predictions(
+    path: Path, model: Any, rows: Blocks, labels: Names, n_top: int, progress: bool, seen: _Predicted
+) -> None:
+    """The best labels of every row, written as they are found; ``seen`` keeps the first few."""
+    write_csv(
+        path, ["row", "rank", "label", "score", "probability"], _predictions(model, rows, labels, n_top, progress, seen)
+    )
+
+
+def _predictions(
+    model: Any, rows: Blocks, labels: Names, n_top: int, progress: bool, seen: _Predicted
+) -> Iterator[list[Any]]:
+    with progress_bar(progress and "predicting", rows.n_rows, "rows") as advance:
+        for block in rows:
+            start = perf_counter()
+            found, scores = model.top_labels(Blocks.from_array(block[0]), max(n_top, *_AT))
+            seen.seconds += perf_counter() - start
+            seen.first.append(found[:, : max(_AT)])
+            probability = model._probability(scores)
             for row, *best in zip(block.rows + 1, found, scores, probability, strict=True):
                 for rank, (label, score, p) in enumerate(zip(*best, strict=True), 1):
-                    if rank > self.n_top:
+                    if rank > n_top:
                         break
-                    yield [row, rank, self.data.labels.short(label), f"{score:.6g}", f"{p:.6g}"]
+                    yield [row, rank, labels.short(label), f"{score:.6g}", f"{p:.6g}"]
+            advance(len(block.rows))
 
 
-def _auc_measures(model: MomentMultiLabelClassifier, test: Blocks) -> list[_Measure]:
+def _auc_measure(model: Any, test: Blocks) -> _Measure:
     """Document-averaged AUC, which needs all scores: of all rows, or of a sample of them."""
     n_labels = test.shapes[1][1]
     most = max(1, _MOST_SCORES // n_labels)
@@ -363,12 +415,10 @@ def _auc_measures(model: MomentMultiLabelClassifier, test: Blocks) -> list[_Meas
     meaning = (
         "How often a label of the row is ranked before one it lacks, averaged over rows: 0.5 is guessing, 1 perfect."
     )
-    return [_Measure("document-averaged AUC", *_means(values), int(known.sum()), meaning + sampled)]
+    return _Measure("document-averaged AUC", *_means(values), int(known.sum()), meaning + sampled)
 
 
-def _ranking_measures(
-    model: MomentMultiLabelClassifier, test: Blocks, top: np.ndarray, n_train: int
-) -> Iterator[_Measure]:
+def _ranking_measures(model: Any, test: Blocks, top: np.ndarray, n_train: int) -> Iterator[_Measure]:
     """Precision, nDCG and propensity-scored precision of the first labels."""
     Y = sparse.vstack([sparse.csr_array(block[1]) for block in test], format="csr")
     frequent = np.broadcast_to(largest(model.label_frequencies_, top.shape[1]), top.shape)
@@ -408,32 +458,25 @@ def _peak_memory() -> str:
     return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e9:.1f} GB"
 
 
-# --- printing ---------------------------------------------------------------------------------------------------
-
-
-def _print_measures(measures: Sequence[_Measure], console: Console) -> None:
-    if not measures:
-        return
-    table = Table(title="On the test rows")
-    table.add_column("metric")
-    for name in ("value", "most frequent labels", "rows"):
-        table.add_column(name, justify="right")
-    for m in measures:
-        table.add_row(m.name, _cell(m.value), _cell(m.plain), f"{m.rows:,}")
-    console.print(table)
-    for m in measures:
-        if "sample" in m.meaning:
-            console.print(f"{m.name}: {m.meaning.split('. ')[-1]}", highlight=False)
-
-
 def _cell(value: float) -> str:
     return f"{value:.4f}" if np.isfinite(value) else ""
+
+
+def _print_topics(model: Any, labels: Names, console: Console) -> None:
+    errors, rows = model.evidence_.component_errors, []
+    for i, probabilities in enumerate(model.label_probabilities_):
+        listed = ", ".join(f"{labels.short(j)} {100 * probabilities[j]:.0f}%" for j in largest(probabilities, 8))
+        rows.append([str(i), f"{100 * model.weights_[i]:.1f}%", error_cell(errors, i, 2), listed])
+    heads = {"topic": "right", "share": "right", "error": "right", "most probable labels": "left"}
+    print_components(
+        console, f"{count(len(rows), 'topic')}, most frequent first", heads, rows, "topics.csv and labels.csv"
+    )
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def _write_topics(path: Path, model: MomentMultiLabelClassifier, words: Names) -> None:
+def _write_topics(path: Path, model: Any, words: Names) -> None:
     """The most probable words of every topic."""
     overall, rows = model.weights_ @ model.word_probabilities_, []
     for i, probabilities in enumerate(model.word_probabilities_):
@@ -445,7 +488,7 @@ def _write_topics(path: Path, model: MomentMultiLabelClassifier, words: Names) -
     write_csv(path, header, rows)
 
 
-def _write_labels(path: Path, model: MomentMultiLabelClassifier, labels: Names) -> None:
+def _write_labels(path: Path, model: Any, labels: Names) -> None:
     """The most probable labels of every topic."""
     rows = [
         [i, rank, labels.short(label), f"{probabilities[label]:.8f}", f"{model.label_frequencies_[label]:.8f}"]
@@ -453,3 +496,17 @@ def _write_labels(path: Path, model: MomentMultiLabelClassifier, labels: Names) 
         for rank, label in enumerate(largest(probabilities, _TOPIC_LABELS), 1)
     ]
     write_csv(path, ["topic", "rank", "label", "probability", "share of all rows"], rows)
+
+
+# --- applying ---------------------------------------------------------------------------------------------------
+
+
+def apply_labels(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+    """Read other rows; gives the function that writes their labels."""
+    reading = getattr(model, "reading_", {"zero_based": True})
+    numbers = {name: reading[name] for name in ("zero_based", "labels_zero_based") if name in reading}
+    rows = _open_like(source, "", (model.n_features_in_, None), "the model", numbers, progress)
+    say(console, f"{source.name}: {count(rows.n_rows, 'row')}, {count(rows.shapes[0][1], 'word')}")
+    names = model.label_names if "top" in reading else model._names_of_labels()
+    labels, top = Names("label", names, reading.get("first_label", 0)), reading.get("top", 5)
+    return lambda path: _write_predictions(path, model, rows, labels, top, progress, _Predicted())

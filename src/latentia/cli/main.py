@@ -11,6 +11,7 @@ from rich.console import Console
 
 from .. import __version__
 from ..exceptions import LatentiaError
+from .apply import apply
 from .hmm import hmm
 from .ica import ica
 from .labels import labels
@@ -34,13 +35,14 @@ app.command()(mixture)
 app.command()(ica)
 app.command("noisy-or")(noisy_or)
 app.command()(matrix)
+app.command()(apply)
 app.command()(demo)
 
 
 @app.callback()
 def root(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and leave.", is_eager=True)] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
 ) -> None:
     """Latent-variable models from data, the same answer every run, with evidence."""
     if version:

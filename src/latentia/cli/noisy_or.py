@@ -2,77 +2,57 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as Screen
 from scipy import sparse
 
-from .. import persistence
 from .._progress import progress_bar
-from ..exceptions import LatentiaError, LatentiaWarning
+from ..exceptions import LatentiaError
 from ..noisyor import Diagnosis, NoisyOr
-from ..noisyor._posterior import SAMPLING, Posteriors
-from ..passes import Blocks, row_groups
-from ..report import import_report
-from ..report._parts import largest
+from ..noisyor.inference import SAMPLING, Posteriors
+from ..passes import Blocks
+from ..report._parts import count, largest
 from ..report.noisy_or import frequencies, percent, strongest_findings
 from ._shared import (
+    Comparison,
     Force,
+    FullEvidence,
+    Ignore,
     Jobs,
+    Out,
     Quiet,
+    Refine,
+    Results,
+    Rows,
     Seed,
-    best_size,
-    check_jobs,
-    check_target,
     error_cell,
-    named,
+    highest,
+    hold_out,
+    in_options,
     parse_sizes,
-    print_comparison,
-    print_evidence,
-    write_all,
+    possible_sizes,
+    print_components,
+    run_command,
+    say,
     write_csv,
-    write_evidence,
 )
-from ._tables import Table, Wanted, announce, numeric_columns, read_table, split_names
+from ._tables import Table, announce, read_known_columns, read_numbers, split_names
 
-__all__ = ["noisy_or"]
+__all__ = ["apply_noisy_or", "noisy_or"]
 
-_SCORE = "held-out log-likelihood"
-_BEHIND = "behind the highest"  # tells numbers apart that look alike with three digits
+_POSTERIORS, _NETWORK = "posteriors.csv", "network.bif"
+_FILES = ("causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
 _BATCH, _SLOW_BATCH = 2000, 50  # rows between two steps of the bar
 _ENUMERATED = 14  # causes, up to which every row takes the same short time
 _EXAMPLES, _FEW = 3, 14  # rows that the report explains unless --row names others, and the findings they have at most
 _PRINTED = 6
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What was read.
-
-    Attributes
-    ----------
-    X : ndarray of bool or sparse matrix, shape (n_rows, n)
-    columns : list of str
-    rows : sequence of int
-        The line or number of every row in the file.
-    unit : str
-        What ``rows`` count: "line" or "row".
-    source : str
-    """
-
-    X: Any
-    columns: list[str]
-    rows: Sequence[int]
-    unit: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -87,27 +67,29 @@ class Explained:
 def noisy_or(
     source: Annotated[
         Path,
-        typer.Argument(help="A table with a header, a finding a column, 1 or 0: CSV, TSV, Parquet; or MatrixMarket."),
+        typer.Argument(
+            help="A table with a header, one finding per column, 1 or 0: CSV, TSV, Parquet; or MatrixMarket."
+        ),
     ],
-    m: Annotated[
+    k: Annotated[
         str | None,
-        typer.Option("-m", help="Number of causes; by default the data says. FROM:TO:STEP compares a range."),
+        typer.Option(
+            "-k", "--causes", "-m", help="Number of causes; by default the data says. FROM:TO:STEP compares a range."
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("noisy-or"),
+    out: Out = Path("noisy-or"),
     columns: Annotated[
         str | None, typer.Option(help="Columns of findings, separated by commas; by default all columns of numbers.")
     ] = None,
-    ignore: Annotated[
-        str | None, typer.Option(help="Columns to leave out, such as an id or an age, separated by commas.")
-    ] = None,
+    ignore: Ignore = None,
     prior: Annotated[
         float | None, typer.Option(help="Share of the rows in which every cause is at work, if known.")
     ] = None,
     partitions: Annotated[
         int, typer.Option(help="Random partitions of the findings with which the causes are checked.", min=1)
     ] = 5,
-    corrections: Annotated[int, typer.Option(help="Rounds that take off moments of higher order.", min=0)] = 2,
-    refine: Annotated[int, typer.Option(help="EM passes after the recovery; 0 keeps to the theorem.", min=0)] = 0,
+    corrections: Annotated[int, typer.Option(help="Rounds that subtract moments of higher order.", min=0)] = 2,
+    refine: Refine = "0",
     row: Annotated[
         list[int] | None,
         typer.Option(help="Line of the file whose diagnosis is shown; may be given again for others."),
@@ -115,62 +97,51 @@ def noisy_or(
     threshold: Annotated[float, typer.Option(help="Least strength of a link that is shown.", min=0, max=1)] = 0.05,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn hidden causes of findings that are present or absent and write tables, a network and a report."""
-    sizes = [] if m is None else parse_sizes(m, "causes", "-m")
+    sizes: list[Any] = [None] if k is None else parse_sizes(k, "causes")
     if prior is not None and not 0 < prior < 1:
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
-    check_jobs(jobs)
-    check_target(out, source, force)
-    import_report()
-    chosen, left = split_names(columns), split_names(ignore) or []
+    results = Results(out, source, _FILES, force, evidence, not quiet)
+    results.check()
     console = Console()
-    data = _read(source, chosen, left, console)
-    _check_sizes(data, sizes)
+    why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
+    data = read_numbers(source, split_names(columns), split_names(ignore) or [], 3, why)
+    announce(data, console)
+    data = _binary(data)
+    if k is not None:
+        n = data.values.shape[1]
+        sizes = possible_sizes(sizes, n // 3, f"{data.source}: {n} findings, three for each cause,", "causes", console)
     places = _places(data, row)
     options: dict[str, Any] = {
         "prior": prior, "n_partitions": partitions, "corrections": corrections, "refine": refine, "random_state": seed,
         "n_jobs": jobs, "verbose": not quiet,
     }  # fmt: skip
-    with named(data.source, "-m"):
-        comparison = _compare(data, sizes, options, console) if len(sizes) > 1 else None
-        size = best_size(comparison, _SCORE, lowest=False) if comparison else next(iter(sizes), None)
-        model = _fit(data.X, data.columns, size, options)
-    _print_causes(model, data, threshold, size is None, console)
-    print_evidence(model.evidence_, console)
-    explained = _explain(model, data, places, not quiet)
-    if row:
-        _print_rows(explained, data, console)
-    written = write_all(out, lambda folder: _write(folder, model, data, explained, threshold, comparison, console))
-    console.print(f"Wrote {', '.join(written)} to {out}", highlight=False, soft_wrap=True, markup=False)
+    explained = cache(lambda model: _explain(model, data, places, not quiet))
+
+    def show(model: Any, console: Console) -> None:
+        _print_causes(model, data, threshold, k is None, console)
+        if row:
+            _print_rows(explained(model), data, console)
+
+    run_command(
+        results, data.source, sizes,
+        fit=lambda size: _fit(data.values, data.columns, size, options),
+        show=show,
+        write=lambda folder, model, comparison: _write(folder, model, data, explained(model), threshold, comparison),
+        reading={"columns": data.columns},
+        compare=lambda: _comparison(data, options | {"verbose": False}),
+    )  # fmt: skip
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, columns: list[str] | None, ignore: list[str], console: Console) -> Findings:
-    table = read_table(path, lambda kinds: _choose(path, kinds, columns, ignore))
-    announce(table, console)
-    unit = "row" if isinstance(table.rows, range) else "line"
-    return Findings(_binary(table, unit), table.columns, table.rows, unit, table.source)
-
-
-def _choose(path: Path, kinds: Mapping[str, str], columns: list[str] | None, ignore: list[str]) -> Wanted:
-    if all(kind == "text" for name, kind in kinds.items() if name not in ignore):
-        raise LatentiaError(
-            f"{path}: no column holds numbers. Findings are written as 1 (present) and 0 (absent): replace words such as "
-            "yes and no by these."
-        )
-    wanted = numeric_columns(path, kinds, columns, ignore)
-    if len(wanted) < 3:
-        raise LatentiaError(f"{path}: {len(wanted)} columns of numbers; a cause shows in three findings or more.")
-    return Wanted(wanted)
-
-
-def _binary(table: Table, unit: str) -> Any:
-    """The values as bool, or sparse as they are; an error names the first cell that is neither 0 nor 1."""
+def _binary(table: Table, remedy: bool = True) -> Table:
+    """The table with bool values, or sparse as it is; an error names the first cell that is neither 0 nor 1."""
     values = table.values
     if sparse.issparse(values):
         rows, places = values.nonzero()
@@ -179,15 +150,19 @@ def _binary(table: Table, unit: str) -> Any:
     else:
         cells = np.argwhere(((values != 0) & (values != 1)).T)
     if not len(cells):
-        return values if sparse.issparse(values) else values != 0
+        return table if sparse.issparse(values) else replace(table, values=values != 0)
     column, row = (int(i) for i in cells[np.lexsort(cells.T[::-1])[0]])
     others = [table.columns[i] for i in np.unique(cells[:, 0])]
     more = f" So do {len(others) - 1} other columns." if len(others) > 2 else ""
     more = f" So does column {others[1]!r}." if len(others) == 2 else more
+    if remedy:
+        more += (
+            f" Exclude what is no finding with --ignore {_quoted(others)}, or name the findings with --columns; cut measured "
+            "values at a threshold first."
+        )
     raise LatentiaError(
-        f"{table.source}, {unit} {table.rows[row]}, column {table.columns[column]!r}: {values[row, column]:g}, and findings "
-        f"are 1 (present) or 0 (absent).{more} Leave out what is no finding with "
-        f"--ignore {_quoted(others)}, or name the findings with --columns; cut measured values at a threshold first."
+        f"{table.source}, {table.unit} {table.rows[row]}, column {table.columns[column]!r}: {values[row, column]:g}, and "
+        f"findings are 1 (present) or 0 (absent).{more}"
     )
 
 
@@ -197,20 +172,10 @@ def _quoted(names: list[str]) -> str:
     return text if text.replace(",", "").isidentifier() else f'"{text}"'
 
 
-def _check_sizes(data: Findings, sizes: list[int]) -> None:
-    """Say before the work begins what would fail after it."""
-    most = data.X.shape[1] // 3
-    if sizes and max(sizes) > most:
-        raise LatentiaError(
-            f"{data.source}: {data.X.shape[1]} findings cannot carry {max(sizes)} causes, which need three each; at most "
-            f"-m {most}."
-        )
-
-
-def _places(data: Findings, wanted: list[int] | None) -> list[int]:
+def _places(data: Table, wanted: list[int] | None) -> list[int]:
     """Positions of the rows to explain: those of --row, or else the first that have few findings."""
     if not wanted:
-        present = np.asarray(data.X.sum(axis=1)).ravel()
+        present = np.asarray(data.values.sum(axis=1)).ravel()
         return [int(i) for i in np.flatnonzero((present > 0) & (present <= _FEW))[:_EXAMPLES]]
     where = {number: place for place, number in enumerate(data.rows)}
     for number in wanted:
@@ -225,69 +190,55 @@ def _places(data: Findings, wanted: list[int] | None) -> list[int]:
 # --- fitting ----------------------------------------------------------------------------------------------------
 
 
-def _fit(X: Any, columns: list[str], size: int | None, options: dict[str, Any]) -> NoisyOr:
-    blocks = Blocks.from_array(X)
-    blocks.names = columns
-    return NoisyOr(size, **options).fit(blocks)
+def _fit(X: Any, columns: list[str], size: int | None, options: dict[str, Any]) -> Any:
+    return NoisyOr(size, **options).fit(Blocks.from_array(X, names=columns))
 
 
-def _compare(data: Findings, sizes: list[int], options: dict[str, Any], console: Console) -> list[dict[str, Any]]:
-    """Fit every number of causes on nine tenths of the rows and measure each; the table is printed."""
-    held = row_groups(np.arange(data.X.shape[0]), 10, 1) == 0
-    if not held.any():
-        raise LatentiaError(f"{data.source}: too few rows to hold some out; give one number with -m.")
-    found: list[dict[str, Any]] = []
-    problem, sampled = None, False
-    for size in sizes:
-        try:
-            with warnings.catch_warnings():  # the model of all rows says again what concerns it
-                warnings.simplefilter("ignore", LatentiaWarning)
-                model = _fit(data.X[~held], data.columns, size, options)
-        except LatentiaError as error:  # more than this data can carry: so are those after it
-            problem = error
-            console.print(f"{size} causes were left out: {error}".replace("n_components=", "-m "), markup=False)
-            continue
-        batches = list(_posteriors(model, data.X[held], options["verbose"], f"measuring {size} causes"))
-        sampled |= any((batch.method == SAMPLING).any() for batch in batches)
-        errors, limit = model.evidence_.component_errors, model.evidence_["expected error"].needed
-        found.append(
-            {
-                "causes": size,
-                _SCORE: float(np.concatenate([batch.log_likelihood for batch in batches]).mean()),
-                _BEHIND: 0.0,
-                "expected error": float(errors.mean()) if errors is not None else float("nan"),
-                "needed": limit,
-                "rarest cause": float(model.priors_.min()),
-            }
-        )
-    if problem is not None and not found:
-        raise problem
-    best = best_size(found, _SCORE, lowest=False)
-    highest = max(row[_SCORE] for row in found)
-    for row in found:
-        row[_BEHIND] = row[_SCORE] - highest
-    sentence = f"{best} causes have the highest held-out log-likelihood and are fitted on all rows."
-    if sampled:
-        sentence += " Of rows with many findings it is a lower bound where there are many causes."
-    print_comparison(found, best, "Numbers of causes (held out: one row in ten)", sentence, console)
-    return found
+def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
+    """Models of nine tenths of the rows, and the likelihood that each gives to the others."""
+    train, test = hold_out(data.values, data.source)
+    score, behind = "held-out log-likelihood", "behind the highest"
+    best = highest(score, "{} causes have the highest held-out log-likelihood and are fitted on all rows.")
+    sampled = []
+
+    def measure(model: Any) -> dict[str, Any]:
+        batches = list(_posteriors(model, test))
+        sampled.append(any((batch.method == SAMPLING).any() for batch in batches))
+        return {
+            score: float(np.concatenate([batch.log_likelihood for batch in batches]).mean()),
+            behind: 0.0,
+            "rarest cause": float(model.priors_.min()),
+        }
+
+    def choose(rows: Rows) -> tuple[int, str]:
+        top = max(row[score] for row in rows)
+        for row in rows:  # tells numbers apart that look alike with three digits
+            row[behind] = row[score] - top
+        size, text = best(rows)
+        if any(sampled):
+            text += " Of rows with many findings it is a lower bound where there are many causes."
+        return size, text
+
+    return Comparison(
+        "causes", "one row in ten", lambda size: _fit(train, data.columns, size, options), measure, choose
+    )
 
 
-def _posteriors(model: NoisyOr, X: Any, progress: bool, label: str) -> Iterator[Posteriors]:
+def _posteriors(model: Any, X: Any, progress: str = "") -> Iterator[Posteriors]:
     """Posteriors of some rows at a time, with a bar."""
     step = _BATCH if len(model.priors_) <= _ENUMERATED else _SLOW_BATCH
-    with progress_bar(progress and label, X.shape[0], "rows") as advance:
+    with progress_bar(progress, X.shape[0], "rows") as advance:
         for start in range(0, X.shape[0], step):
             part = X[start : start + step]
             yield model.posterior(part)
             advance(part.shape[0])
 
 
-def _explain(model: NoisyOr, data: Findings, places: list[int], progress: bool) -> Explained:
+def _explain(model: Any, data: Table, places: list[int], progress: bool) -> Explained:
     diagnoses = []
     with progress_bar(progress and "explaining", len(places), "rows") as advance:
         for place in places:
-            diagnoses.append(model.explain(data.X[[place]]))
+            diagnoses.append(model.explain(data.values[[place]]))
             advance(1)
     return Explained(places, [f"{data.unit} {data.rows[place]}" for place in places], diagnoses)
 
@@ -295,72 +246,59 @@ def _explain(model: NoisyOr, data: Findings, places: list[int], progress: bool) 
 # --- printing ---------------------------------------------------------------------------------------------------
 
 
-def _print_causes(model: NoisyOr, data: Findings, threshold: float, found: bool, console: Console) -> None:
-    many = f"{len(model.priors_)} cause{'' if len(model.priors_) == 1 else 's'}"
-    screen = Screen(title=f"{many}{', a number that the data gave' if found else ''}, most frequent first")
-    for name in ("cause", "at work in", "give or take", "error"):
-        screen.add_column(name, justify="right")
-    screen.add_column("strongest findings")
-    for k, prior in enumerate(model.priors_):
-        strengths = model.strengths_[k]
-        listed = [
-            f"{data.columns[i]} {100 * strengths[i]:.0f}%" for i in strongest_findings(strengths, threshold, _PRINTED)
-        ]
-        apart = "" if model.prior_errors_ is None else percent(model.prior_errors_[k])
-        error = error_cell(model.evidence_.component_errors, k, 2)
-        screen.add_row(str(k), percent(prior), apart, error, escape(", ".join(listed)))
-    console.print(screen)
+def _print_causes(model: Any, data: Table, threshold: float, found: bool, console: Console) -> None:
+    rows = []
+    for i, prior in enumerate(model.priors_):
+        strengths = model.strengths_[i]
+        first = strongest_findings(strengths, threshold, _PRINTED)
+        listed = ", ".join(f"{data.columns[j]} {100 * strengths[j]:.0f}%" for j in first)
+        apart = "" if model.prior_errors_ is None else percent(model.prior_errors_[i])
+        rows.append([str(i), percent(prior), apart, error_cell(model.evidence_.component_errors, i, 2), listed])
+    title = f"{count(len(rows), 'cause')}{', a number that the data gave' if found else ''}, most frequent first"
+    heads = dict.fromkeys(("cause", "at work in", "+/-", "error"), "right") | {"strongest findings": "left"}
+    print_components(console, title, heads, rows, "causes.csv")
 
 
-def _print_rows(explained: Explained, data: Findings, console: Console) -> None:
+def _print_rows(explained: Explained, data: Table, console: Console) -> None:
     """The probable causes of the rows that were asked for, and the findings that speak for them."""
+    heads = {"cause": "right", "probability": "right", "speaks for it": "left"}
     for place, name, diagnosis in zip(explained.places, explained.names, explained.diagnoses, strict=True):
-        present = np.asarray(data.X[[place]].sum(axis=0)).ravel() > 0
-        screen = Screen(title=f"{name.capitalize()}: {int(present.sum())} findings present")
-        screen.add_column("cause", justify="right")
-        screen.add_column("probability", justify="right")
-        screen.add_column("speaks for it")
-        likely = [k for k in largest(diagnosis.probabilities, _PRINTED) if diagnosis.probabilities[k] >= 0.01]
-        for k in likely:
-            speaking = strongest_findings(diagnosis.evidence[k], 0.1, _PRINTED)
-            listed = [data.columns[i] if present[i] else f"no {data.columns[i]}" for i in speaking]
-            screen.add_row(str(k), percent(diagnosis.probabilities[k]), escape(", ".join(listed)))
-        console.print(screen)
+        present = np.asarray(data.values[[place]].sum(axis=0)).ravel() > 0
+        rows = []
+        for i in largest(diagnosis.probabilities, _PRINTED):
+            if diagnosis.probabilities[i] >= 0.01:
+                speaking = strongest_findings(diagnosis.attribution[i], 0.1, _PRINTED)
+                listed = ", ".join(data.columns[j] if present[j] else f"no {data.columns[j]}" for j in speaking)
+                rows.append([str(i), percent(diagnosis.probabilities[i]), listed])
+        print_components(
+            console, f"{name.capitalize()}: {int(present.sum())} findings present", heads, rows, "report.html"
+        )
         if not diagnosis.exact:
-            console.print(f"Probabilities were sampled, to about {percent(diagnosis.error)}.", highlight=False)
+            say(console, f"Probabilities were sampled, to about {percent(diagnosis.error)}.")
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
 def _write(
-    folder: Path,
-    model: NoisyOr,
-    data: Findings,
-    explained: Explained,
-    threshold: float,
-    comparison: list[dict[str, Any]] | None,
-    console: Console,
+    folder: Path, model: Any, data: Table, explained: Explained, threshold: float, comparison: Rows | None
 ) -> None:
     from ..report import write_noisy_or_report
 
-    persistence.save(model, folder / "model.npz")
     _write_parameters(folder, model, data, threshold)
-    _write_network(folder, model, threshold, console)
-    write_evidence(folder / "evidence.csv", model.evidence_)
-    if comparison:
-        write_csv(folder / "comparison.csv", list(comparison[0]), [list(row.values()) for row in comparison])
-    causes = [f"cause {k}" for k in range(len(model.priors_))]
-    rows = _probabilities(model, data)
-    write_csv(folder / "posteriors.csv", ["row", *causes, "accuracy", "method"], rows)
+    try:
+        model.write_bif(folder / _NETWORK, threshold)
+    except LatentiaError as error:  # a finding has too many causes for its table
+        say(Console(), f"note: {_NETWORK} is not written. {in_options(error)}")
+    _write_posteriors(folder / _POSTERIORS, model, data)
     write_noisy_or_report(
-        folder / "report.html", model, data.X, columns=data.columns, rows=explained.places, row_names=explained.names,
-        diagnoses=explained.diagnoses, threshold=threshold, title=f"Causes of {data.source}", source=data.source,
-        comparison=comparison,
+        folder / "report.html", model, data.values, columns=data.columns, rows=explained.places,
+        row_names=explained.names, diagnoses=explained.diagnoses, threshold=threshold, title=f"Causes of {data.source}",
+        source=data.source, comparison=comparison,
     )  # fmt: skip
 
 
-def _write_parameters(folder: Path, model: NoisyOr, data: Findings, threshold: float) -> None:
+def _write_parameters(folder: Path, model: Any, data: Table, threshold: float) -> None:
     errors, apart = model.evidence_.component_errors, model.prior_errors_
     causes = [
         [k, f"{prior:.6f}", error_cell(apart, k, 6), error_cell(errors, k), *(f"{value:.6f}" for value in strengths)]
@@ -370,23 +308,32 @@ def _write_parameters(folder: Path, model: NoisyOr, data: Findings, threshold: f
     write_csv(folder / "causes.csv", heading, causes)
     edges = [[e.cause, e.finding, f"{e.strength:.6f}", f"{e.weight:.6f}"] for e in model.graph(threshold)]
     write_csv(folder / "edges.csv", ["cause", "finding", "strength", "weight"], edges)
-    shares = zip(data.columns, frequencies(data.X), model.leak_, strict=True)
+    shares = zip(data.columns, frequencies(data.values), model.leak_, strict=True)
     rows = [[name, f"{share:.6f}", f"{leak:.6f}"] for name, share, leak in shares]
     write_csv(folder / "findings.csv", ["finding", "frequency", "leak"], rows)
 
 
-def _write_network(folder: Path, model: NoisyOr, threshold: float, console: Console) -> None:
-    """The network for other programs; a note where a finding has too many causes for its table."""
-    try:
-        model.write_bif(folder / "network.bif", threshold)
-    except LatentiaError as error:
-        reason = str(error).replace("Raise threshold", "Raise --threshold")
-        console.print(f"note: network.bif is not written. {reason}", highlight=False, markup=False, soft_wrap=True)
+def _write_posteriors(path: Path, model: Any, data: Table) -> None:
+    """The probability of every cause in every row."""
+    causes = [f"cause {i}" for i in range(len(model.priors_))]
+    write_csv(path, ["row", *causes, "accuracy", "method"], _probabilities(model, data))
 
 
-def _probabilities(model: NoisyOr, data: Findings) -> Iterator[list[Any]]:
+def _probabilities(model: Any, data: Table) -> Iterator[list[Any]]:
     rows = iter(data.rows)
-    for batch in _posteriors(model, data.X, bool(model.verbose), "probabilities"):
+    for batch in _posteriors(model, data.values, "probabilities" if model.verbose else ""):
         for probabilities, error, method in zip(batch.probabilities, batch.error, batch.method, strict=True):
             how = "sampled" if method == SAMPLING else "exact"
             yield [next(rows), *(f"{p:.6g}" for p in probabilities), f"{error:.2g}", how]
+
+
+# --- applying ---------------------------------------------------------------------------------------------------
+
+
+def apply_noisy_or(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+    """Read other rows; gives the function that writes the probabilities of their causes."""
+    names = getattr(model, "reading_", {}).get("columns", getattr(model, "feature_names_in_", None))
+    table = read_known_columns(source, names, model.n_features_in_)
+    announce(table, console)
+    data = _binary(table, remedy=False)
+    return lambda path: _write_posteriors(path, model, data)

@@ -3,69 +3,53 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from scipy import sparse
 
-from .. import persistence
+from .._validation import column_names
 from ..datasets import Corpus, load_bible, readers
 from ..exceptions import LatentiaError
 from ..metrics import npmi_coherence, top_words, umass_coherence, unique_words
-from ..passes import Blocks, row_groups
-from ..report import import_report
+from ..passes import Blocks
 from ..report.topics import topic_shares
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._shared import (
+    Comparison,
     Force,
+    FullEvidence,
     Jobs,
+    Out,
     Quiet,
+    Refine,
+    Results,
+    Rows,
     Seed,
-    best_size,
     cache_folder,
     check_choice,
-    check_jobs,
-    check_target,
     error_cell,
     existing,
-    named,
+    hold_out,
+    lowest,
     parse_sizes,
-    print_comparison,
-    print_evidence,
-    write_all,
+    possible_sizes,
+    print_components,
+    run_command,
+    say,
     write_csv,
-    write_evidence,
 )
 
-__all__ = ["demo", "topics"]
+__all__ = ["apply_topics", "demo", "topics"]
 
-_ARCHAIC = [
-    "shall",
-    "unto",
-    "thou",
-    "thy",
-    "thee",
-    "hath",
-    "thine",
-    "saith",
-    "shalt",
-    "said",
-    "came",
-    "come",
-    "went",
-    "let",
-    "say",
-    "upon",
-    "also",
-    "yea",
-    "doth",
-    "hast",
-]
+_ARCHAIC = "shall unto thou thy thee hath thine saith shalt said came come went let say upon also yea doth hast"
+_DOCUMENTS = "documents.csv"
+_FILES = (_DOCUMENTS, "topics.csv")
 _TABLE_ROWS = 200_000
 _MODELS = {"anchor": AnchorTopics, "lda": SpectralLDA, "single": SingleTopicModel}
 
@@ -73,70 +57,70 @@ _MODELS = {"anchor": AnchorTopics, "lda": SpectralLDA, "single": SingleTopicMode
 def topics(
     source: Annotated[
         Path,
-        typer.Argument(help="A folder of texts, a file with one document a line, CSV, UCI bag of words, MatrixMarket."),
+        typer.Argument(
+            help="A folder of texts, a file with one document per line, a CSV file, a UCI bag of words, or MatrixMarket."
+        ),
     ],
-    k: Annotated[str, typer.Option("-k", help="Number of topics; FROM:TO:STEP compares a range.")] = "20",
+    k: Annotated[str, typer.Option("-k", "--topics", help="Number of topics; FROM:TO:STEP compares a range.")] = "20",
     model: Annotated[
         str,
         typer.Option(
-            help="anchor: topics have words of their own. lda: proportions are Dirichlet. single: a document, a topic."
+            help="anchor: topics have words of their own. lda: proportions are Dirichlet. single: one topic per document."
         ),
     ] = "anchor",
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("topics"),
+    out: Out = Path("topics"),
     column: Annotated[str | None, typer.Option(help="Text column of a CSV file.")] = None,
-    vocabulary: Annotated[Path | None, typer.Option(help="Words of a table of counts, one a line.")] = None,
+    vocabulary: Annotated[Path | None, typer.Option(help="Words of a table of counts, one per line.")] = None,
     anchors: Annotated[
         Path | None,
-        typer.Option(help="Anchors, a topic a line: words separated by spaces; word=strength allowed (anchor only)."),
+        typer.Option(
+            help="Anchors, one topic per line: words separated by spaces; word=strength allowed (anchor only)."
+        ),
     ] = None,
     alpha0: Annotated[
         float | None, typer.Option(help="Sum of the Dirichlet parameters; by default it is found (lda only).")
     ] = None,
-    refine: Annotated[int, typer.Option(help="EM passes after the recovery; 0 keeps to the theorem.", min=0)] = 10,
+    refine: Refine = "10",
     stop_words: Annotated[
-        str, typer.Option(help="english, none, or a file of words to leave out besides.")
+        str, typer.Option(help="english, none, or a file of words to skip besides the English ones.")
     ] = "english",
-    min_df: Annotated[int, typer.Option(help="Leave out words in fewer documents (texts only).", min=1)] = 3,
+    min_df: Annotated[int, typer.Option(help="Skip words in fewer documents (texts only).", min=1)] = 3,
     max_df: Annotated[
-        float, typer.Option(help="Leave out words in more than this share (texts only).", min=0.0, max=1.0)
+        float, typer.Option(help="Skip words in more than this share of the documents (texts only).", min=0.0, max=1.0)
     ] = 0.5,
     seed: Seed = 0,
     jobs: Jobs = -1,
+    evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn topics and write tables, a model and a report."""
-    sizes = parse_sizes(k)
-    check_jobs(jobs)
+    """Learn topics of documents and write tables, a model and a report."""
+    sizes = parse_sizes(k, "topics")
     own = _options_of(model, anchors, alpha0)
-    check_target(out, source, force)
+    results = Results(out, source, _FILES, force, evidence, not quiet)
+    results.check()
     words = {"stop_words": _stop_words(stop_words), "min_df": min_df, "max_df": max_df}
     corpus = readers.read_corpus(
         source, column=column, vocabulary=vocabulary, progress=not quiet, cache=cache_folder(source), **words
     )
-    options = {
-        "refine": refine,
-        "random_state": seed,
-        "n_jobs": jobs,
-        "verbose": not quiet,
-        "vocabulary": corpus.vocabulary,
-    }
-    _run(_MODELS[model], corpus, sizes, own | options, out)
+    options = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
+    reading = {"column": column, "stop_words": words["stop_words"]}
+    _run(_MODELS[model], corpus, sizes, own | options, reading, results)
 
 
-def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the results.")] = Path("out/demo"),
-) -> None:
-    """Learn topics of the King James Bible, bundled with the library."""
-    corpus = readers.count_words(load_bible(), stop_words=_ARCHAIC, min_df=5)
-    _run(AnchorTopics, corpus, [20], {"refine": 10, "n_jobs": -1, "vocabulary": corpus.vocabulary}, out)
+def demo(out: Out = Path("out/demo"), evidence: FullEvidence = False) -> None:
+    """Learn topics of the King James Bible, which comes with the library."""
+    results = Results(out, Path("bible"), _FILES, force=True, evidence=evidence)
+    results.check()
+    corpus = readers.count_words(load_bible(), stop_words=_ARCHAIC.split(), min_df=5)
+    _run(AnchorTopics, corpus, [20], {"refine": 10, "n_jobs": -1}, {"stop_words": _ARCHAIC.split()}, results)
 
 
 def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[str, Any]:
     """The options that belong to one model alone."""
     check_choice("--model", model, list(_MODELS))
     if anchors is not None and model != "anchor":
-        raise LatentiaError(f"--anchors: --model {model} has no anchors; leave one of the two out.")
+        raise LatentiaError(f"--anchors: --model {model} has no anchors: give one of the two.")
     if alpha0 is not None and model != "lda":
         raise LatentiaError(f"--alpha0: --model {model} has no such parameter; add --model lda, or leave it out.")
     if alpha0 is not None and not 0 < alpha0 < np.inf:
@@ -146,67 +130,50 @@ def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[
     return {"anchors": _read_anchors(anchors) if anchors else "greedy"} if model == "anchor" else {}
 
 
-def _run(kind: type, corpus: Corpus, sizes: list[int], options: dict[str, Any], out: Path) -> None:
-    """Fit, print, and write everything, or nothing."""
+def _run(
+    kind: type, corpus: Corpus, sizes: list[int], options: dict[str, Any], reading: dict[str, Any], results: Results
+) -> None:
+    n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
     console = Console()
-    n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
-    console.print(f"{corpus.source}: {n_rows:,} documents, {n_words:,} words", highlight=False, markup=False)
-    _check_sizes(corpus, sizes, options)
-    with named(corpus.source):
-        comparison = _compare(kind, corpus, sizes, options, console) if len(sizes) > 1 else None
-        size = best_size(comparison, "perplexity", lowest=True) if comparison else sizes[0]
-        model = kind(size, **options).fit(corpus.blocks)
-    written = write_all(out, lambda folder: _write(folder, model, corpus, comparison))
-    _print_topics(model, corpus, console)
-    print_evidence(model.evidence_, console)
-    console.print(f"Wrote {', '.join(written)} to {out}", highlight=False, soft_wrap=True, markup=False)
-
-
-def _check_sizes(corpus: Corpus, sizes: list[int], options: dict[str, Any]) -> None:
-    """Say before the work begins what would fail after it."""
-    import_report()
-    n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
-    if max(sizes) > min(n_rows, n_words):
-        raise LatentiaError(
-            f"{corpus.source}: {n_rows} documents of {n_words} words cannot carry {max(sizes)} topics; lower -k."
-        )
+    say(console, f"{corpus.source}: {n_rows:,} documents, {n_words:,} words")
+    data = f"{corpus.source}: {n_rows} documents of {n_words} words"
+    sizes = possible_sizes(sizes, min(n_rows, n_words), data, "topics", console)
     given = 0 if isinstance(options.get("anchors", "greedy"), str) else len(options["anchors"])
     if given > min(sizes):
         raise LatentiaError(f"{given} anchors are given for {min(sizes)} topics: raise -k.")
+    options = options | {"vocabulary": corpus.vocabulary}
+    run_command(
+        results, corpus.source, sizes,
+        fit=lambda size: kind(size, **options).fit(corpus.blocks),
+        show=lambda model, console: _show(model, corpus, console),
+        write=lambda folder, model, comparison: _write(folder, model, corpus, comparison),
+        reading=reading,
+        compare=lambda: _comparison(kind, corpus, options | {"verbose": False}),
+    )  # fmt: skip
 
 
 # --- comparing numbers of topics --------------------------------------------------------------------------------
 
 
-def _compare(
-    kind: type, corpus: Corpus, sizes: list[int], options: dict[str, Any], console: Console
-) -> list[dict[str, Any]]:
-    """Fit every number of topics on nine tenths of the documents and measure each; the table is printed."""
-    held = row_groups(np.arange(corpus.blocks.n_rows), 10, 1)[:, None] == 0
-    train = corpus.blocks.group(frozenset(range(1, 10)), 10, 1)
-    test = corpus.blocks.group(frozenset([0]), 10, 1)
-    if held.sum() < 2:
-        raise LatentiaError(f"{corpus.source}: too few documents to hold some out; give one number with -k.")
+def _comparison(kind: type, corpus: Corpus, options: dict[str, Any]) -> Comparison:
+    """Models of nine tenths of the documents, and what each says of the others."""
+    train, test = hold_out(corpus.blocks, corpus.source)
     some = _first_rows(train)
-    rows = []
-    for size in sizes:
-        model = kind(size, **options).fit(train)
+
+    def measure(model: Any) -> dict[str, Any]:
         errors = model.evidence_.component_errors
-        rows.append(
-            {
-                "topics": size,
-                "perplexity": _perplexity(model, test),
-                "coherence (NPMI)": float(npmi_coherence(model.components_, some).mean()),
-                "coherence (UMass)": float(umass_coherence(model.components_, some).mean()),
-                "unique words of 10": float(unique_words(model.components_).mean()),
-                "expected error": float(errors.mean()) if errors is not None else float("nan"),
-                "topics above .8": int((errors > 0.8).sum()) if errors is not None else 0,
-            }
-        )
-    best = best_size(rows, "perplexity", lowest=True)
-    sentence = f"{best} topics have the lowest held-out perplexity and are fitted on all documents."
-    print_comparison(rows, best, "Numbers of topics (held out: one document in ten)", sentence, console)
-    return rows
+        return {
+            "perplexity": _perplexity(model, test),
+            "coherence (NPMI)": float(npmi_coherence(model.components_, some).mean()),
+            "coherence (UMass)": float(umass_coherence(model.components_, some).mean()),
+            "unique words of 10": float(unique_words(model.components_).mean()),
+            "topics above 0.8": int((errors > 0.8).sum()) if errors is not None else 0,
+        }
+
+    return Comparison(
+        "topics", "one document in ten", lambda size: kind(size, **options).fit(train), measure,
+        lowest("perplexity", "{} topics have the lowest held-out perplexity and are fitted on all documents."),
+    )  # fmt: skip
 
 
 def _perplexity(model: Any, test: Blocks) -> float:
@@ -231,19 +198,17 @@ def _first_rows(blocks: Blocks) -> Any:
 # --- printing ---------------------------------------------------------------------------------------------------
 
 
-def _print_topics(model: Any, corpus: Corpus, console: Console) -> None:
+def _show(model: Any, corpus: Corpus, console: Console) -> None:
     words = readers.vocabulary_array(corpus.vocabulary, corpus.blocks.shapes[0][1])
     errors, shares, anchored = model.evidence_.component_errors, topic_shares(model), hasattr(model, "anchor_words_")
-    table = Table(title=f"{len(model.components_)} topics, most frequent first")
-    for name in ("topic", "share", "error"):
-        table.add_column(name, justify="right")
-    for name in ("anchor", "words") if anchored else ("words",):
-        table.add_column(name)
+    first = {"topic": "right", "share": "right", "error": "right"} | ({"anchor": "left"} if anchored else {})
+    rows = []
     for i in np.argsort(-shares, kind="stable"):
-        anchor = [escape(_anchor(model, i))] if anchored else []
+        anchor = [_anchor(model, i)] if anchored else []
         listed = " ".join(words[top_words(model.components_[i : i + 1], 10)[0]])
-        table.add_row(str(i), f"{100 * shares[i]:.1f}%", error_cell(errors, i, 2), *anchor, escape(listed))
-    console.print(table)
+        rows.append([str(i), f"{100 * shares[i]:.1f}%", error_cell(errors, i, 2), *anchor, listed])
+    title = f"{len(rows)} topics, most frequent first"
+    print_components(console, title, first | {"words": "left"}, rows, "topics.csv")
 
 
 def _anchor(model: Any, topic: int) -> str:
@@ -253,22 +218,26 @@ def _anchor(model: Any, topic: int) -> str:
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def _write(folder: Path, model: Any, corpus: Corpus, comparison: list[dict[str, Any]] | None) -> None:
+def _write(folder: Path, model: Any, corpus: Corpus, comparison: Rows | None) -> None:
     from ..report import write_topics_report
 
     words = readers.vocabulary_array(corpus.vocabulary, corpus.blocks.shapes[0][1])
-    names = corpus.names or [f"document {i}" for i in range(1, corpus.blocks.n_rows + 1)]
-    persistence.save(model, folder / "model.npz")
     _write_topic_words(folder / "topics.csv", model, words)
-    header = ["document", *(f"topic {i}" for i in range(len(model.components_)))]
-    write_csv(folder / "documents.csv", header, _document_rows(model, corpus, names))
-    write_evidence(folder / "evidence.csv", model.evidence_)
-    if comparison:
-        write_csv(folder / "comparison.csv", list(comparison[0]), [list(row.values()) for row in comparison])
+    _write_documents(folder / _DOCUMENTS, model, corpus)
     write_topics_report(
-        folder / "report.html", model, corpus.blocks, vocabulary=corpus.vocabulary, names=names, texts=corpus.texts,
-        title=f"Topics of {corpus.source}", source=corpus.source, comparison=comparison,
+        folder / "report.html", model, corpus.blocks, vocabulary=corpus.vocabulary, names=_names(corpus),
+        texts=corpus.texts, title=f"Topics of {corpus.source}", source=corpus.source, comparison=comparison,
     )  # fmt: skip
+
+
+def _write_documents(path: Path, model: Any, corpus: Corpus) -> None:
+    """The share of every topic in every document."""
+    header = ["document", *(f"topic {i}" for i in range(len(model.components_)))]
+    write_csv(path, header, _document_rows(model, corpus, _names(corpus)))
+
+
+def _names(corpus: Corpus) -> list[str]:
+    return corpus.names or [f"document {i}" for i in range(1, corpus.blocks.n_rows + 1)]
 
 
 def _write_topic_words(path: Path, model: Any, words: np.ndarray) -> None:
@@ -286,6 +255,53 @@ def _document_rows(model: Any, corpus: Corpus, names: list[str]) -> Any:
         shares = model.transform(Blocks.from_array(block[0]))
         for row, share in zip(block.rows, shares, strict=True):
             yield [names[row], *(f"{value:.5f}" for value in share)]
+
+
+# --- applying ---------------------------------------------------------------------------------------------------
+
+
+def apply_topics(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+    """Read other documents; gives the function that writes their topics."""
+    reading = getattr(model, "reading_", {})
+    column = reading.get("column") if source.name.removesuffix(".gz").lower().endswith((".csv", ".tsv")) else None
+    words: dict[str, Any] = {"stop_words": reading.get("stop_words"), "min_df": 1, "max_df": 1.0}
+    corpus = readers.read_corpus(source, column=column, progress=progress, cache=cache_folder(source), **words)
+    say(console, f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
+    known = _known_words(corpus, column_names(model), model.n_features_in_, console)
+    return lambda path: _write_documents(path, model, known)
+
+
+def _known_words(corpus: Corpus, words: Sequence[str] | None, n_words: int, console: Console) -> Corpus:
+    """The corpus with the columns of the model; words that the model does not have are counted, said, and ignored."""
+    found, width = corpus.vocabulary, corpus.blocks.shapes[0][1]
+    if found is None or words is None:
+        if width != n_words or corpus.texts is not None:
+            raise LatentiaError(
+                f"{corpus.source}: its words and the model's cannot be compared, because one of them has no names: a table of "
+                f"counts with {n_words} columns is needed."
+            )
+        return corpus
+    if list(found) == list(words):
+        return corpus
+    places = {str(word): place for place, word in enumerate(words)}
+    cells = [(column, places[word]) for column, word in enumerate(found) if word in places]
+    if not cells:
+        raise LatentiaError(
+            f"{corpus.source}: the model has none of its words. Was it learned from texts of another kind?"
+        )
+    chosen = sparse.csr_array((np.ones(len(cells), np.int32), tuple(np.transpose(cells))), shape=(width, n_words))
+    blocks = corpus.blocks.map(lambda block: [_sorted(block[0] @ chosen)], [(corpus.blocks.n_rows, n_words)])
+    total, kept = (sum(block[0].sum() for block in each) for each in (corpus.blocks, blocks))
+    if total > kept:
+        say(console, f"{total - kept:,.0f} of {total:,.0f} words are none of the model's and are ignored.")
+    return replace(corpus, blocks=blocks)
+
+
+def _sorted(counts: Any) -> Any:
+    """The columns of every row in order, as a table that was counted has them."""
+    if sparse.issparse(counts):
+        counts.sort_indices()
+    return counts
 
 
 # --- reading options --------------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from . import planted, readers
 from .bundled import load_bible
-from .pairs import Pairs, read_pairs, read_text_pairs
+from .pairs import Pairs, read_pairs
 from .readers import Corpus
+from .tables import read_table
+from .text_pairs import read_text_pairs
 
-__all__ = ["Corpus", "Pairs", "load_bible", "planted", "read_pairs", "read_text_pairs", "readers"]
+__all__ = ["Corpus", "Pairs", "load_bible", "planted", "read_pairs", "read_table", "read_text_pairs", "readers"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 from importlib import resources
 
-from .readers import Texts
+from .texts import Texts
 
 __all__ = ["load_bible"]
 

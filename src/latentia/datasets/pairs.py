@@ -1,19 +1,12 @@
-"""Pairs of words counted from files: lists of pairs, tables of counts, and neighbouring words of texts."""
+"""Pairs of words counted from files: lists of pairs, and tables of counts."""
 
 from __future__ import annotations
 
-import array
-import contextlib
-import csv
-import functools
-import io
 import itertools
-import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 import numpy as np
 from scipy import sparse
@@ -22,14 +15,14 @@ from .._progress import progress_bar
 from ..exceptions import LatentiaError
 from ..moments import count_pairs, symmetric_counts
 from ..passes import Blocks
-from ..passes.formats import bytes_read, open_text, readable, reusable
-from .readers import read_lines, read_texts
+from ..passes.formats import bytes_read, open_unicode, plain_name, reusable
+from ._csv import csv_rows, is_csv
+from .texts import read_lines
 
-__all__ = ["Pairs", "read_pairs", "read_text_pairs"]
+__all__ = ["Pairs", "read_pairs"]
 
 _CHUNK = 1 << 18
 _MOST_EXACT = 2**40  # counts above are added as floats
-_LEAST_OF_TEXTS = 5
 
 
 @dataclass(frozen=True)
@@ -88,8 +81,8 @@ def _read_pairs(
         raise LatentiaError(f"{source}: a folder, and a file of pairs is needed. For folders of texts give a window.")
     if not source.exists():
         raise LatentiaError(f"{source}: no such file.")
-    name = source.name.removesuffix(".gz").lower()
-    if columns is not None and not name.endswith((".csv", ".tsv")):
+    name = plain_name(source)
+    if columns is not None and not is_csv(source):
         raise LatentiaError(f"{source}: the file has no named columns; leave {', '.join(columns)} out.")
     if name.endswith(".mtx"):
         counts = _square(source)
@@ -108,84 +101,6 @@ def _read_pairs(
                 f"{vocabulary}: {len(words)} words, and {source} has {counts.shape[0]}: they must agree."
             )
     return _kept(counts, words, source.name, min_count)
-
-
-def read_text_pairs(
-    path: str | Path,
-    *,
-    window: int = 1,
-    lines: bool = False,
-    column: str | None = None,
-    min_count: int = _LEAST_OF_TEXTS,
-    progress: bool = False,
-) -> Pairs:
-    """Count the pairs of words of a text that stand at most ``window`` words apart, the earlier word first.
-
-    Words are letters in lower case, with apostrophes inside. Pairs reach over ends of lines, but not from one text to the
-    next.
-
-    Parameters
-    ----------
-    path : path
-        A text file, a folder of them, or a CSV or TSV file with a text a row. A pipe is read to its end; ``-`` is standard
-        input.
-    window : int
-        1 counts neighbours only.
-    lines : bool
-        Every line is a text of its own.
-    column : str, optional
-        Text column of a CSV file; by default one named text, or the only one.
-    min_count : int
-        Leave out words that occur less often. They keep their places: with a window of 1 pairs do not reach over them.
-    """
-    if window < 1:
-        raise LatentiaError(f"window={window}: 1 counts neighbouring words; give 1 or more.")
-    with reusable(path) as source:
-        texts = read_texts(source, column=column)
-        together = source.is_file() and not source.name.removesuffix(".gz").lower().endswith((".csv", ".tsv"))
-    documents: Iterable[str] = texts.texts
-    if lines:
-        documents = [line for text in texts.texts for line in text.splitlines()]
-    elif together:
-        documents = ["\n".join(texts.texts)]
-    codes, ends, words = _coded(documents, progress)
-    seen = np.bincount(codes, minlength=len(words))
-    order = np.argsort(-seen, kind="stable")
-    kept = order[seen[order] >= min_count]
-    if not len(kept):
-        raise LatentiaError(f"{texts.source}: no word occurs {min_count} times or more; lower the least count.")
-    numbers = np.full(len(words), -1, np.int32)
-    numbers[kept] = np.arange(len(kept), dtype=np.int32)
-    codes, text = numbers[codes], np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-    counts = sparse.csr_array((len(kept), len(kept)), dtype=np.int32)
-    for lag in range(1, window + 1):
-        first, second = codes[:-lag], codes[lag:]
-        near = (first >= 0) & (second >= 0) & (text[:-lag] == text[lag:])
-        cells = (np.ones(int(near.sum()), np.int32), (first[near], second[near]))
-        counts = counts + sparse.csr_array(sparse.coo_array(cells, shape=counts.shape))
-    return Pairs(counts, [words[i] for i in kept], texts.source, len(words) - len(kept))
-
-
-@functools.cache
-def _word() -> re.Pattern[str]:
-    """Letters with their marks, and apostrophes between them."""
-    marks = "".join(chr(i) for i in range(0x300, 0xFFFF) if unicodedata.category(chr(i)).startswith("M"))
-    letters = rf"[^\W\d_](?:[^\W\d_]|[{marks}])*"
-    return re.compile(rf"{letters}(?:['\u2019]{letters})*")
-
-
-def _coded(documents: Iterable[str], progress: bool) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Numbers of all words of all documents, where each document ends, and the words in the order of their first use."""
-    numbers: dict[str, int] = {}
-    word, codes, ends = _word(), array.array("i"), []
-    documents = list(documents)
-    with progress_bar(progress and "reading", len(documents), "texts") as advance:
-        for document in documents:
-            text = unicodedata.normalize("NFC", document.lower())
-            codes.extend(numbers.setdefault(found, len(numbers)) for found in word.findall(text))
-            ends.append(len(codes))
-            advance(1)
-    return np.frombuffer(codes, dtype=np.int32) if len(codes) else np.empty(0, np.int32), np.array(ends), list(numbers)
 
 
 # --- tables and lists -------------------------------------------------------------------------------------------
@@ -210,7 +125,7 @@ def _from_lines(path: Path, columns: Sequence[str] | None, progress: bool) -> tu
     numbers: dict[str, int] = {}
     counts = sparse.csr_array((1, 1), dtype=np.int64)
     size = path.stat().st_size
-    with _opened(path) as (file, place), progress_bar(progress and "counting pairs", size, "bytes") as advance:
+    with open_unicode(path) as file, progress_bar(progress and "counting pairs", size, "bytes") as advance:
         rows, done = _rows(path, file, columns), 0
         while chunk := list(itertools.islice(rows, _CHUNK)):
             codes = [(numbers.setdefault(a, len(numbers)), numbers.setdefault(b, len(numbers))) for a, b, _ in chunk]
@@ -219,8 +134,9 @@ def _from_lines(path: Path, columns: Sequence[str] | None, progress: bool) -> tu
             shape = (len(numbers), len(numbers))
             counts.resize(shape)
             counts = counts + sparse.csr_array(sparse.coo_array((times, (first, second)), shape=shape))
-            advance(place() - done)
-            done = place()
+            read = bytes_read(file)
+            advance(read - done)
+            done = read
     words = list(numbers)
     if not words:
         raise LatentiaError(f"{path}: there are no pairs in the file.")
@@ -230,38 +146,12 @@ def _from_lines(path: Path, columns: Sequence[str] | None, progress: bool) -> tu
     return counts, words
 
 
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[tuple[IO[str], Callable[[], int]]]:
-    """The lines of a text, unpacked, and how many bytes of the file were read; errors name the file."""
-    try:
-        with readable(path):
-            binary = open_text(path)
-            with io.TextIOWrapper(binary, encoding="utf-8-sig", newline="") as text:
-                yield text, functools.partial(bytes_read, binary)
-    except UnicodeDecodeError:
-        _undecodable(path)
-
-
-def _undecodable(path: Path) -> NoReturn:
-    """Raise for the first line that is not UTF-8."""
-    with open_text(path) as file:
-        for number, line in enumerate(file, 1):
-            try:
-                line.decode()
-            except UnicodeDecodeError as error:
-                raise LatentiaError(
-                    f"{path}, line {number}: not UTF-8 text (byte {line[error.start]:#x}). Save it as UTF-8."
-                ) from error
-    raise LatentiaError(f"{path}: not UTF-8 text. Save it as UTF-8.")
-
-
 def _rows(path: Path, file: IO[str], columns: Sequence[str] | None) -> Iterator[tuple[str, str, float | int]]:
     """Two words and how often they occur together, of every line."""
-    name = path.name.removesuffix(".gz").lower()
     rows: Iterator[tuple[int, list[str]]] = enumerate((line.split() for line in file), 1)
     places: Sequence[int] | None = None
-    if name.endswith((".csv", ".tsv")):
-        rows = _csv_rows(path, file, "," if name.endswith(".csv") else "\t")
+    if is_csv(path):
+        rows = csv_rows(path, file, even=False)
         places = _places(path, [cell.strip() for cell in next(rows, (1, []))[1]], columns)
     for number, row in rows:
         if not row or (places is None and (row[0] in ("#", "%") or row[0].startswith("%%"))):
@@ -277,17 +167,6 @@ def _rows(path: Path, file: IO[str], columns: Sequence[str] | None) -> Iterator[
                 f"{path}, line {number}: an empty cell where a word is needed. Fill it in or leave the line out."
             )
         yield cells[0], cells[1], _times(path, number, cells[2]) if len(cells) == 3 else 1
-
-
-def _csv_rows(path: Path, file: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows, each with the line where it begins."""
-    reader, first = csv.reader(file, delimiter=delimiter), 1
-    try:
-        for row in reader:
-            yield first, row
-            first = reader.line_num + 1
-    except csv.Error as error:
-        raise LatentiaError(f"{path}, line {first}: not readable as CSV ({error}). Is a quote not closed?") from error
 
 
 def _places(path: Path, header: list[str], columns: Sequence[str] | None) -> list[int]:

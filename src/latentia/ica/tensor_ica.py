@@ -12,14 +12,11 @@ Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Prince
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.decomposition import FastICA
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array
 
 from .._base import Estimator, fitted, fitting
@@ -27,16 +24,19 @@ from .._parameters import Integer, OrNone
 from .._validation import table_blocks
 from ..evidence import Check, Evidence, PartErrors, PartFits, TensorMeasured, at_most, error_checks, tensor_checks
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..likelihood import Refine
 from ..linalg import Whitening, whiten
 from ..moments import ColumnMoments, FourthMoments, FourthSums, column_moments, principal_coordinates
 from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import MomentNoise, SymmetricFour, decompose_operator, tensor_norm
+from ._fast_ica import STILL, fast_ica
 
 __all__ = ["TensorICA"]
 
 _OVERSAMPLE = 12
 _TRUSTED = 0.25  # amplitude of other sources in a recovered one: 12 dB
 _LEFT_OUT = 0.05
+_MOST_ITERATIONS = 200
 _MOST = 96  # components whose fourth moments, four groups of (pairs x pairs), fit into a gigabyte
 
 
@@ -45,20 +45,20 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
 
-    Choose it in place of scikit-learn's `FastICA`, with the same attributes, where runs must agree, where data is larger
-    than memory, or where some thousands of rows must be separated fast. It needs sources with kurtosis other than a
-    Gaussian's (at most one without), and fourth moments, so no heavy outliers: clip these first. With ``refine``,
-    FastICA's own iterations start from its answer, which makes them as accurate as FastICA's best run and nearly always
-    convergent.
+    Choose it in place of scikit-learn's `FastICA`, with the same attributes, where runs must agree, where every source needs
+    an error bar, or where data is larger than memory. It needs sources with kurtosis other than a Gaussian's (at most one
+    without), and fourth moments, so no heavy outliers: clip these first. FastICA's own iterations start from the tensor's
+    answer: two or three of them mostly suffice.
 
     Parameters
     ----------
     n_components : int, optional
         Number of sources K; by default the number of features. With fewer, the data is first reduced to its K leading
         principal directions.
-    refine : int, default=0
-        Largest number of iterations of FastICA (symmetric, logcosh), starting from the tensor's solution. They hold the
-        K x n_rows whitened data in memory. 50 are mostly enough.
+    refine : int or "auto", default="auto"
+        FastICA (symmetric, logcosh) from the tensor's solution: "auto" iterates until it has converged, at most 200 times, a
+        number at most that many times, each a pass over the data. 0 keeps to the theorem; it is the better choice where
+        all sources are flatter than a Gaussian.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits, and those on three quarters, give the expected errors.
         They cost no pass over the data; with ``refine`` a single split is made, and its fits take about four times as long
@@ -83,12 +83,16 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     kurtosis_ : ndarray of shape (K,)
         Excess kurtosis of the recovered sources, before refining; 0 for a Gaussian.
     n_iter_ : int
-        Number of iterations of the decomposition, or of FastICA with ``refine``.
+        Number of iterations of FastICA, or without ``refine`` of the decomposition.
+    refinement_ : ndarray of shape (n_iter_,), or (0,) without ``refine``
+        What FastICA climbs, at the start of each iteration: up to a constant the mean log-likelihood of a row in nats, for
+        white sources with density exp(-s^2 / 2) / cosh s or, where that fits one better, exp(-s^2 / 2) cosh s. It is 0
+        where all sources look Gaussian.
     evidence_ : Evidence
         Checks of the assumptions. An expected error (``component_errors``) is the amplitude of all other sources in a
         recovered one, relative to its own: 0.1 is -20 dB.
     n_passes_ : int
-        Number of passes over the data.
+        Number of passes over the data, those for the expected errors not counted.
 
     Notes
     -----
@@ -100,10 +104,12 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     3. Whitening is by the covariance. The theorem allows Gaussian noise in x, but its covariance is then in the way:
        the answer is biased by about the ratio of noise to signal, which halves of the data cannot see. Nothing is
        promised for noisy mixtures.
+    4. ``refine`` is not in the thesis.
 
     References
     ----------
     R. Ge, thesis 2013, section 7.3.2. P. Comon, Independent component analysis, a new concept?, Signal Processing 1994.
+    A. Hyvärinen, Fast and robust fixed-point algorithms for independent component analysis, IEEE Trans. Neural Networks 1999.
 
     Examples
     --------
@@ -125,7 +131,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self,
         n_components: int | None = None,
         *,
-        refine: int = 0,
+        refine: Refine = "auto",
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -167,13 +173,14 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         found, unmixing = fits.whole()
         self.components_, self.mixing_, self.mean_ = _of_features(unmixing, found, moments)
         self.whitening_ = found.whitening.matrix.T @ moments.statistic.coordinates.basis.T
-        self.kurtosis_, self.n_iter_ = found.kurtosis, int(unmixing.n_iter)
+        self.kurtosis_, self.n_iter_, self.refinement_ = found.kurtosis, int(unmixing.n_iter), unmixing.log_likelihood
         self._n_features_out = moments.size
-        self.n_passes_ = moments.n_passes + int(self.refine > 0 and moments.size > 1)
-        # Evidence. FastICA iterates in memory, so that three quarters of the rows can be fitted after refining too: without
-        # them the expected errors of 120 planted sets were off by a factor of 1.38 (root mean square), with them by 1.31.
+        self.n_passes_ = moments.n_passes + len(self.refinement_)
+        # Evidence. Three quarters of the rows are fitted after refining too: without them the expected errors of 120 planted
+        # sets were off by a factor of 1.38 (root mean square), with them by 1.31.
         parts = fits.errors(unmixing, min(self.n_splits, 1) if self.refine else self.n_splits)
-        self.evidence_ = Evidence(_checks(found, moments, parts), parts.errors).bind(self)
+        checks = [*_checks(found, moments, parts), *_converged(unmixing)]
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
@@ -193,23 +200,21 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _refined(self, found: _Recovered, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> _Unmixing:
         """After FastICA's iterations on the rows of some groups."""
-        unmixing = found.unmixing
         if not self.refine or moments.size < 2:
-            return unmixing
-        rows, coordinates = blocks.group(groups, moments.dealt), moments.statistic.coordinates
-        sources = np.vstack([(coordinates(block[0])[:, :-1] - found.mean) @ unmixing.matrix.T for block in rows])
-        sources -= sources.mean(axis=0)
-        fast = FastICA(whiten=False, w_init=np.eye(moments.size), max_iter=self.refine, fun="logcosh")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            fast.fit(sources)
-        if fast.n_iter_ >= self.refine:
+            return found.unmixing
+        start, most = found.unmixing, _MOST_ITERATIONS if self.refine == "auto" else int(self.refine)
+        rows = blocks.group(groups, moments.dealt)
+        after = fast_ica(
+            rows, moments.statistic.coordinates, found.mean, start.matrix, most, self.n_jobs, self.verbose
+        )  # fmt: skip
+        if after.turn >= STILL:
             warn(
-                f"FastICA's iterations have not converged after refine={self.refine}: raise it, or look at the evidence for "
-                "sources that are nearly Gaussian.",
+                f"FastICA has not converged after {most} iterations. Look at the evidence for sources that are nearly Gaussian"
+                + ("." if self.refine == "auto" else f", or raise refine={self.refine}."),
                 EvidenceWarning,
             )
-        return _Unmixing(fast.components_ @ unmixing.matrix, unmixing.inverse @ fast.components_.T, fast.n_iter_)
+        matrix, inverse = after.rotation @ start.matrix, start.inverse @ after.rotation.T
+        return _Unmixing(matrix, inverse, len(after.log_likelihood), after.log_likelihood, after.turn)
 
     def _count(self, columns: ColumnMoments) -> int:
         """K, checked against the data."""
@@ -259,11 +264,16 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
 
 class _Unmixing(NamedTuple):
-    """Unmixing in the coordinates of the moments, (K, b), its inverse (b, K), and the iterations that it took."""
+    """Unmixing in the coordinates of the moments, (K, b), its inverse (b, K), and the iterations that it took.
+
+    After FastICA also the log-likelihood at each of them, and the largest 1 - |cosine| by which the last turned a source.
+    """
 
     matrix: np.ndarray
     inverse: np.ndarray
     n_iter: int
+    log_likelihood: np.ndarray
+    turn: float | None = None
 
 
 @dataclass(frozen=True)
@@ -297,7 +307,7 @@ def _recover(moments: _Moments, groups: tuple[int, ...], seed: int) -> _Recovere
     m = moments.of(groups)
     whitening = whiten(m.covariance, moments.size, "covariance")
     kurtosis, v, info = decompose_operator(m.cumulant(whitening.matrix), moments.size, seed)
-    unmixing = _Unmixing(v @ whitening.matrix.T, whitening.inverse @ v.T, info.iterations)
+    unmixing = _Unmixing(v @ whitening.matrix.T, whitening.inverse @ v.T, info.iterations, np.empty(0))
     return _Recovered(unmixing, m.mean, kurtosis, whitening, info)
 
 
@@ -350,6 +360,17 @@ def _checks(found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Che
         ),
         *_variance_left_out(whitening, moments),
         *tensor_checks(measured),
+    ]  # fmt: skip
+
+
+def _converged(unmixing: _Unmixing) -> list[Check]:
+    if unmixing.turn is None:
+        return []
+    return [
+        Check(
+            "FastICA has converged", "1 - |cosine| of the last turn", unmixing.turn, at_most(STILL),
+            f"{unmixing.n_iter} iterations. By how much the last one turned a source, at most.", "not in the thesis",
+        )
     ]  # fmt: skip
 
 

@@ -54,7 +54,11 @@ class Expected(Protocol):
         """The values that have these coordinates."""
 
     def reach(self, step: np.ndarray) -> float:
-        """The largest move in a step of the coordinates: of a logarithm, or of a mean in standard deviations."""
+        """The largest move in a step of the coordinates: of a logarithm, or of a mean in standard deviations.
+
+        What is as good as nothing does not count: probabilities that leave zero, and components of less than a row by the root
+        of their mass.
+        """
 
     def log_prior(self) -> float:
         """Logarithm of the prior, up to a constant."""
@@ -99,12 +103,12 @@ class Distributions:
 
     def at(self, coordinates: np.ndarray) -> Values:
         logs = coordinates.reshape(self.value.shape)
-        possible = (self.value > 0) | (self._smoothed > 0)
+        possible = (self.value > 0) | (self._smoothed > _NOTHING)
         shares = np.where(possible, np.exp(logs - logs.max(axis=-1, keepdims=True)), 0.0)
         return (shares / shares.sum(axis=-1, keepdims=True),)
 
     def reach(self, step: np.ndarray) -> float:
-        return float(np.abs(step).max())
+        return float(np.abs(step, where=self.value.ravel() > 0, out=np.zeros_like(step)).max())
 
     def log_prior(self) -> float:
         if not np.any(self.prior):
@@ -257,7 +261,8 @@ class Gaussians:
 
     def reach(self, step: np.ndarray) -> float:
         moves = step[: self.means.size].reshape(self.means.shape) / np.sqrt(self._by_column)
-        return float(max(np.abs(moves).max(), np.abs(step[self.means.size :]).max()))
+        moves = np.abs(moves) * np.sqrt(np.minimum(self.mass, 1))[:, None]
+        return float(max(moves.max(), np.abs(step[self.means.size :]).max()))
 
     def log_prior(self) -> float:
         return 0.0

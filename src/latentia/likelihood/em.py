@@ -4,7 +4,8 @@ An update is a statistic of one pass (see `latentia.passes`) that knows how to b
 of a pass into `Expected` distributions. A number of steps is so many plain EM steps. "auto" climbs the same likelihood by a
 quasi-Newton method that starts from EM: the gradient of the observed log-likelihood comes with every E-step, the inverse of
 the complete-data information is the first guess at the inverse Hessian, and pairs of steps and changes of the gradient turn it
-into the observed one (L-BFGS). EM's rate of convergence is the share of information that is missing; this forgets it.
+into the observed one (L-BFGS). Plain EM is slow where most of the information is missing; steps that know it are not. On a
+plateau, where the gradient is as good as nothing, either may seem to have settled.
 
 Source: M. Jamshidian, R. I. Jennrich, Acceleration of the EM algorithm by using quasi-Newton methods, J. R. Statist. Soc. B 59
 (1997), method QN2; J. Nocedal, Updating quasi-Newton matrices with limited storage, Math. Comp. 35 (1980).
@@ -20,6 +21,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from .._threads import one_blas_thread
 from ..passes import Blocks, accumulate
 from .coordinates import Expected, Values
 
@@ -28,12 +30,13 @@ __all__ = ["EStep", "Refine", "Refined", "Refinement", "Update", "over", "refine
 Refine: TypeAlias = int | Literal["auto"]
 
 _MOST_STEPS = 200
-_REMAINING = 0.02  # nats: where the gain that a quasi-Newton step predicts is below, EM has settled
-_ROUNDING = 1e-9  # of the log-likelihood: what sums over rows are exact to
+_REMAINING = 0.02  # nats: where the gain that a step predicts, and that of the last step, are below, EM has settled
+_SHARE = 1e-9  # or below this share of the log-likelihood
+_ROUNDING = 1e-12  # of the log-likelihood: smaller gains cannot be seen
 _CALM = 2  # times in a row
 _MEMORY_BYTES = 1 << 28  # of the pairs that are kept
 _MOST_PAIRS = 20
-_LONGEST = 3.0  # move in one quasi-Newton step: of a logarithm, or of a mean in standard deviations
+_LONGEST = 3.0  # move in one step: of a logarithm, or of a mean in standard deviations
 _LEAST_SHARE = 1e-8  # of the complete data's information that a pair must show
 _ARMIJO, _TRIES = 1e-4, 5
 
@@ -100,10 +103,11 @@ def refine(update: Update, e_step: EStep, steps: Refine) -> Refinement:
     steps : int or "auto"
         Number of plain EM steps; "auto" makes accelerated ones until they have settled, 200 at most.
     """
-    passes = _Passes(e_step)
-    if steps == "auto":
-        return _until_settled(update, passes)
-    return _plain(update, passes, steps) if steps else Refinement.none(*update.values)
+    if not steps:
+        return Refinement.none(*update.values)
+    with one_blas_thread():  # whose number may change the bits of inner products
+        passes = _Passes(e_step)
+        return _until_settled(update, passes) if steps == "auto" else _plain(update, passes, steps)
 
 
 def updated(update: Update, sums: Any) -> Values:
@@ -134,17 +138,18 @@ def _until_settled(update: Update, passes: _Passes) -> Refinement:
     while np.isfinite(point.objective):
         direction = _direction(point, pairs)
         remaining = 0.5 * float(point.slope @ direction)
-        enough = max(_REMAINING, _ROUNDING * abs(point.objective))
+        enough = max(_REMAINING, _SHARE * abs(point.objective))
         calm = calm + 1 if max(remaining, gain) < enough else 0
         settled = calm >= _CALM
         if settled or len(passes.log_likelihood) >= _MOST_STEPS:
             break
-        # EM's own step never lowers the objective, however long it is.
-        after = _searched(point, direction, passes, _LONGEST if pairs else np.inf)
+        after = _searched(point, direction, passes)
         if after is not None:
             _remember(pairs, after.coordinates - point.coordinates, point.slope - after.slope, point.curvature)
             point, gain = after, after.objective - point.objective
-        elif pairs:
+        elif len(passes.log_likelihood) >= _MOST_STEPS:
+            break
+        elif pairs:  # they mislead: EM's own step comes next
             pairs.clear()
             calm = 0
         else:  # EM's own step does not gain either: the rest is rounding
@@ -169,7 +174,11 @@ class _Point:
 
     update: Update
     expected: Sequence[Expected]
-    objective: float
+    log_likelihood: float
+
+    @cached_property
+    def objective(self) -> float:
+        return self.log_likelihood + sum(one.log_prior() for one in self.expected)
 
     @cached_property
     def coordinates(self) -> np.ndarray:
@@ -222,8 +231,7 @@ class _Passes:
     def at(self, update: Update) -> _Point:
         sums = self._e_step(update, len(self.log_likelihood) + 1)
         self.log_likelihood.append(float(sums.log_likelihood))
-        expected = update.expected(sums)
-        return _Point(update, expected, float(sums.log_likelihood) + sum(one.log_prior() for one in expected))
+        return _Point(update, update.expected(sums), self.log_likelihood[-1])
 
 
 def _direction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
@@ -240,12 +248,12 @@ def _direction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) ->
     return direction
 
 
-def _searched(point: _Point, direction: np.ndarray, passes: _Passes, longest: float) -> _Point | None:
+def _searched(point: _Point, direction: np.ndarray, passes: _Passes) -> _Point | None:
     """A point along the direction that gains enough; None if none is found."""
     rise, reach = float(point.slope @ direction), point.reach(direction)
-    if not (rise > 0 and np.isfinite(reach)):
+    if not (rise > _ROUNDING * abs(point.objective) and np.isfinite(reach)):
         return None
-    length = min(1.0, longest / reach)
+    length = min(1.0, _LONGEST / reach) if reach > 0 else 1.0
     for _ in range(_TRIES):
         after = passes.at(point.moved(length * direction))
         gain = after.objective - point.objective

@@ -68,6 +68,15 @@ def log_probabilities(
     """
     by_word = np.empty(words.shape[::-1])
     constant = np.log(np.maximum(weights, np.finfo(float).tiny))
+    _fill(by_word, constant, words, occurrences, threshold, share, overall)
+    return LogProbabilities(by_word, constant, weights)
+
+
+def _fill(
+    by_word: np.ndarray, constant: np.ndarray, words: np.ndarray, occurrences: bool, threshold: float = 0.0,
+    share: float = 0.0, overall: np.ndarray | None = None,
+) -> None:  # fmt: skip
+    """Write logarithms of word probabilities (K, D) to an array (D, K), and add what absent words say to the constants (K,)."""
     for a in range(0, len(by_word), _CHUNK):
         part = words[:, a : a + _CHUNK]
         if overall is not None:
@@ -79,7 +88,6 @@ def log_probabilities(
             constant += absent.sum(axis=1)
             logs -= absent
         by_word[a : a + _CHUNK] = logs.T
-    return LogProbabilities(by_word, constant, weights)
 
 
 def topic_posterior(table: Any, model: LogProbabilities, n_jobs: int | None = None) -> np.ndarray:
@@ -124,10 +132,11 @@ class LabelledMixtureUpdate(MultinomialMixtureUpdate):
     ) -> None:
         self.words, self.labels, self.weights = words, labels, weights
         self.occurrences, self.pseudo = occurrences, pseudo
-        first = log_probabilities(words, weights, occurrences=occurrences)
-        second = log_probabilities(labels, np.ones(len(weights)), occurrences=True)
-        self.log_by_word = np.concatenate([first.by_word, second.by_word])
-        self.log_weights = first.constant + second.constant
+        self.log_by_word, n_words = np.empty((words.shape[1] + labels.shape[1], len(weights))), words.shape[1]
+        self.log_weights, absent = np.log(np.maximum(weights, np.finfo(float).tiny)), np.zeros(len(weights))
+        _fill(self.log_by_word[:n_words], self.log_weights, words, occurrences)
+        _fill(self.log_by_word[n_words:], absent, labels, True)
+        self.log_weights += absent
 
     @property
     def values(self) -> Values:

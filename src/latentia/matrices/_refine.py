@@ -1,23 +1,25 @@
 """Likelihood EM for nonnegative factors of a symmetric probability matrix, started from the spectral estimate.
 
-Model: B = P W P^T with columns P_k of word probabilities and a symmetric nonnegative W whose entries sum to one (a
-symmetric aspect model, or pLSA, whose mixing need not be diagonal). A pair's expected components come from the cells
-that were seen alone, X_ij = s_ij / B_ij, and one step is
+Model: B = P^T W P with rows P_k of word probabilities and a symmetric nonnegative W whose entries sum to one (a symmetric
+aspect model, or pLSA, whose mixing need not be diagonal). A pair's expected components come from the cells that were seen
+alone: with X_ij = (c_ij + c_ji) / B_ij,
 
-    P_ik <- P_ik (X P W)_ik + prior r_i,      W <- W * (P^T X P),      both scaled to sums of one.
+    word i of component k        P_ki (W P X)_ki,
+    components k and l together  W_kl (P X P^T)_kl / 2.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from ..likelihood import Distributions, EStep, Expected, Values
 from ..linalg import cell_ratios, sparse_product
-from ..simplex import distributions, farthest_vertices, simplex_least_squares
+from ..simplex import farthest_vertices, simplex_least_squares
 
-__all__ = ["nonnegative_start", "refined"]
+__all__ = ["PairUpdate", "nonnegative_start", "over_pairs"]
 
 _LEAST = 0.02  # of a starting distribution: the marginals, so that no word is impossible
 
@@ -25,7 +27,7 @@ _LEAST = 0.02  # of a starting distribution: the marginals, so that no word is i
 def nonnegative_start(
     left: np.ndarray, core: np.ndarray, marginals: np.ndarray, seen: np.ndarray, n_jobs: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Nonnegative factors near a spectral estimate: P (M x R) and W (R x R).
+    """Nonnegative factors near a spectral estimate: P (R x M) and W (R x R).
 
     A word's row of B over its marginal is a point of the simplex of the components' rows. The corners are taken among the
     frequent words, and every word's place among them says which components it belongs to.
@@ -52,37 +54,60 @@ def nonnegative_start(
     components = joint / weights
     gram = np.linalg.pinv(components) @ left
     mixing = np.maximum(gram @ core @ gram.T, 0.05 * np.outer(weights, weights))
-    return components, mixing / mixing.sum()
+    return components.T, mixing / mixing.sum()
 
 
-def refined(
-    counts: Any,
-    components: np.ndarray,
-    mixing: np.ndarray,
-    marginals: np.ndarray,
-    *,
-    steps: int,
-    prior: float,
-    n_jobs: int | None = None,
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """P, W and the log-likelihood a pair before the last step, in nats.
+class PairSums(NamedTuple):
+    """Of one E-step: the log-likelihood of the pairs in nats, and X P^T, shape (M, R)."""
+
+    log_likelihood: float
+    image: np.ndarray
+
+
+class PairUpdate:
+    """Update of one E-step for pairs of words.
 
     Parameters
     ----------
-    counts : csr_array of shape (M, M)
-        C + C^T.
-    prior : float
-        Pseudo-pairs a word, shared by the components, of words by their frequency.
+    components : ndarray of shape (R, M)
+        P: rows sum to one.
+    mixing : ndarray of shape (R, R) or (R * R,)
+        W: symmetric; its entries sum to one.
+    pseudo : ndarray of shape (M,)
+        Pseudo-counts of the words in every component.
     """
-    log_likelihood, total = np.nan, float(counts.sum())
-    mass = 2 * prior * counts.shape[0] / components.shape[1]  # a pair has two words
-    for _ in range(steps):
-        ratios, found = cell_ratios(counts, components @ mixing, components, n_jobs)
-        log_likelihood = found / total
+
+    def __init__(self, components: np.ndarray, mixing: np.ndarray, pseudo: np.ndarray) -> None:
+        self.components, self.mixing, self.pseudo = components, mixing.reshape((len(components),) * 2), pseudo
+
+    @property
+    def values(self) -> Values:
+        return self.components, self.mixing.ravel()
+
+    def at(self, *values: np.ndarray) -> PairUpdate:
+        components, mixing = values
+        return PairUpdate(components, mixing, self.pseudo)
+
+    def sums(self, counts: Any, n_jobs: int | None = None) -> PairSums:
+        """Of the pairs of a csr_array C + C^T, shape (M, M), which has each of them twice."""
+        words = np.ascontiguousarray(self.components.T)
+        ratios, log_likelihood = cell_ratios(counts, words @ self.mixing, words, n_jobs)
         seen = sparse.csr_array((ratios, counts.indices, counts.indptr), shape=counts.shape)
-        image = sparse_product(seen, components, n_jobs)
-        gathered = components * (image @ mixing) + mass * marginals[:, None]
-        mixing = mixing * (components.T @ image)
-        mixing = (mixing + mixing.T) / (2 * mixing.sum())
-        components = distributions(gathered.T, marginals).T
-    return components, mixing, log_likelihood
+        return PairSums(log_likelihood / 2, sparse_product(seen, words, n_jobs))
+
+    def expected(self, sums: PairSums) -> tuple[Expected, ...]:
+        words = self.components.T * (sums.image @ self.mixing)
+        together = self.mixing * (self.components @ sums.image)
+        return (
+            Distributions(self.components, words.T, self.pseudo),
+            Distributions(self.mixing.ravel(), ((together + together.T) / 4).ravel()),
+        )
+
+
+def over_pairs(counts: Any, n_jobs: int | None = None) -> EStep:
+    """E-steps of `PairUpdate` over the pairs of a csr_array C + C^T."""
+
+    def e_step(update: Any, number: int) -> PairSums:
+        return update.sums(counts, n_jobs)  # type: ignore[no-any-return]
+
+    return e_step

@@ -14,7 +14,7 @@ Source: Q. Huang, S. Kakade, W. Kong, G. Valiant, Recovering structured probabil
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -26,14 +26,15 @@ from sklearn.utils.validation import check_is_fitted
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Integer, Number, OrNone, check_parameter, seed_of
 from .._validation import check_vocabulary
-from ..evidence import Check, Evidence, PartErrors, PartFits, above, at_least, at_most, equal_to
+from ..evidence import Check, Evidence, PartErrors, PartFits, above, at_least, at_most, equal_to, settled_checks
 from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning, warn
+from ..likelihood import Refine, Refinement, refine
 from ..linalg import Factored, ScaledSpace, scaled_eigenspace, total_distance
 from ..moments import count_pairs, split_counts, symmetric_counts
 from ..passes import Blocks, RowGroups
 from ._binned import Binning, binned_factors
 from ._evidence import expected_error, missing_signal
-from ._refine import nonnegative_start, refined
+from ._refine import PairUpdate, nonnegative_start, over_pairs
 from ._topics import PairTopics, topics_from_anchors, topics_from_triples
 
 __all__ = ["ProbabilityMatrix"]
@@ -43,6 +44,7 @@ _TRUSTED = 1.0  # l1 error, of a possible 2
 _SMOOTHING = 0.01  # share of the smoothed marginals in likelihoods
 _ASYMMETRIC = 1.5  # times the noise of symmetric counts
 _DRAWS = 50_000  # cells at which distances to fits on halves are measured
+_HELD_OUT = 0.1  # share of the pairs that say whether to refine
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,12 @@ class ProbabilityMatrix(Estimator):
         Words are scaled as if each had been seen tau N / M times more. For graphs of constant degree 0.5 is better.
     floor : float, default=0.1
         Least probability of a pair, as a multiple of that of independent words. 0 cuts negative entries.
-    refine : int, default=0
-        Number of steps of likelihood EM on nonnegative factors, starting from the spectrum. They are outside the theorem;
-        10 are worth it from about 20 pairs for every word, where components are clear.
-    prior : float, default=1
+    refine : int or "auto", default=0
+        Likelihood EM on nonnegative factors, starting from the spectrum: a number makes that many plain steps; "auto" makes
+        accelerated ones until they have settled, and keeps them only if they make pairs more probable that are held out
+        first. They are outside the theorem and take some twenty times as long as the rest; they are worth it from about 20
+        pairs for every word, where components are clear.
+    pseudo_counts : float, default=1
         With ``refine``: number of pseudo-pairs for every word, shared by the components and spread as the marginals.
     binning : Binning, optional
         Constants of Algorithm 1; by default ones that work, and `Binning.printed` gives the paper's.
@@ -118,8 +122,10 @@ class ProbabilityMatrix(Estimator):
         M.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of B, of a possible 2 (``component_errors``, shape (1,)).
+    refinement_ : ndarray of shape (n_steps,)
+        Log-likelihood of the pairs at every step of EM, in nats; empty where they were not refined.
     n_passes_ : int
-        Number of passes over the pairs: one.
+        Number of passes over the pairs: one, which counts them.
 
     Notes
     -----
@@ -159,7 +165,7 @@ class ProbabilityMatrix(Estimator):
         "method": Choice("shrink", "binned"),
         "tau": Number(0),
         "floor": Number(0, 1, closed="low"),
-        "prior": Number(0, closed="low"),
+        "pseudo_counts": Number(0, closed="low"),
         "binning": OrNone(_IsBinning()),
         "max_products": OrNone(Integer(1)),
     }
@@ -172,8 +178,8 @@ class ProbabilityMatrix(Estimator):
         method: Literal["shrink", "binned"] = "shrink",
         tau: float = 0.3,
         floor: float = 0.1,
-        refine: int = 0,
-        prior: float = 1.0,
+        refine: Refine = 0,
+        pseudo_counts: float = 1.0,
         binning: Binning | None = None,
         vocabulary: Sequence[str] | None = None,
         max_products: int | None = None,
@@ -187,7 +193,7 @@ class ProbabilityMatrix(Estimator):
         self.tau = tau
         self.floor = floor
         self.refine = refine
-        self.prior = prior
+        self.pseudo_counts = pseudo_counts
         self.binning = binning
         self.vocabulary = vocabulary
         self.max_products = max_products
@@ -237,23 +243,24 @@ class ProbabilityMatrix(Estimator):
         del table
         self._set_size(counts)
         # The matrix from all pairs and, where the counts alone do not tell the error, from parts of them.
-        dealt = RowGroups(4, self._seed)
+        dealt, gain = RowGroups(4, self._seed), self._gain(counts)
+        steps = 0 if gain is not None and gain <= 0 else self._steps
         pairs = _Thinned(counts, dealt)
         fits = PartFits(
             dealt,
             recover=lambda groups: self._estimate(pairs.of(groups)),
-            finish=lambda found, groups: found,
+            finish=lambda found, groups: self._refined(found, pairs.of(groups), steps),
             distance=lambda found, part: np.array([_distance(found, part, self._seed)]),
             most=2.0,
             cost="algebra",
         )
-        found, _ = fits.whole()
+        _, found = fits.whole()
         self._set_matrix(found)
         # Evidence.
-        parts = fits.errors(found, self.n_splits if self.refine or self.method == "binned" else 0)
+        parts = fits.errors(found, self.n_splits if steps or self.method == "binned" else 0)
         missing = missing_signal(found.space, self.n_components - 1)
         error = self._expected_error(found, missing, parts)
-        measured = _Measured(found.space, self.n_components - 1, self.n_pairs_, missing, error, parts, asymmetry)
+        measured = _Measured(found, self.n_components - 1, self.n_pairs_, missing, error, parts, asymmetry, gain)
         self.evidence_ = Evidence(_checks(measured), np.array([error]), "this matrix").bind(self)
         return self
 
@@ -274,7 +281,7 @@ class ProbabilityMatrix(Estimator):
             )
 
     def _estimate(self, counts: sparse.csr_array) -> _Estimate:
-        """B in factors, the scaled eigenspace, and what else the method finds."""
+        """B in factors by the spectrum alone, the scaled eigenspace, and what else the method finds."""
         few = counts.sum() / 2 < counts.shape[0]
         space = scaled_eigenspace(
             counts,
@@ -294,21 +301,51 @@ class ProbabilityMatrix(Estimator):
             return _Estimate(replace(found, least=least), space, bins=bins)
         left = np.column_stack([r, space.directions])
         core = np.diag(np.concatenate([[1.0], space.values[: space.n_kept]]))
-        if not self.refine or left.shape[1] < 2:
-            return _Estimate(Factored(left, core, least), space)
-        start = nonnegative_start(left, core, r, r * counts.sum(), self.n_jobs)
-        components, mixing, _ = refined(counts, *start, r, steps=self.refine, prior=self.prior, n_jobs=self.n_jobs)
-        return _Estimate(Factored(components, mixing), space, components.T, mixing)
+        return _Estimate(Factored(left, core, least), space)
+
+    def _refined(self, found: _Estimate, counts: sparse.csr_array, steps: Refine) -> _Estimate:
+        """After EM on nonnegative factors, where there are directions beside the marginals."""
+        left, r = found.model.left, found.space.marginals
+        rank = left.shape[1]
+        if not steps or rank < 2:
+            return found
+        start = nonnegative_start(left, found.model.core, r, r * counts.sum(), self.n_jobs)
+        pseudo = 2 * self.pseudo_counts * len(r) / rank * r  # a pair has two words
+        refined = refine(PairUpdate(*start, pseudo), over_pairs(counts, self.n_jobs), steps)
+        components, mixing = refined.values[0], refined.values[1].reshape(rank, rank)
+        return _Estimate(Factored(components.T, mixing), found.space, components, mixing, refinement=refined)
+
+    @property
+    def _steps(self) -> Refine:
+        """Of refining, which Algorithm 1 does not have."""
+        return 0 if self.method == "binned" else self.refine
+
+    def _gain(self, counts: sparse.csr_array) -> float | None:
+        """Nats by which refining makes a held-out pair more probable; None where that is not asked."""
+        if self._steps != "auto":
+            return None
+        known, held_out = split_counts(counts, True, self._seed, 1 - _HELD_OUT)
+        if not (known.nnz and held_out.nnz):
+            return 0.0
+        found = self._estimate(known)
+        if not found.space.n_kept:
+            return 0.0
+        plain, refined = (
+            each.matrix(self.n_jobs).log_likelihood(held_out, each.space.marginals)
+            for each in (found, self._refined(found, known, "auto"))
+        )
+        return refined - plain
 
     def _set_matrix(self, found: _Estimate) -> None:
         space = found.space
-        self._matrix, self._scale = _Matrix(found.model, found.components is not None, self.n_jobs), space.scale
+        self._matrix, self._scale = found.matrix(self.n_jobs), space.scale
         self.marginals_, self.edge_, self.spectrum_, self.n_kept_ = (
             space.marginals, space.edge, space.observed, space.n_kept,
         )  # fmt: skip
         points = space.vectors * np.sqrt(np.abs(space.observed)) / np.sqrt(space.scale)[:, None]
         self._communities = _Communities(points, space.marginals, self._seed)
         self.embedding_ = space.vectors[:, : space.n_kept] * np.sqrt(np.abs(space.values[: space.n_kept]))
+        self.refinement_ = found.refinement.log_likelihood
         if found.components is not None:
             self.components_, self.mixing_ = found.components, found.mixing
         if found.bins is not None:
@@ -334,7 +371,7 @@ class ProbabilityMatrix(Estimator):
             raise LatentiaError(
                 f"i has the shape {i.shape} and j {j.shape}: equally many words are needed, or shapes that broadcast."
             ) from None
-        return self._matrix.factored.entries(i, j) * self._matrix.scale
+        return self._matrix.entries(i, j)
 
     @fitted
     def rows(self, i: Any) -> np.ndarray:
@@ -389,17 +426,10 @@ class ProbabilityMatrix(Estimator):
 
         B is mixed with 1% of the product of smoothed marginals, so that nothing is impossible.
         """
-        counts = _square(C).tocoo()
+        counts = _square(C)
         if counts.shape[0] != self.n_features_in_:
             raise LatentiaError(f"The counts have {counts.shape[0]} words and the model {self.n_features_in_}.")
-        i, j = counts.coords
-        smooth = (self.marginals_ + 0.3 / self.n_features_in_) / 1.3
-        total = 0.0
-        for start in range(0, counts.nnz, 1 << 20):
-            part = slice(start, start + (1 << 20))
-            chance = (1 - _SMOOTHING) * self.entries(i[part], j[part]) + _SMOOTHING * smooth[i[part]] * smooth[j[part]]
-            total += float(counts.data[part] @ np.log(chance))
-        return total / float(counts.sum())
+        return self._matrix.log_likelihood(counts, self.marginals_)
 
     @fitted
     def sample(self, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
@@ -521,7 +551,7 @@ class ProbabilityMatrix(Estimator):
         return [{"C": half, **fit_parameters} for half in halves]
 
     def _check_parameters(self) -> None:
-        if self.refine and self.method == "binned":
+        if self.refine not in (0, "auto") and self.method == "binned":
             raise LatentiaError(
                 "refinement starts from the shrunk spectrum: leave method out.", parameter="refine", value=self.refine
             )
@@ -546,6 +576,21 @@ class _Matrix:
 
     def row_sums(self) -> np.ndarray:
         return np.maximum(self.factored.row_sums(self.n_jobs), 0)
+
+    def entries(self, i: Any, j: Any) -> np.ndarray:
+        return self.factored.entries(i, j) * self.scale
+
+    def log_likelihood(self, counts: sparse.csr_array, marginals: np.ndarray) -> float:
+        """Mean logarithm of the probability of a pair, mixed with a little of the product of smoothed marginals."""
+        cells, size = counts.tocoo(), len(marginals)
+        i, j = cells.coords
+        smooth = (marginals + 0.3 / size) / 1.3
+        total = 0.0
+        for start in range(0, cells.nnz, 1 << 20):
+            part = slice(start, start + (1 << 20))
+            chance = (1 - _SMOOTHING) * self.entries(i[part], j[part]) + _SMOOTHING * smooth[i[part]] * smooth[j[part]]
+            total += float(cells.data[part] @ np.log(chance))
+        return total / float(cells.sum())
 
 
 @dataclass(frozen=True)
@@ -592,13 +637,17 @@ def _cut(points: np.ndarray, weights: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class _Estimate:
-    """B in factors, and what else there is: P (R, M) and W (R, R) of refined ones, and the sizes of bins."""
+    """B in factors, and what else there is: P (R, M), W (R, R) and the refinement of refined ones, and the sizes of bins."""
 
     model: Factored
     space: ScaledSpace
     components: np.ndarray | None = None
     mixing: np.ndarray | None = None
     bins: list[int] | None = None
+    refinement: Refinement = field(default_factory=Refinement.none)
+
+    def matrix(self, n_jobs: int | None) -> _Matrix:
+        return _Matrix(self.model, self.components is not None, n_jobs)
 
 
 @dataclass(frozen=True)
@@ -654,7 +703,7 @@ class _Measured:
 
     Attributes
     ----------
-    space : ScaledSpace
+    found : _Estimate
     directions : int
         R - 1, as asked for.
     n_pairs : float
@@ -665,15 +714,22 @@ class _Measured:
     parts : PartErrors
     asymmetry : float or None
         None for symmetric counts.
+    gain : float or None
+        Nats a held-out pair that refining gives; None where that was not asked.
     """
 
-    space: ScaledSpace
+    found: _Estimate
     directions: int
     n_pairs: float
     missing: float
     error: float
     parts: PartErrors
     asymmetry: float | None
+    gain: float | None
+
+    @property
+    def space(self) -> ScaledSpace:
+        return self.found.space
 
 
 def _checks(m: _Measured) -> list[Check]:
@@ -704,7 +760,15 @@ def _checks(m: _Measured) -> list[Check]:
     if m.directions and not space.n_kept:
         meaning = "Words beside their frequencies tell nothing of each other: the matrix is that of independent words."
         lines.append(Check("structure", "|lambda_1| > e", 0.0, at_least(1), meaning, "section 2", "veto"))
-    return [*lines, *_other_checks(m), *_part_checks(m.parts)]
+    return [*lines, *_refining_checks(m), *_other_checks(m), *_part_checks(m.parts)]
+
+
+def _refining_checks(m: _Measured) -> list[Check]:
+    lines = settled_checks(m.found.refinement)
+    if m.gain is not None:
+        meaning = "How much more probable refining makes pairs that are held out, one in ten. The matrix is refined if it does."
+        lines.append(Check("held-out pairs", "nats a pair", m.gain, above(0), meaning, "not in the paper"))
+    return lines
 
 
 def _other_checks(m: _Measured) -> list[Check]:

@@ -189,6 +189,9 @@ class MultiViewMixture(Estimator):
             moments.dealt,
             recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
             finish=lambda found, groups: self._refined(found.mixture, moments, blocks, groups),
+            restart=(lambda one, groups: self._refined(one.parameters, moments, blocks, groups))
+            if self._steps
+            else None,
             distance=lambda one, part: _nearest(one.parameters.means, part.parameters.means, moments.scales),
             cost="passes" if self._steps else "free",
         )

@@ -171,6 +171,9 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
             moments.dealt,
             recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
             finish=lambda found, groups: self._refined(found.mixture, moments, blocks, groups),
+            restart=(lambda one, groups: self._refined(one.parameters, moments, blocks, groups))
+            if self.refine
+            else None,
             distance=lambda one, part: cdist(one.parameters.means, part.parameters.means).min(axis=1),
             cost="passes" if self.refine else "free",
         )

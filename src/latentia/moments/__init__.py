@@ -11,7 +11,7 @@ from .absences import (
 )
 from .cooccurrence import Cooccurrence, WordCounts
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
-from .findings import binary_rows
+from .findings import binary_rows, present_findings
 from .fourth import FourthMoments, FourthSums
 from .labelled import (
     DiagonalMoments,
@@ -91,6 +91,7 @@ __all__ = [
     "leading_words",
     "one_hot_blocks",
     "past_and_future",
+    "present_findings",
     "principal_coordinates",
     "split_counts",
     "symmetric_counts",

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["binary_rows"]
+__all__ = ["binary_rows", "present_findings"]
 
 
 def binary_rows(table: Any, rows: np.ndarray, names: Sequence[str] | None = None) -> np.ndarray:
@@ -26,3 +26,14 @@ def binary_rows(table: Any, rows: np.ndarray, names: Sequence[str] | None = None
             "or cut them at a threshold."
         )
     return found
+
+
+def present_findings(table: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Which findings are present in each row of 0 and 1: ends of the rows (n_rows + 1,) and, row by row, their numbers."""
+    if sparse.issparse(table):
+        rows = sparse.csr_array(table, copy=True)
+        rows.eliminate_zeros()
+        rows.sort_indices()
+        return rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    present = np.asarray(table) != 0
+    return np.append(0, np.cumsum(np.count_nonzero(present, axis=1))), np.nonzero(present)[1]

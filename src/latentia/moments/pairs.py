@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+import os
+import tempfile
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ..passes import Block, Blocks, accumulate
-from ..passes.formats import open_text
+from ..passes.formats import rows_fit
 
 __all__ = ["PairCounts", "count_pairs", "split_counts", "symmetric_counts"]
 
@@ -44,6 +44,11 @@ class PairCounts:
             return state
         words = _checked(pairs[:, :2], self.n_words, block.start)
         size = self.n_words or int(words.max()) + 1
+        if self.n_words is None and not rows_fit(size):
+            raise LatentiaError(
+                f"Pair {block.start + int(words.max(axis=1).argmax())} has the word {size - 1}: a table of so many words does "
+                "not fit into memory. Number the words from 0 without gaps."
+            )
         times = np.ones(len(pairs), np.int32) if pairs.shape[1] == 2 else _times(pairs[:, 2])
         table = sparse.csr_array(sparse.coo_array((times, (words[:, 0], words[:, 1])), shape=(size, size)))
         return self.merge(state, table)
@@ -67,19 +72,15 @@ def count_pairs(
     Parameters
     ----------
     pairs : array-like of shape (N, 2) or (N, 3), Blocks, or path
-        Numbers of words from 0; a third column says how often. A path names a ``.npy`` file, read from disk as needed, or a
-        text of two or three whole numbers a line (``.gz`` is read as it is).
+        Numbers of words from 0; a third column says how often. A path names a list of pairs: a ``.npy`` file, read from disk as
+        needed, or a text of two or three whole numbers per line (``.gz`` is read as it is), see `Blocks.from_files`.
     n_words : int, optional
         M; by default one more than the largest word.
     """
-    statistic = PairCounts(n_words)
-    if isinstance(pairs, (str, Path)):
-        path = Path(pairs)
-        if not path.exists():
-            raise LatentiaError(f"{path}: no such file.")
-        if path.suffix != ".npy":
-            return _from_text(path, statistic)
-        pairs = np.load(path, mmap_mode="r")
+    if n_words is not None and not rows_fit(n_words):
+        raise LatentiaError("a table of so many words does not fit into memory.", parameter="n_words", value=n_words)
+    if isinstance(pairs, (str, os.PathLike)):
+        return _count_file(pairs, n_words, n_jobs, progress)
     if not isinstance(pairs, Blocks):
         pairs = np.asanyarray(pairs)
         if pairs.ndim != 2 or pairs.shape[1] not in (2, 3) or pairs.dtype.kind not in "iuf":
@@ -87,9 +88,25 @@ def count_pairs(
                 f"The pairs have shape {pairs.shape} and type {pairs.dtype}: two columns of whole numbers."
             )
         pairs = Blocks.from_array(pairs, block_rows=_CHUNK)
+    if pairs.shapes[0][1] not in (2, 3):
+        raise LatentiaError(
+            f"The pairs have {pairs.shapes[0][1]} columns: two of words, and one of counts if there is one."
+        )
     if not pairs.n_rows:
         raise LatentiaError("There are no pairs.")
-    return accumulate(pairs, statistic, n_jobs, progress=progress)
+    return accumulate(pairs, PairCounts(n_words), n_jobs, progress=progress)
+
+
+def _count_file(
+    path: str | os.PathLike[str], n_words: int | None, n_jobs: int | None, progress: bool | str
+) -> sparse.csr_array:
+    """Counts of a file; what a text is converted to is deleted, as it is of no use once it is counted."""
+    with tempfile.TemporaryDirectory(prefix="latentia-") as cache:
+        blocks = Blocks.from_files(path, format="pairs", cache=cache, block_rows=_CHUNK, progress=bool(progress))
+        try:
+            return count_pairs(blocks, n_words, n_jobs, progress)
+        except LatentiaError as error:
+            raise LatentiaError(f"{os.fspath(path)}: {error}") from error
 
 
 def symmetric_counts(counts: sparse.csr_array) -> tuple[sparse.csr_array, bool]:
@@ -141,7 +158,8 @@ def _checked(words: np.ndarray, n_words: int | None, start: int) -> np.ndarray:
     """Words as integers, each from 0 to M - 1."""
     bad = (words < 0) | (words >= (_MOST_WORDS if n_words is None else n_words))
     if words.dtype.kind == "f":
-        bad |= ~(words % 1 == 0)
+        with np.errstate(invalid="ignore"):  # of infinity
+            bad |= ~(words % 1 == 0)
     if bad.any():
         row, column = (int(x[0]) for x in np.nonzero(bad))
         limit = f" to {(_MOST_WORDS if n_words is None else n_words) - 1}"
@@ -155,40 +173,3 @@ def _times(column: np.ndarray) -> np.ndarray:
     if not (np.isfinite(column).all() and (column >= 0).all()):
         raise LatentiaError("The third column says how often a pair occurs: finite numbers of at least 0 are needed.")
     return column.astype(np.float64) if column.dtype.kind == "f" else column.astype(np.int64)
-
-
-def _from_text(path: Path, statistic: PairCounts) -> sparse.csr_array:
-    """Chunks of lines, merged in a binary tree as `accumulate` does for blocks."""
-    stack: list[tuple[int, sparse.csr_array]] = []
-    for number, chunk in enumerate(_text_chunks(path)):
-        stack.append((0, statistic.add(statistic.zero(), Block.of([chunk], number, number * _CHUNK))))
-        while len(stack) > 1 and stack[-1][0] == stack[-2][0]:
-            (level, first), (_, second) = stack[-2:]
-            stack[-2:] = [(level + 1, statistic.merge(first, second))]
-    if not stack:
-        raise LatentiaError(f"{path}: there are no pairs in the file.")
-    total = stack[-1][1]
-    for _, partial in reversed(stack[:-1]):
-        total = statistic.merge(partial, total)
-    return total
-
-
-def _text_chunks(path: Path) -> Iterator[np.ndarray]:
-    import warnings
-
-    done = 0
-    with open_text(path) as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # an empty rest
-        while True:
-            try:
-                chunk = np.loadtxt(file, dtype=np.int64, max_rows=_CHUNK, ndmin=2)
-            except ValueError as error:
-                raise LatentiaError(
-                    f"{path}, after line {done}: two or three whole numbers a line ({error})."
-                ) from error
-            if not chunk.size:
-                return
-            if chunk.shape[1] not in (2, 3):
-                raise LatentiaError(f"{path}, after line {done}: two or three numbers a line, found {chunk.shape[1]}.")
-            done += len(chunk)
-            yield chunk

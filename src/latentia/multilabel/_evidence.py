@@ -16,9 +16,11 @@ from ..evidence import (
     bounds,
     error_checks,
     separation_limit,
+    settled_checks,
     tensor_checks,
     whitened_noise,
 )
+from ..likelihood import Refinement
 from ..moments import LabelledSums
 from ._topics import Recovered
 
@@ -28,12 +30,15 @@ _TRUSTED = 0.4
 _DELTA = 0.05
 
 
-def weigh_evidence(model: Any, seen: LabelledSums, found: Recovered, parts: PartErrors) -> Evidence:
+def weigh_evidence(
+    model: Any, seen: LabelledSums, found: Recovered, refinement: Refinement, parts: PartErrors
+) -> Evidence:
     """The evidence table of a fitted `MomentMultiLabelClassifier`."""
     words = model.word_probabilities_
     some = words if found.parts is None else words[:, found.parts.words]  # of millions the frequent ones
     limit = separation_limit(_rows_of_sum_one(some), "cityblock", _TRUSTED)
     checks = error_checks(parts, limit, "mean |mu_k - mu'_k|_1", "in l1, of a possible 2", "topic")
+    checks += settled_checks(refinement)
     checks += [*_sizes(model, seen), *_theorem(model, seen), *_tensor(model, found), *_weights(model, found)]
     subject = "the topics (the head does not use them)" if model.head == "ridge" else "the topics"
     return Evidence([*checks, *_head(model), *_rows(seen)], parts.errors, subject)

@@ -63,7 +63,7 @@ def explain_by_topics(
     model: Any, table: Any, wanted: np.ndarray, posterior: np.ndarray, n_words: int, n_topics: int
 ) -> list[list[Explanation]]:
     """Explanations where the score is a mean over the posterior."""
-    present, gamma, tiny = words_of(table, not model._falling), model._label_model(), np.finfo(float).tiny
+    present, gamma, tiny = words_of(table, model._occurrences), model._label_model(), np.finfo(float).tiny
 
     def contributions(row: int, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         entries = slice(present.indptr[row], present.indptr[row + 1])

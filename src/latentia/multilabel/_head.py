@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..linalg import cholesky_qr
-from ..moments import LabelsToWords, WordsToLabels
+from ..moments import LabelledSums, LabelsToWords, WordsToLabels
 from ..passes import Plan
 
 __all__ = ["LinearHead", "linear_head"]
@@ -55,8 +55,9 @@ class LinearHead:
     explained: float
 
 
-def linear_head(label_counts: np.ndarray, n_rows: int, n_words: int, n_components: int, random_state: int) -> Plan:
+def linear_head(seen: LabelledSums, n_components: int, random_state: int) -> Plan:
     """Plan of four passes over blocks (C, Y, F) whose result is a `LinearHead`."""
+    label_counts, n_words = seen.label_counts, len(seen.document_frequency)
     n_labels = len(label_counts)
     scale = 1 / np.sqrt(1 + label_counts)[:, None]
     width = min(n_components + _OVERSAMPLE, n_labels, n_words)
@@ -67,7 +68,7 @@ def linear_head(label_counts: np.ndarray, n_rows: int, n_words: int, n_component
         block = scale * crossed
     mix = _leading(basis, block, n_components)
     features = _mixed(basis, mix)
-    return _ridge(features, mix.T @ gram @ mix, crossed @ mix, total @ mix, label_counts, n_rows)
+    return _ridge(features, mix.T @ gram @ mix, crossed @ mix, total @ mix, label_counts, seen.n_rows)
 
 
 def _leading(basis: np.ndarray, image: np.ndarray, n_components: int) -> np.ndarray:

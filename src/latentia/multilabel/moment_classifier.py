@@ -27,41 +27,26 @@ from .._base import Estimator, check_size, fitted, fitting, halves_of_rows
 from .._parameters import Choice, Integer, Names, Number, OrNone, check_parameter
 from .._validation import check_vocabulary, table_blocks
 from ..evidence import PartErrors, PartFits
-from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning, warn
+from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..likelihood import LogProbabilities, Refine, log_probabilities, topic_posterior
 from ..metrics import document_auc, nearest_distances
-from ..moments import (
-    Factors,
-    LabelledCounts,
-    LabelledMixtureUpdate,
-    LabelledSums,
-    LogProbabilities,
-    log_probabilities,
-    topic_posterior,
-)
 from ..moments.counts import as_counts, check_counts
-from ..passes import Blocks, RowGroups, accumulate, follow
+from ..passes import Blocks, RowGroups
 from ..simplex import distributions
+from ._algorithm_1 import PaperTopics
+from ._debiased import DebiasedTopics, of_part
+from ._documents import Documents, Passes, overall_words, read_documents
 from ._evidence import weigh_evidence
 from ._explain import Explanation, explain_by_head, explain_by_topics
-from ._features import features, inverse_document_frequency, view, words
+from ._features import features, words
 from ._head import LinearHead, linear_head
 from ._labels import LabelSets, label_sets
+from ._parts import PartMoments
 from ._scores import LinearScores, project, unit_interval
-from ._topics import (
-    SMOOTHING,
-    Parameters,
-    PartMoments,
-    Recovered,
-    algorithm_1,
-    debiased,
-    of_part,
-    overall_words,
-    probabilities,
-)
+from ._topics import Recovered, Recovery, Topics, one_topic, refined_topics
 
 __all__ = ["MomentMultiLabelClassifier"]
 
-_PSEUDO_DOCUMENTS = 1.0
 _MOST_BYTES = 1 << 34
 
 
@@ -225,25 +210,24 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         -------
         self
         """
-        blocks = self._labelled_blocks(X, Y)
+        passes = Passes(self._labelled_blocks(X, Y), self.n_jobs, self.verbose)
         # The first pass: how often words and labels occur, and with that what the topics are learned from.
-        seen = self._count(blocks)
-        self._settle(seen)
-        weights, ridge = self.inverse_document_frequency_, self.head == "ridge"
-        data = view(blocks, occurrences=not self._falling, weights=weights, linear=ridge)
+        documents = read_documents(passes, self.moments, self.head == "ridge", self._word_names())
+        self._check_count(documents)
         # Topics and the head, from passes that they share.
-        found, head, n_passes = self._learn(data, seen)
+        found, head = self._learned(documents)
         # EM.
-        topics = self._refined(found.parameters, data)
-        self._set_model(topics, head)
-        self.n_passes_ = 1 + n_passes + self.refine
+        topics, refinement = refined_topics(found.topics, documents, documents.blocks, self._steps)
+        self._set_model(documents, found, topics, head)
+        self.refinement_ = refinement.log_likelihood
+        self.n_passes_ = documents.passes.n + len(self.refinement_)
         # Evidence.
-        parts = self._part_errors(found, data)
-        self.evidence_ = weigh_evidence(self, seen, found, parts).bind(self)
+        parts = self._part_errors(found, documents)
+        self.evidence_ = weigh_evidence(self, documents.seen, found, refinement, parts).bind(self)
         return self
 
     def _check_parameters(self) -> None:
-        if self.moments == "paper" and self.refine:
+        if self.moments == "paper" and self.refine not in (0, "auto"):
             raise LatentiaError(
                 "Algorithm 1 as printed has no refinement; use it with other moments.",
                 parameter="refine", value=self.refine,
@@ -275,145 +259,91 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
             )
         return blocks
 
-    def _count(self, blocks: Blocks) -> LabelledSums:
-        """The first pass."""
-        statistic = LabelledCounts(blocks.shapes[0][1], blocks.shapes[1][1], self._word_names())
-        return accumulate(blocks, statistic, self.n_jobs, progress=self.verbose and "counting words and labels")
-
-    def _settle(self, seen: LabelledSums) -> None:
-        """Refuse what cannot be learned from, warn of what is thin, and choose the moments."""
-        n, words_seen = seen.n_rows, int((seen.document_frequency > 0).sum())
-        if not seen.label_counts.any():
-            raise LatentiaError(f"None of the {n} rows has a label: there is nothing to learn.")
-        if not words_seen:
-            raise LatentiaError(f"None of the {n} rows has a word: there is nothing to learn from.")
-        if not seen.powers[3]:
-            raise LatentiaError(f"None of the {n} rows has both words and labels: there is nothing to learn.")
-        if self.n_components > min(n, words_seen):
+    def _check_count(self, documents: Documents) -> None:
+        """Refuse more topics than can be learned, and warn of those that are thin."""
+        seen, k = documents.seen, self.n_components
+        n, words_seen, usable = seen.n_rows, int((seen.document_frequency > 0).sum()), int(seen.usable[2])
+        if k > min(n, words_seen):
             raise LatentiaError(
                 f"{n} rows with {words_seen} different words carry at most {min(n, words_seen)} topics.",
-                parameter="n_components", value=self.n_components,
+                parameter="n_components", value=k,
             )  # fmt: skip
-        if n < self.n_components**2:
+        if n < k**2:
             warn(
-                f"{n} rows are fewer than K^2 = {self.n_components**2} for {self.n_components} topics, and moments need more "
-                "(paper, section 6). Ask for fewer topics, or do not rely on them; the ridge head does not use them.",
+                f"{n} rows are fewer than K^2 = {k**2} for {k} topics, and moments need more (paper, section 6). Ask for "
+                "fewer topics, or do not rely on them; the ridge head does not use them.",
                 EvidenceWarning,
             )
-        if seen.fractional and self.moments == "factorial":
-            warn(
-                "The counts are not whole numbers, and moments='factorial' counts words. Use moments='occurrence' for weights.",
-                NonIntegerCountWarning,
-            )
-        whole_counts = not seen.fractional and seen.largest > 1
-        self._falling = self.moments == "factorial" or (self.moments == "auto" and whole_counts)
-        usable = int(seen.usable[2])
-        if self._falling and usable < 2 * self.n_components:
+        if not documents.occurrences and usable < 2 * k:
             raise LatentiaError(
                 f"{usable} of {n} rows have three words or more, and moments of counts need two of them for each topic at the "
                 "very least.",
-                parameter="n_components", value=self.n_components,
+                parameter="n_components", value=k,
             )  # fmt: skip
-        weights = inverse_document_frequency(seen.document_frequency, n)
-        self.inverse_document_frequency_ = None if seen.fractional else weights
-        self.word_frequencies_ = overall_words(seen, normalised=False)
-        self.label_frequencies_ = seen.label_counts / n
 
-    def _learn(self, data: Blocks, seen: LabelledSums) -> tuple[Recovered, LinearHead | None, int]:
-        """Topics, the head, and the number of passes, which they share but for the paper's."""
-        k, n_words = self.n_components, len(seen.document_frequency)
-        plans, label = [], self.verbose * "pass {}"
-        if self.head == "ridge":
-            plans.append(linear_head(seen.label_counts, seen.n_rows, n_words, k, self._seed))
-        if self.moments != "paper":
-            dealt = RowGroups(4 if self.n_splits else 1, self._seed)
-            plans.append(debiased(seen, Factors(self._falling), k, dealt, self.n_jobs))
-        results, n_passes = follow(data, plans, self.n_jobs, label)
-        head = results[0] if self.head == "ridge" else None
-        if self.moments != "paper":
-            return self._carried(results[-1]), head, n_passes
+    def _learned(self, documents: Documents) -> tuple[Recovered, LinearHead | None]:
+        """Topics and the head; a single topic where the head does not need them and the words carry none."""
+        heads = [linear_head(documents.seen, self.n_components, self._seed)] if self.head == "ridge" else []
+        found, results = self._recovery.recover(documents, heads)
+        if isinstance(found, LatentiaError):
+            if self.head == "bayes":
+                raise found
+            warn(
+                f"The words carry no {self.n_components} topics, so that all documents are one; the head does without. {found}",
+                EvidenceWarning,
+            )
+            found = one_topic(documents)
+        return found, results[0] if results else None
 
-        def one_pass(statistic: Any) -> Any:
-            nonlocal n_passes
-            n_passes += 1
-            return accumulate(data, statistic, self.n_jobs, progress=self.verbose and "Algorithm 1")
+    @property
+    def _recovery(self) -> Recovery:
+        """How topics are learned."""
+        if self.moments == "paper":
+            return PaperTopics(self.n_components, self.decomposition, self._seed)
+        return DebiasedTopics(self.n_components, RowGroups(4 if self.n_splits else 1, self._seed))
 
-        found = algorithm_1(one_pass, seen, k, self.decomposition, self._seed)
-        return found, head, n_passes
+    @property
+    def _steps(self) -> Refine:
+        """Of refining, which Algorithm 1 as printed does not have."""
+        return 0 if self.moments == "paper" else self.refine
 
-    def _carried(self, found: Recovered | LatentiaError) -> Recovered:
-        """Topics, or one for all documents where the head does not need them and the words carry none."""
-        if isinstance(found, Recovered):
-            return found
-        if self.head == "bayes":
-            raise found
-        warn(
-            f"The words carry no {self.n_components} topics, so that all documents are one; the head does without. {found}",
-            EvidenceWarning,
-        )
-        overall, factors = self._overall_words, Factors(self._falling)
-        one = Parameters(overall[None].copy(), self.label_frequencies_[None].copy(), np.ones(1))
-        return Recovered(probabilities(one, overall, factors, self.n_components), np.ones(1), np.ones(1), None, 1.0)
-
-    def _refined(self, topics: Parameters, data: Blocks) -> Parameters:
-        """After the EM passes over some rows."""
-        for step in range(self.refine):
-            p = topics if step else self._smoothed(topics)
-            update = LabelledMixtureUpdate(p.words, p.labels, p.weights, not self._falling)
-            label = self.verbose and f"refining {step + 1} of {self.refine}"
-            sums = accumulate(data, update, self.n_jobs, progress=label)
-            frequencies = self._overall_words, self.label_frequencies_
-            topics = Parameters(*update.updated_model(sums, *frequencies, _PSEUDO_DOCUMENTS))
-        return topics.sorted() if self.refine else topics
-
-    def _smoothed(self, p: Parameters) -> Parameters:
-        """Parameters mixed with the overall frequencies, so that nothing is impossible."""
-        keep = 1 - SMOOTHING
-        return Parameters(
-            keep * p.words + SMOOTHING * self._overall_words, keep * p.labels + SMOOTHING * self.label_frequencies_,
-            p.weights,
-        )  # fmt: skip
-
-    def _set_model(self, topics: Parameters, head: LinearHead | None) -> None:
+    def _set_model(self, documents: Documents, found: Recovered, topics: Topics, head: LinearHead | None) -> None:
+        self.word_frequencies_, self.label_frequencies_ = documents.word_frequencies, documents.labels
+        self.inverse_document_frequency_ = documents.weights
+        self._occurrences, self._share = documents.occurrences, found.share
         self.word_probabilities_, self.label_probabilities_ = topics.words, topics.labels
         self.weights_ = topics.weights
         if head is not None:
             self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
             self._penalty, self._explained = head.penalty, head.explained
 
-    def _part_errors(self, found: Recovered, data: Blocks) -> PartErrors:
+    def _part_errors(self, found: Recovered, documents: Documents) -> PartErrors:
         """l1 distances of the topics' distributions of frequent words to the nearest ones of fits on parts of the rows."""
-        parts, k = found.parts, self.n_components
+        parts, k, labels = found.parts, self.n_components, documents.labels
         if parts is None or not self.n_splits:
             return PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y).")
         fits = PartFits(
             parts.dealt,
-            recover=lambda groups: of_part(parts, groups, k, self.label_frequencies_),
-            finish=lambda part, groups: self._frequent_words(part, parts, data, groups),
+            recover=lambda groups: of_part(parts, groups, k, labels),
+            finish=lambda part, groups: _sum_one(self._frequent_words(part, parts, documents, groups)),
             distance=nearest_distances,
             most=2.0,
-            cost="passes" if self.refine else "free" if self.n_splits > 1 else "algebra",
+            cost="passes" if self._steps else "free" if self.n_splits > 1 else "algebra",
         )
-        topics = self.word_probabilities_[:, parts.words]
-        return fits.errors(distributions(topics, np.ones(len(parts.words))), self.n_splits)
+        return fits.errors(_sum_one(self.word_probabilities_[:, parts.words]), self.n_splits)
 
     def _frequent_words(
-        self, part: Parameters, parts: PartMoments, data: Blocks, groups: tuple[int, ...]
+        self, part: Topics, parts: PartMoments, documents: Documents, groups: tuple[int, ...]
     ) -> np.ndarray:
-        """Distributions of the frequent words of a part's topics, (K, F), after EM on its rows."""
-        found = part.words
-        if self.refine:  # rare words have the same probability in all topics until the first step
-            every = np.tile(self._overall_words, (len(part.weights), 1))
-            every[:, parts.words] = part.words
-            rows = data.group(groups, parts.dealt)
-            found = self._refined(Parameters(every, part.labels, part.weights), rows).words[:, parts.words]
-        return distributions(found, np.ones(len(parts.words)))
-
-    @property
-    def _overall_words(self) -> np.ndarray:
-        """Frequencies of the words, on the scale of ``word_probabilities_``."""
-        one = self._falling or self.moments == "paper"
-        return self.word_frequencies_ / self.word_frequencies_.sum() if one else self.word_frequencies_
+        """Probabilities of the frequent words in a part's topics, (K, F), after EM on its rows."""
+        if not self._steps:
+            return part.words
+        # Rare words have the same probability in all topics until the first step.
+        every = np.tile(documents.words, (len(part.weights), 1))
+        every[:, parts.words] = part.words
+        rows = documents.blocks.group(groups, parts.dealt)
+        whole = Topics(every, part.labels, part.weights)
+        return refined_topics(whole, documents, rows, self._steps).parameters.words[:, parts.words]
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -570,19 +500,18 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
 
     def _posterior_of(self) -> Callable[[Any], np.ndarray]:
         model = self._log_model()
-        return lambda table: topic_posterior(words(table, not self._falling), model, self.n_jobs)
+        return lambda table: topic_posterior(words(table, self._occurrences), model, self.n_jobs)
 
     def _log_model(self) -> LogProbabilities:
         """The topics as posteriors use them."""
         return log_probabilities(
-            self.word_probabilities_, self.weights_, occurrences=not self._falling, threshold=self.eta,
-            share=SMOOTHING, overall=None if self.moments == "paper" else self._overall_words,
+            self.word_probabilities_, self.weights_, occurrences=self._occurrences, threshold=self.eta,
+            share=self._share, overall=overall_words(self.word_frequencies_, self._occurrences),
         )  # fmt: skip
 
     def _label_model(self) -> np.ndarray:
         """Label probabilities of the topics as scores use them, shape (K, L)."""
-        labels = self.label_probabilities_
-        return labels if self.moments == "paper" else (1 - SMOOTHING) * labels + SMOOTHING * self.label_frequencies_
+        return (1 - self._share) * self.label_probabilities_ + self._share * self.label_frequencies_
 
     def _scores(self) -> LinearScores:
         if self.head == "ridge":
@@ -636,3 +565,8 @@ def _sparse_rows(indices: np.ndarray, values: np.ndarray, n_columns: int) -> spa
     data, columns = np.take_along_axis(values, order, 1).ravel(), np.take_along_axis(indices, order, 1).ravel()
     indptr = np.arange(len(indices) + 1) * indices.shape[1]
     return sparse.csr_array((data, columns, indptr), shape=(len(indices), n_columns))
+
+
+def _sum_one(rows: np.ndarray) -> np.ndarray:
+    """Word probabilities as distributions."""
+    return distributions(rows, np.ones(rows.shape[1]))

@@ -21,7 +21,7 @@ import numpy as np
 
 from .._parameters import Number, check_parameter
 from ..exceptions import LatentiaError
-from ._posterior import Network
+from .inference import Network
 
 __all__ = ["write_bif"]
 

@@ -1,120 +1,228 @@
-"""Expectation maximisation for noisy-or networks, over configurations with few causes on.
+"""Expectation maximisation for noisy-or networks, over the likely configurations of each row.
 
-A finding is present if a cause that is on, or the leak, triggers it: cause k with probability q_ki = 1 - exp(-W_ki). Given
+A finding is present if a cause that is on, or the leak, triggers it: cause k with probability F_ki = 1 - exp(-W_ki). Given
 the data, configuration d has posterior p(d | x), and the expected number of rows in which k is on and triggers i is
 
-    q_ki sum_x x_i sum_(d with k on) p(d | x) / P(s_i = 1 | d),
+    F_ki sum_x x_i sum_(d with k on) p(d | x) / P(s_i = 1 | d),
 
-the leak being a cause that is always on. New q are these numbers over the expected number of rows with k on. The sum runs
-over all 2^m configurations where there are at most 4,096, and else over those with few enough causes on.
+the leak being a cause that is always on. New F are these numbers over the expected number of rows with k on. Up to 8 causes
+the sum runs over all configurations; with more, over the likely ones of each row, which are searched for anew in every step
+(`latentia.noisyor.inference.search`). The likelihood of a step is then that of these configurations, a lower bound.
+
+Weights below .01 are set to zero, and a leak has half a row in 50 before the data: were one zero, a single row that no cause
+explains would be impossible.
 """
 
 from __future__ import annotations
 
-from itertools import combinations
-from math import comb
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numba import njit
 
-from ..moments import binary_rows
+from ..likelihood import Chances, Expected, Values
+from ..likelihood.rows import merged, normalised
+from ..moments import binary_rows, present_findings
 from ..passes import Block
-from ._posterior import Network
+from .inference.network import Network
+from .inference.search import MOST_FOUND, configurations_of_row, likely_causes, log_fired
 
-__all__ = ["NoisyOrUpdate", "configurations", "left_out"]
+__all__ = ["NoisyOrSums", "NoisyOrUpdate", "pruned"]
 
-_MOST = 4096
-_CHUNK_ENTRIES, _LEAST_CHUNK = 1 << 19, 128  # of posteriors: 4 MB
-_LEAST_LEAK = 1e-3  # a leak of zero would stay zero
-_LEAST = 1e-12
-
-
-def configurations(n_causes: int) -> np.ndarray:
-    """Sets of causes that are on, the smallest first, as rows of bool: at most 4,096, or those with one on at most."""
-    most_on, total = 0, 1
-    while most_on < n_causes and (most_on == 0 or total + comb(n_causes, most_on + 1) <= _MOST):
-        most_on += 1
-        total += comb(n_causes, most_on)
-    table = np.zeros((total, n_causes), bool)
-    sets = (chosen for size in range(most_on + 1) for chosen in combinations(range(n_causes), size))
-    for row, chosen in zip(table, sets, strict=True):
-        row[list(chosen)] = True
-    return table
+_MOST_ENUMERATED = 8  # causes: 256 configurations
+_CHUNK_ENTRIES = 1 << 19  # of posteriors: 4 MB
+_LEAST_WEIGHT = 0.01
+_LEAK_PRIOR = 0.5, 50.5  # rows in which it acts, and all
+_LEAST, _LEAST_LEAK = 1e-12, 1e-9
 
 
-def left_out(priors: np.ndarray, table: np.ndarray) -> float:
-    """Share of the rows in which more causes are on than in any configuration of the table, by the priors."""
-    number = np.ones(1)
-    for prior in priors:
-        number = np.convolve(number, [1 - prior, prior])
-    return float(number[int(table.sum(axis=1).max()) + 1 :].sum())
+@dataclass
+class NoisyOrSums:
+    """Sums over rows of one E-step.
 
+    Attributes
+    ----------
+    on : ndarray of shape (m,)
+        Expected rows in which each cause is on.
+    explained : ndarray of shape (m + 1, n)
+        Sums of x_i p(k on) / P(s_i = 1), the last row for the leak: times F_ki, the rows in which k triggers i.
+    log_likelihood : float
+        In nats.
+    n_rows : int
+    n_crowded : int
+        Rows that have more likely configurations than were kept.
+    """
 
-class _Sums(NamedTuple):
-    rows: int
-    log_likelihood: float
-    configurations: np.ndarray
-    present: np.ndarray
+    on: np.ndarray
+    explained: np.ndarray
+    log_likelihood: float = 0.0
+    n_rows: int = 0
+    n_crowded: int = 0
 
 
 class NoisyOrUpdate:
-    """Statistic of one step, over blocks of rows of 0 and 1.
+    """Statistic of one E-step, over blocks of rows of 0 and 1.
 
     Parameters
     ----------
-    network : Network
-    table : ndarray of bool, shape (C, m)
-        Configurations.
+    strengths : ndarray of shape (m, n)
+        F.
+    leak : ndarray of shape (n,)
+    priors : ndarray of shape (m,)
     fixed_prior : bool
         Keep the priors.
     max_weight : float
         Largest weight after the step.
+    enumerate_all : bool, optional
+        Sum over all configurations of the causes instead of the likely ones of each row; by default with at most 8 causes.
     """
 
-    def __init__(self, network: Network, table: np.ndarray, fixed_prior: bool, max_weight: float) -> None:
-        self._network, self._table = network, table.astype(float)
-        self._fixed_prior, self._strongest = fixed_prior, -np.expm1(-max_weight)
-        self._leak = np.clip(network.leak, _LEAST_LEAK, 1 - _LEAST_LEAK)
-        silent = self._table @ network.weights - np.log1p(-self._leak)
-        self._present = np.maximum(-np.expm1(-silent), _LEAST)
-        self._slope = np.log(self._present) + silent
-        priors = np.clip(network.priors, _LEAST, 1 - _LEAST)
-        self._base = self._table @ (np.log(priors) - np.log1p(-priors)) + np.log1p(-priors).sum() - silent.sum(axis=1)
+    def __init__(
+        self,
+        strengths: np.ndarray,
+        leak: np.ndarray,
+        priors: np.ndarray,
+        *,
+        fixed_prior: bool = False,
+        max_weight: float = np.inf,
+        enumerate_all: bool | None = None,
+    ) -> None:
+        self.fixed_prior, self.max_weight = fixed_prior, max_weight
+        self.enumerate_all = len(priors) <= _MOST_ENUMERATED if enumerate_all is None else enumerate_all
+        self.strengths = np.where(strengths < -np.expm1(-_LEAST_WEIGHT), 0.0, strengths)
+        self.leak = np.clip(leak, _LEAST_LEAK, 1 - _LEAST_LEAK)
+        self.priors = np.clip(priors, _LEAST, 1 - _LEAST)
 
-    def zero(self) -> _Sums:
-        return _Sums(0, 0.0, np.zeros(len(self._table)), np.zeros_like(self._slope))
+    @classmethod
+    def of(cls, network: Network, **options: Any) -> NoisyOrUpdate:
+        """The update at a network, with the options of the class."""
+        return cls(-np.expm1(-network.weights), network.leak, network.priors, **options)
 
-    def add(self, state: _Sums, block: Block) -> _Sums:
-        n_rows = block[0].shape[0]
-        rows, log_likelihood, mass, present = state
-        step = max(_LEAST_CHUNK, _CHUNK_ENTRIES // len(self._table))
-        for start in range(0, n_rows, step):
-            X = binary_rows(block[0][start : start + step], block.rows[start : start + step]).astype(float)
-            posterior = X @ self._slope.T
-            posterior += self._base
-            largest = posterior.max(axis=1, keepdims=True)
-            np.exp(np.subtract(posterior, largest, out=posterior), out=posterior)
-            total = posterior.sum(axis=1, keepdims=True)
-            posterior /= total
-            log_likelihood += float((np.log(total) + largest).sum())
-            mass += posterior.sum(axis=0)
-            present += posterior.T @ X
-        return _Sums(rows + n_rows, log_likelihood, mass, present)
+    @property
+    def values(self) -> Values:
+        return (self.strengths, self.leak) if self.fixed_prior else (self.strengths, self.leak, self.priors)
 
-    def merge(self, first: _Sums, second: _Sums) -> _Sums:
-        return _Sums(
-            first.rows + second.rows,
-            first.log_likelihood + second.log_likelihood,
-            first.configurations + second.configurations,
-            first.present + second.present,
-        )
+    def at(self, *values: np.ndarray) -> NoisyOrUpdate:
+        strengths, leak, *priors = values
+        options: dict[str, Any] = {"fixed_prior": self.fixed_prior, "max_weight": self.max_weight}
+        options["enumerate_all"] = self.enumerate_all
+        return NoisyOrUpdate(strengths, leak, *(priors or [self.priors]), **options)
 
-    def updated(self, state: Any) -> Network:
-        """The network after the step."""
-        triggered = state.present / self._present
-        on = self._table.T @ state.configurations
-        strengths = -np.expm1(-self._network.weights) * (self._table.T @ triggered) / np.maximum(on, _LEAST)[:, None]
-        leak = self._leak * triggered.sum(axis=0) / state.rows
-        weights = -np.log1p(-np.clip(strengths, 0.0, self._strongest))
-        priors = self._network.priors if self._fixed_prior else on / state.rows
-        return Network(weights, priors, np.clip(leak, 0.0, 1.0))
+    @property
+    def network(self) -> Network:
+        """The network, the most frequent cause first."""
+        order = np.argsort(-self.priors, kind="stable")
+        return Network(-np.log1p(-self.strengths[order]), self.priors[order], self.leak)
+
+    def zero(self) -> NoisyOrSums:
+        m, n = self.strengths.shape
+        return NoisyOrSums(np.zeros(m), np.zeros((m + 1, n)))
+
+    def add(self, state: NoisyOrSums, block: Block) -> NoisyOrSums:
+        if self.enumerate_all:
+            _add_all(self, state, block)
+        else:
+            _add_likely(self, state, block)
+        state.n_rows += block[0].shape[0]
+        return state
+
+    def merge(self, first: NoisyOrSums, second: NoisyOrSums) -> NoisyOrSums:
+        return merged(first, second)
+
+    def expected(self, sums: NoisyOrSums) -> tuple[Expected, ...]:
+        triggered = self.strengths * sums.explained[:-1]
+        strengths = Chances(self.strengths, triggered, sums.on[:, None], high=-float(np.expm1(-self.max_weight)))
+        leak = Chances(self.leak, self.leak * sums.explained[-1], np.array(sums.n_rows), _LEAK_PRIOR, low=_LEAST_LEAK)
+        priors = Chances(self.priors, sums.on, np.array(sums.n_rows))
+        return (strengths, leak) if self.fixed_prior else (strengths, leak, priors)
+
+
+def pruned(network: Network) -> Network:
+    """The same without the weights that EM takes for none."""
+    return Network(np.where(network.weights < _LEAST_WEIGHT, 0.0, network.weights), network.priors, network.leak)
+
+
+def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
+    """Add rows, by sums over all configurations."""
+    m = len(update.priors)
+    table = (np.arange(1 << m)[:, None] >> np.arange(m) & 1).astype(float)
+    silent = -(table @ np.log1p(-update.strengths)) - np.log1p(-update.leak)
+    present = -np.expm1(-silent)
+    slope = np.log(present) + silent
+    odds = np.log(update.priors) - np.log1p(-update.priors)
+    base = table @ odds + np.log1p(-update.priors).sum() - silent.sum(axis=1)
+    mass, found = np.zeros(len(table)), np.zeros_like(slope)
+    step = _CHUNK_ENTRIES // len(table)
+    for start in range(0, block[0].shape[0], step):
+        X = binary_rows(block[0][start : start + step], block.rows[start : start + step]).astype(float)
+        posterior, log_likelihood = normalised(X @ slope.T + base, mass)
+        mass += posterior.sum(axis=0)
+        found += posterior.T @ X
+        state.log_likelihood += float(log_likelihood.sum())
+    found /= present
+    state.on += table.T @ mass
+    state.explained[:-1] += table.T @ found
+    state.explained[-1] += found.sum(axis=0)
+
+
+def _add_likely(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
+    """Add rows, by sums over the likely configurations of each."""
+    kept = 1 - update.strengths
+    silent, loads = 1 - update.leak, -np.log(kept)
+    # What a present finding adds to the gain of a cause beside the empty set.
+    gains = np.ascontiguousarray((loads + np.log1p(-silent * kept) - np.log(update.leak)).T)
+    base = np.log(update.priors) - np.log1p(-update.priors) - loads.sum(axis=1)
+    rows = present_findings(block[0])
+    model = gains, np.ascontiguousarray(loads.T), base, kept, silent
+    log_likelihood, n_crowded = _add_rows(*rows, *model, state.on, state.explained)
+    empty = np.log1p(-update.priors).sum() + np.log(silent).sum()
+    odds = np.log(update.leak) - np.log(silent)
+    state.log_likelihood += log_likelihood + block[0].shape[0] * float(empty) + float(odds[rows[1]].sum())
+    state.n_crowded += n_crowded
+
+
+@njit(nogil=True, cache=True)
+def _add_rows(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    gains: np.ndarray,
+    loads: np.ndarray,
+    base: np.ndarray,
+    kept: np.ndarray,
+    silent: np.ndarray,
+    on: np.ndarray,
+    explained: np.ndarray,
+) -> tuple[float, int]:  # pragma: no cover - compiled
+    """Log-likelihood relative to the empty configuration, and rows with more configurations than were kept.
+
+    ``gains`` and ``loads`` (n, m): what a present finding adds to the gains beside the empty set, and to ``base`` (m,), which
+    is that of a row without findings; ``kept`` (m, n), ``silent`` (n,).
+    """
+    m, total, n_crowded = len(base), 0.0, 0
+    masks, logs, alone, own = np.empty(MOST_FOUND, np.int64), np.empty(MOST_FOUND), np.empty(m), np.empty(m)
+    for r in range(len(indptr) - 1):
+        present = indices[indptr[r] : indptr[r + 1]]
+        alone[:], own[:] = base, base
+        for i in present:
+            for k in range(m):
+                alone[k] += gains[i, k]
+                own[k] += loads[i, k]
+        causes = likely_causes(alone)
+        n, crowded = configurations_of_row(alone, own, kept, silent, causes, present, masks, logs)
+        n_crowded += crowded
+        highest, mass, off = logs[:n].max(), 0.0, np.empty(len(present))
+        for x in range(n):
+            mass += np.exp(logs[x] - highest)
+        total += highest + np.log(mass)
+        for x in range(n):
+            share = np.exp(logs[x] - highest) / mass
+            log_fired(masks[x], kept, silent, causes, present, off)
+            for j, i in enumerate(present):
+                explained[m, i] += share / (1.0 - off[j])
+            for a, k in enumerate(causes):
+                if masks[x] >> a & 1:
+                    on[k] += share
+                    for j, i in enumerate(present):
+                        explained[k, i] += share / (1.0 - off[j])
+    return total, n_crowded

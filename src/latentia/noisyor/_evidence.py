@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..evidence import Check, PartErrors, above, at_least, at_most, bounds, equal_to, error_checks
+from ..likelihood import Refinement
 from ..metrics.matching import nearest_other_distance
 from ..moments import AbsenceMoments, CountedAbsences
 from ._learners import Learner, Spectrum
-from ._posterior import Network
+from .inference import Network
 
-__all__ = ["MOST_LEFT_OUT", "MOST_PRIOR", "Measured", "incoherence", "noisy_or_checks", "spectral_boundedness"]
+__all__ = ["MOST_PRIOR", "Measured", "incoherence", "noisy_or_checks", "spectral_boundedness"]
 
 _LINKED = 0.05  # strength from which a cause counts as linked to a finding
 _FEW = 20  # joint absences
@@ -21,7 +22,6 @@ _ACCURACY = 0.1  # of PMI
 _TINY = 1e-12
 _LEFT = 0.05
 MOST_PRIOR = 0.7
-MOST_LEFT_OUT = 0.02
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Measured:
     source: AbsenceMoments
     parts: PartErrors
     n_unused: int
-    left_out: float | None
+    refinement: Refinement
 
 
 def spectral_boundedness(weights: np.ndarray) -> float:
@@ -128,14 +128,6 @@ def _systematic(measured: Measured) -> list[Check]:
                 "left by the corrections", "relative, in l2", float(remaining[worst]), at_most(_LEFT),
                 f"Systematic error of cause {worst}, if the rounds went on as they do: it is part of the expected error. Raise "
                 "corrections to take it off.", "Theorem 3.3",
-            )
-        )  # fmt: skip
-    if measured.left_out is not None:
-        lines.append(
-            Check(
-                "rows that EM cannot explain", "P(more on than EM tries)", measured.left_out, at_most(MOST_LEFT_OUT),
-                "EM tries at most 4,096 configurations of causes, those with few on. Rows with more on bias it, in all parts "
-                "of the data alike: use refine=0.", "not in the paper", "veto",
             )
         )  # fmt: skip
     return lines

@@ -12,7 +12,6 @@ from scipy.spatial.distance import cdist
 from ..exceptions import LatentiaError
 from ..moments import AbsenceMoments, Partition
 from ..passes import RowGroups
-from ._posterior import Network
 from ._printed import recover_as_printed
 from ._recovery import (
     Moments,
@@ -23,6 +22,7 @@ from ._recovery import (
     residual_norm,
     scaled_pairs,
 )
+from .inference import Network
 
 __all__ = ["InRounds", "Learner", "Printed", "Spectrum", "most_causes", "pair_spectrum", "relative_distances"]
 

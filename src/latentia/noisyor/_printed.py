@@ -14,8 +14,8 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..moments import AbsenceMoments, Partition
 from ..tensor import decompose
-from ._posterior import Network
 from ._recovery import odds_of, ordered_network
+from .inference import Network
 
 __all__ = ["recover_as_printed"]
 

@@ -26,7 +26,7 @@ from ..linalg import hollow_factor, polar_factor
 from ..moments import AbsenceMoments, LogAbsences, Partition
 from ..tensor import Decomposition, decompose, multilinear, symmetrised
 from ._expansion import higher_orders
-from ._posterior import Network
+from .inference import Network
 
 __all__ = [
     "LEAST_ODDS",

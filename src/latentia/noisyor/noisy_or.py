@@ -25,14 +25,15 @@ from .._parameters import Integer, Number, OrNone, check_parameter, seed_of
 from .._validation import table_blocks
 from ..evidence import Evidence, PartFits
 from ..exceptions import LatentiaError, LatentiaWarning, warn
-from ..moments import AbsenceMoments, CountedAbsences, PackedRows, binary_rows, noisy_or_rows
+from ..likelihood import Refined, Refinement, noisy_or_rows, over, refine
+from ..moments import AbsenceMoments, CountedAbsences, PackedRows, binary_rows
 from ..passes import Blocks, RowGroups, accumulate
 from ._bif import write_bif
-from ._em import NoisyOrUpdate, configurations, left_out
-from ._evidence import MOST_LEFT_OUT, MOST_PRIOR, Measured, noisy_or_checks
+from ._em import NoisyOrUpdate
+from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
 from ._learners import InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
-from ._posterior import SAMPLING, Network, Posteriors, evidence_for, posteriors
 from ._recovery import LEAST_ODDS, random_partitions
+from .inference import SAMPLING, Network, Posteriors, attributions, posteriors
 
 __all__ = ["Diagnosis", "Edge", "NoisyOr"]
 
@@ -64,7 +65,7 @@ class Diagnosis:
         Accuracy of the probabilities: rounding if ``exact``, otherwise a standard error.
     exact : bool
         Whether they come from a sum over all that may be, not from sampling.
-    evidence : ndarray of shape (m, n)
+    attribution : ndarray of shape (m, n)
         How much each finding speaks for each cause, in nats: by how much the logarithm of the odds would fall if
         it were not known whether the finding is present.
     log_likelihood : float
@@ -74,7 +75,7 @@ class Diagnosis:
     probabilities: np.ndarray
     error: float
     exact: bool
-    evidence: np.ndarray
+    attribution: np.ndarray
     log_likelihood: float
 
 
@@ -238,7 +239,6 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         used = self._usable(counts)
         frequency = counts.present.sum(axis=0) / counts.n_rows.sum()
         source = counts if used.all() else counts.of(np.flatnonzero(used))
-        self.n_passes_ = 1 + self.refine
         return self._learn(_Data(source, used, frequency, dealt, _some_columns(blocks, used)))
 
     @fitting
@@ -255,7 +255,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
             raise LatentiaError(
                 f"moments is a {type(moments).__name__}: take latentia.moments.ExactAbsences; rows go to fit."
             )
-        self.n_features_in_, self._column_names, self.n_passes_ = moments.n_features, None, 0
+        self.n_features_in_, self._column_names = moments.n_features, None
         dealt = RowGroups(4, self._seed)
         used, frequency = np.ones(moments.n_features, bool), -np.expm1(moments.logs(dealt.all).single)
         return self._learn(_Data(moments, used, frequency, dealt))
@@ -265,29 +265,32 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         learner = self._learner(data)
         networks: dict[Groups, Network] = {}
 
-        def finish(found: Network, groups: Groups) -> Network:
-            networks[groups] = self._refined(found, data, groups)
-            return networks[groups]
+        def finish(found: Network, groups: Groups) -> Refined:
+            refined = self._refined(found, data, groups)
+            networks[groups] = refined.parameters
+            return refined
 
         fits = PartFits(
             data.dealt,
             recover=learner.network,
             finish=finish,
-            distance=lambda network, part: relative_distances(network.weights, part.weights).min(axis=1),
+            distance=lambda one, part: relative_distances(one.parameters.weights, part.parameters.weights).min(axis=1),
             most=_MOST_ERROR,
             cost="passes" if self.refine or self._as_printed else "free",
         )
-        found, network = fits.whole()
-        unexplained = self._left_out(found) if self.refine else None
+        _, refined = fits.whole()
+        network = refined.parameters
         spectrum = pair_spectrum(data.source, network, data.dealt)
         self._set_network(network, data, spectrum)
+        self.refinement_ = refined.refinement.log_likelihood
+        self.n_passes_ = (data.rows is not None) + len(self.refinement_)
         # Evidence: errors by parts of the rows, and what all parts share.
-        parts = fits.errors(network, 0 if data.rows is None else self.n_splits)
+        parts = fits.errors(refined, 0 if data.rows is None else self.n_splits)
         if parts.errors is not None:
             parts = replace(parts, errors=_with_systematic(parts.errors, network, learner, self.refine))
         halves = [networks[half] for split in data.dealt.splits for half in split if half in networks]
         self.prior_errors_ = _prior_errors(network, halves) if self.prior is None else None
-        measured = Measured(network, learner, spectrum, data.source, parts, int((~data.used).sum()), unexplained)
+        measured = Measured(network, learner, spectrum, data.source, parts, int((~data.used).sum()), refined.refinement)
         self.evidence_ = Evidence(noisy_or_checks(measured), parts.errors).bind(self)
         return self
 
@@ -314,28 +317,14 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         options = {"prior": self.prior, "max_weight": self.max_weight, "seed": self._seed}
         return Printed(source, partitions[0], k, self.verbose, **options)
 
-    def _left_out(self, network: Network) -> float:
-        """Share of the rows that EM has no configuration for; a warning says so."""
-        share = left_out(network.priors, configurations(len(network.priors)))
-        if share > MOST_LEFT_OUT:
-            warn(
-                f"In {share:.0%} of the rows more causes are on than EM can try for {len(network.priors)} causes, which biases "
-                "it. Use refine=0.",
-                LatentiaWarning,
-            )
-        return share
-
-    def _refined(self, network: Network, data: _Data, groups: Groups) -> Network:
-        """After the EM passes over the rows of some groups."""
+    def _refined(self, network: Network, data: _Data, groups: Groups) -> Refined:
+        """After EM on the rows of some groups."""
         if not self.refine or data.rows is None:
-            return network
-        rows, table = data.rows.group(groups, data.dealt), configurations(len(network.priors))
-        for step in range(self.refine):
-            update = NoisyOrUpdate(network, table, self.prior is not None, self.max_weight)
-            label = self.verbose and f"refining {step + 1} of {self.refine}"
-            network = update.updated(accumulate(rows, update, self.n_jobs, progress=label))
-        order = np.argsort(-network.priors, kind="stable")
-        return Network(network.weights[order], network.priors[order], network.leak)
+            return Refined(network, Refinement.none())
+        update = NoisyOrUpdate.of(network, fixed_prior=self.prior is not None, max_weight=self.max_weight)
+        rows = data.rows.group(groups, data.dealt)
+        found = refine(update, over(rows, self.n_jobs, self.verbose), self.refine)
+        return Refined(update.at(*found.values).network, found)
 
     def _set_network(self, network: Network, data: _Data, spectrum: Spectrum) -> None:
         """The attributes; findings that were left out are due to their leak alone."""
@@ -434,9 +423,9 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
             raise LatentiaError(f"x has {len(present)} rows: one row is explained at a time.")
         options: dict[str, Any] = {"random_state": self._seed, "n_jobs": self.n_jobs}
         found = posteriors(self._network, present, observed, **options)
-        evidence = evidence_for(self._network, present[0], None if observed is None else observed[0], **options)
+        attribution = attributions(self._network, present[0], None if observed is None else observed[0], **options)
         exact, log_likelihood = bool(found.method[0] != SAMPLING), float(found.log_likelihood[0])
-        return Diagnosis(found.probabilities[0], float(found.error[0]), exact, evidence, log_likelihood)
+        return Diagnosis(found.probabilities[0], float(found.error[0]), exact, attribution, log_likelihood)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of a row in nats, a lower bound where rows are sampled; higher is better."""

@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
-__all__ = ["numbers", "scatter", "svmlight", "triples"]
+__all__ = ["numbers", "pairs", "scatter", "svmlight", "triples"]
 
 _NEWLINE, _SPACE, _TAB, _RETURN, _HASH = 10, 32, 9, 13, 35
 _PLUS, _COMMA, _MINUS, _POINT, _COLON = 43, 44, 45, 46, 58
@@ -173,6 +173,30 @@ def numbers(buffer, whole, least, most):  # pragma: no cover - compiled
             if not good or buffer[i] != _NEWLINE:
                 return values[:0], line
             n += 1
+        i += 1
+    return values[:n], -1
+
+
+@njit(nogil=True, cache=True)
+def pairs(buffer, width, most_words, most):  # pragma: no cover - compiled
+    """Parse lines of ``width`` (2 or 3) whole numbers from 0: words up to ``most_words``, and how often up to ``most``."""
+    n_lines = _lines(buffer)
+    values = np.empty((n_lines, width), np.int64)
+    i, n = 0, 0
+    for line in range(n_lines):
+        i = _blank(buffer, i)
+        if buffer[i] != _NEWLINE and buffer[i] != _HASH:
+            for column in range(width):
+                number, i, good = _number(buffer, i, True, 0.0, most_words if column < 2 else most)
+                if not (good and _at_end(buffer, i)):
+                    return values[:0], line
+                values[n, column] = np.int64(number)
+                i = _blank(buffer, i)
+            n += 1
+        if buffer[i] != _NEWLINE and buffer[i] != _HASH:
+            return values[:0], line
+        while buffer[i] != _NEWLINE:
+            i += 1
         i += 1
     return values[:n], -1
 

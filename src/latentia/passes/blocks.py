@@ -188,9 +188,10 @@ class Blocks(ABC):
         ----------
         *paths : path
             One file a part: UCI bag of words, MatrixMarket, svmlight multi-label (which gives two parts, X and Y),
-            Parquet, or a cache folder written earlier. ``.gz`` is read as it is.
-        format : {"uci", "matrixmarket", "svmlight", "parquet", "cache"}, optional
-            By default told from the file's name and first line.
+            Parquet, lists of pairs (a ``.npy`` file of shape (N, 2) or (N, 3), mapped as it is, or text of two or three whole
+            numbers per line), or a cache folder written earlier. ``.gz`` is read as it is.
+        format : {"uci", "matrixmarket", "svmlight", "parquet", "pairs", "cache"}, optional
+            By default told from the file's name and first line; a text of pairs must be named.
         cache : path, optional
             Folder of the caches; by default beside each file, as ``NAME.latentia-cache``. A cache that is newer than
             its file is used again.

@@ -62,10 +62,8 @@ def component_errors(evidence: Evidence | None, n_components: int) -> list[float
 
 def error_limit(evidence: Evidence | None, otherwise: float = 0.4) -> float:
     """The mean expected error up to which the evidence supports a fit."""
-    for check in [] if evidence is None else evidence.checks:
-        if check.name == "expected error":
-            return float(check.needed.removeprefix("<=").split()[0])
-    return otherwise
+    limit = None if evidence is None else evidence.limit
+    return otherwise if limit is None else limit
 
 
 def grade(error: float | None, limit: float = 0.4) -> Grade:
@@ -91,7 +89,7 @@ def legend(errors: Sequence[float | None], limit: float = 0.4) -> list[tuple[Gra
 
 def verdict(evidence: Evidence | None, grades: Sequence[Grade], nouns: Nouns, sentence: str) -> dict[str, str]:
     """The verdict: a key for the style sheet, a headline, and what it means; ``sentence`` explains the mean error."""
-    if evidence is None or not any(check.decides for check in evidence.checks):
+    if evidence is None or not evidence.measured:
         text = f"No error bars were made for this model, so nothing is known about how far its {nouns.many} can be trusted."
         return {"key": "unknown", "headline": f"These {nouns.many} were not checked", "text": text, "error": ""}
     if evidence.holds:
@@ -102,7 +100,7 @@ def verdict(evidence: Evidence | None, grades: Sequence[Grade], nouns: Nouns, se
     text = f"Read only those marked reliable. F{more}, usually make the others firmer."
     if RELIABLE not in grades:
         text = f"None of them is reliable. Try f{more}."
-    failed = [c.name for c in evidence.checks if c.decides and not c.holds and c.name != "expected error"]
+    failed = [check.name for check in evidence.failed if check.name != "expected error"]
     if failed:
         text = (
             f"The data does not tell so many {nouns.many} from noise (in the evidence: {', '.join(failed)}), so that errors "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ._page import render, write_page
 from ._parts import (
     Grade,
     Nouns,
+    comparison_rows,
     component_errors,
     count,
     error_limit,
@@ -84,6 +85,7 @@ def write_hmm_report(
     names: Sequence[str] | None = None,
     title: str = "States",
     source: str = "",
+    comparison: Sequence[Mapping[str, Any]] | None = None,
 ) -> Path:
     """Write what a hidden Markov model found, and how far it can be trusted, to one HTML file that works offline.
 
@@ -105,6 +107,8 @@ def write_hmm_report(
         Names of the sequences.
     title, source : str
         Heading of the page, and where the sequences came from.
+    comparison : sequence of dict, optional
+        Rows of a table that compares numbers of states, the first value the number.
 
     Returns
     -------
@@ -137,7 +141,7 @@ def write_hmm_report(
         palette=PALETTE,
         data=_figures(model, steps, lengths, path_of_states, features),
         checks=evidence_rows(evidence),
-        comparison=None,
+        comparison=comparison_rows(comparison, len(described)),
         version=version(),
     )
     return write_page(path, page)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from ._page import render, write_page
 from ._parts import (
     Grade,
     Nouns,
+    comparison_rows,
     component_errors,
     count,
     error_limit,
@@ -61,6 +62,7 @@ def write_ica_report(
     sources: np.ndarray | None = None,
     title: str = "Sources",
     source: str = "",
+    comparison: Sequence[Mapping[str, Any]] | None = None,
 ) -> Path:
     """Write the sources that were found, and how far they can be trusted, to one HTML file that works offline.
 
@@ -78,6 +80,8 @@ def write_ica_report(
         The sources, where they are known already.
     title, source : str
         Heading of the page, and where the signals came from.
+    comparison : sequence of dict, optional
+        Rows of a table that compares numbers of sources, the first value the number.
 
     Returns
     -------
@@ -110,7 +114,7 @@ def write_ica_report(
         all_columns=width <= _MAP_COLUMNS,
         data=_figures(model, values, sources, names),
         checks=evidence_rows(evidence),
-        comparison=None,
+        comparison=comparison_rows(comparison, len(described)),
         version=version(),
     )
     return write_page(path, page)

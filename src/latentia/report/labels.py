@@ -22,6 +22,7 @@ from ._page import render, write_page
 from ._parts import (
     Grade,
     Nouns,
+    comparison_rows,
     component_errors,
     count,
     error_limit,
@@ -100,6 +101,7 @@ def write_labels_report(
     facts: Sequence[tuple[str, str]] = (),
     title: str = "Labels",
     source: str = "",
+    comparison: Sequence[Mapping[str, Any]] | None = None,
 ) -> Path:
     """Write what a multi-label classifier learned, and how far it can be trusted, to one HTML file that works offline.
 
@@ -122,6 +124,8 @@ def write_labels_report(
         What to say in large figures: a text and its number.
     title, source : str
         Heading of the page, and where the rows came from.
+    comparison : sequence of dict, optional
+        Rows of a table that compares numbers of topics, the first value the number.
 
     Returns
     -------
@@ -152,7 +156,7 @@ def write_labels_report(
         ridge=model.head == "ridge",
         data={} if space is None else {"label-space": space},
         checks=evidence_rows(evidence),
-        comparison=None,
+        comparison=comparison_rows(comparison, len(topics)),
         version=version(),
     )
     return write_page(path, page)

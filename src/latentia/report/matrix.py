@@ -307,7 +307,7 @@ def community_verdict(model: Any) -> tuple[bool, str, str]:
     verb = "stands" if kept == 1 else "stand"
     text = f"{kept} of the {wanted} directions that would tell them apart {verb} out of the noise; "
     text += (
-        f"at most {kept + 1} communities can be told apart: try -r {kept + 1}."
+        f"at most {kept + 1} communities can be told apart: try -k {kept + 1}."
         if kept
         else "as far as these edges tell, there are no communities."
     )

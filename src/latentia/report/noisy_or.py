@@ -268,8 +268,8 @@ def _explain(model: Any, present: np.ndarray, names: list[str], name: str, diagn
             colour=_colour(k),
             prior=float(model.priors_[k]),
             probability=float(probabilities[k]),
-            favour=_speaking(diagnosis.evidence[k], texts),
-            against=_speaking(-diagnosis.evidence[k], texts),
+            favour=_speaking(diagnosis.attribution[k], texts),
+            against=_speaking(-diagnosis.attribution[k], texts),
         )
         for k in likely
     ]

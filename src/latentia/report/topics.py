@@ -253,7 +253,7 @@ def _top_words(model: Any, topic: int, vocabulary: list[str], anchors: list[str]
         _Word(
             text=vocabulary[i],
             topic=float(probabilities[i]),
-            corpus=float(model.word_probabilities_[i]),
+            corpus=float(model.word_frequencies_[i]),
             anchor=vocabulary[i] in anchors,
         )
         for i in largest(probabilities, _BAR_WORDS)

@@ -216,6 +216,9 @@ class SpectralHMM(Estimator):
             moments.dealt,
             recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
             finish=lambda found, groups: self._refined(found.chain, moments, blocks, groups),
+            restart=(lambda one, groups: self._refined(one.parameters, moments, blocks, groups))
+            if self.refine
+            else None,
             distance=lambda one, part: moments.nearest(one.parameters, part.parameters),
             most=moments.kind.most,
             cost="passes" if self.refine else "free",

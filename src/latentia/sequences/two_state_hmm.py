@@ -88,7 +88,7 @@ class TwoStateHMM(Estimator):
     refine : int or "auto", default=0
         EM for the symbols, with the transitions kept: "auto" makes accelerated steps until they have settled, a number that
         many plain ones. They are outside the theorem.
-    prior : float, default=0.2
+    pseudo_counts : float, default=0.2
         With ``refine``: pseudo-steps per symbol that each state gets, spread as the symbols' frequencies.
     n_splits : int, default=1
         With 0 no errors are measured. Expected errors are computed from the moments and cost nothing.
@@ -159,7 +159,7 @@ class TwoStateHMM(Estimator):
         "method": Choice("moments", "cubic"),
         "cross_fit": Integer(1),
         "tau": Number(0),
-        "prior": Number(0),
+        "pseudo_counts": Number(0),
         "n_splits": Integer(0),
     }
     _compared = ("emissionprob_", "symbols_")
@@ -175,7 +175,7 @@ class TwoStateHMM(Estimator):
         cross_fit: int = 4,
         tau: float = 0.3,
         refine: Refine = 0,
-        prior: float = 0.2,
+        pseudo_counts: float = 0.2,
         n_splits: int = 1,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -187,7 +187,7 @@ class TwoStateHMM(Estimator):
         self.cross_fit = cross_fit
         self.tau = tau
         self.refine = refine
-        self.prior = prior
+        self.pseudo_counts = pseudo_counts
         self.n_splits = n_splits
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -294,7 +294,7 @@ class TwoStateHMM(Estimator):
         if not self.refine:
             return Refined(chain.sorted(), Refinement.none())
         size, start = len(steps.marginal), chain.smoothed(steps.marginal)
-        mass = self.prior * size * ((1 - _UNSEEN) * steps.marginal + _UNSEEN / size)
+        mass = self.pseudo_counts * size * ((1 - _UNSEEN) * steps.marginal + _UNSEEN / size)
         update = EmissionUpdate(chain.startprob, chain.transmat, start.emissions, mass)
         blocks = Blocks.from_array(steps.symbols[:, None], lengths=steps.lengths)
         found = refine(update, over(blocks, self.n_jobs, self.verbose), self.refine)

@@ -1,0 +1,73 @@
+"""``latentia apply``: what a saved model says of other data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from .. import persistence
+from ..exceptions import LatentiaError
+from ..ica import TensorICA
+from ..matrices import ProbabilityMatrix
+from ..mixtures import MultiViewMixture, SphericalGaussianMixture
+from ..multilabel import MomentMultiLabelClassifier
+from ..noisyor import NoisyOr
+from ..sequences import SpectralHMM, TwoStateHMM
+from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
+from ._shared import MODEL_FILE, Force, Jobs, Out, Quiet, Results, named, say
+from .hmm import apply_hmm
+from .ica import apply_ica
+from .labels import apply_labels
+from .matrix import apply_matrix
+from .mixture import apply_mixture
+from .noisy_or import apply_noisy_or
+from .topics import apply_topics
+
+__all__ = ["apply"]
+
+_Apply = Callable[[Any, Path, Console, bool], Callable[[Path], object]]
+_FAMILIES: dict[type, tuple[_Apply, str]] = {
+    AnchorTopics: (apply_topics, "documents.csv"),
+    SpectralLDA: (apply_topics, "documents.csv"),
+    SingleTopicModel: (apply_topics, "documents.csv"),
+    MomentMultiLabelClassifier: (apply_labels, "predictions.csv"),
+    SpectralHMM: (apply_hmm, "paths.csv"),
+    TwoStateHMM: (apply_hmm, "paths.csv"),
+    SphericalGaussianMixture: (apply_mixture, "labels.csv"),
+    MultiViewMixture: (apply_mixture, "labels.csv"),
+    TensorICA: (apply_ica, "sources.csv"),
+    NoisyOr: (apply_noisy_or, "posteriors.csv"),
+    ProbabilityMatrix: (apply_matrix, "pairs.csv"),
+}
+
+
+def apply(
+    model: Annotated[Path, typer.Argument(help="A folder of results, or its model.npz.")],
+    source: Annotated[
+        Path, typer.Argument(help="Other data, in a form that the command which learned the model reads.")
+    ],
+    out: Out = Path("applied"),
+    jobs: Jobs = -1,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Apply a model to other data: its topics, labels, states, components, sources, causes or pairs."""
+    path = model / MODEL_FILE if model.is_dir() else model
+    if not path.exists():
+        raise LatentiaError(f"{model}: no model there. Give a folder of results, or its {MODEL_FILE}.")
+    fitted = persistence.load(path)
+    if type(fitted) not in _FAMILIES:
+        raise LatentiaError(f"{path}: a {type(fitted).__name__}, which cannot be applied to other data here.")
+    family, file = _FAMILIES[type(fitted)]
+    results = Results(out, source, (file,), force, progress=not quiet, model=path)
+    results.check()
+    fitted.set_params(n_jobs=jobs, verbose=not quiet)
+    console = Console()
+    with named(source.name):
+        write = family(fitted, source, console, not quiet)
+        results.write(lambda folder: write(folder / file))
+    say(console, f"Wrote {file} of the {type(fitted).__name__} in {path} to {out}")

@@ -1,0 +1,120 @@
+"""Documents with label sets: counted in a first pass, seen as the topics and the head need them, and passed over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import LatentiaError, NonIntegerCountWarning, warn
+from ..moments import LabelledCounts, LabelledSums
+from ..passes import Blocks, Plan, accumulate, follow
+from ._features import inverse_document_frequency, view
+
+__all__ = ["Documents", "Passes", "read_documents"]
+
+
+@dataclass
+class Passes:
+    """Passes over documents, and how many there have been."""
+
+    blocks: Blocks
+    n_jobs: int | None = None
+    verbose: bool = False
+    n: int = 0
+
+    def sum(self, statistic: Any, label: str) -> Any:
+        """The sum of a statistic in one pass."""
+        self.n += 1
+        return accumulate(self.blocks, statistic, self.n_jobs, progress=self.verbose and label)
+
+    def follow(self, plans: Sequence[Plan]) -> list[Any]:
+        """Results of plans that share their passes."""
+        results, n_passes = follow(self.blocks, plans, self.n_jobs, self.verbose * "pass {}")
+        self.n += n_passes
+        return results
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents with label sets, after the pass that counts them.
+
+    Attributes
+    ----------
+    passes : Passes
+        Over blocks of words, label sets and, for a linear head, features.
+    seen : LabelledSums
+    occurrences : bool
+        Whether words are present or absent; otherwise they are drawn one after the other.
+    weights : ndarray of shape (D,) or None
+        Inverse document frequencies; None if the words came weighted.
+    """
+
+    passes: Passes
+    seen: LabelledSums
+    occurrences: bool
+    weights: np.ndarray | None
+
+    @property
+    def blocks(self) -> Blocks:
+        return self.passes.blocks
+
+    @property
+    def words(self) -> np.ndarray:
+        """Overall probabilities of the words, shape (D,): of being present, or of being drawn."""
+        return overall_words(self.word_frequencies, self.occurrences)
+
+    @property
+    def word_frequencies(self) -> np.ndarray:
+        """Share of the documents with the word, shape (D,)."""
+        return self.seen.document_frequency / self.seen.n_rows
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Share of the documents with the label, shape (L,)."""
+        return self.seen.label_counts / self.seen.n_rows
+
+
+def read_documents(passes: Passes, moments: str, linear: bool, names: Any) -> Documents:
+    """Count words and labels in one pass, refuse what cannot be learned from, and choose what words are.
+
+    Parameters
+    ----------
+    passes : Passes
+        Over blocks of words and label sets.
+    moments : {"auto", "occurrence", "factorial", "paper"}
+    linear : bool
+        Whether features are needed.
+    names : sequence of str or None
+        Of the words, for messages.
+    """
+    (_, n_words), (_, n_labels) = passes.blocks.shapes[:2]
+    seen: LabelledSums = passes.sum(LabelledCounts(n_words, n_labels, names), "counting words and labels")
+    _check_contents(seen)
+    if seen.fractional and moments == "factorial":
+        warn(
+            "The counts are not whole numbers, and moments='factorial' counts words. Use moments='occurrence' for weights.",
+            NonIntegerCountWarning,
+        )
+    whole_counts = not seen.fractional and seen.largest > 1
+    occurrences = not (moments == "factorial" or (moments == "auto" and whole_counts))
+    weights = None if seen.fractional else inverse_document_frequency(seen.document_frequency, seen.n_rows)
+    blocks = view(passes.blocks, occurrences=occurrences, weights=weights, linear=linear)
+    return Documents(Passes(blocks, passes.n_jobs, passes.verbose, passes.n), seen, occurrences, weights)
+
+
+def overall_words(frequencies: np.ndarray, occurrences: bool) -> np.ndarray:
+    """Overall probabilities of words of which a share of the documents has each, shape (D,)."""
+    return frequencies if occurrences else frequencies / frequencies.sum()
+
+
+def _check_contents(seen: LabelledSums) -> None:
+    n = seen.n_rows
+    if not seen.label_counts.any():
+        raise LatentiaError(f"None of the {n} rows has a label: there is nothing to learn.")
+    if not seen.document_frequency.any():
+        raise LatentiaError(f"None of the {n} rows has a word: there is nothing to learn from.")
+    if not seen.powers[3]:
+        raise LatentiaError(f"None of the {n} rows has both words and labels: there is nothing to learn.")

@@ -1,0 +1,55 @@
+"""Moments of parts of the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..moments import DiagonalMoments, OccurrenceMoments, OccurrenceSums, WordMoments
+from ..passes import RowGroups
+
+__all__ = ["PartMoments"]
+
+
+@dataclass
+class PartMoments:
+    """Moments of groups of documents, each computed once.
+
+    Attributes
+    ----------
+    words : ndarray of int, shape (F,)
+        The frequent words that have coordinates.
+    overall : ndarray of shape (F,)
+        Their frequencies in all documents, on the scale of their probabilities.
+    diagonal : DiagonalMoments or None
+        What is added to the moments of different words.
+    """
+
+    moments: OccurrenceMoments
+    sums: OccurrenceSums
+    words: np.ndarray
+    overall: np.ndarray
+    n_jobs: int | None = None
+    diagonal: DiagonalMoments | None = None
+    _cubes: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict, repr=False)
+
+    @property
+    def dealt(self) -> RowGroups:
+        return self.moments.dealt
+
+    def of(self, groups: Sequence[int]) -> WordMoments:
+        """Moments of the documents of some groups together."""
+        found = self.moments.of(self.sums, groups, self._cube(tuple(groups)))
+        return self.diagonal.added_to(found, self.moments.coordinates) if self.diagonal else found
+
+    def _cube(self, groups: tuple[int, ...]) -> np.ndarray:
+        if groups not in self._cubes:
+            parts = self.dealt.splits[0] if groups == self.dealt.all and self.dealt.splits else ()  # sums add up
+            self._cubes[groups] = (
+                self._cube(parts[0]) + self._cube(parts[1])
+                if parts
+                else self.moments.cube(self.sums, groups, self.n_jobs)
+            )
+        return self._cubes[groups]

@@ -1,0 +1,125 @@
+"""The parameters of a noisy-or network, and what the absent findings of a row make of its priors.
+
+Model: causes d_k are independent, on with probability rho_k; given them the findings are independent with
+
+    P[s_i = 0 | d] = (1 - leak_i) exp(-sum_k W_ki d_k).
+
+What is not observed sums out of the model and is dropped. An absent finding is a product over causes: all absent findings
+together only turn rho_k into rho_k c_k / (1 - rho_k + rho_k c_k) with c_k = exp(-sum_(i absent) W_ki). Only present findings
+couple the causes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from ...exceptions import LatentiaError
+
+__all__ = ["Network", "Prepared", "absorb"]
+
+_LEAST_LEAK = 1e-12
+_LEAST_PRIOR = 1e-300
+_LARGEST_PRIOR = 1 - 1e-15
+
+
+@dataclass(frozen=True)
+class Network:
+    """Parameters of a noisy-or network of m causes and n findings.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (m, n)
+        W, nonnegative: cause k alone turns finding i on with probability 1 - exp(-W_ki).
+    priors : ndarray of shape (m,)
+        rho, the probabilities that a cause is on.
+    leak : ndarray of shape (n,)
+        Probabilities that a finding is on while no cause is.
+    """
+
+    weights: np.ndarray
+    priors: np.ndarray
+    leak: np.ndarray
+
+    def __post_init__(self) -> None:
+        for name in ("weights", "priors", "leak"):
+            try:
+                values = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise LatentiaError(f"{name} of the network is not an array of numbers ({error}).") from error
+            object.__setattr__(self, name, values)
+        if self.weights.ndim != 2 or 0 in self.weights.shape:
+            raise LatentiaError(
+                f"weights has shape {self.weights.shape}: one row for each cause and one column for each finding are needed."
+            )
+        for name, values, size in (("priors", self.priors, self.m), ("leak", self.leak, self.n)):
+            if values.shape != (size,):
+                raise LatentiaError(
+                    f"{name} has shape {values.shape} and weights {self.weights.shape}: {name} needs shape ({size},)."
+                )
+            bad = np.flatnonzero(~((values >= 0) & (values <= 1)))
+            if len(bad):
+                raise LatentiaError(f"{name}[{bad[0]}] is {values[bad[0]]}: probabilities from 0 to 1 are needed.")
+        wrong = np.argwhere(~(np.isfinite(self.weights) & (self.weights >= 0)))
+        if len(wrong):
+            k, i = wrong[0]
+            raise LatentiaError(
+                f"weights[{k}, {i}] is {self.weights[k, i]}: finite weights of at least 0 are needed; negative estimates "
+                "have to be set to 0 first."
+            )
+
+    @property
+    def m(self) -> int:
+        """Number of causes."""
+        return int(self.weights.shape[0])
+
+    @property
+    def n(self) -> int:
+        """Number of findings."""
+        return int(self.weights.shape[1])
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A network away from the ends of its ranges, so that every logarithm is finite.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (m, n)
+    on, off : ndarray of shape (m,)
+        rho and 1 - rho.
+    hazard : ndarray of shape (n,)
+        -log(1 - leak): the load of a finding while no cause is on.
+    """
+
+    weights: np.ndarray
+    on: np.ndarray
+    off: np.ndarray
+    hazard: np.ndarray
+
+    @classmethod
+    def of(cls, network: Network) -> Prepared:
+        on = np.clip(network.priors, _LEAST_PRIOR, _LARGEST_PRIOR)
+        return cls(network.weights, on, 1 - on, -np.log1p(-np.clip(network.leak, _LEAST_LEAK, _LARGEST_PRIOR)))
+
+
+@njit(nogil=True, cache=True)
+def absorb(
+    weights: np.ndarray, on: np.ndarray, off: np.ndarray, hazard: np.ndarray, present: np.ndarray, observed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:  # pragma: no cover - compiled
+    """Priors on and off (m,) given the absent findings, log P[absent findings], and which findings are present."""
+    m = len(on)
+    absent = np.flatnonzero(observed & ~present)
+    new_on, new_off, scale = np.empty(m), np.empty(m), 0.0
+    for i in absent:
+        scale -= hazard[i]
+    for k in range(m):
+        load = 0.0
+        for i in absent:
+            load += weights[k, i]
+        both = off[k] + on[k] * np.exp(-load)
+        new_on[k], new_off[k] = on[k] * np.exp(-load) / both, off[k] / both
+        scale += np.log(both)
+    return new_on, new_off, scale, np.flatnonzero(present)

@@ -1,0 +1,30 @@
+"""The file of words that lies beside a table of counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...exceptions import LatentiaError
+
+__all__ = ["vocabulary_beside", "vocabulary_file"]
+
+
+def vocabulary_file(path: Path) -> Path | None:
+    """``vocab.NAME.txt`` or ``vocab.txt`` beside ``docword.NAME.txt``."""
+    stem = path.name.removesuffix(".gz").removesuffix(".txt").removesuffix(".mtx")
+    corpus = stem.removeprefix("docword").lstrip(".-_")
+    candidates = (path.with_name(name) for name in (f"vocab.{corpus}.txt", f"vocab-{corpus}.txt", "vocab.txt"))
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def vocabulary_beside(path: Path, n_words: int) -> list[str] | None:
+    """The words of the vocabulary file beside a table, which must be as many as its columns."""
+    file = vocabulary_file(path)
+    if file is None:
+        return None
+    words = file.read_text(encoding="utf-8", errors="replace").rstrip("\n").split("\n")
+    if len(words) == n_words:
+        return words
+    if file.name == "vocab.txt" and not path.name.startswith("docword"):
+        return None  # of something else in the folder
+    raise LatentiaError(f"{file}: {len(words)} words, and {path.name} has {n_words} columns: they must agree.")

@@ -1,0 +1,91 @@
+"""Lists of pairs: one table of two columns, or of three, the last how often.
+
+A text has two or three whole numbers per line, separated by blanks; what follows ``#`` is a comment. A ``.npy`` file has shape
+(N, 2) or (N, 3), and is mapped into memory instead of converted.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from ...exceptions import LatentiaError
+from .. import _parse
+from ..cache import CacheWriter
+from ._sizes import MOST
+from ._text import chunks, fail, is_packed, open_lines, plain_name
+
+__all__ = ["convert", "is_array", "map_array"]
+
+_LARGEST = 2**53  # what is exact as a float
+_MAGIC = b"\x93NUMPY"
+_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+
+
+def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
+    """The table of a text: int32 if there are two columns, int64 if there are three."""
+    width = _width(path)
+    expected = f"{('two', 'three')[width - 2]} whole numbers from 0 to {MOST - 1}"
+    if width == 3:
+        expected += f", the third to {_LARGEST}"
+    with CacheWriter(folder, [width], source=source) as writer, open_lines(path) as file:
+        for buffer, line in chunks(path, file, progress):
+            values, bad = _parse.pairs(buffer, width, float(MOST - 1), float(_LARGEST))
+            if bad >= 0:
+                fail(path, line, buffer, bad, expected)
+            writer.append(values.astype(np.int32) if width == 2 else values)
+
+
+def _width(path: Path) -> int:
+    """How many numbers the first line with any has."""
+    with open_lines(path) as file:
+        for number, line in enumerate(file, 1):
+            found = len(line.partition(b"#")[0].split())
+            if found in (2, 3):
+                return found
+            if found:
+                text = line.strip()[:80].decode("utf-8", "replace")
+                raise LatentiaError(f"{path}, line {number}: expected two or three whole numbers, found {text!r}.")
+    raise LatentiaError(f"{path}: there are no pairs in the file.")
+
+
+def is_array(path: Path) -> bool:
+    """Whether a file is one of NumPy, by its name or its first bytes."""
+    if plain_name(path).endswith(".npy"):
+        return True
+    with open(path, "rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def map_array(path: Path) -> np.ndarray:
+    """The array of a ``.npy`` file, whose header is checked against the file, mapped into memory."""
+    if is_packed(path):
+        raise LatentiaError(f"{path}: a packed .npy file cannot be mapped into memory. Unpack it first.")
+    shape, by_columns, dtype, start = _header(path)
+    if len(shape) != 2 or shape[0] < 0 or shape[1] not in (2, 3) or dtype.kind not in "iuf":
+        raise LatentiaError(
+            f"{path}: holds an array of shape {shape} and type {dtype}, and a list of pairs is two or three columns of whole "
+            "numbers. Read other tables with Blocks.from_array(numpy.load(path, mmap_mode='r'))."
+        )
+    there = os.stat(path).st_size - start
+    if shape[0] * shape[1] * dtype.itemsize > there:
+        raise LatentiaError(f"{path}: its header promises {shape[0]} pairs, and {there} bytes follow: truncated?")
+    if not shape[0]:
+        raise LatentiaError(f"{path}: there are no pairs in the file.")
+    return np.memmap(path, dtype, "r", start, shape, "F" if by_columns else "C")
+
+
+def _header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype, int]:
+    """Shape, whether columns come one after the other, type, and where the numbers begin."""
+    try:
+        with open(path, "rb") as file:
+            shape, by_columns, dtype = _HEADERS[npy.read_magic(file)](file)
+            return shape, by_columns, dtype, file.tell()
+    except OSError:
+        raise
+    except Exception as error:  # whatever NumPy meets while it evaluates a damaged header
+        raise LatentiaError(f"{path}: not a readable NumPy file ({error}).") from error

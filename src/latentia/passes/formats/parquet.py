@@ -1,0 +1,67 @@
+"""Parquet: numeric columns, through the ``data`` extra."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...exceptions import LatentiaError, MissingExtraError
+from ..cache import CacheWriter
+
+__all__ = ["arrow_kind", "convert", "open_parquet"]
+
+
+@contextlib.contextmanager
+def open_parquet(path: Path) -> Iterator[Any]:
+    """A ``pyarrow.parquet.ParquetFile`` whose columns have names of their own; damage that is met later is named too."""
+    try:
+        import pyarrow
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingExtraError("pyarrow", "data", "Reading Parquet") from None
+    try:
+        with pq.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            double = [name for i, name in enumerate(names) if name in names[:i]] if len(set(names)) < len(names) else []
+            if double:
+                raise LatentiaError(f"{path}: two columns are called {double[0]!r}. Give each its own name.")
+            if not file.metadata.num_rows:
+                raise LatentiaError(f"{path}: the table has no rows.")
+            yield file
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # of the file system
+        raise LatentiaError(f"{path}: not a readable Parquet file ({error}).") from error
+
+
+def arrow_kind(kind: Any) -> str:
+    """What a column of this type holds: "whole", "decimal" or "text"."""
+    from pyarrow import types
+
+    if types.is_integer(kind) or types.is_boolean(kind):
+        return "whole"
+    return "decimal" if types.is_floating(kind) else "text"
+
+
+def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
+    """One table, of the option ``columns`` or of all columns."""
+    with open_parquet(path) as file:
+        schema = file.schema_arrow
+        columns = [str(c) for c in options.get("columns") or schema.names]
+        unknown = sorted(set(columns) - set(schema.names))
+        if unknown:
+            raise LatentiaError(f"{path}: no column {unknown[0]!r}. It has {', '.join(schema.names[:20])}.")
+        for name in columns:
+            kind = schema.field(name).type
+            if arrow_kind(kind) == "text":
+                raise LatentiaError(
+                    f"{path}: column {name!r} holds {kind}, and numbers are needed. Choose with columns=."
+                )
+        with CacheWriter(folder, [len(columns)], columns, source) as writer:
+            for batch in file.iter_batches(columns=columns):
+                table = [batch[name].cast("float64").to_numpy(zero_copy_only=False) for name in columns]
+                writer.append(np.column_stack(table))

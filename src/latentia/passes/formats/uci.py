@@ -1,0 +1,30 @@
+"""UCI bag of words: three header lines (documents, words, entries), then ``document word count`` from 1."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ...exceptions import LatentiaError
+from ._sizes import check_shape, header_number
+from ._text import open_lines, shown
+from ._triples import Triples, convert_triples
+
+__all__ = ["convert"]
+
+
+def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
+    """One table of counts, with the words that lie beside it."""
+    with open_lines(path) as file:
+        header = [file.readline().strip() for _ in range(3)]
+    for number, text in enumerate(header, 1):
+        if not text.isdigit():
+            raise LatentiaError(
+                f"{path}, line {number}: expected the number of {('documents', 'words', 'entries')[number - 1]}, "
+                f"found {shown(text)}."
+            )
+    n_rows, n_columns, nnz = (header_number(path, number, text) for number, text in enumerate(header, 1))
+    check_shape(path, "lines 1 and 2", (n_rows, n_columns))
+    names = "document word count"
+    triples = Triples(path, 3, (n_rows, n_columns), nnz, "int32", names=names)
+    convert_triples(triples, folder, source, progress)

@@ -1,0 +1,402 @@
+"""A saved model and other data: on the file that it learned from, every family writes the table that its command wrote."""
+
+import gzip
+import shutil
+
+import numpy as np
+import pytest
+
+import latentia
+from latentia.cli.main import app
+from latentia.datasets import load_bible, planted
+from latentia.exceptions import LatentiaError
+from latentia.ica import TensorICA
+from latentia.matrices import ProbabilityMatrix
+from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
+from latentia.noisyor import NoisyOr
+from latentia.sequences import SpectralHMM
+from latentia.topics import AnchorTopics
+
+rng = np.random.default_rng
+
+
+def _csv(path, header, rows):
+    path.write_text("\n".join([header, *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return path
+
+
+def _texts(folder):
+    path = folder / "chapters.txt"
+    path.write_text("\n\n".join(load_bible().texts[::6]))
+    return [path, "-k", 4, "--refine", 1]
+
+
+def _texts_in_a_column(folder):
+    import csv
+
+    path = folder / "chapters.csv"
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([["id", "body"], *([i, text] for i, text in enumerate(load_bible().texts[::8]))])
+    (folder / "stops.txt").write_text("lord\nking\n")
+    return [path, "-k", 3, "--refine", 0, "--column", "body", "--stop-words", folder / "stops.txt", "--model", "lda"]
+
+
+def _counts(folder):
+    corpus = planted.topic_corpus(300, n_topics=4, n_words=120)
+    coo = corpus.counts.tocoo()
+    path = folder / "docword.p.txt"
+    entries = [f"{d + 1} {w + 1} {c}" for d, w, c in zip(coo.row, coo.col, coo.data, strict=True)]
+    path.write_text("\n".join([*map(str, (*coo.shape, coo.nnz)), *entries]) + "\n")
+    (folder / "vocab.p.txt").write_text("".join(f"w{i}\n" for i in range(coo.shape[1])))
+    return [path, "-k", 3, "--refine", 0, "--model", "single"]
+
+
+def _symbols(folder):
+    chain = planted.hidden_markov_chain(4000, n_states=2, n_symbols=6, lengths=[40] * 100)
+    words = np.array(["Red", "green", "Blue", "<i>", "white", "12"])[chain.symbols].reshape(-1, 40)
+    path = folder / "words.txt.gz"
+    with gzip.open(path, "wt") as file:
+        file.write("\n\n".join(" ".join(line) for line in words))
+    least = int(np.sort(np.unique(words, return_counts=True)[1])[1])
+    return [path, "-k", 2, "--refine", 1, "--lower", "--min-count", least]
+
+
+def _column_of_symbols(folder):
+    chain = planted.hidden_markov_chain(3000, n_states=2, n_symbols=5, lengths=[50] * 60)
+    path = _csv(folder / "steps.csv", "day,page,who", [(i, f"p{s}", i // 50) for i, s in enumerate(chain.symbols)])
+    return [path, "-k", 2, "--refine", 1, "--column", "page", "--sequence", "who"]
+
+
+def _vectors(folder):
+    chain = planted.hidden_markov_chain(2000, n_states=2, n_symbols=4)
+    values = np.array([[0.0, 500.0], [8.0, 100.0]])[chain.states] + rng(0).standard_normal((2000, 2)) * [1, 50]
+    path = _csv(folder / "v.csv", "time,a,b", [(i, *row) for i, row in enumerate(values)])
+    return [path, "-k", 2, "--refine", 1, "--columns", "b,a"]
+
+
+def _two_state(folder):
+    chain = planted.two_state_chain(20_000, n_symbols=200, emissions="halves")
+    path = folder / "switch.txt"
+    path.write_text(" ".join(f"s{i}" for i in chain.symbols))
+    return [path, "--two-state"]
+
+
+def _mixture(folder):
+    data = planted.gaussian_mixture(900, n_components=3, n_features=4, separation=10)
+    path = _csv(folder / "rows.csv", "id,a,b,c,d", [(i, *row) for i, row in enumerate(data.X * [1, 1000, 0.01, 5])])
+    return [path, "-k", 3, "--refine", 2, "--ignore", "id"]
+
+
+def _sparse_mixture(folder):
+    data = planted.gaussian_mixture(900, n_components=3, n_features=4, separation=10)
+    entries = [f"{i + 1} {j + 1} {v:.6g}" for (i, j), v in np.ndenumerate(np.where(abs(data.X) > 0.3, data.X, 0)) if v]
+    header = ["%%MatrixMarket matrix coordinate real general", f"900 4 {len(entries)}"]
+    (folder / "rows.mtx").write_text("\n".join([*header, *entries]))
+    return [folder / "rows.mtx", "-k", 3, "--refine", 2]
+
+
+def _views(folder):
+    data = planted.product_mixture(3000, n_components=2, n_features=9)
+    path = _csv(folder / "bits.csv", ",".join("abcdefghi"), data.X.astype(int))
+    return [path, "-k", 2, "--refine", 1, "--views", "i,a,b;c,d,e;f,h,g"]
+
+
+def _sources(folder):
+    data = planted.independent_sources(4000, n_components=3)
+    path = _csv(folder / "signals.csv", "t,x,y,z", [(i, *row) for i, row in enumerate(data.X)])
+    return [path, "-k", 3, "--ignore", "t", "--refine", 5]
+
+
+def _findings(folder):
+    X = planted.noisy_or_network(18, 3, leak=0.02, random_state=2).sample(2000, random_state=1).X.astype(int)
+    path = _csv(folder / "ward.csv", "age," + ",".join(f"f{i}" for i in range(18)), [(20, *row) for row in X])
+    return [path, "-k", 3, "--ignore", "age"]
+
+
+def _labelled(folder):
+    truth = planted.label_model(4, 120, 12, features=25)
+    (folder / "tags.txt").write_text("\n".join(f"tag {i}" for i in range(12)))
+    train, test = truth.write(folder / "train.txt", 1500, 0), truth.write(folder / "test.txt", 80, 1)
+    return [train, "--test", test, "-k", 4, "--top", 3, "--labels", folder / "tags.txt"]
+
+
+FAMILIES = {
+    "texts": ("topics", _texts, "documents.csv"),
+    "texts in a column": ("topics", _texts_in_a_column, "documents.csv"),
+    "counts": ("topics", _counts, "documents.csv"),
+    "symbols": ("hmm", _symbols, "paths.csv"),
+    "a column of symbols": ("hmm", _column_of_symbols, "paths.csv"),
+    "vectors": ("hmm", _vectors, "paths.csv"),
+    "two states": ("hmm", _two_state, "paths.csv"),
+    "mixture": ("mixture", _mixture, "labels.csv"),
+    "sparse mixture": ("mixture", _sparse_mixture, "labels.csv"),
+    "views": ("mixture", _views, "labels.csv"),
+    "sources": ("ica", _sources, "sources.csv"),
+    "findings": ("noisy-or", _findings, "posteriors.csv"),
+    "labelled": ("labels", _labelled, "predictions.csv"),
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """The folder of results of a family, its source, and the table that it writes; learned when first asked for."""
+    known = {}
+
+    def learned(family):
+        if family not in known:
+            command, make, file = FAMILIES[family]
+            folder = tmp_path_factory.mktemp("learned")
+            source, *options = make(folder)
+            arguments = [command, source, *options, "--out", folder / "o", "--quiet"]
+            app([*map(str, arguments)], standalone_mode=False)
+            known[family] = folder / "o", folder / "test.txt" if command == "labels" else source, file
+        return known[family]
+
+    return learned
+
+
+# --- the file that it was learned from ------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_file_that_was_learned_from_gives_the_table_of_the_command(call, written, results, tmp_path, family):
+    out, source, file = results(family)
+    printed = call("apply", out, source, "--out", tmp_path / "a")
+    assert written(tmp_path / "a") == [file]
+    assert (tmp_path / "a" / file).read_bytes() == (out / file).read_bytes()
+    assert printed.splitlines()[-1].startswith(f"Wrote {file} of the ")
+    assert source.name in printed
+
+
+def test_the_model_alone_will_do(call, results, tmp_path):
+    out, source, file = results("mixture")
+    shutil.copy(out / "model.npz", tmp_path / "mine.npz")
+    call("apply", tmp_path / "mine.npz", source, "--out", tmp_path / "a", "--jobs", 1)
+    assert (tmp_path / "a" / file).read_bytes() == (out / file).read_bytes()
+
+
+def test_pairs(call, rows, tmp_path):
+    counts = planted.word_pairs(20_000, n_components=3, n_words=60).counts.tocoo()
+    lines = [f"w{i} w{j} {int(n)}" for i, j, n in zip(*counts.coords, counts.data, strict=True)]
+    (tmp_path / "pairs.txt").write_text("\n".join(lines) + "\n")
+    call("matrix", tmp_path / "pairs.txt", "-k", 3, "--out", tmp_path / "o")
+    (tmp_path / "new.csv").write_text("from,to\nw3,w1\nw1,w3\nw5,zebra\nw2,w2\n")
+    printed = call("apply", tmp_path / "o", tmp_path / "new.csv", "--out", tmp_path / "a")
+    assert "1 pairs with 1 words that the model does not have are ignored" in printed
+    model, found = latentia.load(tmp_path / "o" / "model.npz"), rows(tmp_path / "a" / "pairs.csv")
+    assert sorted((row["word"], row["other word"]) for row in found) == [("w1", "w3"), ("w2", "w2"), ("w3", "w1")]
+    words = list(model.vocabulary)
+    for row in found:
+        i, j = words.index(row["word"]), words.index(row["other word"])
+        probability = float(model.entries(i, j))
+        assert float(row["probability"]) == pytest.approx(probability, rel=1e-6)
+        ratio = probability / (model.marginals_[i] * model.marginals_[j])
+        assert float(row["pmi"]) == pytest.approx(np.log(ratio), abs=1e-4)
+    (tmp_path / "strange.csv").write_text("from,to\na,b\n")
+    with pytest.raises(LatentiaError, match="the model has none of its pairs"):
+        call("apply", tmp_path / "o", tmp_path / "strange.csv", "--out", tmp_path / "b")
+
+
+def test_pairs_of_texts(call, rows, tmp_path):
+    draw = rng(0)
+    nouns, verbs = ["cat", "dog", "cow", "hen"], ["eats", "sees", "likes", "hears"]
+    text = " ".join(f"{draw.choice(nouns)} {draw.choice(verbs)}" for _ in range(2000))
+    (tmp_path / "x.txt").write_text(text)
+    call("matrix", tmp_path / "x.txt", "--bigrams", "-k", 2, "--out", tmp_path / "o")
+    (tmp_path / "new.txt").write_text("The cat eats. Cat dog")
+    printed = call("apply", tmp_path / "o", tmp_path / "new.txt", "--out", tmp_path / "a")
+    assert "1 pairs with 1 words that the model does not have are ignored" in printed
+    pmi = {(row["word"], row["other word"]): float(row["pmi"]) for row in rows(tmp_path / "a" / "pairs.csv")}
+    assert set(pmi) == {("cat", "eats"), ("eats", "cat"), ("cat", "dog")}
+    assert pmi["cat", "eats"] > 0 > pmi["cat", "dog"]
+
+
+# --- other data -----------------------------------------------------------------------------------------------------
+
+
+def _cells(path):
+    return [line.split(",") for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("family", ["mixture", "views", "sources", "findings"])
+def test_columns_are_found_by_name(call, rows, results, tmp_path, family):
+    out, source, file = results(family)
+    table = np.array(_cells(source))
+    shuffled = rng(1).permutation(table.shape[1])
+    more = np.array([["remark"], *[["x"]] * (len(table) - 1)])
+    lines = np.hstack([more, table[:, shuffled]])[:21]
+    (tmp_path / "new.csv").write_text("\n".join(",".join(line) for line in lines))
+    call("apply", out, tmp_path / "new.csv", "--out", tmp_path / "a")
+    found, expected = rows(tmp_path / "a" / file), rows(out / file)[:20]
+    assert [float(x) for row in found for x in row.values() if x != "exact"] == pytest.approx(
+        [float(x) for row in expected for x in row.values() if x != "exact"], rel=1e-4, abs=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("family", "column"),
+    [
+        ("mixture", "c"),
+        ("views", "h"),
+        ("sources", "y"),
+        ("findings", "f3"),
+        ("vectors", "a"),
+        ("a column of symbols", "who"),
+    ],
+)
+def test_a_column_that_is_missing_is_named(call, results, tmp_path, family, column):
+    out, source, _ = results(family)
+    header, *lines = source.read_text().splitlines()
+    renamed = ",".join("other" if name == column else name for name in header.split(","))
+    (tmp_path / "new.csv").write_text("\n".join([renamed, *lines]))
+    with pytest.raises(LatentiaError, match=f"new.csv: no column '{column}', which the model needs. There are"):
+        call("apply", out, tmp_path / "new.csv", "--out", tmp_path / "a")
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_cell_that_is_no_number_is_named_without_options(call, results, tmp_path):
+    (tmp_path / "new.csv").write_text("a,b,c,d\n1,2,3,4\n1,2,,4\n")
+    with pytest.raises(LatentiaError, match=r"line 3, column 'c': no value \(''\)\. Fill it in or delete the line\.$"):
+        call("apply", results("mixture")[0], tmp_path / "new.csv", "--out", tmp_path / "a")
+    (tmp_path / "new.csv").write_text(",".join(f"f{i}" for i in range(18)) + "\n" + ",".join("2" * 18) + "\n")
+    with pytest.raises(
+        LatentiaError, match=r"column 'f0': 2, and findings are 1 \(present\) or 0 \(absent\)\. So do 17"
+    ):
+        call("apply", results("findings")[0], tmp_path / "new.csv", "--out", tmp_path / "a")
+
+
+def test_words_that_the_model_does_not_have_are_ignored_and_counted(call, rows, results, tmp_path):
+    out = results("texts")[0]
+    (tmp_path / "new.txt").write_text("The king and the ZEBRA king\nzebra quark\nking\n")
+    printed = call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "a")
+    assert "new.txt: 3 documents" in printed
+    assert "3 of 6 words are none of the model's and are ignored." in printed
+    model, found = latentia.load(out / "model.npz"), rows(tmp_path / "a" / "documents.csv")
+    words = [str(word) for word in model.vocabulary]
+    table = np.zeros((1, len(words)), int)
+    table[0, words.index("king")] = 2
+    shares = [float(found[0][f"topic {i}"]) for i in range(4)]
+    assert shares == pytest.approx(model.transform(table)[0].tolist(), abs=1e-5)
+    (tmp_path / "new.txt").write_text("zebra quark\n")
+    with pytest.raises(LatentiaError, match="the model has none of its words"):
+        call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "b")
+
+
+def test_counts_are_matched_by_their_words(call, rows, results, tmp_path):
+    out, _, file = results("counts")
+    (tmp_path / "docword.q.txt").write_text("2\n3\n3\n1 1 7\n1 3 2\n2 2 5\n")
+    (tmp_path / "vocab.q.txt").write_text("w9\nzebra\nw2\n")
+    printed = call("apply", out, tmp_path / "docword.q.txt", "--out", tmp_path / "a")
+    assert "5 of 14 words are none of the model's" in printed
+    model = latentia.load(out / "model.npz")
+    table = np.zeros((2, model.n_features_in_), int)
+    table[0, [9, 2]] = 7, 2
+    found = [[float(row[f"topic {i}"]) for i in range(3)] for row in rows(tmp_path / "a" / file)]
+    np.testing.assert_allclose(found, model.transform(table), atol=1e-5)
+    (tmp_path / "vocab.q.txt").unlink()
+    with pytest.raises(LatentiaError, match="a table of counts with 120 columns is needed"):
+        call("apply", out, tmp_path / "docword.q.txt", "--out", tmp_path / "b")
+
+
+def test_symbols_that_the_model_does_not_have(call, rows, results, tmp_path):
+    (tmp_path / "new.txt").write_text("RED red\n\nZebra red\n")
+    printed = call("apply", results("symbols")[0], tmp_path / "new.txt", "--out", tmp_path / "a")
+    assert "1 of 4 steps have symbols that count as <rare>" in printed
+    found = rows(tmp_path / "a" / "paths.csv")
+    assert [row["symbol"] for row in found] == ["red", "red", "<rare>", "red"]
+    assert [row["sequence"] for row in found] == ["line 1", "line 1", "line 3", "line 3"]
+    (tmp_path / "new.csv").write_text("who,page\n1,p0\n1,p9\n")
+    message = r"new.csv, line 3: the model does not have the symbol 'p9'. Exclude such steps"
+    with pytest.raises(LatentiaError, match=message):
+        call("apply", results("a column of symbols")[0], tmp_path / "new.csv", "--out", tmp_path / "b")
+    (tmp_path / "new.txt").write_text("s1 s2\ns3 q\n")
+    with pytest.raises(LatentiaError, match=r"new.txt, line 2: the model does not have the symbol 'q'"):
+        call("apply", results("two states")[0], tmp_path / "new.txt", "--out", tmp_path / "b")
+
+
+def test_rows_without_labels(call, rows, results, tmp_path):
+    out, source, file = results("labelled")
+    lines = [line.partition(" ")[2] for line in source.read_text().splitlines()[1:6]]
+    (tmp_path / "new.txt").write_text("".join(f" {line}\n" for line in lines))
+    call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "a")
+    assert rows(tmp_path / "a" / file) == rows(out / file)[:15]
+    (tmp_path / "new.txt").write_text("1 121 0\n 0:1\n")
+    with pytest.raises(LatentiaError, match="new.txt: has 121 words, and the model 120 words: they must agree"):
+        call("apply", out, tmp_path / "new.txt", "--out", tmp_path / "b")
+
+
+# --- models that were saved in Python -------------------------------------------------------------------------------
+
+
+def _saved(model, folder):
+    return latentia.save(model, folder / "m.npz")
+
+
+def test_a_model_from_python_takes_all_columns_of_numbers(call, rows, tmp_path):
+    data = planted.gaussian_mixture(900, n_components=3, n_features=4, separation=10)
+    model = SphericalGaussianMixture(3).fit(data.X)
+    _csv(tmp_path / "x.csv", "a,b,c,d,name", [(*row, "x") for row in data.X[:50]])
+    call("apply", _saved(model, tmp_path), tmp_path / "x.csv", "--out", tmp_path / "a")
+    found = [int(row["component"]) for row in rows(tmp_path / "a" / "labels.csv")]
+    assert found == model.predict(data.X[:50]).tolist()
+    _csv(tmp_path / "x.csv", "a,b,c", data.X[:5, :3])
+    with pytest.raises(
+        LatentiaError, match="3 columns of numbers, and the model was fitted on 4, of which it has no names"
+    ):
+        call("apply", tmp_path / "m.npz", tmp_path / "x.csv", "--out", tmp_path / "b")
+
+
+@pytest.mark.parametrize("kind", [TensorICA, NoisyOr, SphericalGaussianMixture])
+def test_a_model_from_python_knows_its_columns(call, tmp_path, kind):
+    pd = pytest.importorskip("pandas")
+    if kind is NoisyOr:
+        X = planted.noisy_or_network(18, 3, leak=0.02, random_state=2).sample(2000, random_state=1).X.astype(int)
+    else:
+        X = planted.independent_sources(3000, n_components=3).X
+    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
+    model = kind(3, random_state=0).fit(frame)
+    frame.iloc[:9, ::-1].to_csv(tmp_path / "x.csv", index=False)
+    call("apply", _saved(model, tmp_path), tmp_path / "x.csv", "--out", tmp_path / "a")
+    (written,) = [path for path in (tmp_path / "a").iterdir() if path.suffix == ".csv"]
+    found = np.array(
+        [[float(x) for x in row[1 : 2 if kind is SphericalGaussianMixture else 4]] for row in _cells(written)[1:]]
+    )
+    expected = model.predict(frame[:9])[:, None] if kind is SphericalGaussianMixture else model.transform(frame[:9])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_other_models_from_python(call, rows, tmp_path):
+    chain = planted.hidden_markov_chain(3000, n_states=2, n_symbols=5)
+    model = SpectralHMM(2).fit(chain.symbols)
+    (tmp_path / "x.txt").write_text(" ".join(map(str, chain.symbols[:30])))
+    call("apply", _saved(model, tmp_path), tmp_path / "x.txt", "--out", tmp_path / "a")
+    assert [int(row["state"]) for row in rows(tmp_path / "a" / "paths.csv")] == model.predict(
+        chain.symbols[:30]
+    ).tolist()
+    counts = planted.word_pairs(5000, n_components=2, n_words=40).counts
+    matrix = ProbabilityMatrix(2).fit(counts)
+    (tmp_path / "x.txt").write_text("3 5\n")
+    call("apply", _saved(matrix, tmp_path), tmp_path / "x.txt", "--out", tmp_path / "b")
+    (row,) = rows(tmp_path / "b" / "pairs.csv")
+    assert float(row["probability"]) == pytest.approx(float(matrix.entries(3, 5)), rel=1e-6)
+    corpus = planted.topic_corpus(300, n_topics=3, n_words=80)
+    topics = AnchorTopics(3).fit(corpus.counts)
+    (tmp_path / "x.txt").write_text("some words\n")
+    with pytest.raises(LatentiaError, match="its words and the model's cannot be compared"):
+        call("apply", _saved(topics, tmp_path), tmp_path / "x.txt", "--out", tmp_path / "c")
+    data = planted.product_mixture(3000, n_components=2, n_features=9)
+    views = MultiViewMixture(2, distribution="bernoulli").fit(data.X, views=[range(3), range(3, 6), range(6, 9)])
+    with pytest.raises(LatentiaError, match="does not say which columns its views are"):
+        call("apply", _saved(views, tmp_path), tmp_path / "x.txt", "--out", tmp_path / "c")
+
+
+def test_what_is_no_model(shell, tmp_path):
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    code, message = shell("apply", tmp_path / "none", tmp_path / "x.csv", "--out", tmp_path / "o")
+    assert code == 2
+    assert "none: no model there. Give a folder of results, or its model.npz." in message
+    code, message = shell("apply", tmp_path / "x.csv", tmp_path / "x.csv", "--out", tmp_path / "o")
+    assert code == 2
+    assert "not a model saved by latentia" in message
+    assert "Traceback" not in message

@@ -84,11 +84,15 @@ def test_a_variance_at_its_floor_is_pushed_up_only(problem_of):
         lower = gaussians.at(gaussians.coordinates() - 0.5)[1]
         assert lower[1, 2] == value
         assert lower[0, 0] < variances[0, 0]
+        there = update.at(means, gaussians.at(gaussians.coordinates())[1] * (1 + 1e-15), weights)
+        assert (
+            bool(there.expected(problem.sums(there))[0].slope()[means.size + 6] == 0) is stuck
+        )  # whatever the rounding
     check_slopes(problem, ProductMixtureUpdate("gaussian", means, variances, weights, 1e-3))
 
 
 def test_a_variance_below_its_floor_stays_until_it_is_moved():
-    """A floor may rise from step to step; values that jumped to it would not be continuous in the coordinates."""
+    """Values that jumped to the floor would not be continuous in the coordinates."""
     one = Gaussians(np.zeros((2, 1)), np.array([0.01, 1.0]), np.ones(2), np.zeros((2, 1)), np.array([0.0, 2.0]), 0.1)
     np.testing.assert_allclose(one.at(one.coordinates())[1], [0.01, 1.0])
     assert one.slope()[2] == 0
@@ -100,6 +104,8 @@ def test_chances_at_their_limits_are_pushed_inwards_only():
     one = Chances(value, np.array([[5, 30, 95, 70, 60.0]]), np.array([[100.0]]), low=0.1, high=0.9)
     np.testing.assert_allclose(one.slope(), [0, 20, 0, -20, 10], atol=1e-12)
     np.testing.assert_allclose(one.at(one.coordinates() + [-1, 0, 1, 0, 0])[0], value)
+    rounded = Chances(value + [[1e-17, 0, -1e-17, 0, 0]], one.successes, one.trials, low=0.1, high=0.9)
+    assert (rounded.slope()[[0, 2]] == 0).all()
     by_column = Chances(value, one.successes, one.trials, low=np.full(5, 0.1), high=np.full(5, 0.9))
     assert (by_column.slope() == one.slope()).all()
 

@@ -27,6 +27,8 @@ Found = TypeVar("Found")
 Model = TypeVar("Model")
 Groups = tuple[int, ...]
 
+_CLEARLY = 10.0  # nats by which one optimum must be more likely than another one on the same rows
+
 
 @dataclass(frozen=True)
 class PartErrors:
@@ -72,9 +74,10 @@ class PartFits(Generic[Found, Model]):
         Of the fit of a part. "free": all halves and three quarters that were asked for. "algebra": halves; three quarters only
         where no half can be fitted. "passes": one split, whatever number was asked for.
     restart : callable, optional
-        ``restart(model, groups)``: what EM makes of the full model on the rows of these groups. Of this and of the part's own
-        fit the one with the higher likelihood counts: EM from the moments of half of the rows ends in worse optima than
-        that of all rows does, and would make the full fit look worse than it is.
+        ``restart(model, groups)``: what EM makes of the full model on the rows of these groups. It counts in place of the
+        part's own fit where its likelihood is clearly higher: EM from the moments of half of the rows ends in worse optima
+        than that of all rows does, and would make the full fit look worse than it is. Where both are about as likely, the
+        data does not tell them apart, and the distance says so.
     """
 
     dealt: RowGroups
@@ -135,8 +138,9 @@ class PartFits(Generic[Found, Model]):
 
     def _part(self, model: Model, groups: Groups) -> Model:
         """The fit of some groups."""
-        own = self.finish(self.recover(groups), groups)
+        own: Any = self.finish(self.recover(groups), groups)
         if self.restart is None:
             return own
-        again = self.restart(model, groups)
-        return max(own, again, key=lambda one: float(one.refinement.log_likelihood[-1]))  # type: ignore[attr-defined]
+        again: Any = self.restart(model, groups)
+        gain = again.refinement.log_likelihood[-1] - own.refinement.log_likelihood[-1]
+        return again if gain > _CLEARLY else own

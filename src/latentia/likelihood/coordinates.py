@@ -28,6 +28,7 @@ Values: TypeAlias = tuple[np.ndarray, ...]
 
 _NOTHING = 1e-12  # rows with less than this expected of them keep their values
 _TINY = 1e-14  # least probability in coordinates
+_NEAR = 1e-9  # of a limit: values within are at it, up to the rounding of their coordinates
 _STEADY = 0.5  # pseudo-counts in curvatures, so that entries that are hardly seen move with their rows
 
 
@@ -163,8 +164,9 @@ class Chances:
     def slope(self) -> np.ndarray:
         successes, trials = self._smoothed
         slope = successes - trials * self.value
-        stuck = ((self.value <= self._low) & (slope < 0)) | ((self.value >= self._high) & (slope > 0))
-        return np.where(stuck, 0.0, slope).ravel()
+        below = (self.value <= self._low * (1 + _NEAR)) & (slope < 0)
+        above = (1 - self.value <= (1 - self._high) * (1 + _NEAR)) & (slope > 0)
+        return np.where(below | above, 0.0, slope).ravel()
 
     def curvature(self) -> np.ndarray:
         value = self._inside(self.value)
@@ -245,7 +247,7 @@ class Gaussians:
 
     def slope(self) -> np.ndarray:
         spreads = self._joined(self.second / self.variances - self._entries) / 2
-        stuck = (self._free(self.variances) <= self.floor) & (spreads < 0)
+        stuck = (self._free(self.variances) <= np.multiply(self.floor, 1 + _NEAR)) & (spreads < 0)
         return np.concatenate([(self.first / self._by_column).ravel(), np.where(stuck, 0.0, spreads).ravel()])
 
     def curvature(self) -> np.ndarray:
@@ -255,7 +257,7 @@ class Gaussians:
     def at(self, coordinates: np.ndarray) -> Values:
         means, logs = coordinates[: self.means.size], np.clip(coordinates[self.means.size :], -700, 700)
         now = self._free(self.variances)
-        # One that is below its floor, which may have risen, stays: values must be continuous in the coordinates.
+        # One that starts below its floor stays there: values must be continuous in the coordinates.
         variances = np.maximum(np.exp(logs).reshape(now.shape), np.minimum(now, self.floor))
         return means.reshape(self.means.shape), np.array(np.broadcast_to(variances, self.variances.shape))
 

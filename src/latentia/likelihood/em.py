@@ -235,9 +235,9 @@ class _Passes:
 
 
 def _direction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """The quasi-Newton direction; EM's own step where nothing is known of the Hessian yet."""
+    """The quasi-Newton direction; EM's own step where nothing is known of the Hessian yet. What has no slope stays."""
     if not pairs:
-        return point.em_step()
+        return np.where(point.slope == 0, 0.0, point.em_step())
     direction, scales = point.slope.copy(), []
     for step, change in reversed(pairs):
         scales.append(float(step @ direction) / float(step @ change))
@@ -245,7 +245,7 @@ def _direction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) ->
     direction /= point.curvature
     for (step, change), scale in zip(pairs, reversed(scales), strict=True):
         direction += (scale - float(change @ direction) / float(step @ change)) * step
-    return direction
+    return np.where(point.slope == 0, 0.0, direction)
 
 
 def _searched(point: _Point, direction: np.ndarray, passes: _Passes) -> _Point | None:

@@ -31,8 +31,9 @@ class SphericalMixtureUpdate:
     variance : ndarray of shape (K,)
         sigma_k^2, positive.
     floor : float
-        Least variance after the step, as a multiple of their mean; and ``least`` is one of its own.
+        Least variance after this step and later ones, as a multiple of their mean here.
     least : float
+        Least variance in any case.
     tied : bool
         Whether all components share one variance.
     """
@@ -49,7 +50,7 @@ class SphericalMixtureUpdate:
     ) -> None:
         self.means, self.weights = np.asarray(means, dtype=np.float64), np.asarray(weights, dtype=np.float64)
         self.variance = np.broadcast_to(np.asarray(variance, dtype=np.float64), len(means))
-        self.floor, self.least, self.tied = floor, least, tied
+        self.least, self.tied = max(floor * float(self.weights @ self.variance), least), tied
 
     @property
     def values(self) -> Values:
@@ -57,8 +58,7 @@ class SphericalMixtureUpdate:
 
     def at(self, *values: np.ndarray) -> SphericalMixtureUpdate:
         means, variance, weights = values
-        options: dict[str, Any] = {"floor": self.floor, "least": self.least, "tied": self.tied}
-        return SphericalMixtureUpdate(means, weights, variance, **options)
+        return SphericalMixtureUpdate(means, weights, variance, least=self.least, tied=self.tied)
 
     def zero(self) -> MixtureSums:
         k, d = self.means.shape
@@ -78,8 +78,7 @@ class SphericalMixtureUpdate:
         return merged(first, second)
 
     def expected(self, sums: MixtureSums) -> tuple[Expected, ...]:
-        floor = max(self.floor * float(self.weights @ self.variance), self.least)
-        gaussians = Gaussians(self.means, self.variance, sums.mass, sums.first, sums.second, floor, self.tied)
+        gaussians = Gaussians(self.means, self.variance, sums.mass, sums.first, sums.second, self.least, self.tied)
         return gaussians, Distributions(self.weights, sums.mass)
 
 

@@ -753,7 +753,7 @@ def _checks(m: _Measured) -> list[Check]:
             "verdict" if m.directions else "note",
         ),
         Check(
-            "pairs a word", "N / M", m.n_pairs / size, at_least(1),
+            "pairs per word", "N / M", m.n_pairs / size, at_least(1),
             "The sample size of the theorem is of the order of M.", "Theorem 1.5", "verdict",
         ),
     ]  # fmt: skip

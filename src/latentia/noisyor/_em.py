@@ -16,25 +16,37 @@ explains would be impossible.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from ..likelihood import Chances, Expected, Values
+from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Update, Values, refine
 from ..likelihood.rows import merged, normalised
 from ..moments import binary_rows, present_findings
 from ..passes import Block
 from .inference.network import Network
 from .inference.search import MOST_FOUND, configurations_of_row, likely_causes, log_fired
 
-__all__ = ["NoisyOrSums", "NoisyOrUpdate", "pruned"]
+__all__ = [
+    "LEAST_GAIN",
+    "MOST_CROWDED",
+    "MOST_ENUMERATED",
+    "NoisyOrSums",
+    "NoisyOrUpdate",
+    "RefinedNetwork",
+    "refined_network",
+]
 
-_MOST_ENUMERATED = 8  # causes: 256 configurations
+MOST_ENUMERATED = 8  # causes: 256 configurations
 _CHUNK_ENTRIES = 1 << 19  # of posteriors: 4 MB
 _LEAST_WEIGHT = 0.01
 _LEAK_PRIOR = 0.5, 50.5  # rows in which it acts, and all
 _LEAST, _LEAST_LEAK = 1e-12, 1e-9
+_MOST_STEPS = 30
+LEAST_GAIN = 0.01  # nats a parameter that a step gains: the best value of one gains half a nat over the true one
+MOST_CROWDED = 0.3  # of the rows
 
 
 @dataclass
@@ -89,7 +101,7 @@ class NoisyOrUpdate:
         enumerate_all: bool | None = None,
     ) -> None:
         self.fixed_prior, self.max_weight = fixed_prior, max_weight
-        self.enumerate_all = len(priors) <= _MOST_ENUMERATED if enumerate_all is None else enumerate_all
+        self.enumerate_all = len(priors) <= MOST_ENUMERATED if enumerate_all is None else enumerate_all
         self.strengths = np.where(strengths < -np.expm1(-_LEAST_WEIGHT), 0.0, strengths)
         self.leak = np.clip(leak, _LEAST_LEAK, 1 - _LEAST_LEAK)
         self.priors = np.clip(priors, _LEAST, 1 - _LEAST)
@@ -138,9 +150,73 @@ class NoisyOrUpdate:
         return (strengths, leak) if self.fixed_prior else (strengths, leak, priors)
 
 
-def pruned(network: Network) -> Network:
-    """The same without the weights that EM takes for none."""
-    return Network(np.where(network.weights < _LEAST_WEIGHT, 0.0, network.weights), network.priors, network.leak)
+@dataclass(frozen=True)
+class RefinedNetwork:
+    """A network, and the EM that it comes from.
+
+    Attributes
+    ----------
+    network : Network
+    refinement : Refinement
+        Without values.
+    n_steps : int
+        Steps that the network has made: none where the first E-step said that EM would be biased.
+    crowded : float
+        Share of the rows that have more likely configurations than a step sums over, in the last E-step.
+    """
+
+    network: Network
+    refinement: Refinement
+    n_steps: int = 0
+    crowded: float = 0.0
+
+    @property
+    def last_gain(self) -> float | None:
+        """Nats a parameter that the last step gained; None after less than two."""
+        if self.n_steps < 2:
+            return None
+        last = self.refinement.log_likelihood[-2:]
+        n_parameters = np.count_nonzero(self.network.weights) + self.network.m + self.network.n
+        return float(last[1] - last[0]) / n_parameters
+
+
+def refined_network(network: Network, e_step: EStep, steps: Refine, **options: Any) -> RefinedNetwork:
+    """The network after EM; ``options`` are those of `NoisyOrUpdate`.
+
+    With "auto" plain steps are made until one gains less than .01 nats a parameter, 30 at most, and none if the first
+    E-step finds more than 30% of the rows crowded. Steps that are accelerated do not settle, since the likely configurations
+    are others at every point, and would not be better: past this many the error hardly falls.
+    """
+    update, crowded = NoisyOrUpdate.of(network, **options), [0.0]
+
+    def counted(update: Update, number: int) -> NoisyOrSums:
+        sums = e_step(update, number)
+        crowded.append(sums.n_crowded / max(sums.n_rows, 1))
+        return sums
+
+    if steps != "auto":
+        found = refine(update, counted, steps)
+        network = update.at(*found.values).network if steps else network
+        return RefinedNetwork(network, _without_values(found.log_likelihood), steps, crowded[-1])
+    enough = LEAST_GAIN * (np.count_nonzero(update.strengths) + len(update.leak) + len(update.priors))
+    log_likelihood: list[float] = []
+    for number in range(1, _MOST_STEPS + 1):
+        step = refine(update, partial(_numbered, counted, number), 1)
+        log_likelihood.append(float(step.log_likelihood[0]))
+        if crowded[1] > MOST_CROWDED:
+            return RefinedNetwork(network, _without_values(log_likelihood), 0, crowded[1])
+        update = update.at(*step.values)
+        if number > 1 and log_likelihood[-1] - log_likelihood[-2] < enough:
+            break
+    return RefinedNetwork(update.network, _without_values(log_likelihood), number, crowded[-1])
+
+
+def _numbered(e_step: EStep, number: int, update: Update, _: int) -> Any:
+    return e_step(update, number)
+
+
+def _without_values(log_likelihood: Any) -> Refinement:
+    return Refinement((), np.array(log_likelihood), False, float("nan"))
 
 
 def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..evidence import Check, PartErrors, above, at_least, at_most, bounds, equal_to, error_checks
-from ..likelihood import Refinement
 from ..metrics.matching import nearest_other_distance
 from ..moments import AbsenceMoments, CountedAbsences
+from ._em import LEAST_GAIN, MOST_CROWDED, MOST_ENUMERATED, RefinedNetwork
 from ._learners import Learner, Spectrum
-from .inference import Network
+from .inference.search import MOST_FOUND
 
 __all__ = ["MOST_PRIOR", "Measured", "incoherence", "noisy_or_checks", "spectral_boundedness"]
 
@@ -28,13 +28,12 @@ MOST_PRIOR = 0.7
 class Measured:
     """What the fit knows about itself."""
 
-    network: Network
+    refined: RefinedNetwork
     learner: Learner
     spectrum: Spectrum
     source: AbsenceMoments
     parts: PartErrors
     n_unused: int
-    refinement: Refinement
 
 
 def spectral_boundedness(weights: np.ndarray) -> float:
@@ -63,7 +62,7 @@ def incoherence(weights: np.ndarray) -> float:
 
 def noisy_or_checks(measured: Measured) -> list[Check]:
     """The lines of the evidence table."""
-    network, parts = measured.network, measured.parts
+    network, parts = measured.refined.network, measured.parts
     m, n = network.weights.shape
     checks = error_checks(parts, _limit(network.weights), "mean |W_k - W'_k| / |W_k|", "relative, in l2", "cause")
     checks.append(_rank(measured, m))
@@ -103,6 +102,7 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
         ),
     ]  # fmt: skip
     checks += _systematic(measured)
+    checks += _em(measured.refined)
     if isinstance(measured.source, CountedAbsences):
         checks += _absences(measured.source)
     if measured.n_unused:
@@ -113,7 +113,7 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
 
 def _systematic(measured: Measured) -> list[Check]:
     """Errors that all parts of the rows share."""
-    most = float(measured.network.priors.max())
+    most = float(measured.refined.network.priors.max())
     lines = [
         Check(
             "most frequent cause", "max_k rho_k", most, at_most(MOST_PRIOR),
@@ -128,6 +128,34 @@ def _systematic(measured: Measured) -> list[Check]:
                 "left by the corrections", "relative, in l2", float(remaining[worst]), at_most(_LEFT),
                 f"Systematic error of cause {worst}, if the rounds went on as they do: it is part of the expected error. Raise "
                 "corrections to take it off.", "Theorem 3.3",
+            )
+        )  # fmt: skip
+    return lines
+
+
+def _em(refined: RefinedNetwork) -> list[Check]:
+    """Whether EM has settled, and what it cannot sum over."""
+    if not len(refined.refinement.log_likelihood):
+        return []
+    made = (
+        f"{refined.n_steps} steps." if refined.n_steps else "Above, there is no EM: the network is that of the moments."
+    )
+    lines = []
+    if refined.n_steps:
+        lines.append(
+            Check(
+                "EM has settled", "log-likelihood, nats a parameter", refined.last_gain, at_most(LEAST_GAIN),
+                f"{made} What the last one gained. Parts of the data stop as early, and cannot see what is missing.",
+                "not in the paper",
+            )
+        )  # fmt: skip
+    if refined.network.m > MOST_ENUMERATED:
+        lines.append(
+            Check(
+                "rows with many explanations", "share of the rows", refined.crowded, at_most(MOST_CROWDED),
+                f"Rows with more than {MOST_FOUND} likely configurations of causes: EM sums over these alone. Many such rows "
+                "bias it, in all parts of the data alike. " + ("" if refined.n_steps else made),
+                "not in the paper", "veto" if refined.n_steps else "note",
             )
         )  # fmt: skip
     return lines

@@ -111,7 +111,7 @@ class InRounds:
         None: the smallest number, up to ``most``, whose network leaves a residual of PMI2 near the least of all.
     most : int
     selections : sequence of tuple
-        Groups of rows that will be asked for, all of them first.
+        Groups of rows that will be asked for, all of them first; the triples of others are counted when they are.
     rounds : dict
         prior, corrections and max_weight.
     """
@@ -137,13 +137,18 @@ class InRounds:
         if n_components is None:
             k = _fewest(found[0], most, rounds)
             found, split = ([moments.first(k) for moments in some] for some in (found, split))
-        self._moments, self._rounds = dict(zip(selections, found, strict=True)), rounds
+        self._source, self._moments, self._rounds = source, dict(zip(selections, found, strict=True)), rounds
         whole = recover(found[0], **rounds)
         self._everyone, self._whole, self.remaining = selections[0], whole.network, _remaining(whole.rounds)
         self.agreement = _agreement(self._whole, split, rounds)
 
     def network(self, groups: Groups) -> Network:
-        return self._whole if groups == self._everyone else recover(self._moments[groups], **self._rounds).network
+        if groups == self._everyone:
+            return self._whole
+        if groups not in self._moments:  # then triples are counted once more
+            basis = self._moments[self._everyone].basis
+            self._moments[groups] = moments_in_basis(self._source, basis, [], [self._everyone, groups])[0][1]
+        return recover(self._moments[groups], **self._rounds).network
 
 
 def _fewest(moments: Moments, most: int, rounds: dict[str, Any]) -> int:

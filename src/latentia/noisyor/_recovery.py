@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
+from scipy.special import erfcx
 
 from ..exceptions import LatentiaError
 from ..linalg import hollow_factor, polar_factor
@@ -290,6 +291,22 @@ def ordered_network(strengths: np.ndarray, odds: np.ndarray, single: np.ndarray,
     """
     possible = np.clip(strengths, 0.0, -np.expm1(-max_weight))
     priors = odds / (1 + odds)
-    leak = np.clip(-np.expm1(single - np.log1p(-priors[:, None] * possible).sum(axis=0)), 0.0, 1.0)
+    leak = _mean_leak(-np.expm1(single - np.log1p(-priors[:, None] * possible).sum(axis=0)), np.exp(single / 2))
     order = np.lexsort((-possible.sum(axis=1), -priors))
     return Network(-np.log1p(-possible[order]), priors[order], leak)
+
+
+def _mean_leak(found: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Means of the leaks given estimates with normal noise, every leak from 0 being as likely before the data; never 0.
+
+    Estimates below 0 are noise alone and tell its size, which goes with 1 / sqrt P(absent). A leak of 0 would make rows
+    impossible that no cause explains, and all posteriors sharper than the data allows.
+    """
+    below = found < 0
+    if not below.any():
+        return np.clip(found, _TINY, 1.0)
+    noise = np.sqrt(np.mean((found[below] * scale[below]) ** 2)) / scale
+    z = found / noise
+    # The density of the standard normal over its distribution function, by the scaled function without underflow.
+    excess = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))
+    return np.clip(found + noise * excess, _TINY, 1.0)

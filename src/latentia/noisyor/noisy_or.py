@@ -25,11 +25,11 @@ from .._parameters import Integer, Number, OrNone, check_parameter, seed_of
 from .._validation import table_blocks
 from ..evidence import Evidence, PartFits
 from ..exceptions import LatentiaError, LatentiaWarning, warn
-from ..likelihood import Refined, Refinement, noisy_or_rows, over, refine
+from ..likelihood import Refine, Refinement, noisy_or_rows, over
 from ..moments import AbsenceMoments, CountedAbsences, PackedRows, binary_rows
 from ..passes import Blocks, RowGroups, accumulate
 from ._bif import write_bif
-from ._em import NoisyOrUpdate
+from ._em import RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
 from ._learners import InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
 from ._recovery import LEAST_ODDS, random_partitions
@@ -188,7 +188,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         prior: float | None = None,
         n_partitions: int = 5,
         corrections: int = 2,
-        refine: int = 0,
+        refine: Refine = "auto",
         max_weight: float = 5.0,
         max_triples: int = 150_000_000,
         n_splits: int = 3,
@@ -237,7 +237,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         del packed
         # Findings that tell nothing are left out.
         used = self._usable(counts)
-        frequency = counts.present.sum(axis=0) / counts.n_rows.sum()
+        frequency = (counts.present.sum(axis=0) + 0.5) / (counts.n_rows.sum() + 1)
         source = counts if used.all() else counts.of(np.flatnonzero(used))
         return self._learn(_Data(source, used, frequency, dealt, _some_columns(blocks, used)))
 
@@ -249,7 +249,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         """
         if self.n_components is None:
             raise LatentiaError("exact moments need the number of causes.", parameter="n_components", value=None)
-        if self.refine:
+        if self.refine not in (0, "auto"):
             raise LatentiaError("exact moments have no rows to refine on.", parameter="refine", value=self.refine)
         if not all(hasattr(moments, name) for name in ("n_features", "logs", "all_triples")):
             raise LatentiaError(
@@ -261,40 +261,46 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         return self._learn(_Data(moments, used, frequency, dealt))
 
     def _learn(self, data: _Data) -> NoisyOr:
-        # The network from the moments of all rows and of parts of them, and EM on the same rows.
-        learner = self._learner(data)
-        networks: dict[Groups, Network] = {}
+        # The network from the moments of all rows and of parts of them, and EM on the same rows, parts with as many steps.
+        steps = self._steps(data)
+        learner = self._learner(data, bool(steps))
+        fitted_to: dict[Groups, RefinedNetwork] = {}
 
-        def finish(found: Network, groups: Groups) -> Refined:
-            refined = self._refined(found, data, groups)
-            networks[groups] = refined.parameters
-            return refined
+        def finish(found: Network, groups: Groups) -> RefinedNetwork:
+            own = fitted_to[data.dealt.all].n_steps if fitted_to else steps
+            fitted_to[groups] = self._refined(found, data, groups, own)
+            return fitted_to[groups]
 
         fits = PartFits(
             data.dealt,
             recover=learner.network,
             finish=finish,
-            distance=lambda one, part: relative_distances(one.parameters.weights, part.parameters.weights).min(axis=1),
+            distance=lambda one, part: relative_distances(one.network.weights, part.network.weights).min(axis=1),
             most=_MOST_ERROR,
-            cost="passes" if self.refine or self._as_printed else "free",
+            cost="passes" if steps or self._as_printed else "free",
         )
         _, refined = fits.whole()
-        network = refined.parameters
-        spectrum = pair_spectrum(data.source, network, data.dealt)
-        self._set_network(network, data, spectrum)
+        spectrum = pair_spectrum(data.source, refined.network, data.dealt)
+        self._set_network(refined.network, data, spectrum)
         self.refinement_ = refined.refinement.log_likelihood
         self.n_passes_ = (data.rows is not None) + len(self.refinement_)
         # Evidence: errors by parts of the rows, and what all parts share.
         parts = fits.errors(refined, 0 if data.rows is None else self.n_splits)
         if parts.errors is not None:
-            parts = replace(parts, errors=_with_systematic(parts.errors, network, learner, self.refine))
-        halves = [networks[half] for split in data.dealt.splits for half in split if half in networks]
-        self.prior_errors_ = _prior_errors(network, halves) if self.prior is None else None
-        measured = Measured(network, learner, spectrum, data.source, parts, int((~data.used).sum()), refined.refinement)
+            parts = replace(parts, errors=_with_systematic(parts.errors, refined, learner))
+        halves = [fitted_to[half].network for split in data.dealt.splits for half in split if half in fitted_to]
+        self.prior_errors_ = _prior_errors(refined.network, halves) if self.prior is None else None
+        measured = Measured(refined, learner, spectrum, data.source, parts, int((~data.used).sum()))
         self.evidence_ = Evidence(noisy_or_checks(measured), parts.errors).bind(self)
         return self
 
-    def _learner(self, data: _Data) -> Learner:
+    def _steps(self, data: _Data) -> Refine:
+        """Steps of EM: none without rows, nor, unless they are asked for, by the algorithm as printed."""
+        if self.refine == "auto" and (data.rows is None or self._as_printed):
+            return 0
+        return self.refine
+
+    def _learner(self, data: _Data, refined: bool) -> Learner:
         source, dealt, k = data.source, data.dealt, self.n_components
         n = source.n_features
         if n < 3 * (k or 1):
@@ -310,21 +316,20 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         most = most_causes(source, dealt) if k is None else k
         rounds = {"prior": self.prior, "corrections": self.corrections, "max_weight": self.max_weight}
         if not self._as_printed:
-            selections = _selections(dealt, 0 if data.rows is None else self.n_splits)
+            selections = _selections(dealt, 0 if data.rows is None else self.n_splits, refined)
             return InRounds(source, findings, partitions, k, most, selections, rounds, self.verbose)
         if k is None:
             k = len(InRounds(source, findings, [], None, most, [dealt.all], rounds).network(dealt.all).priors)
         options = {"prior": self.prior, "max_weight": self.max_weight, "seed": self._seed}
         return Printed(source, partitions[0], k, self.verbose, **options)
 
-    def _refined(self, network: Network, data: _Data, groups: Groups) -> Refined:
+    def _refined(self, network: Network, data: _Data, groups: Groups, steps: Refine) -> RefinedNetwork:
         """After EM on the rows of some groups."""
-        if not self.refine or data.rows is None:
-            return Refined(network, Refinement.none())
-        update = NoisyOrUpdate.of(network, fixed_prior=self.prior is not None, max_weight=self.max_weight)
+        if not steps or data.rows is None:
+            return RefinedNetwork(network, Refinement.none())
         rows = data.rows.group(groups, data.dealt)
-        found = refine(update, over(rows, self.n_jobs, self.verbose), self.refine)
-        return Refined(update.at(*found.values).network, found)
+        options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
+        return refined_network(network, over(rows, self.n_jobs, self.verbose), steps, **options)
 
     def _set_network(self, network: Network, data: _Data, spectrum: Spectrum) -> None:
         """The attributes; findings that were left out are due to their leak alone."""
@@ -554,20 +559,22 @@ def _known(X: Any) -> np.ndarray:
 # --- errors -------------------------------------------------------------------------------------------------------
 
 
-def _selections(dealt: RowGroups, n_splits: int) -> list[Groups]:
-    """All rows, the halves of the splits, and three quarters."""
+def _selections(dealt: RowGroups, n_splits: int, refined: bool) -> list[Groups]:
+    """All rows, and the parts that fits will ask for: of refined fits, the halves of one split."""
     if not n_splits:
         return [dealt.all]
-    halves = [half for split in dealt.splits[:n_splits] for half in split]
-    return [dealt.all, *halves, *(tuple(i for i in dealt.all if i != g) for g in dealt.all)]
+    halves = [half for split in dealt.splits[: 1 if refined else n_splits] for half in split]
+    quarters = [] if refined else [tuple(i for i in dealt.all if i != g) for g in dealt.all]
+    return [dealt.all, *halves, *quarters]
 
 
-def _with_systematic(errors: np.ndarray, network: Network, learner: Learner, refine: int) -> np.ndarray:
+def _with_systematic(errors: np.ndarray, refined: RefinedNetwork, learner: Learner) -> np.ndarray:
     """Errors by parts of the rows, with what these share: corrections not made, and causes that are on too often."""
-    if learner.remaining is not None and not refine:
+    if learner.remaining is not None and not refined.n_steps:
         errors = np.minimum(np.hypot(errors, learner.remaining), _MOST_ERROR)
-    odds = network.priors / np.maximum(1 - network.priors, np.finfo(float).tiny)
-    stuck = (odds <= LEAST_ODDS * (1 + 1e-6)) | (network.priors > MOST_PRIOR)
+    priors = refined.network.priors
+    odds = priors / np.maximum(1 - priors, np.finfo(float).tiny)
+    stuck = (odds <= LEAST_ODDS * (1 + 1e-6)) | (priors > MOST_PRIOR)
     return np.where(stuck, _MOST_ERROR, errors)
 
 

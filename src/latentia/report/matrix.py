@@ -338,7 +338,7 @@ def _verdict(model: Any, evidence: Any, error: float | None, thing: str) -> dict
             "No direction stands out of the noise: nothing is known of the words beyond how frequent they are. More pairs, or "
             "fewer rare words, may show more."
         )
-    elif model.n_components > 1 and model.n_kept_ == model.n_components - 1 and evidence["pairs a word"].holds:
+    elif model.n_components > 1 and model.n_kept_ == model.n_components - 1 and evidence["pairs per word"].holds:
         text = (
             "Every direction stands out of the noise, but together they are only part of what the pairs tell: a higher rank "
             "may lower the error. What is near to what can be read; single probabilities cannot."

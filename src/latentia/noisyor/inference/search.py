@@ -90,7 +90,7 @@ def configurations_of_row(
         here = log_fired(masks[x], kept, silent, causes, present, off)
         for a in range(c):
             mask, on, k = masks[x] ^ (1 << a), masks[x] >> a & 1, causes[a]
-            if not on and logs[x] + gains[x, a] <= best - _KEPT or _known(mask, masks, n):
+            if (not on and logs[x] + gains[x, a] <= best - _KEPT) or _known(mask, masks, n):
                 continue
             if on:
                 log = logs[x] + _without(off, kept[k], present) - here - base[k]

@@ -5,7 +5,7 @@ import pytest
 
 from latentia import LatentiaError
 from latentia.noisyor._bif import write_bif
-from latentia.noisyor._posterior import Network, posteriors
+from latentia.noisyor.inference import Network, posteriors
 
 CAUSES = ["Flu (type A)", "flu_type_a", "portable5", "table", "Grippe é"]
 FINDINGS = ["fever > 38", "5 days", "variable", "vegetables|stablee", "", "Flu"]

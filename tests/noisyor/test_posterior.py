@@ -5,16 +5,19 @@ import pytest
 import sklearn
 
 from latentia import LatentiaError
-from latentia.noisyor import _posterior
-from latentia.noisyor._posterior import (
+from latentia.noisyor.inference import (
     ENUMERATION,
     QUICKSCORE,
     SAMPLING,
     Network,
     Posteriors,
-    evidence_for,
+    attributions,
+    posterior,
     posteriors,
+    sampling,
+    subsets,
 )
+from latentia.noisyor.inference.network import Prepared, absorb
 
 
 def planted(m, n, seed, *, prior=0.1, leak=0.02, links=0.3):
@@ -47,14 +50,14 @@ def by_hand(network, row, observed):
 
 def row_by_row(network, X, observed):
     out = Posteriors(np.empty((len(X), network.m)), np.empty(len(X)), np.zeros(len(X), np.int8), np.empty(len(X)))
-    _posterior._by_row(_posterior._Prepared.of(network), X & observed, observed, out, 0, 1)
+    posterior._by_row(Prepared.of(network), X & observed, observed, out, 0, 1)
     return out
 
 
 def parts(network, row):
     """Arguments of the private sums: priors given the absent findings, and the present findings."""
-    model = _posterior._Prepared.of(network)
-    on, off, scale, found = _posterior._absorb(model.weights, model.on, model.off, model.hazard, row, np.ones_like(row))
+    model = Prepared.of(network)
+    on, off, scale, found = absorb(model.weights, model.on, model.off, model.hazard, row, np.ones_like(row))
     return on, off, np.ascontiguousarray(model.weights[:, found]), model.hazard[found], scale
 
 
@@ -101,8 +104,8 @@ def test_quickscore_and_the_sum_without_subtractions():
     for r, row in enumerate(X):
         on, off, loads, hazard, scale = parts(network, row)
         for total, joint in (
-            _posterior._quickscore(on, off, np.exp(-loads.T), np.exp(-hazard))[:2],
-            _posterior._cover(on, off, loads, hazard),
+            subsets._quickscore(on, off, np.exp(-loads.T), np.exp(-hazard))[:2],
+            subsets._cover(on, off, loads, hazard),
         ):
             np.testing.assert_allclose(joint / total, true.probabilities[r], atol=1e-10)
             np.testing.assert_allclose(scale + np.log(total), true.log_likelihood[r], atol=1e-10)
@@ -130,8 +133,8 @@ def test_sampling_within_its_standard_error(leak, links):
     within, below = [], []
     for r, row in enumerate(X):
         on, off, loads, hazard, scale = parts(network, row)
-        stream = _posterior._stream(np.uint64(0), row, np.ones_like(row))
-        probabilities, log_mass, error = _posterior._sample(on, off, loads, hazard, stream)
+        stream = sampling.stream_of(np.uint64(0), row, np.ones_like(row))
+        probabilities, log_mass, error = sampling.sample(on, off, loads, hazard, stream)
         within.append(np.abs(probabilities - true.probabilities[r]).max() <= 4 * error)
         below.append(true.log_likelihood[r] - log_mass - scale)
         assert 0 < error < 0.02
@@ -229,7 +232,7 @@ def test_evidence():
     _, X = drawn(network, 5, 19)
     row = X[X.sum(axis=1).argmax()]
     observed = np.arange(10) != 4
-    evidence = evidence_for(network, row, observed)
+    evidence = attributions(network, row, observed)
     assert evidence.shape == (7, 10)
     assert not evidence[:, 4].any()
     full = by_hand(network, row, observed)[0]
@@ -238,21 +241,22 @@ def test_evidence():
         np.testing.assert_allclose(evidence[:, i], np.log(full / (1 - full)) - np.log(less / (1 - less)), atol=1e-9)
     alone = Network(np.array([[1.0]]), np.array([0.2]), np.array([0.1]))
     off = 0.9 * np.exp(-1)
-    np.testing.assert_allclose(evidence_for(alone, [1]), [[np.log((1 - off) / 0.1)]], rtol=1e-12)
-    np.testing.assert_allclose(evidence_for(alone, [0]), [[-1.0]], rtol=1e-12)
+    np.testing.assert_allclose(attributions(alone, [1]), [[np.log((1 - off) / 0.1)]], rtol=1e-12)
+    np.testing.assert_allclose(attributions(alone, [0]), [[-1.0]], rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", [8, 10, 12])
-def test_evidence_of_sampled_rows(monkeypatch, seed):
+def test_attributions_of_sampled_rows(monkeypatch, seed):
     """Within a fraction of a nat of the exact one, also of causes whose probabilities are .99999."""
     network = planted(12, 40, seed, leak=0.02, links=0.3)
     _, X = drawn(network, 40, 9)
     row = X[X.sum(axis=1).argmax()]
-    exact = evidence_for(network, row)
-    for name in ("_LARGEST", "_LARGEST_COVER"):
-        monkeypatch.setattr(_posterior, name, 0)
-    np.testing.assert_allclose(evidence_for(network, row), exact, atol=0.3)
-    np.testing.assert_array_equal(evidence_for(network, row), evidence_for(network, row))
+    exact = attributions(network, row)
+    for module in (subsets, posterior):
+        for name in ("MOST_PRESENT", "MOST_COVERED"):
+            monkeypatch.setattr(module, name, 0, raising=False)
+    np.testing.assert_allclose(attributions(network, row), exact, atol=0.3)
+    np.testing.assert_array_equal(attributions(network, row), attributions(network, row))
 
 
 def test_what_cannot_be_used():
@@ -264,7 +268,7 @@ def test_what_cannot_be_used():
     with pytest.raises(LatentiaError, match="observed has shape"):
         posteriors(network, np.zeros((2, 4)), np.ones((1, 4)))
     with pytest.raises(LatentiaError, match="one row is explained at a time"):
-        evidence_for(network, np.zeros((2, 4)))
+        attributions(network, np.zeros((2, 4)))
     with pytest.raises(LatentiaError, match=r"weights\[0, 1\] is -1.0"):
         Network([[0, -1.0]], [0.1], [0.1, 0.1])
     with pytest.raises(LatentiaError, match=r"priors\[0\] is nan"):

@@ -89,7 +89,7 @@ def noisy_or(
         int, typer.Option(help="Random partitions of the findings with which the causes are checked.", min=1)
     ] = 5,
     corrections: Annotated[int, typer.Option(help="Rounds that subtract moments of higher order.", min=0)] = 2,
-    refine: Refine = "0",
+    refine: Refine = "auto",
     row: Annotated[
         list[int] | None,
         typer.Option(help="Line of the file whose diagnosis is shown; may be given again for others."),

@@ -73,8 +73,10 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         "paper" is Algorithm 1 as printed.
     head : {"ridge", "bayes"}, default="ridge"
         What predicts: ridge regression on K supervised features, or the posterior of the topics (the paper, section 4).
-    refine : int, default=0
-        Number of EM passes over words and labels, starting from the recovered topics. They are outside the theorem.
+    refine : int or "auto", default=0
+        EM over words and labels, starting from the recovered topics: a number makes that many plain steps, each a pass over the
+        data, "auto" accelerated ones until they have settled. They are outside the theorem, and "paper" has none. The ridge
+        head does not use the topics; with ``head="bayes"``, or to read the topics, 3 to 10 steps are worth it.
     decomposition : {"polar", "power", "joint"}, default="polar"
         Of the whitened tensor, for ``moments="paper"``; see `latentia.tensor.decompose`.
     eta : float, default=0.0
@@ -114,6 +116,8 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         Numbers of the labels; the classes where ``fit`` was given one class a row.
     evidence_ : Evidence
         Checks of the assumptions; ``component_errors`` are expected l1 errors of the topics' word distributions.
+    refinement_ : ndarray of shape (n_steps,)
+        Log-likelihood of words and labels at every step of EM, in nats.
     n_passes_ : int
         Number of passes over the data, those for the expected errors of refined topics not counted.
 
@@ -170,7 +174,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         *,
         moments: str = "auto",
         head: str = "ridge",
-        refine: int = 0,
+        refine: Refine = 0,
         decomposition: str = "polar",
         eta: float = 0.0,
         n_splits: int = 1,

@@ -101,8 +101,9 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
     corrections : int, default=2
         Number of rounds in which moments of higher order, computed from the network so far, are subtracted. With
         ``n_partitions=1, corrections=0`` the algorithm is that of the paper, as printed.
-    refine : int, default=0
-        Number of EM passes over the data, starting from the moments. They are outside the theorem.
+    refine : int or "auto", default="auto"
+        EM from the moments, over each row's own likely configurations of causes: "auto" makes steps until they have settled, a
+        number that many, each a pass over the data. 0 keeps to the theorem, and so does "auto" for the algorithm as printed.
     max_weight : float, default=5.0
         nu_u, the largest weight: a strength of 1 - exp(-5) = 0.993.
     max_triples : int, default=150_000_000

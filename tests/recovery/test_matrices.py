@@ -22,6 +22,10 @@ def refined(*setting):
     return matrix(*setting, refine=10)
 
 
+def settled(*setting):
+    return matrix(*setting, refine="auto")
+
+
 def chain(seed, symbols, ratio, switch, emissions, contrast):
     data = planted.two_state_chain(
         symbols * ratio, symbols, switch=switch, emissions=emissions, contrast=contrast, random_state=seed
@@ -48,7 +52,7 @@ CHAINS = [
     )
     for ratio in (300, 100, 40, 15, 2)
 ]  # fmt: skip
-SWEEPS = {matrix: MATRICES, refined: MATRICES, chain: CHAINS}
+SWEEPS = {matrix: MATRICES, refined: MATRICES, settled: MATRICES, chain: CHAINS}
 
 
 @pytest.mark.slow
@@ -67,6 +71,17 @@ def test_evidence_predicts_the_error(family):
     assert len(true) >= 12
     assert spearmanr(true, expected)[0] >= 0.9
     assert np.exp(np.abs(np.log(np.array(true) / expected)).max()) <= 1.5
+
+
+def test_refining_is_kept_where_it_helps():
+    shares = []
+    for seed, setting in enumerate(MATRICES):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LatentiaWarning)
+            (_, plain), (_, found) = matrix(80 + seed, *setting), settled(80 + seed, *setting)
+        shares.append(found / plain)
+    assert max(shares) < 1.03
+    assert min(shares) < 0.92
 
 
 def test_it_is_not_worse_than_independence():

@@ -1,11 +1,12 @@
 """Expectation maximisation: the one driver of all refinement.
 
 An update is a statistic of one pass (see `latentia.passes`) that knows how to become one at other values, and turns the sums
-of a pass into `Expected` distributions. A number of steps is so many plain EM steps. "auto" climbs the same likelihood by a
-quasi-Newton method that starts from EM: the gradient of the observed log-likelihood comes with every E-step, the inverse of
-the complete-data information is the first guess at the inverse Hessian, and pairs of steps and changes of the gradient turn it
-into the observed one (L-BFGS). Plain EM is slow where most of the information is missing; steps that know it are not. On a
-plateau, where the gradient is as good as nothing, either may seem to have settled.
+of a pass into `Expected` distributions. A number of steps is so many plain EM steps. "auto" makes EM's steps with a correction
+by a quasi-Newton method: the gradient of the observed log-likelihood comes with every E-step, the inverse of the complete-data
+information is the first guess at the inverse Hessian, and pairs of steps and changes of the gradient turn it into the observed
+one (L-BFGS); what they change is the correction. Plain EM is slow where most of the information is missing; steps that know it
+are not. Where a correction fails, EM's own step is made, and the next corrections are shorter. On a plateau, where the gradient
+is as good as nothing, either may seem to have settled.
 
 Source: M. Jamshidian, R. I. Jennrich, Acceleration of the EM algorithm by using quasi-Newton methods, J. R. Statist. Soc. B 59
 (1997), method QN2; J. Nocedal, Updating quasi-Newton matrices with limited storage, Math. Comp. 35 (1980).
@@ -33,12 +34,15 @@ _MOST_STEPS = 200
 _REMAINING = 0.02  # nats: where the gain that a step predicts, and that of the last step, are below, EM has settled
 _SHARE = 1e-9  # or below this share of the log-likelihood
 _ROUNDING = 1e-12  # of the log-likelihood: smaller gains cannot be seen
-_CALM = 2  # times in a row
+_CALM = 3  # times in a row
 _MEMORY_BYTES = 1 << 28  # of the pairs that are kept
 _MOST_PAIRS = 20
-_LONGEST = 3.0  # move in one step: of a logarithm, or of a mean in standard deviations
+_LONGEST = 3.0  # correction: of a logarithm, or of a mean in standard deviations
 _LEAST_SHARE = 1e-8  # of the complete data's information that a pair must show
-_ARMIJO, _TRIES = 1e-4, 5
+_LEAST_GAIN = 0.1  # of the rise that EM's own step promises, for a corrected one to stand
+_SHORTER, _LONGER = 0.25, 2.0  # how the longest correction changes after one that failed, and one that was cut and held
+_EM_PARTS = 1.0, 0.1  # of EM's step that are tried alone
+_FIRST_TRIES = 5  # of EM, where the data is impossible at the start
 
 
 class Update(Protocol):
@@ -92,7 +96,7 @@ class Refined(NamedTuple):
     refinement: Refinement
 
 
-def refine(update: Update, e_step: EStep, steps: Refine) -> Refinement:
+def refine(update: Update, e_step: EStep, steps: Refine, enough: float = _REMAINING) -> Refinement:
     """Climb the likelihood from an update's values.
 
     Parameters
@@ -102,12 +106,14 @@ def refine(update: Update, e_step: EStep, steps: Refine) -> Refinement:
         ``e_step(update, number)``: the sums of a pass at the update's values; `over` makes one of blocks.
     steps : int or "auto"
         Number of plain EM steps; "auto" makes accelerated ones until they have settled, 200 at most.
+    enough : float
+        Nats below which a gain counts as nothing, for "auto".
     """
     if not steps:
         return Refinement.none(*update.values)
     with one_blas_thread():  # whose number may change the bits of inner products
         passes = _Passes(e_step)
-        return _until_settled(update, passes) if steps == "auto" else _plain(update, passes, steps)
+        return _until_settled(update, passes, enough) if steps == "auto" else _plain(update, passes, steps)
 
 
 def updated(update: Update, sums: Any) -> Values:
@@ -131,37 +137,31 @@ def _plain(update: Update, passes: _Passes, steps: int) -> Refinement:
     return Refinement(values, np.array(passes.log_likelihood), False, float("nan"))
 
 
-def _until_settled(update: Update, passes: _Passes) -> Refinement:
+def _until_settled(update: Update, passes: _Passes, least: float) -> Refinement:
     point = _possible(update, passes)
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_n_pairs(len(point.slope)))
-    gain, remaining, calm, settled = np.inf, np.inf, 0, False
+    gain, remaining, longest, calm, settled = np.inf, np.inf, _LONGEST, 0, False
     while np.isfinite(point.objective):
-        direction = _direction(point, pairs)
-        remaining = 0.5 * float(point.slope @ direction)
-        enough = max(_REMAINING, _SHARE * abs(point.objective))
+        correction = _correction(point, pairs)
+        remaining = 0.5 * float(point.slope @ (point.em_step + correction))
+        enough = max(least, _SHARE * abs(point.objective))
         calm = calm + 1 if max(remaining, gain) < enough else 0
         settled = calm >= _CALM
         if settled or len(passes.log_likelihood) >= _MOST_STEPS:
             break
-        after = _searched(point, direction, passes)
-        if after is not None:
-            _remember(pairs, after.coordinates - point.coordinates, point.slope - after.slope, point.curvature)
-            point, gain = after, after.objective - point.objective
-        elif len(passes.log_likelihood) >= _MOST_STEPS:
-            break
-        elif pairs:  # they mislead: EM's own step comes next
-            pairs.clear()
-            calm = 0
-        else:  # EM's own step does not gain either: the rest is rounding
+        after, longest = _searched(point, correction, longest, passes)
+        if after is None:  # EM's own step does not gain either: the rest is rounding
             settled = bool(remaining < enough)
             break
+        _remember(pairs, after.coordinates - point.coordinates, point.slope - after.slope, point.curvature)
+        point, gain = after, after.objective - point.objective
     return Refinement(point.estimate(), np.array(passes.log_likelihood), settled, max(remaining, 0.0))
 
 
 def _possible(update: Update, passes: _Passes) -> _Point:
     """The start, after a few of EM's own steps if the data is impossible there: they make it possible, where anything can."""
     point = passes.at(update)
-    for _ in range(_TRIES):
+    for _ in range(_FIRST_TRIES):
         if np.isfinite(point.objective):
             break
         point = passes.at(update.at(*point.estimate()))
@@ -196,9 +196,11 @@ class _Point:
         """EM's new values."""
         return tuple(value for one in self.expected for value in one.estimate())
 
+    @cached_property
     def em_step(self) -> np.ndarray:
-        """How EM would move the coordinates."""
-        return np.concatenate([one.coordinates(*one.estimate()) for one in self.expected]) - self.coordinates
+        """How EM would move the coordinates; what has no slope stays."""
+        step = np.concatenate([one.coordinates(*one.estimate()) for one in self.expected]) - self.coordinates
+        return np.where(self.slope == 0, 0.0, step)
 
     def moved(self, step: np.ndarray) -> Update:
         """The update whose coordinates are so far from here."""
@@ -234,37 +236,44 @@ class _Passes:
         return _Point(update, update.expected(sums), self.log_likelihood[-1])
 
 
-def _direction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-    """The quasi-Newton direction; EM's own step where nothing is known of the Hessian yet. What has no slope stays."""
+def _correction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """What pairs of steps and changes of the slope add to EM's step: the quasi-Newton step less its part without them."""
     if not pairs:
-        return np.where(point.slope == 0, 0.0, point.em_step())
-    direction, scales = point.slope.copy(), []
+        return np.zeros_like(point.slope)
+    step_to, scales = point.slope.copy(), []
     for step, change in reversed(pairs):
-        scales.append(float(step @ direction) / float(step @ change))
-        direction -= scales[-1] * change
-    direction /= point.curvature
+        scales.append(float(step @ step_to) / float(step @ change))
+        step_to -= scales[-1] * change
+    step_to /= point.curvature
     for (step, change), scale in zip(pairs, reversed(scales), strict=True):
-        direction += (scale - float(change @ direction) / float(step @ change)) * step
-    return np.where(point.slope == 0, 0.0, direction)
+        step_to += (scale - float(change @ step_to) / float(step @ change)) * step
+    return np.where(point.slope == 0, 0.0, step_to - point.slope / point.curvature)
 
 
-def _searched(point: _Point, direction: np.ndarray, passes: _Passes) -> _Point | None:
-    """A point along the direction that gains enough; None if none is found."""
-    rise, reach = float(point.slope @ direction), point.reach(direction)
-    if not (rise > _ROUNDING * abs(point.objective) and np.isfinite(reach)):
-        return None
-    length = min(1.0, _LONGEST / reach) if reach > 0 else 1.0
-    for _ in range(_TRIES):
-        after = passes.at(point.moved(length * direction))
-        gain = after.objective - point.objective
-        if gain >= _ARMIJO * length * rise:
-            return after
+def _searched(point: _Point, correction: np.ndarray, longest: float, passes: _Passes) -> tuple[_Point | None, float]:
+    """The next point, None if nothing gains; and the longest correction to trust from there.
+
+    EM's step with the correction, cut to the longest that is trusted, stands if it gains a tenth of what EM's step alone
+    promises. EM's step alone comes next, which always gains, and a part of it, where numbers fail.
+    """
+    em_rise, reach = float(point.slope @ point.em_step), point.reach(correction)
+    if not em_rise > _ROUNDING * abs(point.objective):
+        return None, longest
+    if em_rise + float(point.slope @ correction) > 0 and 0 < reach < np.inf:
+        share = min(1.0, longest / reach)
+        after = passes.at(point.moved(point.em_step + share * correction))
+        if after.objective - point.objective >= _LEAST_GAIN * em_rise:
+            return after, min(_LONGER * longest, _LONGEST) if share < 1 else longest
+        longest = _SHORTER * share * reach
         if len(passes.log_likelihood) >= _MOST_STEPS:
-            return None
-        # The parabola through both heights and the slope here has its top at this length.
-        bend = 2 * (length * rise - gain)
-        length *= float(np.clip(length * rise / bend, 0.1, 0.5)) if np.isfinite(bend) else 0.1
-    return None
+            return None, longest
+    for part in _EM_PARTS:
+        after = passes.at(point.moved(part * point.em_step))
+        if after.objective > point.objective:
+            return after, longest
+        if len(passes.log_likelihood) >= _MOST_STEPS:
+            break
+    return None, longest
 
 
 def _remember(

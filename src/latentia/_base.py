@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import numbers
+import warnings
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -14,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
 from ._threads import one_blas_thread
+from .evidence.sizes import CANDIDATES, Size, enough_sizes, recommend
+from .exceptions import LatentiaError, LatentiaWarning
 from .metrics.matching import nearest_distances
 from .passes import Blocks, RowGroups
 
@@ -34,6 +39,8 @@ class Estimator(BaseEstimator):
     _constraints: ClassVar[Mapping[str, Constraint]] = {}
     _compared: ClassVar[tuple[str, ...]] = ("components_",)
     """Attributes that `_distances` reads."""
+    _nouns: ClassVar[tuple[str, str, str]] = ("component", "components", "rows")
+    """What one component is called, several, and the rows."""
     _seed: int
     n_features_in_: int
     evidence_: Any
@@ -44,6 +51,11 @@ class Estimator(BaseEstimator):
     def _distances(self, other: Any) -> np.ndarray:
         """Distance of each component to the nearest one of another fit, shape (K,): of what the evidence says."""
         return nearest_distances(self.components_, other.components_)  # type: ignore[attr-defined]
+
+    def _shares(self) -> np.ndarray | None:
+        """What share of the data each component stands for, shape (K,); None if the model has none."""
+        weights = getattr(self, "weights_", None)
+        return weights if isinstance(weights, np.ndarray) and weights.ndim == 1 else None
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of ``fit`` for two random halves of the data, for `Evidence.stability`."""
@@ -65,11 +77,42 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
         fresh._seed = seed_of(fresh.random_state)  # type: ignore[attr-defined]
         fresh._check_parameters()
         with one_blas_thread():
-            fit(fresh, *args, **kwargs)
+            fresh = _of_best_size(fresh, fit, *args, **kwargs)
         self.__dict__ = fresh.__dict__
         return self
 
     return wrapper
+
+
+def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.args, **kwargs: P.kwargs) -> E:
+    """The fit; where ``n_components`` leaves a choice, that of the number which the evidence recommends."""
+    asked = getattr(empty, "n_components", None)
+    if asked is None or isinstance(asked, numbers.Integral):
+        fit(empty, *args, **kwargs)
+        return empty
+    fits: dict[int, E] = {}
+    found: list[Size] = []
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("ignore", LatentiaWarning)
+        for size in CANDIDATES if isinstance(asked, str) else sorted(set(asked)):
+            one = copy(empty)
+            one.__dict__ = empty.__dict__ | {"n_components": int(size)}
+            try:
+                fit(one, *args, **kwargs)
+            except LatentiaError as error:
+                if error.parameter != "n_components" or not found:
+                    raise
+                break
+            fits[size] = one
+            found.append(Size.of(size, one.evidence_))
+            if isinstance(asked, str) and enough_sizes(found):
+                break
+    size, why = recommend(found, empty._nouns[1])
+    best = fits[size]
+    best.__dict__ |= {
+        "n_components": asked, "n_components_": size, "comparison_": [one.row() for one in found], "recommendation_": why,
+    }  # fmt: skip
+    return best
 
 
 def fitted(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:

@@ -22,6 +22,7 @@ __all__ = [
     "Names",
     "Number",
     "OrNone",
+    "Sizes",
     "Steps",
     "check_parameter",
     "check_parameters",
@@ -151,6 +152,18 @@ class Anything:
 
 
 @dataclass(frozen=True)
+class Sizes:
+    """A number of components, "auto", or several numbers to be compared."""
+
+    needed: str = "a whole number of at least 1 is needed, a range or list of such numbers, or 'auto'"
+
+    def allows(self, value: Any) -> bool:
+        if isinstance(value, (range, list, tuple)):
+            return len(value) > 0 and all(Integer(1).allows(size) for size in value)
+        return (isinstance(value, str) and value == "auto") or Integer(1).allows(value)
+
+
+@dataclass(frozen=True)
 class Steps:
     """A number of refining steps, or "auto"."""
 
@@ -178,7 +191,7 @@ class _Seed:
 
 
 SHARED: Mapping[str, Constraint] = {
-    "n_components": Integer(1),
+    "n_components": Sizes(),
     "refine": Steps(),
     "n_splits": Integer(0, 3, because="four groups of rows can be halved in three ways"),
     "vocabulary": OrNone(Names()),

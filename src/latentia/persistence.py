@@ -101,6 +101,8 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
     if isinstance(value, (list, tuple)):
         items = [_encode(item, arrays, f"{name}.{i}") for i, item in enumerate(value)]
         return {"list" if isinstance(value, list) else "tuple": items}
+    if isinstance(value, range):
+        return {"range": [value.start, value.stop, value.step]}
     if isinstance(value, dict):
         pairs = enumerate(value.items())
         return {"dict": [[_encode(k, arrays, name), _encode(v, arrays, f"{name}.{i}")] for i, (k, v) in pairs]}
@@ -124,6 +126,8 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return [_decode(item, arrays) for item in value["list"]]
     if "tuple" in value:
         return tuple(_decode(item, arrays) for item in value["tuple"])
+    if "range" in value:
+        return range(*value["range"])
     if "dict" in value:
         return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
     return _rebuild(value["class"], {key: _decode(item, arrays) for key, item in value["state"].items()})

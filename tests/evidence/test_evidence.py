@@ -69,8 +69,8 @@ def test_the_expected_error_and_its_limit():
 
 def test_table_frame_and_lookup():
     evidence = Evidence([line("a", 1.5, "verdict"), line("b", 1.5, bound=None)])
-    assert "does NOT" not in str(evidence)
-    assert "does NOT" in str(Evidence([]))
+    assert "NOT SUPPORTED" not in str(evidence)
+    assert "NOT SUPPORTED" in str(Evidence([]))
     frame = evidence.to_frame()
     assert list(frame.columns) == ["name", "symbol", "measured", "needed", "holds", "meaning", "reference"]
     assert evidence["b"].holds is None

@@ -25,7 +25,8 @@ from rich.table import Table
 
 from .. import persistence
 from .._progress import progress_bar
-from ..evidence.checks import Check, Evidence, describe
+from ..evidence import Check, Evidence
+from ..evidence.checks import describe
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
 from ..report import import_report

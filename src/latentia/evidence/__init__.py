@@ -1,29 +1,47 @@
 """What the theorems assume, measured on the data at hand, and how far the answer can be trusted."""
 
 from . import bounds
-from .checks import Bound, Check, Evidence, above, at_least, at_most, between, equal_to
+from .checks import Bound, Check, above, at_least, at_most, between, equal_to, within
+from .evidence import Evidence
+from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
+from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors, PartFits
 from .settled import settled_checks
+from .sizes import CANDIDATES, Size, enough_sizes, recommend
 from .stability import half_split_errors
 from .tensors import TensorMeasured, error_checks, separation_limit, tensor_checks, whitened_noise
+from .trivial import trivial_checks
 
 __all__ = [
+    "CANDIDATES",
+    "GRADES",
     "Bound",
     "Check",
+    "Component",
+    "Components",
     "Evidence",
+    "Grade",
+    "Misfit",
     "PartErrors",
     "PartFits",
+    "Size",
     "TensorMeasured",
+    "WhitenedMoments",
     "above",
     "at_least",
     "at_most",
     "between",
     "bounds",
+    "enough_sizes",
     "equal_to",
     "error_checks",
     "half_split_errors",
+    "misfit_of_tensor",
+    "recommend",
     "separation_limit",
     "settled_checks",
     "tensor_checks",
+    "trivial_checks",
     "whitened_noise",
+    "within",
 ]

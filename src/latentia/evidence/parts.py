@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -48,6 +48,12 @@ class PartErrors:
     n_parts: int = 0
     n_failed: int = 0
     reason: str = ""
+
+    def widened(self, bias: np.ndarray, most: float = np.inf) -> PartErrors:
+        """The same with a bias of each component, shape (K,), that all parts share."""
+        if self.errors is None:
+            return self
+        return replace(self, errors=np.minimum(np.hypot(self.errors, bias), most))
 
     @classmethod
     def none(cls, reason: str = "Needs fits on parts of the data: call evidence_.stability(X).") -> PartErrors:

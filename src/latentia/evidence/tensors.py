@@ -9,8 +9,11 @@ import numpy as np
 from ..metrics.matching import nearest_other_distance
 from ..tensor import MomentNoise, apply_to_modes, tensor_norm
 from . import bounds
-from .checks import EXPECTED_ERROR, Check, above, at_least, at_most, equal_to
+from .checks import EXPECTED_ERROR, Check, above, at_least, at_most, equal_to, within
 from .parts import PartErrors
+
+_MORE = 1.2  # times the directions that components need, from which on some stand for several
+_MOST_TIMES = 20.0  # as many rows, for advice to get more
 
 __all__ = ["TensorMeasured", "error_checks", "separation_limit", "tensor_checks", "whitened_noise"]
 
@@ -46,21 +49,30 @@ class TensorMeasured:
 
 
 def error_checks(
-    parts: PartErrors, limit: float, symbol: str, unit: str, what: str = "component", source: str = "parts of the data"
+    parts: PartErrors,
+    limit: float,
+    symbol: str,
+    unit: str,
+    what: str = "component",
+    source: str = "parts of the data",
+    n_rows: int = 0,
+    rows: str = "rows",
 ) -> list[Check]:
     """The lines that decide, the mean expected error and the share of parts that could be fitted, and the worst component.
 
-    ``source`` says what predicts the errors.
+    ``source`` says what predicts the errors, ``n_rows`` how many ``rows`` the fit was made of.
     """
     errors = parts.errors
     if errors is None:
-        return [Check(EXPECTED_ERROR, symbol, None, at_most(limit), parts.reason, source, "verdict")]
+        remedy = f"Error bars were not made. {parts.reason}"
+        return [Check(EXPECTED_ERROR, symbol, None, at_most(limit), parts.reason, source, "verdict", remedy)]
     mean, worst = float(errors.mean()), int(errors.argmax())
     shaky = int((errors > 2 * limit).sum())
     lines = [
         Check(
             EXPECTED_ERROR, symbol, mean, at_most(limit),
             f"Mean error of a {what}, {unit}, as {source} predict it.", source, "verdict",
+            _more_rows(mean, limit, n_rows, rows),
         ),
         Check(
             f"least stable {what}", f"max of {symbol.removeprefix('mean ')}", float(errors[worst]), at_most(2 * limit),
@@ -76,6 +88,16 @@ def error_checks(
             )
         )  # fmt: skip
     return lines
+
+
+def _more_rows(error: float, limit: float, n_rows: int, rows: str) -> str:
+    """How many rows would bring an error to its limit, where that is not far off: it falls with their root."""
+    factor = (error / limit) ** 2 if limit > 0 else np.inf
+    if not (n_rows and 1 < factor <= _MOST_TIMES):
+        return ""
+    digits = 10 ** max(int(np.log10(factor * n_rows)) - 1, 0)
+    enough = -(-factor * n_rows // digits) * digits
+    return f"About {enough:,.0f} {rows} would be enough, if the model holds: there are {n_rows:,}."
 
 
 def separation_limit(components: np.ndarray, metric: str, most: float = np.inf) -> float:
@@ -96,7 +118,7 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
             Check(
                 "smallest singular value", f"sigma_{directions}(M_2)", last, above(last * m.noise.whitening, "its noise"),
                 "What whitening divides by, beside its noise: how far the components are from being dependent.",
-                "Condition 7.2.1, section 7.2", "veto",
+                "Condition 7.2.1, section 7.2", "caution",
             )
         )  # fmt: skip
     return [
@@ -122,17 +144,20 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
 
 
 def _rank(m: TensorMeasured, directions: int) -> list[Check]:
-    """One line: too few directions, or more of them than components were asked for."""
+    """One line: too few directions above the noise, or more of them than components were asked for."""
     assert m.noise.spectrum is not None
-    rank = int((m.spectrum > m.noise.spectrum).sum())
-    if rank > directions:
+    rank, extra = int((m.spectrum > m.noise.spectrum).sum()), len(m.weights) - directions
+    high = max(_MORE * directions, directions + 1)
+    if rank > high:
         meaning = "Directions above the noise: more than these components span, so that some of them stand for several."
     elif rank < directions:
-        meaning = "Directions above the noise: fewer than these components need. Lower n_components."
+        meaning = "Directions above the noise: fewer than these components need."
     else:
         meaning = "Directions above the noise: as many as these components need."
+    remedy = f"The data carries {rank} directions above its noise: compare with {rank + extra}."
     symbol = f"sigma_i > {m.noise.spectrum:.2g}"
-    return [Check("rank supported", symbol, float(rank), equal_to(directions), meaning, "Condition 7.2.1")]
+    bound = within(directions, int(high))
+    return [Check("rank supported", symbol, float(rank), bound, meaning, "Condition 7.2.1", "caution", remedy)]
 
 
 def whitened_noise(

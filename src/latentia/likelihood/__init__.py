@@ -12,6 +12,7 @@ from .recursions import forward_backward, log_likelihood, viterbi
 from .rows import log, normalised
 from .sampling import WordSampler, noisy_or_rows
 from .spherical import SphericalMixtureUpdate, spherical_log_density
+from .trivial import one_gaussian
 
 __all__ = [
     "AdmixtureUpdate",
@@ -46,6 +47,7 @@ __all__ = [
     "multinomial_responsibilities",
     "noisy_or_rows",
     "normalised",
+    "one_gaussian",
     "over",
     "product_log_density",
     "refine",

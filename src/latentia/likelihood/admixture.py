@@ -91,15 +91,19 @@ class Proportions:
     values : ndarray of float32, shape (n_documents, K)
         By position of the row in the pass.
     first, later : int
-        Inner iterations in the first pass, and in every other.
-    n_passes : int
-        Passes made.
+        Inner iterations for a document in the first pass, and in every other.
+    n_begun : int
+        Documents, from the first on, that a pass has iterated before.
     """
 
     values: np.ndarray
     first: int = 10
     later: int = 3
-    n_passes: int = 0
+    n_begun: int = 0
+
+    def n_inner(self, documents: slice) -> int:
+        """Inner iterations for these documents now."""
+        return self.later if documents.stop <= self.n_begun else self.first
 
     def shares(self) -> np.ndarray:
         """Mean proportions of the documents, shape (K,)."""
@@ -119,7 +123,7 @@ class AdmixtureUpdate:
     topics : ndarray of shape (K, V)
     alpha : ndarray of shape (K,)
     proportions : Proportions
-        Updated in place.
+        A pass changes them in place.
     leave_one_out : bool
         Whether an occurrence of a word is attributed to topics by the rest of the document alone, its own share being
         taken out of the proportions first. Point estimates of proportions attribute too sharply in short documents;
@@ -142,7 +146,6 @@ class AdmixtureUpdate:
         self.topics, self.by_word = topics, np.ascontiguousarray(topics.T, dtype=np.float32)
         self.alpha, self.proportions = alpha.astype(np.float32), proportions
         self.leave_one_out, self.prior = leave_one_out, prior
-        self.n_inner = proportions.later if proportions.n_passes else proportions.first
 
     @property
     def values(self) -> Values:
@@ -160,14 +163,15 @@ class AdmixtureUpdate:
     def add_tasks(self, state: AdmixtureSums, block: Block, parallel: Parallel) -> AdmixtureSums:
         counts: Counts = as_counts(block[0])
         n = len(counts.indptr) - 1
-        weights = self.proportions.values[block.start : block.start + n]
+        documents = slice(block.start, block.start + n)
+        weights, n_inner = self.proportions.values[documents], self.proportions.n_inner(documents)
         data = counts.data.astype(np.float32)
         used, ratio = np.empty_like(weights), np.empty_like(data)
         own = np.empty_like(data) if self.leave_one_out else ratio
 
         def rows(i: int) -> None:
             span = (i * _ROWS, min(n, (i + 1) * _ROWS))
-            document = (counts.indptr, counts.indices, data, *span, self.by_word, self.alpha, self.n_inner)
+            document = (counts.indptr, counts.indices, data, *span, self.by_word, self.alpha, n_inner)
             if self.leave_one_out:
                 _iterate_without_own(*document, weights, used, ratio, own)
             else:
@@ -184,11 +188,11 @@ class AdmixtureUpdate:
 
         parallel(rows, -(-n // _ROWS))
         parallel(columns, len(state.ratios))
+        self.proportions.n_begun = max(self.proportions.n_begun, documents.stop)
         state.log_likelihood += _nats(counts.data, ratio)
         return state
 
     def expected(self, sums: AdmixtureSums) -> tuple[Expected, ...]:
-        self.proportions.n_passes += 1
         return (Distributions(self.topics, (self.by_word * np.concatenate(sums.ratios, axis=1)).T, self.prior),)
 
 

@@ -94,7 +94,7 @@ class EmissionUpdate(SymbolChainUpdate):
     startprob : ndarray of shape (K,)
     transmat : ndarray of shape (K, K)
     emissionprob : ndarray of shape (K, S)
-    prior : float or ndarray of shape (S,)
+    prior : float or ndarray of shape (S,) or (K, S)
         Pseudo-counts of every symbol.
     """
 

@@ -3,7 +3,14 @@
 from .clustering import many_to_one_accuracy
 from .coherence import npmi_coherence, top_words, umass_coherence, unique_words
 from .held_out import completion_log_likelihood, completion_perplexity, split_tokens
-from .matching import l1_distances, match_components, nearest_distances, nearest_other_distance, recovery_errors
+from .matching import (
+    l1_distances,
+    match_components,
+    nearest_distances,
+    nearest_other_distance,
+    nearest_others,
+    recovery_errors,
+)
 from .ranking import (
     document_auc,
     ndcg_at_k,
@@ -25,6 +32,7 @@ __all__ = [
     "ndcg_at_k",
     "nearest_distances",
     "nearest_other_distance",
+    "nearest_others",
     "npmi_coherence",
     "precision_at_k",
     "propensities",

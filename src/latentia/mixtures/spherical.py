@@ -28,14 +28,18 @@ from .._validation import table_blocks
 from ..evidence import (
     Check,
     Evidence,
+    Misfit,
     PartErrors,
     PartFits,
     TensorMeasured,
+    WhitenedMoments,
     at_most,
     error_checks,
+    misfit_of_tensor,
     separation_limit,
     settled_checks,
     tensor_checks,
+    trivial_checks,
     whitened_noise,
 )
 from ..exceptions import LatentiaError
@@ -45,13 +49,14 @@ from ..likelihood import (
     Refinement,
     SphericalMixtureUpdate,
     normalised,
+    one_gaussian,
     over,
     refine,
     spherical_log_density,
 )
-from ..metrics import nearest_other_distance
+from ..metrics import nearest_other_distance, nearest_others
 from ..moments import ColumnMoments, VectorMoments, VectorSums, column_moments, principal_coordinates
-from ..passes import Blocks, RowGroups, accumulate
+from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
 from ..tensor import Decomposition, apply_to_modes, decompose, symmetrised
 
 __all__ = ["SphericalGaussianMixture"]
@@ -75,7 +80,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         Number of components K, at most the number of features.
     refine : int or "auto", default="auto"
         EM from the moments: "auto" makes accelerated steps until they have settled, a number that many plain ones, each a
-        pass over the data. 0 keeps to the theorem.
+        pass over the data. 0 keeps to the theorem. See ``refinement_``, and *EM has settled* in the evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -165,7 +170,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         blocks = table_blocks(self, X, reset=True)
         self._check_count(blocks)
         # Passes over the data: columns, principal coordinates, and moments in these of four groups of rows.
-        moments = self._moments(blocks, RowGroups(4, self._seed))
+        moments = self._moments(blocks, deal(blocks, self._seed))
         # Decomposition for all rows and for parts of them, and EM on the same rows.
         fits = PartFits(
             moments.dealt,
@@ -182,8 +187,10 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         self.refinement_ = refined.refinement.log_likelihood
         self.n_passes_ = moments.n_passes + len(self.refinement_)
         # Evidence.
-        parts = fits.errors(refined, self.n_splits)
-        self.evidence_ = Evidence(_checks(refined, found, moments, parts), parts.errors).bind(self)
+        misfit = _misfit(found, moments)
+        parts = fits.errors(refined, self.n_splits).widened(misfit.bias(nearest_others(self.means_, "euclidean")))
+        trivial = self._against_one_component(blocks)
+        self.evidence_ = Evidence(_checks(refined, found, moments, parts, misfit) + trivial, parts.errors).bind(self)
         return self
 
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
@@ -206,6 +213,15 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         found = refine(update, over(rows, self.n_jobs, self.verbose), self.refine)
         means, variance, weights = found.values
         return Refined(_Mixture(means, weights, variance).sorted(), found)
+
+    def _against_one_component(self, blocks: Blocks) -> list[Check]:
+        """Whether the fit predicts better than one Gaussian."""
+        (rows,) = sample_rows(blocks)
+        trivial, n_parameters = one_gaussian(rows, blocks.n_rows)
+        extra = self.means_.size + 2 * len(self.weights_) - 1 - n_parameters
+        return trivial_checks(
+            self.score_samples(rows), trivial, extra=extra, n_rows=blocks.n_rows, against="one component"
+        )
 
     def _check_count(self, blocks: Blocks) -> None:
         most = min(blocks.n_rows, self.n_features_in_)
@@ -302,16 +318,16 @@ class _Recovered:
     mixture: _Mixture
     spectrum: np.ndarray
     whitening: np.ndarray
+    tensor: np.ndarray
     decomposition: Decomposition
 
 
 def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _Recovered:
     """The mixture from the moments of some groups, in the coordinates of an orthonormal basis (D x b)."""
     m, basis, least = moments.of(groups), moments.statistic.coordinates.basis, moments.least_variance
-    n_features = len(m.mean)
     values, vectors = np.linalg.eigh(m.third[:-1, :-1, -1])
     values, vectors = values[::-1], vectors[:, ::-1]
-    noise = max((m.energy[-1] - values[: k - 1].sum()) / (n_features - k + 1), 0.0)
+    noise = _noise(m, values, k)
     signal = _signal(values, noise, k)
     # Whitening: the plane of the means is scaled to unit signal, and the constant is a direction of its own.
     size = m.third.shape[0]
@@ -319,12 +335,7 @@ def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _
     plane[:-1, : k - 1] = vectors[:, : k - 1]
     plane[-1, -1] = 1.0
     whitening = plane / np.append(np.sqrt(signal), 1.0)
-    # g: what lies across the plane, averaged over its directions.
-    across = m.energy - np.einsum("abc,ai,bi->c", m.third, plane[:, :-1], plane[:, :-1], optimize=True)
-    g = whitening.T @ across / (n_features - k + 1)
-    tensor = apply_to_modes(m.third, whitening)
-    diagonal = np.diag(np.append(1.0 / signal, 0.0))
-    tensor -= 3 * symmetrised(diagonal[:, :, None] * g)
+    tensor, g = _tensor(m, whitening)
     decomposition = decompose(tensor, k, seed)
     eigenvalues, v, _ = decomposition
     roots = np.clip(v[:, -1], 0.3 / eigenvalues, 3 / eigenvalues)
@@ -333,7 +344,40 @@ def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _
     means = m.mean + (spread / roots).T
     variance = np.clip(v @ g / roots, max(0.05 * noise, least), max(20 * noise, least))
     mixture = _Mixture(means, roots**2 / (roots**2).sum(), variance).sorted()
-    return _Recovered(mixture, values - noise, whitening, decomposition)
+    return _Recovered(mixture, values - noise, whitening, tensor, decomposition)
+
+
+def _tensor(m: VectorSums, whitening: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The whitened tensor of the means, (K, K, K), and g in the whitened coordinates: the share of the variances in it."""
+    k = whitening.shape[1]
+    scales = np.append(np.linalg.norm(whitening[:-1, :-1], axis=0), 0.0)
+    plane = whitening[:, :-1] / scales[:-1]
+    # g: what lies across the plane, averaged over its directions.
+    across = m.energy - np.einsum("abc,ai,bi->c", m.third, plane, plane, optimize=True)
+    g = whitening.T @ across / (len(m.mean) - k + 1)
+    tensor = apply_to_modes(m.third, whitening)
+    return tensor - 3 * symmetrised(np.diag(scales**2)[:, :, None] * g), g
+
+
+def _noise(m: VectorSums, values: np.ndarray, k: int) -> float:
+    """Mean variance across the plane of the means, from the principal variances, descending."""
+    return max((m.energy[-1] - values[: k - 1].sum()) / (len(m.mean) - k + 1), 0.0)
+
+
+def _whitened(m: VectorSums, whitening: np.ndarray) -> WhitenedMoments:
+    """Moments of some rows in the whitened coordinates of all."""
+    k = whitening.shape[1]
+    noise = _noise(m, np.linalg.eigvalsh(m.third[:-1, :-1, -1])[::-1], k)
+    second = whitening.T @ m.third[..., -1] @ whitening
+    second[:-1, :-1] -= noise * whitening[:-1, :-1].T @ whitening[:-1, :-1]
+    return WhitenedMoments(second, _tensor(m, whitening)[0])
+
+
+def _misfit(found: _Recovered, moments: _Moments) -> Misfit:
+    one, whitening = moments.of, found.whitening
+    halves = [(_whitened(one(a), whitening), _whitened(one(b), whitening)) for a, b in moments.dealt.splits]
+    weights, vectors, _ = found.decomposition
+    return misfit_of_tensor(found.tensor, weights, vectors, halves)
 
 
 def _signal(values: np.ndarray, noise: float, k: int) -> np.ndarray:
@@ -353,7 +397,7 @@ def _signal(values: np.ndarray, noise: float, k: int) -> np.ndarray:
 # --- evidence -----------------------------------------------------------------------------------------------------
 
 
-def _checks(refined: Refined, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
+def _checks(refined: Refined, found: _Recovered, moments: _Moments, parts: PartErrors, misfit: Misfit) -> list[Check]:
     mixture: _Mixture = refined.parameters
     first, second = (moments.of(half) for half in moments.dealt.splits[0])
     noise = whitened_noise(found.whitening, (first.third[..., -1], first.third), (second.third[..., -1], second.third))
@@ -369,7 +413,10 @@ def _checks(refined: Refined, found: _Recovered, moments: _Moments, parts: PartE
         noise=noise,
     )
     return [
-        *error_checks(parts, limit, "mean |mu_k - mu'_k|_2", "in l2 and the units of the data", "mean"),
+        *error_checks(
+            parts, limit, "mean |mu_k - mu'_k|_2", "in l2 and the units of the data", "mean", n_rows=measured.samples
+        ),
+        *misfit.checks(what="means"),
         *settled_checks(refined.refinement),
         *tensor_checks(measured),
         *_separation(mixture),

@@ -4,6 +4,7 @@ from .accumulate import InPlaceStatistic, Statistic, accumulate
 from .blocks import Block, Blocks, MappedBlocks, RowGroups, TableBlocks, row_groups
 from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState
+from .dealing import deal, sample_rows
 from .plans import Plan, follow
 
 __all__ = [
@@ -18,8 +19,10 @@ __all__ = [
     "Statistic",
     "TableBlocks",
     "accumulate",
+    "deal",
     "follow",
     "read_cache",
     "row_groups",
+    "sample_rows",
     "write_cache",
 ]

@@ -11,7 +11,7 @@ import numbers
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["Block", "Blocks", "MappedBlocks", "RowGroups", "TableBlocks", "row_groups"]
+__all__ = ["Block", "Blocks", "MappedBlocks", "RowGroups", "TableBlocks", "mixed_bits", "row_groups"]
 
 _BLOCK_ENTRIES = 1 << 20
 _DEALT_AT_ONCE = 1 << 20  # a multiple of 8: rows whose groups are found together
@@ -63,11 +63,14 @@ class RowGroups:
     seed : int
     stretch : int
         Neighbouring rows that are dealt together.
+    leaders : ndarray of int, optional
+        For every row of the source the one that it is dealt with: the first of its copies. See `latentia.passes.deal`.
     """
 
     n: int = 4
     seed: int = 0
     stretch: int = 1
+    leaders: np.ndarray | None = field(default=None, compare=False, repr=False)
 
     @property
     def all(self) -> tuple[int, ...]:
@@ -84,6 +87,7 @@ class RowGroups:
     def of(self, rows: np.ndarray) -> np.ndarray:
         """The group of every row, by its number in the source; int8, shape (n,)."""
         rows = np.asarray(rows, dtype=np.int64)
+        rows = rows if self.leaders is None else self.leaders[rows]
         return row_groups(rows if self.stretch == 1 else rows // self.stretch, self.n, self.seed)
 
 
@@ -399,13 +403,13 @@ def row_groups(rows: np.ndarray, n_groups: int, random_state: int = 0) -> np.nda
     """
     rows = np.asarray(rows, dtype=np.int64)
     run = rows[:, None] // n_groups * n_groups + np.arange(n_groups)
-    salt = _mix(np.array([random_state & 0xFFFFFFFF, n_groups], dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
-    keys = _mix(run.astype(np.uint64) + (salt[:1] ^ (salt[1:] >> np.uint64(1))))
+    salt = mixed_bits(np.array([random_state & 0xFFFFFFFF, n_groups], dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15))
+    keys = mixed_bits(run.astype(np.uint64) + (salt[:1] ^ (salt[1:] >> np.uint64(1))))
     own = keys[np.arange(len(rows)), rows % n_groups]
     return (keys < own[:, None]).sum(axis=1).astype(np.int8)
 
 
-def _mix(x: np.ndarray) -> np.ndarray:
+def mixed_bits(x: np.ndarray) -> np.ndarray:
     """The finaliser of splitmix64: a bijection of 64-bit integers without visible structure."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,0 +1,247 @@
+"""The evidence of a fitted model: its checks, a grade, advice, and a record of each component."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..exceptions import LatentiaError, MissingExtraError
+from .checks import EXPECTED_ERROR, Check, describe
+from .grades import Component, Components, Grade, component_grades, grade_of, status
+
+__all__ = ["Evidence"]
+
+_COLUMNS = ("name", "symbol", "measured", "needed", "holds", "meaning", "reference")
+_WIDTH = 110
+_MARKS = {"ok": "ok", "look": "look", "bad": "bad"}
+_COLOURS = {"supported": "#1a7f37", "with care": "#9a6700", "partly": "#9a6700", "not supported": "#b42318"}
+
+
+@dataclass
+class Evidence:
+    """What the data says of a fit: how large its errors are, whether the model describes the data, and what to do.
+
+    ``print(model.evidence_)`` shows the grade, the advice and the checks that they rest on.
+
+    Attributes
+    ----------
+    checks : list of Check
+    component_errors : ndarray of shape (K,) or None
+        Expected error of each component, from fits on halves of the data; None if they were not made. For distributions
+        it is an l1 distance, of a possible 2; other families say in their documentation what it is. It is the error if the
+        data is what the model says, widened by the misfit where one was found.
+    subject : str
+        What the verdict is on, where it is not the components.
+    nouns : (str, str, str)
+        What one component is called, several, and the rows of the data.
+    shares : ndarray of shape (K,) or None
+        What share of the data each component stands for.
+    """
+
+    checks: list[Check]
+    component_errors: np.ndarray | None = None
+    subject: str = ""
+    nouns: tuple[str, str, str] = ("component", "components", "rows")
+    shares: np.ndarray | None = None
+    _estimator: Any = field(default=None, repr=False, compare=False)
+
+    # --- the verdict --------------------------------------------------------------------------------------------
+
+    @property
+    def grade(self) -> Grade:
+        """One of "supported", "with care", "partly" and "not supported". What was not measured is not supported."""
+        return grade_of(self.checks, self.components)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the grade is the first one."""
+        return self.grade == "supported"
+
+    @property
+    def components(self) -> Components:
+        """A record of each component: number, share of the data, expected error, grade; empty where no errors were measured."""
+        grades = component_grades(self.checks, self.component_errors, self.limit)
+        errors: Any = [] if self.component_errors is None else self.component_errors
+        shares = [None] * len(grades) if self.shares is None or len(self.shares) != len(grades) else self.shares
+        return Components(
+            [
+                Component(i, None if share is None else float(share), float(error), grade)
+                for i, (share, error, grade) in enumerate(zip(shares, errors, grades, strict=False))
+            ]
+        )
+
+    @property
+    def verdict(self) -> str:
+        """The grade as a sentence."""
+        _, many, rows = self.nouns
+        if self.grade == "partly" or (self.grade == "with care" and len(self.components)):
+            supported, care = self.components.of("supported"), self.components.of("with care")
+            n, rest = len(self.components), len(self.components.of("not supported"))
+            parts = [
+                f"{len(supported)} of {n} {many} can be used{_of_data(supported, rows)}" if supported else "",
+                f"{len(care)} with care{_of_data(care, rows) if not supported else ''}" if supported
+                else f"{len(care)} of {n} {many} can be used with care{_of_data(care, rows)}" if care else "",
+                f"{rest} not" if rest else "",
+            ]  # fmt: skip
+            head = "PARTLY SUPPORTED" if self.grade == "partly" else "SUPPORTED WITH CARE"
+            return f"{head}. {', '.join(part for part in parts if part)}."
+        if self.grade in ("supported", "with care"):
+            return f"SUPPORTED{' WITH CARE' if self.grade == 'with care' else ''}. The data supports {self._subject}."
+        return f"NOT SUPPORTED. {'The data does not support' if self.measured else 'Nothing was measured of'} {self._subject}."
+
+    @property
+    def _subject(self) -> str:
+        n = 0 if self.component_errors is None else len(self.component_errors)
+        return self.subject or (f"these {n} {self.nouns[1]}" if n > 1 else f"this {self.nouns[0]}" if n else "this fit")
+
+    @property
+    def advice(self) -> str:
+        """What to do next, as far as can be from what was measured on this data."""
+        if self.grade == "supported":
+            return f"The {self.nouns[1]} can be read and compared one by one."
+        order = {"veto": 0, "verdict": 1, "caution": 2, "note": 3}
+        wanting = sorted(
+            (check for check in self.checks if status(check) in ("bad", "look")),
+            key=lambda check: (status(check) != "bad", order[check.role]),
+        )
+        remedies = [check.remedy for check in wanting if check.remedy]
+        usable = self.components.of("supported") or self.components.of("with care")
+        if self.grade == "partly":
+            numbers = ", ".join(str(one.component) for one in usable[:10]) + (", ..." if len(usable) > 10 else "")
+            remedies.insert(0, f"Use {self.nouns[1] if len(usable) > 1 else self.nouns[0]} {numbers}.")
+        return " ".join(dict.fromkeys(remedies[:2])) or "Read the checks below, and use it with that in mind."
+
+    @property
+    def failed(self) -> list[Check]:
+        """The checks because of which the grade is not the first one."""
+        return [check for check in self.checks if status(check) in ("bad", "look")]
+
+    @property
+    def measured(self) -> bool:
+        """Whether some verdict was measured, or a veto fails."""
+        decided = {"verdict": (True, False), "veto": (False,), "caution": (), "note": ()}
+        return any(check.holds in decided[check.role] for check in self.checks)
+
+    @property
+    def expected_error(self) -> float | None:
+        """Mean expected error of a component; None if it was not measured."""
+        value = next((check.measured for check in self.checks if check.name == EXPECTED_ERROR), None)
+        return None if value is None or isinstance(value, str) else float(value)
+
+    @property
+    def limit(self) -> float | None:
+        """The mean expected error up to which a fit is supported."""
+        return next((c.bound.limit for c in self.checks if c.name == EXPECTED_ERROR and c.bound is not None), None)
+
+    def __getitem__(self, name: str) -> Check:
+        """The check of that name."""
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise KeyError(f"{name!r}; there are {', '.join(check.name for check in self.checks)}")
+
+    # --- fits on parts ------------------------------------------------------------------------------------------
+
+    def stability(self, X: Any, n_splits: int = 2, random_state: int = 0, **fit_parameters: Any) -> np.ndarray:
+        """Expected error of each component, from independent fits on disjoint random halves of the data.
+
+        Parameters
+        ----------
+        X : the data that the model was fitted on, in any form that ``fit`` takes
+        n_splits : int
+            Random splits into two halves, averaged; each costs two fits on half of the data.
+        **fit_parameters
+            What else ``fit`` took: ``lengths`` of sequences, ``views`` of a table.
+
+        Returns
+        -------
+        ndarray of shape (K,)
+        """
+        from .stability import half_split_errors
+
+        if self._estimator is None:
+            raise LatentiaError("This evidence has no model. Use the evidence_ attribute of a fitted or loaded one.")
+        options: dict[str, Any] = {"n_splits": n_splits, "random_state": random_state}
+        return half_split_errors(self._estimator, X, **options, **fit_parameters)
+
+    def bind(self, estimator: Any) -> Evidence:
+        """Take names and shares of the components from a fitted estimator, and let `stability` refit copies of it.
+
+        Parameters and what is compared are kept, not the estimator: fitting it again leaves this evidence what it was.
+        """
+        self.nouns = estimator._nouns
+        self.shares = estimator._shares() if self.shares is None else self.shares
+        self._estimator = clone(estimator)
+        for name in estimator._compared:
+            if hasattr(estimator, name):
+                setattr(self._estimator, name, getattr(estimator, name))
+        return self
+
+    # --- tables -------------------------------------------------------------------------------------------------
+
+    def rests_on(self) -> list[tuple[str, Check]]:
+        """The checks that decide, each with "ok", "look" or "bad"."""
+        return [(status(check), check) for check in self.checks if status(check)]
+
+    def to_frame(self) -> Any:
+        """The checks as a pandas data frame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas", "data", "Evidence.to_frame") from None
+        return pd.DataFrame(self.rows(), columns=list(_COLUMNS))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The checks as dictionaries of name, symbol, measured, needed, holds, meaning and reference."""
+        return [{column: getattr(check, column) for column in _COLUMNS} for check in self.checks]
+
+    def table(self) -> str:
+        """All checks, also those for theorists, as text."""
+        texts = [("check", "measured", "needed", "", "meaning"), *(describe(check) for check in self.checks)]
+        widths = [max(len(row[i]) for row in texts) for i in range(4)]
+        lines = [
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=False)) + "  " + row[4] for row in texts
+        ]
+        return "\n".join([lines[0], "-" * min(100, max(map(len, lines))), *lines[1:], self.verdict])
+
+    def __str__(self) -> str:
+        lines = [*textwrap.wrap(self.verdict, _WIDTH), *textwrap.wrap(self.advice, _WIDTH), ""]
+        for mark, check in self.rests_on():
+            name, measured, needed, _, _ = describe(check)
+            lines.append(f"  {mark:<5} {name:<26} {measured:>10}   needed {needed}")
+        lines += ["", self.closing]
+        return "\n".join(lines)
+
+    @property
+    def closing(self) -> str:
+        """What the errors are, and where the other checks are."""
+        notes = sum(check.role == "note" for check in self.checks)
+        more = f" {notes} more lines for theorists: evidence_.table()." if notes else ""
+        return f"Errors are those of data that is what the model says, widened by a misfit that was found.{more}"
+
+    def _repr_html_(self) -> str:
+        cells = [(mark, *describe(check)) for mark, check in self.rests_on()]
+        rows = "".join(
+            f"<tr><td><b>{html.escape(mark)}</b></td><td>{html.escape(name)}</td><td>{html.escape(measured)}</td>"
+            f"<td>{html.escape(needed)}</td><td style='text-align:left'>{html.escape(meaning)}</td></tr>"
+            for mark, name, measured, needed, _, meaning in cells
+        )
+        return (
+            f"<div><p style='color:{_COLOURS[self.grade]}'><b>{html.escape(self.verdict)}</b></p>"
+            f"<p>{html.escape(self.advice)}</p>"
+            f"<table><tr><th></th><th>check</th><th>measured</th><th>needed</th><th>meaning</th></tr>{rows}</table>"
+            f"<p><small>{html.escape(self.closing)}</small></p></div>"
+        )
+
+
+def _of_data(components: Sequence[Component], rows: str) -> str:
+    shares = [one.share for one in components]
+    if not shares or any(share is None for share in shares):
+        return ""
+    return f" ({sum(share or 0.0 for share in shares):.0%} of the {rows})"

@@ -1,0 +1,111 @@
+"""How many components: the number that the evidence recommends, of those that were fitted.
+
+Too few components stand for several each, which goodness of fit and rank see; too many are not told from noise, which the
+expected error sees: it jumps. So the largest number of the best grade is recommended, before the first jump of the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from .checks import number_text
+from .evidence import Evidence
+from .grades import GRADES, Grade
+
+__all__ = ["CANDIDATES", "Size", "enough_sizes", "recommend"]
+
+CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 72, 86, 100)
+"""Numbers of components that "auto" compares, a fifth apart where there are many."""
+
+_JUMP = 1.7  # times the error before it, in limits,
+_FROM = 0.25  # and from a quarter of the limit on
+_AS_GOOD = 1.1  # times the least error
+_HOPELESS = 4  # sizes in a row that cannot be used, after one that can
+
+
+@dataclass(frozen=True)
+class Size:
+    """What the evidence says of a fit with so many components.
+
+    Attributes
+    ----------
+    n_components : int
+    grade : Grade
+    expected_error, limit : float or None
+    goodness : float or None
+        What the components leave of the moments, over noise.
+    supported : int
+        Components that are supported.
+    """
+
+    n_components: int
+    grade: Grade
+    expected_error: float | None
+    limit: float | None
+    goodness: float | None = None
+    supported: int = 0
+
+    @classmethod
+    def of(cls, n_components: int, evidence: Evidence) -> Size:
+        """From the evidence of a fit."""
+        fit = next((check for check in evidence.checks if check.name == "goodness of fit"), None)
+        goodness = fit.measured if fit is not None and isinstance(fit.measured, (int, float)) else None
+        supported = len(evidence.components.of("supported"))
+        return cls(n_components, evidence.grade, evidence.expected_error, evidence.limit, goodness, supported)
+
+    @property
+    def ratio(self) -> float:
+        """Expected error over its limit; infinite where it was not measured."""
+        if self.expected_error is None or not self.limit:
+            return float("inf")
+        return self.expected_error / self.limit
+
+    def row(self) -> dict[str, Any]:
+        """As a row of a table."""
+        return {
+            "n_components": self.n_components,
+            "grade": self.grade,
+            "expected error": self.expected_error,
+            "limit": self.limit,
+            "goodness of fit": self.goodness,
+        }
+
+
+def enough_sizes(sizes: Sequence[Size]) -> bool:
+    """Whether larger numbers need not be tried: four in a row cannot be used, after one that can."""
+    usable = [size.grade != "not supported" for size in sizes]
+    return any(usable) and len(usable) > _HOPELESS and not any(usable[-_HOPELESS:])
+
+
+def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str]:
+    """The number of components to take, and why, in a sentence.
+
+    Parameters
+    ----------
+    sizes : sequence of Size
+    many : str
+        What several components are called.
+    """
+    ordered = sorted(sizes, key=lambda size: size.n_components)
+    best = min((size.grade for size in ordered), key=GRADES.index)
+    of_best = [size for size in ordered if size.grade == best]
+    if best in ("supported", "with care"):
+        chosen = of_best[0]
+        for before, size in pairwise(of_best):
+            if size.ratio > _FROM and size.ratio > _JUMP * before.ratio:
+                break
+            chosen = size
+        why = "the most that the evidence supports" + (" with care" if best == "with care" else "")
+        why += " before the expected error jumps" if chosen is not of_best[-1] else ""
+    else:
+        least = min(size.ratio for size in of_best)
+        chosen = [size for size in of_best if size.ratio <= _AS_GOOD * least or size.ratio == least][-1]
+        why = "the least expected error" + (
+            ", but the evidence supports none of these numbers" if best == GRADES[-1] else ""
+        )
+    error = "not measured" if chosen.expected_error is None else number_text(chosen.expected_error)
+    limit = "" if chosen.limit is None else f", limit {number_text(chosen.limit)}"
+    return chosen.n_components, f"{chosen.n_components} {many}: {why} (expected error {error}{limit}, {chosen.grade})."

@@ -1,0 +1,40 @@
+"""Whether a fit predicts better than a model without components: one component, independence, frequencies."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .checks import Check, above
+
+__all__ = ["trivial_checks"]
+
+
+def trivial_checks(
+    fitted: np.ndarray, trivial: np.ndarray, *, extra: int, n_rows: int, against: str, unit: str = "row"
+) -> list[Check]:
+    """One line, a veto: the gain of the fit in the likelihood of some rows, less a penalty for its parameters.
+
+    Parameters
+    ----------
+    fitted, trivial : ndarray of shape (n,)
+        Log-likelihood of each of some rows under both, in nats. Rows that were learned from have the penalty of Schwarz, half
+        the logarithm of the rows for each parameter more; give ``extra=0`` for others.
+    extra : int
+        Parameters that the fit has more than the trivial model.
+    n_rows : int
+        Rows that both were learned from.
+    against : str
+        The trivial model, such as "one component".
+    """
+    penalty = 0.5 * extra * np.log(max(n_rows, 2)) / max(n_rows, 1)
+    gain = float(np.mean(fitted - trivial)) - penalty
+    return [
+        Check(
+            f"better than {against}", f"nats a {unit}", gain, above(0),
+            f"What the fit gains in the likelihood of {len(fitted):,} {unit}s over {against}, less a penalty for its "
+            "parameters.",
+            "not in the papers", "veto",
+            f"This fit predicts worse than {against}: do not use it. Ask for fewer components, scale or clean the data, or try "
+            "another model.",
+        )
+    ]  # fmt: skip

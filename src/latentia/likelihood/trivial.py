@@ -1,0 +1,46 @@
+"""Models without components, which a fit should predict better than."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["one_gaussian"]
+
+_MOST_COLUMNS = 1000  # of a full covariance, or a tenth of the rows
+
+
+def one_gaussian(rows: Any, n_rows: int) -> tuple[np.ndarray, int]:
+    """Log-density of each row under one Gaussian fitted to them, shape (n,), and its number of parameters.
+
+    Of a ball, one variance a column, and a full covariance the one that Schwarz's criterion prefers at ``n_rows``. Columns that
+    are constant in these rows are left to the ball.
+
+    Parameters
+    ----------
+    rows : ndarray or sparse matrix of shape (n, d)
+    """
+    n, d = rows.shape
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    squares = np.asarray(rows.multiply(rows).mean(axis=0)).ravel() if sparse.issparse(rows) else (rows**2).mean(axis=0)
+    ball = max(float((squares - mean**2).mean()), np.finfo(float).tiny)
+    if sparse.issparse(rows):
+        distances = np.asarray(rows.multiply(rows).sum(axis=1)).ravel() - 2 * (rows @ mean) + mean @ mean
+        return -0.5 * (distances / ball + d * np.log(2 * np.pi * ball)), d + 1
+    centred = rows - mean
+    variances = (centred**2).mean(axis=0)
+    variances = np.maximum(variances, 1e-9 * max(float(variances.mean()), np.finfo(float).tiny))
+    ball = float(variances.mean())
+    found = [
+        (-0.5 * ((centred**2).sum(axis=1) / ball + d * np.log(2 * np.pi * ball)), d + 1),
+        (-0.5 * ((centred**2 / variances).sum(axis=1) + np.log(2 * np.pi * variances).sum()), 2 * d),
+    ]
+    if 1 < d <= min(_MOST_COLUMNS, n // 10):
+        covariance = centred.T @ centred / n + np.diag(1e-9 * variances)
+        root = np.linalg.cholesky(covariance)
+        scaled = np.linalg.solve(root, centred.T)
+        constant = d * np.log(2 * np.pi) + 2 * np.log(np.diag(root)).sum()
+        found.append((-0.5 * ((scaled**2).sum(axis=0) + constant), d + d * (d + 1) // 2))
+    return max(found, key=lambda one: float(one[0].mean()) - 0.5 * one[1] * np.log(n_rows) / n_rows)

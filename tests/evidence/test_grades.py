@@ -1,0 +1,133 @@
+import numpy as np
+import pytest
+
+from latentia.evidence import Check, Evidence, Size, above, at_most, enough_sizes, recommend
+
+
+def error(measured, limit=0.4):
+    return Check("expected error", "e", measured, at_most(limit), "how far off", "parts", "verdict", "Get more rows.")
+
+
+def line(name, measured, role, limit=2.0, remedy=""):
+    return Check(name, "x", measured, at_most(limit), "why", "section 1", role, remedy)
+
+
+def evidence(mean, *others, errors=(0.1, 0.2), shares=None):
+    found = Evidence([error(mean), *others], np.array(errors) if errors is not None else None)
+    found.shares = None if shares is None else np.array(shares)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("mean", "others", "errors", "grade"),
+    [
+        (0.2, [], (0.1, 0.3), "supported"),
+        (0.2, [line("note", 9.0, "note")], (0.1, 0.3), "supported"),
+        (0.38, [], (0.3, 0.46), "with care"),  # about the limit
+        (0.2, [line("fit", 3.0, "caution")], (0.1, 0.3), "with care"),
+        (0.6, [], (0.1, 1.1), "partly"),
+        (0.6, [], (0.5, 0.7), "partly"),  # none is supported, both can be used with care
+        (1.5, [], (1.4, 1.6), "not supported"),
+        (0.2, [line("trivial", 3.0, "veto")], (0.1, 0.3), "not supported"),
+        (0.6, [line("trivial", 3.0, "veto")], (0.1, 1.1), "not supported"),
+        (0.2, [line("parts fitted", 3.0, "verdict")], (0.1, 0.3), "not supported"),
+        (None, [], None, "not supported"),  # what was not measured is not supported
+        (float("nan"), [], (0.1, 0.3), "not supported"),
+    ],
+)
+def test_the_rule_of_grades(mean, others, errors, grade):
+    found = evidence(mean, *others, errors=errors)
+    assert found.grade == grade
+    assert found.holds == (grade == "supported")
+
+
+def test_cautions_that_were_not_measured_do_not_count():
+    assert evidence(0.2, line("fit", None, "caution")).grade == "supported"
+
+
+def test_no_component_is_better_than_the_fit_allows():
+    errors = (0.1, 0.5, 1.0)
+    assert [one.grade for one in evidence(0.6, errors=errors).components] == ["supported", "with care", "not supported"]
+    care = evidence(0.3, line("fit", 3.0, "caution"), errors=errors)
+    assert [one.grade for one in care.components] == ["with care", "with care", "not supported"]
+    veto = evidence(0.3, line("trivial", 3.0, "veto"), errors=errors)
+    assert {one.grade for one in veto.components} == {"not supported"}
+
+
+def test_partly_needs_components_that_stand_for_a_tenth_of_the_data():
+    assert evidence(1.0, errors=(0.1, 1.9), shares=(0.05, 0.95)).grade == "not supported"
+    found = evidence(1.0, errors=(0.1, 1.9), shares=(0.3, 0.7))
+    assert found.grade == "partly"
+    assert found.components[0].share == 0.3
+    assert "30%" in found.verdict
+    assert "0" in found.advice
+
+
+def test_advice_begins_with_what_is_worst_and_was_measured():
+    cautioned = line("fit", 3.0, "caution", remedy="Try more components.")
+    assert evidence(0.2, cautioned).advice == "Try more components."
+    both = evidence(1.5, cautioned, errors=(1.4, 1.6)).advice
+    assert both == "Get more rows. Try more components."
+    assert "can be read" in evidence(0.2).advice
+
+
+def test_a_dozen_lines_and_the_notes_apart():
+    notes = [line(f"theorem {i}", 9.0, "note") for i in range(8)]
+    found = evidence(0.2, *notes, line("trivial", 1.0, "veto"))
+    text = str(found)
+    assert len(text.splitlines()) <= 12
+    assert "theorem" not in text.replace("theorists", "")
+    assert "NO" not in found.table()
+    assert "theorem 7" in found.table()
+    page = evidence(0.2, line("a < b", 3.0, "caution"))._repr_html_()
+    assert "a &lt; b" in page
+    assert "SUPPORTED WITH CARE" in page
+
+
+def test_components_as_a_frame():
+    frame = evidence(0.2, shares=(0.5, 0.5)).components.to_frame()
+    assert list(frame.columns) == ["component", "share", "expected_error", "grade"]
+    assert list(frame["expected_error"]) == [0.1, 0.2]
+    assert len(evidence(None, errors=None).components) == 0
+
+
+def size(n, grade, ratio):
+    return Size(n, grade, 0.4 * ratio, 0.4)
+
+
+def test_the_last_number_before_the_error_jumps():
+    found = [
+        size(2, "with care", 0.1),
+        size(3, "supported", 0.2),
+        size(5, "supported", 0.25),
+        size(6, "supported", 0.8),
+    ]
+    number, why = recommend(found, "topics")
+    assert number == 5
+    assert "before the expected error jumps" in why
+    assert recommend(found[:3])[0] == 5
+
+
+def test_the_best_grade_comes_before_the_most_components():
+    assert recommend([size(4, "supported", 0.3), size(8, "with care", 0.3), size(9, "partly", 1.3)])[0] == 4
+
+
+def test_where_none_is_supported_the_least_error_and_a_word_of_it():
+    number, why = recommend(
+        [size(2, "not supported", 3.0), size(4, "not supported", 2.5), size(8, "not supported", 5.0)]
+    )
+    assert number == 4
+    assert "none of these numbers" in why
+    unmeasured = Size(3, "not supported", None, 0.4)
+    assert recommend([unmeasured])[0] == 3
+
+
+def test_larger_numbers_are_tried_until_four_in_a_row_cannot_be_used():
+    bad = [size(n, "not supported", 3.0) for n in range(4, 8)]
+    assert not enough_sizes(bad)
+    assert enough_sizes([size(3, "with care", 0.2), *bad])
+    assert not enough_sizes([size(3, "with care", 0.2), *bad[:3]])
+
+
+def test_bounds_of_vetoes_hold_where_they_are_met():
+    assert evidence(0.2, Check("gain", "g", 0.5, above(0), "", "", "veto")).grade == "supported"

@@ -1,0 +1,81 @@
+"""Rows are dealt in stretches, and copies of a row together."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from latentia.passes import Blocks, RowGroups, deal, sample_rows
+
+
+def groups_of(X, **options):
+    blocks = Blocks.from_array(X, **options)
+    return deal(blocks, 0).of(np.arange(X.shape[0]))
+
+
+def test_neighbours_go_together_and_groups_are_balanced():
+    X = np.random.default_rng(0).standard_normal((4000, 3))
+    groups = groups_of(X)
+    assert (groups.reshape(-1, 20) == groups[::20, None]).all()
+    assert np.bincount(groups, minlength=4) == pytest.approx(1000, abs=20)
+
+
+def test_few_rows_are_dealt_one_by_one():
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    assert (groups_of(X) == RowGroups(4, 0).of(np.arange(60))).all()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("order", ["tiled", "shuffled"])
+def test_copies_go_together(kind, order):
+    rng = np.random.default_rng(1)
+    first = rng.standard_normal((600, 4)) * (rng.random((600, 4)) < 0.7)
+    numbers = np.tile(np.arange(600), 5)
+    numbers = rng.permutation(numbers) if order == "shuffled" else numbers
+    groups = groups_of(kind(first[numbers]), block_rows=700)
+    for row in range(600):
+        assert len(set(groups[numbers == row])) == 1
+    assert np.bincount(groups, minlength=4).min() > 500
+
+
+def test_short_rows_of_whole_numbers_are_alike_by_accident():
+    X = (np.random.default_rng(2).random((3000, 6)) < 0.3).astype(float)
+    assert deal(Blocks.from_array(X), 0).leaders is None
+
+
+def test_long_binary_rows_that_repeat_are_copies():
+    rng = np.random.default_rng(3)
+    first = (rng.random((500, 60)) < 0.3).astype(float)
+    numbers = rng.permutation(np.tile(np.arange(500), 8))
+    groups = groups_of(first[numbers])
+    assert all(len(set(groups[numbers == row])) == 1 for row in range(500))
+
+
+def test_a_few_rows_that_occur_twice_change_nothing():
+    X = np.random.default_rng(4).standard_normal((3000, 3))
+    X[:50] = X[50:100]
+    assert deal(Blocks.from_array(X), 0).leaders is None
+
+
+def test_selected_rows_are_dealt_as_in_the_source():
+    rng = np.random.default_rng(5)
+    X = np.repeat(rng.standard_normal((300, 3)), 6, axis=0)[rng.permutation(1800)]
+    blocks = Blocks.from_array(X)
+    dealt = deal(blocks, 0)
+    half = blocks.group((0, 1), dealt)
+    assert half.n_rows == np.isin(dealt.of(np.arange(1800)), (0, 1)).sum()
+    for row in np.unique(half.table(), axis=0)[:20]:
+        assert (half.table() == row).all(axis=1).sum() == (row == X).all(axis=1).sum()
+
+
+def test_a_sample_of_rows_is_even_and_repeatable():
+    X = np.arange(50_000, dtype=float)[:, None]
+    Y = sparse.csr_array(X % 7)
+    blocks = Blocks.from_array(X, Y, block_rows=1000)
+    x, y = sample_rows(blocks)
+    assert len(x) == 2000
+    assert (y.toarray() == x % 7).all()
+    assert np.histogram(x, 5)[0] == pytest.approx(400, rel=0.35)
+    assert (sample_rows(blocks)[0] == x).all()
+    assert len(sample_rows(Blocks.from_array(X[:30]))[0]) == 30
+    wide = Blocks.from_array(np.zeros((300, 200_000), np.float32))
+    assert len(sample_rows(wide)[0]) <= 128

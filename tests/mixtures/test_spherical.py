@@ -162,3 +162,68 @@ def test_a_fit_that_fails_changes_nothing(data):
     with pytest.raises(LatentiaError, match="All 50 rows are the same"):
         model.fit(np.ones((50, 20)))
     assert (model.predict(data.X) == labels).all()
+
+
+def clusters(rng, n, k=4, d=10, apart=6.0, stay=0.0):
+    means = rng.standard_normal((k, d)) * apart / np.sqrt(2 * d)
+    labels = rng.integers(k, size=n)
+    for t in np.flatnonzero(rng.random(n) < stay):
+        labels[t] = labels[t - 1]
+    return means, labels
+
+
+def true_error(model, means):
+    return np.linalg.norm(model.means_[:, None] - means, axis=2).min(axis=1).mean()
+
+
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_neighbours_and_copies_do_not_make_errors_small(refine):
+    """Rows that say the same again are no further evidence."""
+    rng = np.random.default_rng(21)
+    means, labels = clusters(rng, 400)
+    rows = means[labels] + rng.standard_normal((400, 10))
+    model = SphericalGaussianMixture(4, refine=refine).fit(rows[rng.permutation(np.repeat(np.arange(400), 10))])
+    assert model.evidence_.expected_error == pytest.approx(true_error(model, means), rel=0.8)
+    means, labels = clusters(rng, 5000, stay=0.98)
+    noise = rng.standard_normal((5000, 10))
+    for t in range(1, 5000):
+        noise[t] = 0.97 * noise[t - 1] + np.sqrt(1 - 0.97**2) * noise[t]
+    model = SphericalGaussianMixture(4, refine=refine).fit(means[labels] + noise)
+    assert model.evidence_.expected_error == pytest.approx(true_error(model, means), rel=0.8)
+
+
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_clusters_of_two_are_not_supported_as_one(refine):
+    rng = np.random.default_rng(22)
+    centers, labels = clusters(rng, 6000)
+    twins = (
+        centers[labels] + np.where(rng.random(6000) < 0.5, 1, -1)[:, None] * rng.standard_normal((4, 10))[labels] / 2
+    )
+    model = SphericalGaussianMixture(4, refine=refine).fit(twins + rng.standard_normal((6000, 10)))
+    assert model.evidence_["round components"].holds is False
+    assert model.evidence_.grade == "with care"
+    assert model.evidence_.expected_error > 0.3
+
+
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_fits_that_predict_worse_than_one_gaussian_are_not_supported(refine):
+    rng = np.random.default_rng(23)
+    X = rng.standard_normal((3000, 8)) * np.geomspace(1, 6, 8) @ np.linalg.qr(rng.standard_normal((8, 8)))[0]
+    evidence = SphericalGaussianMixture(5, refine=refine).fit(X).evidence_
+    assert evidence["better than one component"].holds is False
+    assert evidence.grade == "not supported"
+    assert all(one.grade == "not supported" for one in evidence.components)
+    assert evidence.advice.startswith("This fit predicts worse")
+
+
+def test_the_number_of_components_that_the_evidence_recommends(data):
+    model = SphericalGaussianMixture("auto").fit(data.X)
+    assert (model.n_components, model.n_components_) == ("auto", 6)
+    assert model.means_.shape[0] == 6
+    assert [row["n_components"] for row in model.comparison_][:5] == [2, 3, 4, 5, 6]
+    assert "6 components" in model.recommendation_
+    few = SphericalGaussianMixture(range(2, 5), refine=0).fit(data.X)
+    assert few.n_components_ in range(2, 5)
+    assert len(few.comparison_) == 3
+    with pytest.raises(LatentiaError, match="n_components="):
+        SphericalGaussianMixture([0, 3]).fit(data.X)

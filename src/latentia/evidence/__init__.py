@@ -8,6 +8,7 @@ from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors, PartFits
 from .settled import settled_checks
 from .sizes import CANDIDATES, Size, enough_sizes, recommend
+from .spectrum import left_out
 from .stability import half_split_errors
 from .tensors import TensorMeasured, error_checks, separation_limit, tensor_checks, whitened_noise
 from .trivial import trivial_checks
@@ -36,6 +37,7 @@ __all__ = [
     "equal_to",
     "error_checks",
     "half_split_errors",
+    "left_out",
     "misfit_of_tensor",
     "recommend",
     "separation_limit",

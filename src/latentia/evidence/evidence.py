@@ -107,8 +107,8 @@ class Evidence:
             return f"The {self.nouns[1]} can be read and compared one by one."
         order = {"veto": 0, "verdict": 1, "caution": 2, "note": 3}
         wanting = sorted(
-            (check for check in self.checks if status(check) in ("bad", "look")),
-            key=lambda check: (status(check) != "bad", order[check.role]),
+            (check for check in self.checks if check.holds is False or status(check) == "bad"),
+            key=lambda check: ({"bad": 0, "look": 1}.get(status(check), 2), order[check.role]),
         )
         remedies = [check.remedy for check in wanting if check.remedy]
         usable = self.components.of("supported") or self.components.of("with care")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -144,7 +145,7 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
 
 
 def _rank(m: TensorMeasured, directions: int) -> list[Check]:
-    """One line: too few directions above the noise, or more of them than components were asked for."""
+    """One line: too few directions above the noise, which errors measure too, or more of them than components span: care."""
     assert m.noise.spectrum is not None
     rank, extra = int((m.spectrum > m.noise.spectrum).sum()), len(m.weights) - directions
     high = max(_MORE * directions, directions + 1)
@@ -155,9 +156,10 @@ def _rank(m: TensorMeasured, directions: int) -> list[Check]:
     else:
         meaning = "Directions above the noise: as many as these components need."
     remedy = f"The data carries {rank} directions above its noise: compare with {rank + extra}."
+    role: Literal["note", "caution"] = "caution" if rank > high else "note"
     symbol = f"sigma_i > {m.noise.spectrum:.2g}"
     bound = within(directions, int(high))
-    return [Check("rank supported", symbol, float(rank), bound, meaning, "Condition 7.2.1", "caution", remedy)]
+    return [Check("rank supported", symbol, float(rank), bound, meaning, "Condition 7.2.1", role, remedy)]
 
 
 def whitened_noise(

@@ -41,7 +41,7 @@ _LONGEST = 3.0  # correction: of a logarithm, or of a mean in standard deviation
 _LEAST_SHARE = 1e-8  # of the complete data's information that a pair must show
 _LEAST_GAIN = 0.1  # of the rise that EM's own step promises, for a corrected one to stand
 _SHORTER, _LONGER = 0.25, 2.0  # how the longest correction changes after one that failed, and one that was cut and held
-_EM_PARTS = 1.0, 0.1  # of EM's step that are tried alone
+_EM_PARTS = 1.0, 0.3, 0.1  # of EM's step that are tried alone
 _FIRST_TRIES = 5  # of EM, where the data is impossible at the start
 
 

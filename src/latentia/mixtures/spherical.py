@@ -62,6 +62,7 @@ from ..tensor import Decomposition, apply_to_modes, decompose, symmetrised
 __all__ = ["SphericalGaussianMixture"]
 
 _OVERSAMPLE = 12
+_ROUND, _DEVIATIONS = 0.1, 4.0  # excess of a variance that is let pass, or so many of its standard deviations
 _FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 
 
@@ -187,10 +188,11 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         self.refinement_ = refined.refinement.log_likelihood
         self.n_passes_ = moments.n_passes + len(self.refinement_)
         # Evidence.
-        misfit = _misfit(found, moments)
-        parts = fits.errors(refined, self.n_splits).widened(misfit.bias(nearest_others(self.means_, "euclidean")))
-        trivial = self._against_one_component(blocks)
-        self.evidence_ = Evidence(_checks(refined, found, moments, parts, misfit) + trivial, parts.errors).bind(self)
+        misfit, roundness = _misfit(found, moments), _roundness(refined.parameters, moments)
+        bias = misfit.bias(nearest_others(self.means_, "euclidean"))
+        parts = fits.errors(refined, self.n_splits).widened(np.hypot(bias, _apart(refined.parameters, roundness)))
+        checks = _checks(refined, found, moments, parts, misfit, roundness) + self._against_one_component(blocks)
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
@@ -397,7 +399,9 @@ def _signal(values: np.ndarray, noise: float, k: int) -> np.ndarray:
 # --- evidence -----------------------------------------------------------------------------------------------------
 
 
-def _checks(refined: Refined, found: _Recovered, moments: _Moments, parts: PartErrors, misfit: Misfit) -> list[Check]:
+def _checks(
+    refined: Refined, found: _Recovered, moments: _Moments, parts: PartErrors, misfit: Misfit, roundness: Check
+) -> list[Check]:
     mixture: _Mixture = refined.parameters
     first, second = (moments.of(half) for half in moments.dealt.splits[0])
     noise = whitened_noise(found.whitening, (first.third[..., -1], first.third), (second.third[..., -1], second.third))
@@ -419,9 +423,44 @@ def _checks(refined: Refined, found: _Recovered, moments: _Moments, parts: PartE
         *misfit.checks(what="means"),
         *settled_checks(refined.refinement),
         *tensor_checks(measured),
+        roundness,
         *_separation(mixture),
         *_constant_features(moments.columns),
     ]
+
+
+def _roundness(mixture: _Mixture, moments: _Moments) -> Check:
+    """Whether rows spread as far in all directions across the plane of the means: the widest of one half, in the other."""
+    k = len(mixture.weights)
+    excesses, noises = [], []
+    for split in moments.dealt.splits:
+        first, second = (moments.of(half) for half in split)
+        for one, other in ((first, second), (second, first)):
+            values, vectors = np.linalg.eigh(one.third[:-1, :-1, -1])
+            if len(values) < k:
+                continue
+            across = vectors[:, ::-1][:, k - 1]
+            spread = other.third[:-1, :-1, -1]
+            noises.append(_noise(other, np.linalg.eigvalsh(spread)[::-1], k))
+            excesses.append(float(across @ spread @ across) - noises[-1])
+    noise, n = float(np.mean(noises or [0.0])), moments.of(moments.dealt.splits[0][0]).n
+    measured = float(np.mean(excesses)) / noise if noise > 0 else None
+    # A square of a mixture of normal variables has variance (3 q - 1) s^4, q being the mean of sigma^4 over s^4.
+    q = float(mixture.weights @ mixture.variance**2 / (mixture.weights @ mixture.variance) ** 2)
+    limit = max(_ROUND, _DEVIATIONS * np.sqrt((3 * q - 1) / n))
+    return Check(
+        "round components", "variance", measured, at_most(limit, "above the mean one"),
+        "How much wider rows spread in the widest direction that the means do not explain. Above the limit components are "
+        "long, or several each.", "the model", "caution",
+        "Components are not round: scale the features, or compare with more components.",
+    )  # fmt: skip
+
+
+def _apart(mixture: _Mixture, roundness: Check) -> float:
+    """How far components are from the clusters that they may stand for, where they are not round."""
+    if roundness.holds is not False or not isinstance(roundness.measured, float):
+        return 0.0
+    return float(np.sqrt(roundness.measured * (mixture.weights @ mixture.variance)))
 
 
 def _separation(mixture: _Mixture) -> list[Check]:

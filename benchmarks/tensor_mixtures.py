@@ -42,8 +42,8 @@ def gaussian_tasks(data: Any, k: int, seed: int) -> dict[str, Callable[[], np.nd
     return {
         "SphericalGaussianMixture": lambda: SphericalGaussianMixture(k).fit(X).means_,
         "no error bars": lambda: SphericalGaussianMixture(k, n_splits=0).fit(X).means_,
-        "refine=10": lambda: SphericalGaussianMixture(k, refine=10).fit(X).means_,
-        "refine=10, no error bars": lambda: SphericalGaussianMixture(k, refine=10, n_splits=0).fit(X).means_,
+        "refine=0": lambda: SphericalGaussianMixture(k, refine=0).fit(X).means_,
+        "refine=0, no error bars": lambda: SphericalGaussianMixture(k, refine=0, n_splits=0).fit(X).means_,
         "known labels": lambda: known_labels(data),
         "scikit-learn, k-means start": lambda: sklearn_means(X, k, seed),
         "scikit-learn, 10 k-means starts": lambda: sklearn_means(X, k, seed, n_init=10),
@@ -89,8 +89,8 @@ def products(n: int, seeds: list[int], k: int = 5, d: int = 30) -> list[dict]:
     for seed in seeds:
         data = planted.product_mixture(n, k, d, random_state=seed)
         tasks = {
-            "MultiViewMixture": lambda: _centres(MultiViewMixture(k), data.X, views),
-            "refine=10": lambda: _centres(MultiViewMixture(k, distribution="bernoulli", refine=10), data.X, views),
+            "MultiViewMixture": lambda: _centres(MultiViewMixture(k, distribution="bernoulli"), data.X, views),
+            "refine=0": lambda: _centres(MultiViewMixture(k, refine=0), data.X, views),
             "known labels": lambda: known_labels(data),
         }
         for name, task in tasks.items():

@@ -1,6 +1,8 @@
 """What the pages say of the code is so: the README's example runs, and every check that decides is on its page."""
 
 import re
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -29,3 +31,13 @@ def test_every_check_that_decides_is_on_the_page_about_guarantees(case):
     for data in (case.data(), case.hopeless()):
         for check in case.new().fit(**data).evidence_.checks:
             assert check.role == "note" or f"*{check.name}*" in page, check.name
+
+
+def test_what_the_page_on_the_api_names_is_there():
+    rows = re.findall(
+        r"^\| `(latentia[\w.]*)` \| (.*) \|$", (ROOT / "docs" / "api.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert len(rows) > 10
+    for module, names in rows:
+        for name in re.findall(r"`([\w.]+)`", names):
+            assert attrgetter(name)(import_module(module)), f"{module}.{name}"

@@ -110,6 +110,19 @@ def test_texts(call, rows, tmp_path):
     assert float(spectrum[0]["eigenvalue"]) < 0  # nouns follow verbs
 
 
+def test_refinement_is_a_number_of_steps_or_goes_on_until_it_has_settled(call, tmp_path):
+    pairs = planted.word_pairs(30_000, 2, 30, contrast=3.0, random_state=0).counts.tocoo()
+    (tmp_path / "x.csv").write_text(
+        "\n".join(["from,to,times", *(f"{i},{j},{n}" for i, j, n in zip(*pairs.coords, pairs.data, strict=True))])
+    )
+    for refine in ("auto", 3):
+        out = tmp_path / str(refine)
+        call("matrix", tmp_path / "x.csv", "-r", 2, "--refine", refine, "--out", out)
+        model = latentia.load(out / "model.npz")
+        assert model.refine == refine
+        assert len(model.refinement_) == 3 if refine == 3 else len(model.refinement_) > 3
+
+
 def test_nothing_but_noise(call, tmp_path):
     rng = np.random.default_rng(3)
     pairs = rng.integers(0, 300, (900, 2))
@@ -134,7 +147,7 @@ TRIANGLE = "\n".join(f"{a} {b} 9" for a, b in combinations("abc", 2))
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [
-        ("x.txt", "one two three four\n", [], "For running text count neighbouring words with --bigrams"),
+        ("x.txt", "one two three four\n", [], "For running text give a window"),
         ("x.txt", TRIANGLE, ["-r", 4], "x.txt: 3 words carry at most 3 dimensions: -k 4 is too large"),
         ("x.txt", TRIANGLE, ["-r", "0"], "at least 1 of the dimensions is needed"),
         ("x.txt", TRIANGLE, ["-r", 1, "--communities"], "two communities or more are needed"),

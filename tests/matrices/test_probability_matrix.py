@@ -145,14 +145,6 @@ def test_counting_merges_blocks_of_growing_words():
         assert table.sum() == 5
 
 
-def test_halves_add_up(data):
-    for symmetric, table in ((False, data.counts), (True, symmetric_counts(data.counts)[0])):
-        first, second = split_counts(table, symmetric, 5)
-        assert abs(first + second - table).sum() == 0
-        assert abs(first.sum() - second.sum()) < 2000
-        assert not symmetric or abs(first - first.T).sum() == 0
-
-
 def test_the_edge_is_where_the_noise_ends():
     words = np.random.default_rng(0).integers(0, 2000, (40_000, 2))
     space = scaled_eigenspace(symmetric_counts(count_pairs(words, 2000))[0], 3)
@@ -390,14 +382,6 @@ def test_the_callers_counts_are_left_alone():
         array.flags.writeable = False
     ProbabilityMatrix(2).fit(table)
     assert table.indices.tolist() == [1, 0, 1, 0]
-
-
-def test_words_with_themselves_are_dealt_as_pairs():
-    counts, symmetric = sparse.csr_array(np.diag(np.full(500, 2.0)) + np.eye(500, k=1) + np.eye(500, k=-1)), True
-    first, second = split_counts(counts, symmetric, 0)
-    np.testing.assert_array_equal((first + second).toarray(), counts.toarray())
-    assert set(np.unique(first.diagonal())) == {0.0, 2.0}
-    np.testing.assert_array_equal(first.toarray(), first.toarray().T)
 
 
 def test_fewer_words_seen_than_communities():

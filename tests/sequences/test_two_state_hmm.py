@@ -87,10 +87,25 @@ def test_nothing_is_detected_in_independent_draws(n, m):
 
 
 def test_refining_keeps_the_transitions_and_raises_the_likelihood(halves):
-    plain, refined = TwoStateHMM().fit(halves.symbols), TwoStateHMM(refine=5).fit(halves.symbols)
+    plain, refined = (TwoStateHMM(refine=n).fit(halves.symbols) for n in (0, 5))
     assert (plain.transmat_ == refined.transmat_).all()
     assert refined.score(halves.symbols) > plain.score(halves.symbols)
     assert errors(refined, halves)[0] < 0.2
+
+
+def test_em_lowers_the_error_also_where_the_states_are_hardly_apart(halves):
+    close = planted.two_state_chain(100_000, n_symbols=1000, contrast=0.7, random_state=2)
+    for chain, gain in ((halves, 0.95), (close, 1.0)):
+        plain, refined = (TwoStateHMM(refine=refine).fit(chain.symbols) for refine in (0, "auto"))
+        assert refined.detected_
+        assert refined.evidence_["EM has settled"].holds
+        assert errors(refined, chain)[0] < gain * errors(plain, chain)[0]
+        assert errors(refined, chain)[0] == pytest.approx(refined.evidence_.expected_error, rel=0.4)
+
+
+def test_the_cubic_is_refined_by_a_number_of_steps_alone(halves):
+    assert len(TwoStateHMM(method="cubic").fit(halves.symbols).refinement_) == 0
+    assert len(TwoStateHMM(method="cubic", refine=2).fit(halves.symbols).refinement_) == 2
 
 
 def test_the_entropy_rate(halves):

@@ -160,7 +160,7 @@ def _rows(path: Path, file: IO[str], columns: Sequence[str] | None) -> Iterator[
         if (places is not None and len(cells) < len(places)) or not 2 <= len(cells) <= 3:
             raise LatentiaError(
                 f"{path}, line {number}: {len(row)} columns, and a pair is two words and, if wanted, how often. "
-                "For running text count neighbouring words with --bigrams."
+                "For running text give a window, within which words are paired."
             )
         if not (cells[0] and cells[1]):
             raise LatentiaError(

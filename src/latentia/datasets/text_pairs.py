@@ -53,7 +53,7 @@ def read_text_pairs(
         Leave out words that occur less often. They keep their places: with a window of 1 pairs do not reach over them.
     """
     if window < 1:
-        raise LatentiaError(f"window={window}: 1 counts neighbouring words; give 1 or more.")
+        raise LatentiaError("1 counts neighbouring words; give 1 or more.", parameter="window", value=window)
     with reusable(path) as source:
         texts = read_texts(source, column=column)
         together = source.is_file() and not is_csv(source)

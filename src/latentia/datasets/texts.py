@@ -97,7 +97,7 @@ def _text_column(path: Path, header: list[str], column: str | None) -> int:
         lowered = [name.strip().lower() for name in header]
         if "text" not in lowered:
             raise LatentiaError(
-                f"{path}: which column holds the text? There are {', '.join(header)}; name one with --column."
+                f"{path}: which column holds the text? There are {', '.join(header)}; name one of them."
             )
         return lowered.index("text")
     if column not in header:

@@ -75,10 +75,10 @@ class ProbabilityMatrix(Estimator):
     floor : float, default=0.1
         Least probability of a pair, as a multiple of that of independent words. 0 cuts negative entries.
     refine : int or "auto", default=0
-        Likelihood EM on nonnegative factors, starting from the spectrum: a number makes that many plain steps; "auto" makes
-        accelerated ones until they have settled, and keeps them only if they make pairs more probable that are held out
-        first. They are outside the theorem and take some twenty times as long as the rest; they are worth it from about 20
-        pairs for every word, where components are clear.
+        EM from the spectrum, on nonnegative factors: "auto" makes accelerated steps until they have settled, and keeps them
+        only if they make pairs more probable that are held out first, a number makes that many plain ones. 0 keeps to the
+        theorem, and so does "auto" for "binned". Steps take some twenty times as long as the rest; they are worth it from
+        about 20 pairs for every word, where components are clear. See ``refinement_``, and *EM has settled* in the evidence.
     pseudo_counts : float, default=1
         With ``refine``: number of pseudo-pairs for every word, shared by the components and spread as the marginals.
     binning : Binning, optional

@@ -30,8 +30,10 @@ from .labelled import (
     gathered,
 )
 from .lags import lagged_coordinates, one_hot_blocks, past_and_future
-from .pairs import PairCounts, count_pairs, split_counts, symmetric_counts
+from .left import Left, left_across_views, left_of_tensor, left_within_views
+from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
+from .thinning import split_counts
 from .vectors import (
     ColumnMoments,
     Coordinates,
@@ -59,6 +61,7 @@ __all__ = [
     "LabelledCounts",
     "LabelledSums",
     "LabelsToWords",
+    "Left",
     "LogAbsences",
     "OccurrenceCubes",
     "OccurrenceMoments",
@@ -89,6 +92,9 @@ __all__ = [
     "lagged_coordinates",
     "lda_corrected",
     "leading_words",
+    "left_across_views",
+    "left_of_tensor",
+    "left_within_views",
     "one_hot_blocks",
     "past_and_future",
     "present_findings",

@@ -1,4 +1,4 @@
-"""Pairs of words counted into a sparse matrix, and counts dealt into two parts at random."""
+"""Pairs of words counted into a sparse matrix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..exceptions import LatentiaError
 from ..passes import Block, Blocks, accumulate
 from ..passes.formats import rows_fit
 
-__all__ = ["PairCounts", "count_pairs", "split_counts", "symmetric_counts"]
+__all__ = ["PairCounts", "count_pairs", "symmetric_counts"]
 
 _CHUNK = 1 << 20
 _ROUNDING = 1e-9
@@ -128,30 +128,6 @@ def symmetric_counts(counts: sparse.csr_array) -> tuple[sparse.csr_array, bool]:
         and bool((counts.indices != np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))).any())
     )
     return (counts, True) if same else (counts + turned, False)
-
-
-def split_counts(
-    counts: sparse.csr_array, symmetric: bool, random_state: int = 0, share: float = 0.5
-) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Two parts of the counts: every pair goes to the first with probability ``share`` (binomial thinning).
-
-    With ``symmetric`` the two entries of a pair go together, and a word with itself counts twice. Parts of a count beyond
-    whole numbers go to either as one.
-    """
-    rng = np.random.default_rng(random_state)
-    table = counts
-    if symmetric:
-        table = sparse.csr_array(sparse.triu(counts, k=1) + sparse.diags_array(counts.diagonal() / 2))
-    whole = np.floor(table.data)
-    first = rng.binomial(whole.astype(np.int64), share) + (table.data - whole) * (rng.random(table.nnz) < share)
-    parts = []
-    for data in (first, table.data - first):
-        part = sparse.csr_array(
-            (data.astype(table.dtype), table.indices.copy(), table.indptr.copy()), shape=table.shape
-        )
-        part.eliminate_zeros()
-        parts.append(sparse.csr_array(part + part.T).astype(counts.dtype) if symmetric else part)
-    return parts[0], parts[1]
 
 
 def _checked(words: np.ndarray, n_words: int | None, start: int) -> np.ndarray:

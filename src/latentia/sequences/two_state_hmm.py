@@ -56,6 +56,7 @@ _LEAST_SHARE = 0.02  # of a state
 _LEAST_STEPS = 1.5  # per symbol
 _UNEQUAL = 0.2
 _UNSEEN = 0.01  # share of the pseudo-steps of EM that is spread evenly over the symbols
+_TRUST = 0.1  # steps that the moments' symbols count as in EM, as a share of the data's
 _LAGS = 3  # steps apart of the pairs that the direction is found on
 _SHORT = (
     0.65  # eigenvalue of the transitions below which steps farther apart were seen to bring as much noise as signal
@@ -65,7 +66,7 @@ _SHORT = (
 class TwoStateHMM(Estimator):
     """Hidden Markov model of two states over a large alphabet, fitted by moments of pairs and triples of steps.
 
-    The fit is deterministic, makes one pass over the data, and says when there is no second state.
+    The fit is deterministic, and says when there is no second state.
 
     Choose it for a switch between two regimes that show themselves in many symbols, each seen some to some hundred times,
     where Baum-Welch follows the noise. It needs N of the order of M steps for M symbols; below, no method can tell the
@@ -85,19 +86,22 @@ class TwoStateHMM(Estimator):
         both, which biases the transitions where data is short.
     tau : float, default=0.3
         Symbols are scaled as if each had been seen tau N / M times more.
-    refine : int or "auto", default=0
-        EM for the symbols, with the transitions kept: "auto" makes accelerated steps until they have settled, a number that
-        many plain ones. They are outside the theorem.
+    refine : int or "auto", default="auto"
+        EM from the moments for the symbols, with the transitions kept: "auto" makes accelerated steps until they have settled,
+        a number that many plain ones. 0 keeps to the theorem, and so does "auto" for the cubic. See ``refinement_``, and *EM
+        has settled* in the evidence.
     pseudo_counts : float, default=0.2
-        With ``refine``: pseudo-steps per symbol that each state gets, spread as the symbols' frequencies.
+        With ``refine``: pseudo-steps per symbol that each state gets, spread as the symbols' frequencies. Beside these the
+        moments' symbols count as a tenth as many steps as the data.
     n_splits : int, default=1
-        With 0 no errors are measured. Expected errors are computed from the moments and cost nothing.
+        With 0 no errors are measured. Expected errors are computed from the moments and cost nothing; EM lowers the true
+        ones a little further.
     random_state : int, default=0
         Seed of the eigenvectors' start. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
-        Not used: there is one pass.
+        Show a progress bar for each step of EM.
 
     Attributes
     ----------
@@ -137,7 +141,8 @@ class TwoStateHMM(Estimator):
     5. Scores are along a direction found on other steps (cross-fitting), which the paper's independent batches are for.
     6. Where lambda turns out to exceed 0.65, the direction is found anew on pairs one, two and three steps apart, whose scaled
        counts are added by the weights 1, lambda and lambda^2.
-    7. ``refine`` and ``detected_`` are not in the paper.
+    7. ``refine`` and ``detected_`` are not in the paper. Maximum likelihood alone has worse symbols than the moments where
+       states are hardly apart; drawn towards those of the moments it has better ones.
 
     References
     ----------
@@ -174,7 +179,7 @@ class TwoStateHMM(Estimator):
         method: Literal["moments", "cubic"] = "moments",
         cross_fit: int = 4,
         tau: float = 0.3,
-        refine: Refine = 0,
+        refine: Refine = "auto",
         pseudo_counts: float = 0.2,
         n_splits: int = 1,
         random_state: int = 0,
@@ -289,15 +294,21 @@ class TwoStateHMM(Estimator):
         )
         return _Moments(c1, c2, c3, variance, n)
 
+    @property
+    def _steps(self) -> Refine:
+        """Of EM, which the paper's equation does not have."""
+        return 0 if self.method == "cubic" and self.refine == "auto" else self.refine
+
     def _refined(self, chain: Chain, steps: _Steps) -> Refined:
-        """After EM for the symbols, from ones of which none is impossible."""
-        if not self.refine:
+        """After EM for the symbols, from ones of which none is impossible, and towards which they are drawn."""
+        if not self._steps:
             return Refined(chain.sorted(), Refinement.none())
         size, start = len(steps.marginal), chain.smoothed(steps.marginal)
-        mass = self.pseudo_counts * size * ((1 - _UNSEEN) * steps.marginal + _UNSEEN / size)
+        even = self.pseudo_counts * size * ((1 - _UNSEEN) * steps.marginal + _UNSEEN / size)
+        mass = even + _TRUST * len(steps.symbols) * chain.startprob[:, None] * start.emissions
         update = EmissionUpdate(chain.startprob, chain.transmat, start.emissions, mass)
         blocks = Blocks.from_array(steps.symbols[:, None], lengths=steps.lengths)
-        found = refine(update, over(blocks, self.n_jobs, self.verbose), self.refine)
+        found = refine(update, over(blocks, self.n_jobs, self.verbose), self._steps)
         return Refined(Chain(chain.startprob, chain.transmat, *found.values).sorted(), found)
 
     def _independent(self, first: _Found) -> Chain:

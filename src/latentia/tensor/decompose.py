@@ -108,10 +108,12 @@ def decompose(
     rng = _generator(random_state)
     symmetric = _is_symmetric(tensor)
     if method in _SYMMETRIC and not symmetric:
-        other = ", or use method='robust' or 'als'" if tensor.ndim == 3 else ""
+        other = ", or use 'robust' or 'als'" if tensor.ndim == 3 else ""
         raise LatentiaError(
-            f"T is not symmetric, and method={method!r} needs that. Average it over the orders of its modes if it is an "
-            f"estimate of a symmetric tensor{other}."
+            "T is not symmetric, and this needs it. Average T over the orders of its modes if it is an estimate of a "
+            f"symmetric tensor{other}.",
+            parameter="method",
+            value=method,
         )
     k = min(tensor.shape) if n_components is None else int(n_components)
     _check_options(method, options, k, tensor.shape[0] if symmetric else None)
@@ -126,10 +128,10 @@ def decompose_operator(
 ) -> Decomposition:
     """`decompose` for a symmetric tensor in packed form (`SymmetricThree`, `SymmetricFour`)."""
     rng = _generator(random_state)
-    if method not in _SYMMETRIC or n_components > tensor.dim:
-        raise LatentiaError(
-            f"method={method!r}, n_components={n_components} for a symmetric tensor of dimension {tensor.dim}."
-        )
+    if method not in _SYMMETRIC:
+        raise _no_method(method, _SYMMETRIC)
+    if n_components > tensor.dim:
+        raise _too_many(n_components, tensor.dim, f"there are {tensor.dim} dimensions")
     values, basis = np.linalg.eigh(tensor.unfolding_gram())
     _check_rank(values[::-1], n_components)
     small, lift = tensor, None
@@ -209,7 +211,7 @@ def _stable_triples(tensor: np.ndarray, weights: np.ndarray, triple: tuple[np.nd
 
 def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
     if method not in _METHODS:
-        raise LatentiaError(f"method={method!r}: use one of {', '.join(map(repr, _METHODS))}.")
+        raise _no_method(method, _METHODS)
     tensor = np.asarray(T)
     if tensor.dtype.kind not in "fiub" or tensor.ndim not in (3, 4) or not tensor.size:
         raise LatentiaError(
@@ -217,7 +219,9 @@ def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
         )
     if tensor.ndim == 4 and method not in ("polar", "joint"):
         raise LatentiaError(
-            f"method={method!r} takes three modes, and T has shape {tensor.shape}: use 'polar' or 'joint'."
+            f"this takes three modes, and T has shape {tensor.shape}: use 'polar' or 'joint'.",
+            parameter="method",
+            value=method,
         )
     tensor = tensor.astype(np.float32 if tensor.dtype == np.float32 else np.float64, copy=False)
     if not np.isfinite(tensor).all():
@@ -232,34 +236,41 @@ def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
         )
     if n_components is not None:
         if not isinstance(n_components, (int, np.integer)) or isinstance(n_components, bool) or n_components < 1:
-            raise LatentiaError(f"n_components={n_components!r}: a whole number of at least 1 is needed.")
+            raise LatentiaError("a whole number of at least 1 is needed.", parameter="n_components", value=n_components)
         if n_components > min(tensor.shape) and method != "als":
-            raise LatentiaError(
-                f"n_components={n_components}, and T has shape {tensor.shape}: {method!r} finds orthogonal components, at most "
-                f"{min(tensor.shape)}. Lower n_components, or use method='als'."
-            )
+            shape = f"T has shape {tensor.shape} and {method!r} finds orthogonal components; 'als' finds others"
+            raise _too_many(n_components, min(tensor.shape), shape)
     return tensor
+
+
+def _no_method(method: Any, methods: tuple[str, ...]) -> LatentiaError:
+    return LatentiaError(f"use one of {', '.join(map(repr, methods))}.", parameter="method", value=method)
+
+
+def _too_many(n_components: int, most: int, reason: str) -> LatentiaError:
+    return LatentiaError(
+        f"this tensor supports at most {most}: {reason}.", parameter="n_components", value=n_components
+    )
 
 
 def _check_rank(values: np.ndarray, n_components: int) -> None:
     """Squared singular values of the unfolding, descending, must carry n components."""
     rank = int((values > len(values) * np.finfo(float).eps * values[0]).sum())
     if rank < n_components:
-        raise LatentiaError(
-            f"Singular value {rank + 1} of the tensor's unfolding is zero ({np.sqrt(max(values[rank], 0)):.2g} beside "
-            f"{np.sqrt(values[0]):.2g}): it supports n_components={rank}, and {n_components} were asked for."
-        )
+        zero = f"{np.sqrt(max(values[rank], 0)):.2g} beside {np.sqrt(values[0]):.2g}"
+        raise _too_many(n_components, rank, f"singular value {rank + 1} of its unfolding is zero ({zero})")
 
 
 def _check_options(method: str, options: dict[str, Any], n_components: int, dim: int | None) -> None:
     """Raise for options that the method does not have, and for values that make no sense."""
     unknown = sorted(set(options) - set(_OPTIONS[method]))
     if unknown:
-        raise LatentiaError(f"method={method!r} has no option {unknown[0]!r}; it has {', '.join(_OPTIONS[method])}.")
+        has = f"there is no option {unknown[0]!r}; there are {', '.join(_OPTIONS[method])}."
+        raise LatentiaError(has, parameter="method", value=method)
     for name in ("n_starts", "n_iter", "max_iter"):
         value = options.get(name, 1)
         if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
-            raise LatentiaError(f"{name}={value!r}: a whole number of at least 1 is needed.")
+            raise LatentiaError("a whole number of at least 1 is needed.", parameter=name, value=value)
     starts = options.get("starts")
     if starts is None or dim is None:
         return

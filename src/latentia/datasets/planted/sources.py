@@ -76,7 +76,9 @@ def independent_sources(
     check_sizes(n_samples=n_samples, n_components=n_components, n_features=n_features)
     if n_features < n_components:
         raise LatentiaError(
-            f"n_components={n_components}: there are only {n_features} features; need as many at least."
+            f"there are only {n_features} features; need as many at least.",
+            parameter="n_components",
+            value=n_components,
         )
     if not 0 <= noise < np.inf:
         raise LatentiaError(f"noise={noise}: a standard deviation is at least 0.")

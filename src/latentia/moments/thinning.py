@@ -1,0 +1,36 @@
+"""Counts of pairs dealt into two parts at random (binomial thinning).
+
+The parts of counts that are Poisson are independent of each other, and each has the pairs' probabilities: one can be fitted and
+the other measured on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["split_counts"]
+
+
+def split_counts(
+    counts: sparse.csr_array, symmetric: bool, random_state: int = 0, share: float = 0.5
+) -> tuple[sparse.csr_array, sparse.csr_array]:
+    """Two parts of the counts: every pair goes to the first with probability ``share`` (binomial thinning).
+
+    With ``symmetric`` the two entries of a pair go together, and a word with itself counts twice. Parts of a count beyond
+    whole numbers go to either as one.
+    """
+    rng = np.random.default_rng(random_state)
+    table = counts
+    if symmetric:
+        table = sparse.csr_array(sparse.triu(counts, k=1) + sparse.diags_array(counts.diagonal() / 2))
+    whole = np.floor(table.data)
+    first = rng.binomial(whole.astype(np.int64), share) + (table.data - whole) * (rng.random(table.nnz) < share)
+    parts = []
+    for data in (first, table.data - first):
+        part = sparse.csr_array(
+            (data.astype(table.dtype), table.indices.copy(), table.indptr.copy()), shape=table.shape
+        )
+        part.eliminate_zeros()
+        parts.append(sparse.csr_array(part + part.T).astype(counts.dtype) if symmetric else part)
+    return parts[0], parts[1]

@@ -4,8 +4,8 @@
 
 Counting: all triples of a partition of 150 findings over 200,000 rows, by `CountedAbsences.contracted` (which also takes
 logarithms and contracts) and by float32 matrix products, one a finding, medians of three. Fits: random networks with
-n = 300 and 900, m = 30, of a million rows, each in a process of its own; memory is its largest resident set. --quick: a tenth
-of the rows.
+n = 300 and 900, m = 30, of a million rows, without EM, each in a process of its own; memory is its largest resident set.
+--quick: a tenth of the rows.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def fit(n: int, m: int, n_rows: int) -> dict[str, Any]:
     for block, _ in truth.sample_blocks(n_rows):
         X[start : start + len(block)] = block
         start += len(block)
-    NoisyOr(2, n_jobs=-1).fit(planted.noisy_or_network(12, 2, leak=0.05).sample(1000).X)  # compiled
+    NoisyOr(2, refine=0, n_jobs=-1).fit(planted.noisy_or_network(12, 2, leak=0.05).sample(1000).X)  # compiled
     wall, cpu = time.perf_counter(), time.process_time()
-    model = NoisyOr(m, n_jobs=-1).fit(X)
+    model = NoisyOr(m, refine=0, n_jobs=-1).fit(X)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     weights, priors, leak = errors(model, truth)
     return {

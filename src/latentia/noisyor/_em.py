@@ -3,26 +3,29 @@
 A finding is present if a cause that is on, or the leak, triggers it: cause k with probability F_ki = 1 - exp(-W_ki). Given
 the data, configuration d has posterior p(d | x), and the expected number of rows in which k is on and triggers i is
 
-    F_ki sum_x x_i sum_(d with k on) p(d | x) / P(s_i = 1 | d),
+    T_ki = F_ki sum_x x_i sum_(d with k on) p(d | x) / P(s_i = 1 | d),
 
-the leak being a cause that is always on. New F are these numbers over the expected number of rows with k on. Up to 8 causes
-the sum runs over all configurations; with more, over the likely ones of each row, which are searched for anew in every step
-(`latentia.noisyor.inference.search`). The likelihood of a step is then that of these configurations, a lower bound.
+the leak being a cause that is always on. New F are these numbers over N_k, the expected number of rows with k on. Up to 8
+causes the sum runs over all configurations; with more, over the likely ones of each row, which are searched for anew in every
+step (`latentia.noisyor.inference.search`). The likelihood of a step is then that of these configurations, a lower bound.
 
-Weights below .01 are set to zero, and a leak has half a row in 50 before the data: were one zero, a single row that no cause
-explains would be impossible.
+A strength of zero has estimates above zero half of the time, and a network of few links then has thousands that are noise.
+Were F_ki zero, T_ki would have a variance of about C_ki / (1 - b), C_ki being the expected number of rows with both k and i,
+and b the share of rows with k on that have i without its help. A link stays where T_ki^2 (1 - b) / C_ki is at least 2, that
+is where it improves the prediction of other rows (Akaike). The others are set to zero, and EM goes on without them.
+
+A leak has half a row in 50 before the data: were one zero, a single row that no cause explains would be impossible.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numba import njit
 
-from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Update, Values, refine
+from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Values, refine, updated
 from ..likelihood.rows import merged, normalised
 from ..moments import binary_rows, present_findings
 from ..passes import Block
@@ -41,11 +44,10 @@ __all__ = [
 
 MOST_ENUMERATED = 8  # causes: 256 configurations
 _CHUNK_ENTRIES = 1 << 19  # of posteriors: 4 MB
-_LEAST_WEIGHT = 0.01
+_LEAST_SUPPORT = 2.0  # of a link, in squares of its standard error
 _LEAK_PRIOR = 0.5, 50.5  # rows in which it acts, and all
 _LEAST, _LEAST_LEAK = 1e-12, 1e-9
-_MOST_STEPS = 30
-LEAST_GAIN = 0.01  # nats a parameter that a step gains: the best value of one gains half a nat over the true one
+LEAST_GAIN = 0.01  # nats a parameter that further steps gain: the best value of one gains half a nat over the true one
 MOST_CROWDED = 0.3  # of the rows
 
 
@@ -58,7 +60,9 @@ class NoisyOrSums:
     on : ndarray of shape (m,)
         Expected rows in which each cause is on.
     explained : ndarray of shape (m + 1, n)
-        Sums of x_i p(k on) / P(s_i = 1), the last row for the leak: times F_ki, the rows in which k triggers i.
+        Sums of x_i p(k on) / P(s_i = 1), the last row for the leak: T_ki / F_ki.
+    together : ndarray of shape (m, n)
+        Expected rows in which cause k is on and finding i present, C_ki.
     log_likelihood : float
         In nats.
     n_rows : int
@@ -68,9 +72,15 @@ class NoisyOrSums:
 
     on: np.ndarray
     explained: np.ndarray
+    together: np.ndarray
     log_likelihood: float = 0.0
     n_rows: int = 0
     n_crowded: int = 0
+
+    @property
+    def crowded(self) -> float:
+        """Share of the rows that have more."""
+        return self.n_crowded / max(self.n_rows, 1)
 
 
 class NoisyOrUpdate:
@@ -102,7 +112,7 @@ class NoisyOrUpdate:
     ) -> None:
         self.fixed_prior, self.max_weight = fixed_prior, max_weight
         self.enumerate_all = len(priors) <= MOST_ENUMERATED if enumerate_all is None else enumerate_all
-        self.strengths = np.where(strengths < -np.expm1(-_LEAST_WEIGHT), 0.0, strengths)
+        self.strengths = np.minimum(strengths, 1 - _LEAST)
         self.leak = np.clip(leak, _LEAST_LEAK, 1 - _LEAST_LEAK)
         self.priors = np.clip(priors, _LEAST, 1 - _LEAST)
 
@@ -121,6 +131,22 @@ class NoisyOrUpdate:
         options["enumerate_all"] = self.enumerate_all
         return NoisyOrUpdate(strengths, leak, *(priors or [self.priors]), **options)
 
+    def supported(self, sums: NoisyOrSums) -> np.ndarray:
+        """Which links the sums of a pass at these values support, bool (m, n)."""
+        triggered = self.strengths * sums.explained[:-1]
+        without = (sums.together - triggered) / np.maximum(sums.on, _LEAST)[:, None]
+        return (triggered > 0) & (triggered**2 * (1 - without) >= _LEAST_SUPPORT * sums.together)
+
+    def with_links(self, chosen: np.ndarray) -> NoisyOrUpdate:
+        """The same update with some of its links, bool (m, n); the strengths of the others are zero for good."""
+        strengths, *others = self.values
+        return self.at(np.where(chosen, strengths, 0.0), *others)
+
+    @property
+    def n_parameters(self) -> int:
+        """Strengths that are not zero, leaks, and priors that are estimated."""
+        return int(np.count_nonzero(self.strengths)) + sum(value.size for value in self.values[1:])
+
     @property
     def network(self) -> Network:
         """The network, the most frequent cause first."""
@@ -129,7 +155,7 @@ class NoisyOrUpdate:
 
     def zero(self) -> NoisyOrSums:
         m, n = self.strengths.shape
-        return NoisyOrSums(np.zeros(m), np.zeros((m + 1, n)))
+        return NoisyOrSums(np.zeros(m), np.zeros((m + 1, n)), np.zeros((m, n)))
 
     def add(self, state: NoisyOrSums, block: Block) -> NoisyOrSums:
         if self.enumerate_all:
@@ -159,64 +185,77 @@ class RefinedNetwork:
     network : Network
     refinement : Refinement
         Without values.
-    n_steps : int
-        Steps that the network has made: none where the first E-step said that EM would be biased.
+    refused : bool
+        Whether the first E-step said that EM would be biased, so that the network is the one that was given.
     crowded : float
-        Share of the rows that have more likely configurations than a step sums over, in the last E-step.
+        Share of the rows that have more likely configurations than a step sums over, in the last E-step that counted them.
     """
 
     network: Network
     refinement: Refinement
-    n_steps: int = 0
+    refused: bool = False
     crowded: float = 0.0
 
     @property
-    def last_gain(self) -> float | None:
-        """Nats a parameter that the last step gained; None after less than two."""
-        if self.n_steps < 2:
-            return None
-        last = self.refinement.log_likelihood[-2:]
+    def n_steps(self) -> int:
+        """E-steps that led to the network."""
+        return 0 if self.refused else len(self.refinement.log_likelihood)
+
+    @property
+    def remaining(self) -> float | None:
+        """Nats a parameter that further steps would gain, else those that the last step gained; None if there is neither."""
+        gains = np.diff(self.refinement.log_likelihood)
+        nats = self.refinement.remaining
+        if np.isnan(nats) and len(gains):
+            nats = float(gains[-1])
         n_parameters = np.count_nonzero(self.network.weights) + self.network.m + self.network.n
-        return float(last[1] - last[0]) / n_parameters
+        return None if np.isnan(nats) else nats / n_parameters
 
 
-def refined_network(network: Network, e_step: EStep, steps: Refine, **options: Any) -> RefinedNetwork:
-    """The network after EM; ``options`` are those of `NoisyOrUpdate`.
+def refined_network(
+    network: Network, e_step: EStep, steps: Refine, most_crowded: float = 1.0, **options: Any
+) -> RefinedNetwork:
+    """The network after EM: until it settles, or a number of plain steps, at least one.
 
-    With "auto" plain steps are made until one gains less than .01 nats a parameter, 30 at most, and none if the first
-    E-step finds more than 30% of the rows crowded. Steps that are accelerated do not settle, since the likely configurations
-    are others at every point, and would not be better: past this many the error hardly falls.
+    "auto" climbs until further steps would gain less than .01 nats a parameter, leaves out the links that the data does not
+    support, and climbs on without them. If the first E-step finds a larger share of the rows crowded than ``most_crowded``, the
+    network stays as it is. Other ``options`` are those of `NoisyOrUpdate`.
     """
-    update, crowded = NoisyOrUpdate.of(network, **options), [0.0]
-
-    def counted(update: Update, number: int) -> NoisyOrSums:
-        sums = e_step(update, number)
-        crowded.append(sums.n_crowded / max(sums.n_rows, 1))
-        return sums
-
-    if steps != "auto":
-        found = refine(update, counted, steps)
-        network = update.at(*found.values).network if steps else network
-        return RefinedNetwork(network, _without_values(found.log_likelihood), steps, crowded[-1])
-    enough = LEAST_GAIN * (np.count_nonzero(update.strengths) + len(update.leak) + len(update.priors))
-    log_likelihood: list[float] = []
-    for number in range(1, _MOST_STEPS + 1):
-        step = refine(update, partial(_numbered, counted, number), 1)
-        log_likelihood.append(float(step.log_likelihood[0]))
-        if crowded[1] > MOST_CROWDED:
-            return RefinedNetwork(network, _without_values(log_likelihood), 0, crowded[1])
-        update = update.at(*step.values)
-        if number > 1 and log_likelihood[-1] - log_likelihood[-2] < enough:
-            break
-    return RefinedNetwork(update.network, _without_values(log_likelihood), number, crowded[-1])
+    update = NoisyOrUpdate.of(network, **options)
+    return _until_settled(network, update, e_step, most_crowded) if steps == "auto" else _plain(update, e_step, steps)
 
 
-def _numbered(e_step: EStep, number: int, update: Update, _: int) -> Any:
-    return e_step(update, number)
+def _until_settled(network: Network, update: NoisyOrUpdate, e_step: EStep, most_crowded: float) -> RefinedNetwork:
+    # One step, which tells whether sums over likely configurations would do.
+    first = e_step(update, 1)
+    if first.crowded > most_crowded:
+        return RefinedNetwork(network, _without_values([first.log_likelihood]), True, first.crowded)
+    # All links.
+    dense = _settled(update.at(*updated(update, first)), e_step, 1)
+    # Those that have support.
+    update, n_steps = update.at(*dense.values), len(dense.log_likelihood) + 2
+    between = e_step(update, n_steps)
+    sparse = _settled(update.at(*updated(update, between)).with_links(update.supported(between)), e_step, n_steps)
+    log_likelihood = [first.log_likelihood, *dense.log_likelihood, between.log_likelihood, *sparse.log_likelihood]
+    made = _without_values(log_likelihood, sparse.settled, sparse.remaining)
+    return RefinedNetwork(update.at(*sparse.values).network, made, False, between.crowded)
 
 
-def _without_values(log_likelihood: Any) -> Refinement:
-    return Refinement((), np.array(log_likelihood), False, float("nan"))
+def _settled(update: NoisyOrUpdate, e_step: EStep, done: int) -> Refinement:
+    """EM until it settles, after so many E-steps."""
+    return refine(update, lambda at, number: e_step(at, number + done), "auto", LEAST_GAIN * update.n_parameters)
+
+
+def _plain(update: NoisyOrUpdate, e_step: EStep, steps: int) -> RefinedNetwork:
+    found = refine(update, e_step, steps - 1)
+    update = update.at(*found.values)
+    last = e_step(update, steps)
+    made = _without_values([*found.log_likelihood, last.log_likelihood])
+    return RefinedNetwork(update.at(*updated(update, last)).network, made, False, last.crowded)
+
+
+def _without_values(log_likelihood: list[float], settled: bool = False, remaining: float = float("nan")) -> Refinement:
+    return Refinement((), np.array(log_likelihood), settled, remaining)
 
 
 def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
@@ -236,8 +275,9 @@ def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
         mass += posterior.sum(axis=0)
         found += posterior.T @ X
         state.log_likelihood += float(log_likelihood.sum())
-    found /= present
     state.on += table.T @ mass
+    state.together += table.T @ found
+    found /= present
     state.explained[:-1] += table.T @ found
     state.explained[-1] += found.sum(axis=0)
 
@@ -251,7 +291,7 @@ def _add_likely(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None
     base = np.log(update.priors) - np.log1p(-update.priors) - loads.sum(axis=1)
     rows = present_findings(block[0])
     model = gains, np.ascontiguousarray(loads.T), base, kept, silent
-    log_likelihood, n_crowded = _add_rows(*rows, *model, state.on, state.explained)
+    log_likelihood, n_crowded = _add_rows(*rows, *model, state.on, state.explained, state.together)
     empty = np.log1p(-update.priors).sum() + np.log(silent).sum()
     odds = np.log(update.leak) - np.log(silent)
     state.log_likelihood += log_likelihood + block[0].shape[0] * float(empty) + float(odds[rows[1]].sum())
@@ -269,6 +309,7 @@ def _add_rows(
     silent: np.ndarray,
     on: np.ndarray,
     explained: np.ndarray,
+    together: np.ndarray,
 ) -> tuple[float, int]:  # pragma: no cover - compiled
     """Log-likelihood relative to the empty configuration, and rows with more configurations than were kept.
 
@@ -301,4 +342,5 @@ def _add_rows(
                     on[k] += share
                     for j, i in enumerate(present):
                         explained[k, i] += share / (1.0 - off[j])
+                        together[k, i] += share
     return total, n_crowded

@@ -121,7 +121,7 @@ def _systematic(measured: Measured) -> list[Check]:
         )
     ]  # fmt: skip
     remaining = measured.learner.remaining
-    if remaining is not None:
+    if remaining is not None and not measured.refined.n_steps:
         worst = int(remaining.argmax())
         lines.append(
             Check(
@@ -144,8 +144,9 @@ def _em(refined: RefinedNetwork) -> list[Check]:
     if refined.n_steps:
         lines.append(
             Check(
-                "EM has settled", "log-likelihood, nats a parameter", refined.last_gain, at_most(LEAST_GAIN),
-                f"{made} What the last one gained. Parts of the data stop as early, and cannot see what is missing.",
+                "EM has settled", "log-likelihood, nats a parameter", refined.remaining, at_most(LEAST_GAIN),
+                f"{made} What further ones would gain, or, of a number that was asked for, what the last one gained. What is "
+                "missing then is missing from the parts of the data too, and from the expected error.",
                 "not in the paper",
             )
         )  # fmt: skip

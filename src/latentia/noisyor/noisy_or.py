@@ -23,13 +23,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Integer, Number, OrNone, check_parameter, seed_of
 from .._validation import table_blocks
-from ..evidence import Evidence, PartFits
+from ..evidence import Evidence, PartErrors, PartFits
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, noisy_or_rows, over
 from ..moments import AbsenceMoments, CountedAbsences, PackedRows, binary_rows
 from ..passes import Blocks, RowGroups, accumulate
 from ._bif import write_bif
-from ._em import RefinedNetwork, refined_network
+from ._em import MOST_CROWDED, RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
 from ._learners import InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
 from ._recovery import LEAST_ODDS, random_partitions
@@ -82,7 +82,8 @@ class Diagnosis:
 class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
     """Noisy-or network, fitted by decomposition of joint absences.
 
-    The fit is deterministic, makes one pass over the data, and gives an expected error for every cause.
+    The fit is deterministic, and gives an expected error for every cause. Moments take one pass over the data; by default EM
+    follows, with some 15 more.
 
     Choose it for binary findings of which several causes at a time may be responsible, none of them observed, each making
     findings more probable and none less: symptoms and diseases, faults and alarms, words and the things spoken of. For
@@ -102,8 +103,10 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         Number of rounds in which moments of higher order, computed from the network so far, are subtracted. With
         ``n_partitions=1, corrections=0`` the algorithm is that of the paper, as printed.
     refine : int or "auto", default="auto"
-        EM from the moments, over each row's own likely configurations of causes: "auto" makes steps until they have settled, a
-        number that many, each a pass over the data. 0 keeps to the theorem, and so does "auto" for the algorithm as printed.
+        EM from the moments, over each row's own likely configurations of causes. "auto" climbs the likelihood until further
+        steps would gain next to nothing, leaves out links that the data does not support, and climbs on; it makes no EM where
+        more than 30% of the rows have more likely configurations than are summed, nor for the algorithm as printed. A
+        number is one of plain steps, each a pass over the data, which leave out no links. 0 keeps to the theorem.
     max_weight : float, default=5.0
         nu_u, the largest weight: a strength of 1 - exp(-5) = 0.993.
     max_triples : int, default=150_000_000
@@ -111,7 +114,8 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         counted, and the weights of the other findings are learned from pairs.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
-        data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
+        data; with ``refine`` a single split is made, which costs up to twice as much as refining. With 0 no errors are
+        measured.
     random_state : int, default=0
         Seed of the partitions and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -137,8 +141,10 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         The largest eigenvalue that noise alone would have.
     evidence_ : Evidence
         Checks of the assumptions, and the expected error of each cause, |W_k - W'_k|_2 / |W_k|_2 (``component_errors``).
+    refinement_ : ndarray of shape (n_steps,)
+        Log-likelihood of the data at each E-step of ``refine``, in nats.
     n_passes_ : int
-        Number of passes over the data, those for the expected errors not counted: one, and one for each step of ``refine``.
+        Number of passes over the data, those for the expected errors not counted: one, and one for each E-step of ``refine``.
 
     Notes
     -----
@@ -152,9 +158,10 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
     2. Findings are scaled by sqrt P(absent), which makes the noise of their moments alike.
     3. Moments of higher order are subtracted and the decomposition is repeated (``corrections``).
     4. Triples are decomposed by polar iteration, which needs no threshold zeta; Algorithm 2 is used as printed.
-    5. Unless given, priors are estimated, from the eigenvalues of the whitened tensor.
-    6. A leak cancels in both moments and is estimated afterwards, from single findings.
-    7. Half a row is added to every count.
+    5. EM follows (``refine``).
+    6. Unless given, priors are estimated, from the eigenvalues of the whitened tensor.
+    7. A leak cancels in both moments and is estimated afterwards, from single findings.
+    8. Half a row is added to every count.
 
     References
     ----------
@@ -262,15 +269,35 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         return self._learn(_Data(moments, used, frequency, dealt))
 
     def _learn(self, data: _Data) -> NoisyOr:
-        # The network from the moments of all rows and of parts of them, and EM on the same rows, parts with as many steps.
+        # The network from the moments of all rows, and EM on these.
         steps = self._steps(data)
         learner = self._learner(data, bool(steps))
-        fitted_to: dict[Groups, RefinedNetwork] = {}
+        refined = self._refined(learner.network(data.dealt.all), data, data.dealt.all, steps, MOST_CROWDED)
+        spectrum = pair_spectrum(data.source, refined.network, data.dealt)
+        self._set_network(refined.network, data, spectrum)
+        self.refinement_ = refined.refinement.log_likelihood
+        self.n_passes_ = (data.rows is not None) + len(self.refinement_)
+        # Evidence: errors by parts of the rows, and what all parts share.
+        parts, halves = self._parts(refined, learner, data, steps)
+        self.prior_errors_ = _prior_errors(refined.network, halves) if self.prior is None else None
+        measured = Measured(refined, learner, spectrum, data.source, parts, int((~data.used).sum()))
+        self.evidence_ = Evidence(noisy_or_checks(measured), parts.errors).bind(self)
+        return self
+
+    def _parts(
+        self, refined: RefinedNetwork, learner: Learner, data: _Data, steps: Refine
+    ) -> tuple[PartErrors, list[Network]]:
+        """Expected errors, and the networks of the halves, each from its own moments."""
+        own: Refine = 0 if refined.refused else steps
+        fitted_to: dict[Groups, Network] = {}
 
         def finish(found: Network, groups: Groups) -> RefinedNetwork:
-            own = fitted_to[data.dealt.all].n_steps if fitted_to else steps
-            fitted_to[groups] = self._refined(found, data, groups, own)
-            return fitted_to[groups]
+            part = self._refined(found, data, groups, own)
+            fitted_to[groups] = part.network
+            return part
+
+        def restart(model: RefinedNetwork, groups: Groups) -> RefinedNetwork:
+            return self._refined(model.network, data, groups, own)
 
         fits = PartFits(
             data.dealt,
@@ -279,21 +306,12 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
             distance=lambda one, part: relative_distances(one.network.weights, part.network.weights).min(axis=1),
             most=_MOST_ERROR,
             cost="passes" if steps or self._as_printed else "free",
+            restart=restart if own == "auto" else None,  # a number of steps may not have settled: more are more likely
         )
-        _, refined = fits.whole()
-        spectrum = pair_spectrum(data.source, refined.network, data.dealt)
-        self._set_network(refined.network, data, spectrum)
-        self.refinement_ = refined.refinement.log_likelihood
-        self.n_passes_ = (data.rows is not None) + len(self.refinement_)
-        # Evidence: errors by parts of the rows, and what all parts share.
         parts = fits.errors(refined, 0 if data.rows is None else self.n_splits)
         if parts.errors is not None:
             parts = replace(parts, errors=_with_systematic(parts.errors, refined, learner))
-        halves = [fitted_to[half].network for split in data.dealt.splits for half in split if half in fitted_to]
-        self.prior_errors_ = _prior_errors(refined.network, halves) if self.prior is None else None
-        measured = Measured(refined, learner, spectrum, data.source, parts, int((~data.used).sum()))
-        self.evidence_ = Evidence(noisy_or_checks(measured), parts.errors).bind(self)
-        return self
+        return parts, [fitted_to[half] for split in data.dealt.splits for half in split if half in fitted_to]
 
     def _steps(self, data: _Data) -> Refine:
         """Steps of EM: none without rows, nor, unless they are asked for, by the algorithm as printed."""
@@ -324,13 +342,15 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         options = {"prior": self.prior, "max_weight": self.max_weight, "seed": self._seed}
         return Printed(source, partitions[0], k, self.verbose, **options)
 
-    def _refined(self, network: Network, data: _Data, groups: Groups, steps: Refine) -> RefinedNetwork:
+    def _refined(
+        self, network: Network, data: _Data, groups: Groups, steps: Refine, most_crowded: float = 1.0
+    ) -> RefinedNetwork:
         """After EM on the rows of some groups."""
         if not steps or data.rows is None:
             return RefinedNetwork(network, Refinement.none())
         rows = data.rows.group(groups, data.dealt)
         options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
-        return refined_network(network, over(rows, self.n_jobs, self.verbose), steps, **options)
+        return refined_network(network, over(rows, self.n_jobs, self.verbose), steps, most_crowded, **options)
 
     def _set_network(self, network: Network, data: _Data, spectrum: Spectrum) -> None:
         """The attributes; findings that were left out are due to their leak alone."""

@@ -204,3 +204,52 @@ def test_the_warning_points_at_the_line_that_fits():
     with pytest.warns(EvidenceWarning) as caught:
         TensorICA(refine=2).fit(x)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_right_data_has_no_misfit(data):
+    evidence = TensorICA(refine=0).fit(data.X).evidence_
+    assert evidence["goodness of fit"].holds
+    assert evidence["cumulant above noise"].holds
+    assert evidence.grade == "supported"
+
+
+@pytest.mark.parametrize("wrong", ["noise", "too many sources", "correlated"])
+def test_misfit_widens_the_errors_and_asks_for_care(wrong):
+    rng = np.random.default_rng(0)
+    sources = rng.laplace(size=(20_000, 8 if wrong == "too many sources" else 5))
+    if wrong == "correlated":
+        sources = sources + 0.6 * rng.laplace(size=(20_000, 1))
+    mixing = rng.standard_normal((5, sources.shape[1]))
+    x = sources @ mixing.T
+    x = x + 2 * rng.standard_normal(x.shape) if wrong == "noise" else x
+    model = TensorICA(refine=0).fit(x)
+    gains = model.components_ @ mixing
+    gains /= np.linalg.norm(gains, axis=1, keepdims=True)
+    true = np.sqrt(1 - (gains**2).max(axis=1)).mean()
+    assert model.evidence_["goodness of fit"].holds is False
+    assert not model.evidence_.holds
+    assert model.evidence_.expected_error > true / 2
+
+
+def test_sources_that_are_loud_together_ask_for_care_and_keep_their_errors():
+    rng = np.random.default_rng(1)
+    sources = rng.laplace(size=(20_000, 5)) * np.exp(0.3 * rng.standard_normal((20_000, 1)))
+    evidence = TensorICA(refine=0).fit(sources @ rng.standard_normal((5, 5))).evidence_
+    assert evidence["goodness of fit"].holds is False
+    assert evidence.expected_error < 0.2
+
+
+@pytest.mark.filterwarnings("ignore:FastICA has not converged")
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_gaussian_data_is_in_no_good_grade(refine):
+    x = np.random.default_rng(0).standard_normal((4000, 5)) @ np.random.default_rng(1).standard_normal((5, 5))
+    evidence = TensorICA(refine=refine).fit(x).evidence_
+    assert evidence["cumulant above noise"].holds is False
+    assert evidence.grade == "not supported"
+
+
+def test_copies_are_no_evidence():
+    data = planted.independent_sources(1000, 5, random_state=3)
+    once = TensorICA(refine=0).fit(data.X).evidence_.expected_error
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(1000), 10))
+    assert once / 2 < TensorICA(refine=0).fit(data.X[rows]).evidence_.expected_error < 2 * once

@@ -483,3 +483,42 @@ def test_evidence_without_a_direction_does_not_hold():
     assert not model.evidence_.holds
     one = ProbabilityMatrix(1).fit_pairs(words, 1000)
     assert "structure" not in str(one.evidence_)
+
+
+def pairs_of_documents(n_documents, length, rng, n_words=200, n_topics=4):
+    """Counts of all pairs of words of documents of one topic each, and the probability of a pair."""
+    topics = rng.dirichlet(np.full(n_words, 0.3), n_topics)
+    words = rng.multinomial(length, topics[rng.integers(0, n_topics, n_documents)])
+    counts = words.T @ words - np.diag(words.sum(axis=0))
+    return counts, topics.T @ topics / n_topics
+
+
+def test_dependent_pairs_widen_the_error_and_ask_for_care():
+    counts, truth = pairs_of_documents(200, 40, np.random.default_rng(0))
+    model = ProbabilityMatrix(4).fit(sparse.csr_array(counts))
+    assert model.evidence_["goodness of fit"].holds is False
+    assert not model.evidence_.holds
+    assert model.evidence_.expected_error > model.l1_distance(truth) / 2
+
+
+def test_too_small_a_rank_widens_the_error_and_asks_for_care():
+    data = planted.word_pairs(200_000, 8, 200, contrast=1.7, random_state=0)
+    model = ProbabilityMatrix(3).fit(data.counts)
+    assert model.evidence_["goodness of fit"].holds is False
+    assert not model.evidence_.holds
+    assert model.evidence_.expected_error == pytest.approx(model.l1_distance(data), rel=0.5)
+
+
+def test_copied_pairs_count_once(data, fitted):
+    copied = ProbabilityMatrix(3).fit(data.counts * 10)
+    assert copied.n_pairs_ == fitted.n_pairs_
+    assert copied.evidence_.expected_error == fitted.evidence_.expected_error
+    assert copied.evidence_.limit == fitted.evidence_.limit
+
+
+@pytest.mark.parametrize("copies", [1, 10])
+def test_a_matrix_of_independent_words_is_in_no_good_grade(copies):
+    rng = np.random.default_rng(0)
+    counts = copies * np.bincount(rng.integers(0, 100, (5000, 2)) @ [100, 1], minlength=10_000).reshape(100, 100)
+    evidence = ProbabilityMatrix(4).fit(counts).evidence_
+    assert evidence.grade in ("partly", "not supported")

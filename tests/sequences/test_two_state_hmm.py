@@ -262,3 +262,54 @@ def test_a_fit_that_fails_changes_nothing(halves):
     with pytest.raises(LatentiaError, match="One symbol occurs"):
         model.fit([0, 0, 0, 0])
     assert (model.predict(halves.symbols) == path).all()
+
+
+def said_again(symbols, share, rng):
+    """Each symbol is with some probability the one before it."""
+    new = np.append(True, rng.random(len(symbols) - 1) >= share)
+    return symbols[np.maximum.accumulate(np.where(new, np.arange(len(symbols)), 0))]
+
+
+def test_right_chains_pass_all_that_can_be_told_of_misfit(halves):
+    evidence = TwoStateHMM(refine=0).fit(halves.symbols).evidence_
+    assert evidence["goodness of fit"].holds
+    assert evidence["symbols that return"].holds
+    assert evidence["better than frequencies"].measured > 0
+
+
+def test_more_regimes_are_used_with_care():
+    rng = np.random.default_rng(0)
+    emissions = rng.dirichlet(np.full(150, 0.5), 4)
+    states = np.repeat(rng.integers(0, 4, 2000), rng.geometric(0.1, 2000))
+    symbols = np.array([rng.choice(150, p=emissions[state]) for state in states])
+    evidence = TwoStateHMM(refine=0).fit(symbols).evidence_
+    assert evidence["goodness of fit"].holds is False
+    assert evidence.grade != "supported"
+
+
+def test_symbols_that_return_are_seen():
+    rng = np.random.default_rng(1)
+    chain = planted.two_state_chain(15_000, 200, emissions="uniform", contrast=2.0, random_state=1)
+    evidence = TwoStateHMM(refine=0).fit(said_again(chain.symbols, 0.1, rng)).evidence_
+    assert evidence["symbols that return"].holds is False
+    assert not evidence.holds
+
+
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_a_fit_that_predicts_worse_than_frequencies_is_in_no_good_grade(refine):
+    rng = np.random.default_rng(2)
+    symbols = said_again(rng.integers(0, 200, 10_000), 0.2, rng)
+    model = TwoStateHMM(refine=refine).fit(symbols)
+    assert model.detected_  # of a kind: symbols are said again
+    assert model.evidence_["better than frequencies"].holds is False
+    assert model.evidence_.grade == "not supported"
+
+
+def test_copies_are_no_evidence():
+    chain = planted.two_state_chain(20_000, 200, emissions="uniform", contrast=2.0, random_state=1)
+    once = TwoStateHMM(refine=0).fit(chain.symbols[:4000]).evidence_
+    many = TwoStateHMM(refine=0).fit(np.tile(chain.symbols[:4000], 5)).evidence_
+    assert many.expected_error == pytest.approx(once.expected_error, rel=0.4)
+    with pytest.warns(EvidenceWarning, match="No second state"):
+        model = TwoStateHMM().fit(np.tile(np.random.default_rng(0).integers(0, 200, 1000), 10))
+    assert not model.detected_

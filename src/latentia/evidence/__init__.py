@@ -9,9 +9,11 @@ from .parts import PartErrors, PartFits
 from .settled import settled_checks
 from .sizes import CANDIDATES, Size, enough_sizes, recommend
 from .spectrum import left_out
+from .spread import Spread, spread_of_documents
 from .stability import half_split_errors
-from .tensors import TensorMeasured, error_checks, separation_limit, tensor_checks, whitened_noise
+from .tensors import TensorMeasured, error_checks, rank_checks, separation_limit, tensor_checks, whitened_noise
 from .trivial import trivial_checks
+from .views import ViewMisfits, counted_parameters
 
 __all__ = [
     "CANDIDATES",
@@ -26,22 +28,27 @@ __all__ = [
     "PartErrors",
     "PartFits",
     "Size",
+    "Spread",
     "TensorMeasured",
+    "ViewMisfits",
     "WhitenedMoments",
     "above",
     "at_least",
     "at_most",
     "between",
     "bounds",
+    "counted_parameters",
     "enough_sizes",
     "equal_to",
     "error_checks",
     "half_split_errors",
     "left_out",
     "misfit_of_tensor",
+    "rank_checks",
     "recommend",
     "separation_limit",
     "settled_checks",
+    "spread_of_documents",
     "tensor_checks",
     "trivial_checks",
     "whitened_noise",

@@ -100,7 +100,7 @@ def grade_of(checks: Sequence[Check], components: Components) -> Grade:
     usable = [one for one in components if one.grade in ("supported", "with care")]
     firm = [one for one in usable if one.grade == "supported"] or usable
     measured = all(check.name == EXPECTED_ERROR and _finite(check.measured) for check in bad)
-    if measured and _share(firm, components) >= _LEAST_SHARE:
+    if measured and len(components) > 1 and _share(firm, components) >= _LEAST_SHARE:
         return "partly"
     return "not supported"
 

@@ -23,6 +23,6 @@ def left_out(spectrum: np.ndarray, n_components: int, edge: float, first: int = 
     first : int
         Leading eigenvalues that say nothing of components, such as that of the mean.
     """
-    kept = np.linalg.norm(spectrum[first:n_components])
-    beyond = np.linalg.norm(np.maximum(spectrum[n_components:] - edge, 0.0))
-    return float(min(beyond / kept, 1.0)) if kept > 0 else 0.0
+    kept = float(np.linalg.norm(spectrum[first:n_components]))
+    beyond = float(np.linalg.norm(np.maximum(spectrum[n_components:] - edge, 0.0)))
+    return min(beyond / kept, 1.0) if kept > 0 else 0.0

@@ -16,7 +16,7 @@ from .parts import PartErrors
 _MORE = 1.2  # times the directions that components need, from which on some stand for several
 _MOST_TIMES = 20.0  # as many rows, for advice to get more
 
-__all__ = ["TensorMeasured", "error_checks", "separation_limit", "tensor_checks", "whitened_noise"]
+__all__ = ["TensorMeasured", "error_checks", "rank_checks", "separation_limit", "tensor_checks", "whitened_noise"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,14 @@ class TensorMeasured:
     samples: int
     noise: MomentNoise
     n_directions: int | None = None
+    exact: bool = False
+    """Whether no more directions than those exceed the noise where the model holds."""
+
+    @property
+    def surplus(self) -> bool:
+        """Whether more directions are above the noise than the components need."""
+        n = len(self.weights) if self.n_directions is None else self.n_directions
+        return self.noise.spectrum is not None and bool((self.spectrum > self.noise.spectrum).sum() > n)
 
 
 def error_checks(
@@ -112,7 +120,9 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
     directions = k if m.n_directions is None else m.n_directions
     limit = bounds.tensor_noise_limit(smallest, k)
     needed = bounds.tensor_samples(m.samples, m.noise.tensor, smallest, k)
-    lines = _rank(m, directions) if m.noise.spectrum is not None else []
+    lines = []
+    if m.noise.spectrum is not None:
+        lines = rank_checks(m.spectrum, m.noise.spectrum, directions, k - directions, few="note", exact=m.exact)
     if directions:
         last = float(m.spectrum[directions - 1])
         lines.append(
@@ -144,22 +154,48 @@ def tensor_checks(m: TensorMeasured) -> list[Check]:
     ]  # fmt: skip
 
 
-def _rank(m: TensorMeasured, directions: int) -> list[Check]:
-    """One line: too few directions above the noise, which errors measure too, or more of them than components span: care."""
-    assert m.noise.spectrum is not None
-    rank, extra = int((m.spectrum > m.noise.spectrum).sum()), len(m.weights) - directions
-    high = max(_MORE * directions, directions + 1)
+def rank_checks(
+    spectrum: np.ndarray,
+    edge: float,
+    directions: int,
+    extra: int = 0,
+    reference: str = "Condition 7.2.1",
+    veto: float = 0.0,
+    few: Literal["note", "caution"] = "caution",
+    exact: bool = False,
+) -> list[Check]:
+    """One line: too few directions above the noise, or more of them than components were asked for.
+
+    Parameters
+    ----------
+    spectrum : ndarray, descending
+    edge : float
+        Size of eigenvalues of noise.
+    directions : int
+        Eigenvalues that the components need.
+    extra : int
+        How many more components there are than directions.
+    veto : float
+        Share of the directions below which the fit is not to be used at all.
+    few : {"note", "caution"}
+        What too few directions are: a note where expected errors measure them too.
+    exact : bool
+        Whether even one direction more asks for care.
+    """
+    rank = int((spectrum > edge).sum())
+    high = directions if exact else max(_MORE * directions, directions + 1)
     if rank > high:
         meaning = "Directions above the noise: more than these components span, so that some of them stand for several."
     elif rank < directions:
         meaning = "Directions above the noise: fewer than these components need."
     else:
         meaning = "Directions above the noise: as many as these components need."
-    remedy = f"The data carries {rank} directions above its noise: compare with {rank + extra}."
-    role: Literal["note", "caution"] = "caution" if rank > high else "note"
-    symbol = f"sigma_i > {m.noise.spectrum:.2g}"
+    more = " or more" if rank == len(spectrum) else ""
+    remedy = f"The data carries {rank}{more} directions above its noise: compare with {rank + extra}{more}."
     bound = within(directions, int(high))
-    return [Check("rank supported", symbol, float(rank), bound, meaning, "Condition 7.2.1", role, remedy)]
+    role: Literal["note", "caution", "veto"] = few if rank < directions else "caution"
+    role = "veto" if rank < veto * directions else role
+    return [Check("rank supported", f"sigma_i > {edge:.2g}", float(rank), bound, meaning, reference, role, remedy)]
 
 
 def whitened_noise(

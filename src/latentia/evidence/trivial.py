@@ -10,7 +10,14 @@ __all__ = ["trivial_checks"]
 
 
 def trivial_checks(
-    fitted: np.ndarray, trivial: np.ndarray, *, extra: int, n_rows: int, against: str, unit: str = "row"
+    fitted: np.ndarray,
+    trivial: np.ndarray,
+    *,
+    extra: int,
+    n_rows: int,
+    against: str,
+    unit: str = "row",
+    deviations: float = 0.0,
 ) -> list[Check]:
     """One line, a veto: the gain of the fit in the likelihood of some rows, less a penalty for its parameters.
 
@@ -25,9 +32,12 @@ def trivial_checks(
         Rows that both were learned from.
     against : str
         The trivial model, such as "one component".
+    deviations : float
+        Standard errors of the gain that do not count: on rows that were not learned from, it may be one by chance.
     """
     penalty = 0.5 * extra * np.log(max(n_rows, 2)) / max(n_rows, 1)
-    gain = float(np.mean(fitted - trivial)) - penalty
+    gains = fitted - trivial
+    gain = float(gains.mean()) - penalty - deviations * float(gains.std()) / np.sqrt(max(len(gains), 1))
     return [
         Check(
             f"better than {against}", f"nats a {unit}", gain, above(0),

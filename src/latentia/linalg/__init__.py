@@ -4,7 +4,7 @@ from .factored import Factored, total_distance
 from .hollow import hollow_factor
 from .krylov import block_krylov_eigh, block_krylov_svd, outlying_eigenpairs, subspace_iteration
 from .orthonormal import cholesky_qr, polar_factor
-from .scaled import ScaledSpace, scaled_eigenspace
+from .scaled import ScaledSpace, scaled_eigenspace, signal_norm
 from .sparse import cell_ratios, lowered_squares, sparse_product
 from .whitening import Whitening, whiten
 
@@ -21,6 +21,7 @@ __all__ = [
     "outlying_eigenpairs",
     "polar_factor",
     "scaled_eigenspace",
+    "signal_norm",
     "sparse_product",
     "subspace_iteration",
     "total_distance",

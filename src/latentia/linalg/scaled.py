@@ -37,7 +37,7 @@ from .._threads import one_blas_thread
 from .krylov import outlying_eigenpairs
 from .sparse import lowered_squares, sparse_product
 
-__all__ = ["ScaledSpace", "scaled_eigenspace"]
+__all__ = ["ScaledSpace", "scaled_eigenspace", "signal_norm"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ class ScaledSpace:
         |S|^2 without noise, estimated, and the standard deviation of that.
     n_kept : int
         Eigenvalues above the edge.
+    beyond : float
+        Modulus of the eigenvalue after those; 0 where it was not asked for.
     """
 
     marginals: np.ndarray
@@ -73,6 +75,12 @@ class ScaledSpace:
     n_kept: int
     norm: float = 0.0
     norm_deviation: float = 0.0
+    beyond: float = 0.0
+
+    @property
+    def plain_edge(self) -> float:
+        """e before it was raised."""
+        return float(np.sqrt(2 * self.norm_deviation))
 
     @property
     def signal(self) -> np.ndarray:
@@ -93,6 +101,7 @@ def scaled_eigenspace(
     tau: float = 0.3,
     further: Sequence[tuple[float, Any]] = (),
     calibrate: bool = True,
+    beyond: bool = False,
     n_passes: int | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -112,6 +121,8 @@ def scaled_eigenspace(
         e grows by the root of one and the weights' squares over their share of pairs. |S|^2 is taken from the signals then.
     calibrate : bool
         Whether e is raised until the signals agree with |S|^2; where something else tells signal from noise, it need not be.
+    beyond : bool
+        Whether to find the modulus of one more eigenvalue.
     n_passes : int, optional
         Most products with the counts.
     random_state : int
@@ -147,20 +158,22 @@ def scaled_eigenspace(
 
     with one_blas_thread():  # those of BLAS go on spinning when the product with the counts has begun
         observed, vectors = outlying_eigenpairs(
-            apply, size, n_vectors, edge, n_passes=n_passes, random_state=random_state
+            apply, size, min(n_vectors + beyond, size - 1), edge, n_passes=n_passes, random_state=random_state
         )
+    last = float(abs(observed[n_vectors])) if len(observed) > n_vectors else 0.0
+    observed, vectors = observed[:n_vectors], vectors[:, :n_vectors]
     deviation = edge**2 / 2
     if calibrate and not simple and not further:
-        norm = _signal_norm(counts, marginals, scale, n_jobs)
+        norm = signal_norm(counts, marginals, scale, n_jobs)
         edge = _consistent_edge(observed, edge, max(norm + deviation, 0.0))
     else:
         norm = _power(observed, edge)
     values = np.sign(observed) * np.sqrt(np.maximum(observed**2 - edge**2, 0))
     n_kept = int((np.abs(observed) > edge).sum())
-    return ScaledSpace(marginals, scale, vectors, observed, values, edge, n_kept, norm, deviation)
+    return ScaledSpace(marginals, scale, vectors, observed, values, edge, n_kept, norm, deviation, last)
 
 
-def _signal_norm(counts: Any, marginals: np.ndarray, scale: np.ndarray, n_jobs: int | None) -> float:
+def signal_norm(counts: Any, marginals: np.ndarray, scale: np.ndarray, n_jobs: int | None) -> float:
     """Unbiased estimate of |S|^2 without noise."""
     total, ratio = float(counts.sum()), marginals / scale
     squares = lowered_squares(counts, 1 / scale, n_jobs) / total**2

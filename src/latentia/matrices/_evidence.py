@@ -15,14 +15,21 @@ averaged over pairs of words drawn at random.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from scipy.stats import truncnorm
 
 from ..linalg import ScaledSpace
+from ..moments import split_counts
 
-__all__ = ["expected_error", "missing_signal"]
+__all__ = ["dependence", "excess", "expected_error", "missing_signal", "noise_limit", "persistent_excess"]
 
 _DRAWS = 10_000
+_CHUNK = 1 << 20
+_ABOVE = 0.08  # of the edge, that the largest eigenvalue of noise is seldom above it,
+_FEW_WORDS = 2.5  # or this times M^(-2/3), the width of its distribution
 
 
 def missing_signal(space: ScaledSpace, n_directions: int) -> float:
@@ -35,6 +42,63 @@ def missing_signal(space: ScaledSpace, n_directions: int) -> float:
     low, high = -found / space.norm_deviation, (hidden - found) / space.norm_deviation
     expected = float(truncnorm.mean(low, high, loc=found, scale=space.norm_deviation))
     return max(min(expected, hidden), found - 2 * space.norm_deviation, 0.0)
+
+
+def noise_limit(n_words: int) -> float:
+    """The multiple of the edge that eigenvalues of noise seldom exceed."""
+    return 1 + max(_ABOVE, _FEW_WORDS * n_words ** (-2 / 3))
+
+
+def excess(space: ScaledSpace) -> float:
+    """What |S|^2 has beyond the kept directions, in standard deviations of noise."""
+    return (space.norm - float((space.signal**2).sum())) / space.norm_deviation if space.norm_deviation else 0.0
+
+
+def dependence(space: ScaledSpace, n_pairs: float) -> float:
+    """Factor by which errors grow where pairs depend on each other without cells that are too full: as those of documents do.
+
+    All pairs of m documents of L words are L^2 / 2 times m, and the eigenvalues of their noise end at 1 + sqrt(M / m) / 2 times
+    the edge of as many independent pairs. So the eigenvalue after the kept ones tells m and L, and errors are those of L times
+    fewer pairs.
+    """
+    n_words, ratio = int((space.marginals > 0).sum()), space.beyond / space.plain_edge if space.plain_edge else 0.0
+    if ratio <= noise_limit(n_words):
+        return 1.0
+    length = 2 * (ratio - 1) * np.sqrt(2 * n_pairs / n_words)
+    return float(np.sqrt(max(length, 1.0)))
+
+
+def persistent_excess(counts: Any, entries: Callable[[Any, Any], np.ndarray], whole: float, random_state: int) -> float:
+    """Least l1 distance of the estimate to the truth, of a possible 2, that two halves of the pairs agree on.
+
+    Cells that one half has more often than the estimate says have it in the other half, too, as far as that is not noise.
+
+    Parameters
+    ----------
+    counts : csr_array of shape (M, M)
+        C + C^T.
+    entries : callable
+        Estimated probabilities of cells (i, j), up to a factor.
+    whole : float
+        Their sum.
+    """
+    halves = split_counts(counts, True, random_state)
+    totals = [float(half.sum()) for half in halves]
+    if not min(totals) > 0 or not whole > 0:
+        return 0.0
+    found = []
+    for one, other in ((0, 1), (1, 0)):
+        cells, rest = halves[one].tocoo(), halves[other].tocsr()
+        i, j = cells.coords
+        total = 0.0
+        for start in range(0, cells.nnz, _CHUNK):
+            a, b = i[start : start + _CHUNK], j[start : start + _CHUNK]
+            chance = entries(a, b) / whole
+            above = cells.data[start : start + _CHUNK] > totals[one] * chance
+            seen = np.asarray(rest[a[above], b[above]]).ravel()
+            total += float((seen / totals[other] - chance[above]).sum())
+        found.append(2 * total)
+    return max(float(np.mean(found)), 0.0)
 
 
 def expected_error(space: ScaledSpace, missing: float, n_pairs: float, random_state: int) -> float:

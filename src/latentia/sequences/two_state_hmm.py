@@ -19,15 +19,26 @@ and appendix C.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Integer, Number, OrNone, seed_of
-from ..evidence import Check, Evidence, PartErrors, above, at_least, at_most, error_checks, settled_checks
+from ..evidence import (
+    Check,
+    Evidence,
+    PartErrors,
+    above,
+    at_least,
+    at_most,
+    error_checks,
+    settled_checks,
+    trivial_checks,
+)
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import (
     EmissionUpdate,
@@ -46,16 +57,19 @@ from ..moments import symmetric_counts
 from ..passes import Blocks
 from ..simplex import distributions
 from ._chain import Chain, stationary, symbol_distances
+from ._copies import first_copies
+from ._pair_evidence import PairFit, fit_of_pairs, pair_log_likelihoods
 from ._steps import all_steps, alphabet, encoded, has_symbols, long_enough, pieces, sequence_blocks
 
 __all__ = ["TwoStateHMM"]
 
 _DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chance below 0.3%
-_TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
+_TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2; and a third of what the states are apart
 _LEAST_SHARE = 0.02  # of a state
 _LEAST_STEPS = 1.5  # per symbol
 _UNEQUAL = 0.2
 _UNSEEN = 0.01  # share of the pseudo-steps of EM that is spread evenly over the symbols
+_UNSEEN_STEPS = 0.5  # of each symbol, on steps that it was not counted on
 _TRUST = 0.1  # steps that the moments' symbols count as in EM, as a share of the data's
 _LAGS = 3  # steps apart of the pairs that the direction is found on
 _SHORT = (
@@ -94,7 +108,7 @@ class TwoStateHMM(Estimator):
         With ``refine``: pseudo-steps per symbol that each state gets, spread as the symbols' frequencies. Beside these the
         moments' symbols count as a tenth as many steps as the data.
     n_splits : int, default=1
-        With 0 no errors are measured. Expected errors are computed from the moments and cost nothing; EM lowers the true
+        With 0 no errors are measured. Expected errors are those of the moments, from halves of the steps; EM lowers the true
         ones a little further.
     random_state : int, default=0
         Seed of the eigenvectors' start. None or a RandomState draws a seed.
@@ -123,7 +137,7 @@ class TwoStateHMM(Estimator):
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of each state's symbols (``component_errors``), of a
-        possible 2.
+        possible 2. They are widened by what two states leave of the pairs; copies of steps count once.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the steps at every step of EM, in nats.
     n_passes_ : int
@@ -168,6 +182,7 @@ class TwoStateHMM(Estimator):
         "n_splits": Integer(0),
     }
     _compared = ("emissionprob_", "symbols_")
+    _nouns = ("state", "states", "steps")
     symbols_: np.ndarray
     _marginal: np.ndarray
 
@@ -234,19 +249,22 @@ class TwoStateHMM(Estimator):
         self.refinement_ = refinement.log_likelihood
         self.n_passes_ = 1 + len(self.refinement_)
         # Evidence.
-        parts = self._expected_errors(found, len(symbols))
-        checks = [*self._checks(first.moments, parts, len(symbols)), *settled_checks(refinement)]
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
+        fit = None if found.chain is None else self._fit_of_pairs(first, found.chain, steps)
+        parts = self._expected_errors(found, steps, fit)
+        limit = _TRUSTED if found.chain is None else _limit(found.chain, parts.errors)
+        checks = [*self._checks(first.moments, parts, limit, len(symbols), fit), *settled_checks(refinement)]
+        self.evidence_ = Evidence([*checks, *self._against_frequencies(first, steps)], parts.errors).bind(self)
         return self
 
     def _found(self, steps: _Steps, weights: tuple[float, ...]) -> _Found:
         """The chain that explains the steps 1, 2, ... apart, whose counts are added by their weights."""
         space = self._space(steps, weights)
         if not len(space.observed):
-            return _Found(None, space, _Moments(0.0, 0.0, 0.0, 0.0, 0.0), 0.0, 1.0)
-        moments = self._moments(steps, weights, space)
+            return _Found(None, space, _Moments(0.0, 0.0, 0.0, 0.0, 0.0), 0.0, weights)
+        parts = self._moments(steps, weights, space)
+        moments = _together([moments for _, moments in parts], steps.copies)
         chain = _solve(moments, space, steps.marginal, self.method)
-        return _Found(chain, space, moments, float(space.observed[0]), sum(w * w for w in weights))
+        return _Found(chain, space, moments, float(space.observed[0]), weights, parts)
 
     def _is_strong(self, first: _Found) -> bool:
         """Whether the direction is above the noise, and the scores of neighbours along it agree."""
@@ -261,14 +279,14 @@ class TwoStateHMM(Estimator):
         found = self._found(steps, tuple(memory**k for k in range(_LAGS)))
         return found if found.chain is not None else replace(found, chain=first.chain)
 
-    def _space(self, steps: _Steps, weights: tuple[float, ...], without: int | None = None) -> ScaledSpace:
-        """Leading eigenpair of the scaled counts of steps 1, 2, ... apart, added by their weights; ``without`` a part."""
+    def _space(self, steps: _Steps, weights: tuple[float, ...], parts: Sequence[int] | None = None) -> ScaledSpace:
+        """Leading eigenpair of the scaled counts of steps 1, 2, ... apart, added by their weights, of all or some parts."""
         tables = []
         for lag in range(len(weights)):
-            kept = [counts for p, counts in enumerate(steps.counts[lag]) if p != without]
+            kept = [steps.counts[lag][p] for p in (range(self.cross_fit) if parts is None else parts)]
             both, symmetric = symmetric_counts(sum(kept[1:], kept[0]))
             tables.append(both + both if symmetric else both)  # symmetric by chance: these pairs are ordered
-        return scaled_eigenspace(
+        space = scaled_eigenspace(
             tables[0],
             1,
             tau=self.tau,
@@ -277,22 +295,19 @@ class TwoStateHMM(Estimator):
             random_state=self._seed,
             n_jobs=self.n_jobs,
         )
+        return space if steps.copies == 1 else _noisier(space, steps.copies)
 
-    def _moments(self, steps: _Steps, weights: tuple[float, ...], whole: ScaledSpace) -> _Moments:
-        """Moments of scores along the direction found on other parts of the steps."""
+    def _moments(self, steps: _Steps, weights: tuple[float, ...], whole: ScaledSpace) -> list[_Part]:
+        """For each part the direction found on the others, and moments of its scores along it."""
         direction, found = whole.vectors[:, 0], []
         for part in range(self.cross_fit):
-            space = self._space(steps, weights, without=part) if self.cross_fit > 1 else whole
+            others = [p for p in range(self.cross_fit) if p != part]
+            space = _towards(direction, self._space(steps, weights, others) if others else whole)
             scores = space.vectors[:, 0] / np.sqrt(space.scale)
-            scores *= -1.0 if space.vectors[:, 0] @ direction < 0 else 1.0
             if self.method == "cubic":
                 scores = (scores > 0).astype(np.float64)
-            found.append(_lagged(scores, steps, part))
-        n = sum(m.n for m in found)
-        c1, c2, c3, variance = (
-            sum(getattr(m, name) * m.n for m in found) / max(n, 1) for name in ("c1", "c2", "c3", "variance")
-        )
-        return _Moments(c1, c2, c3, variance, n)
+            found.append((space, _lagged(scores, steps, part)))
+        return found
 
     @property
     def _steps(self) -> Refine:
@@ -338,10 +353,35 @@ class TwoStateHMM(Estimator):
 
     # --- evidence -----------------------------------------------------------------------------------------------
 
-    def _checks(self, m: _Moments, parts: PartErrors, n: int) -> list[Check]:
+    def _fit_of_pairs(self, first: _Found, chain: Chain, steps: _Steps) -> PairFit:
+        lagged = [sum(counts[1:], counts[0]) for counts in steps.counts]
+        both, symmetric = symmetric_counts(steps.distinct)
+        both = both + both if symmetric else both
+        return fit_of_pairs(first.space, both, lagged, chain, steps.copies, self.n_jobs)
+
+    def _against_frequencies(self, first: _Found, steps: _Steps) -> list[Check]:
+        """Whether pairs on which the direction was not found are more probable than those of independent steps."""
+        if not self.detected_ or self.cross_fit == 1:
+            return []
+        found, n = [], len(steps.symbols) * (1 - 1 / self.cross_fit)
+        for counts, (space, _) in zip(steps.counts[0], first.parts, strict=True):
+            smooth = (n * space.marginals + _UNSEEN_STEPS) / (n + _UNSEEN_STEPS * len(space.marginals))
+            chain = _solve(first.moments, space, smooth, self.method)
+            found += [] if chain is None else [pair_log_likelihoods(counts, chain, smooth)]
+        if not found:
+            return []
+        fitted, trivial = (np.concatenate(values) for values in zip(*found, strict=True))
+        options: dict[str, Any] = {"against": "frequencies", "unit": "pair", "deviations": _DEVIATIONS}
+        return trivial_checks(fitted, trivial, extra=0, n_rows=len(fitted), **options)
+
+    def _checks(self, m: _Moments, parts: PartErrors, limit: float, n: int, fit: PairFit | None) -> list[Check]:
         apart = float(np.abs(self.emissionprob_[0] - self.emissionprob_[1]).sum())
         return [
-            *error_checks(parts, _TRUSTED, "mean |p_i - p'_i|_1", "in l1, of a possible 2", "state", source="the moments"),
+            *error_checks(
+                parts, limit, "mean |p_i - p'_i|_1", "in l1, of a possible 2", "state", "halves of the steps",
+                n_rows=n, rows="steps",
+            ),
+            *([] if fit is None else fit.checks()),
             Check(
                 "leading eigenvalue", "|lambda_1(S)|", abs(self.spectrum_), above(self.edge_, "e"),
                 "Of the scaled counts of neighbours, beside the edge of the noise.", "appendix C", "verdict",
@@ -363,25 +403,44 @@ class TwoStateHMM(Estimator):
             ),
         ]  # fmt: skip
 
-    def _expected_errors(self, found: _Found, n: int) -> PartErrors:
-        """l1 errors of the states' symbols: the noise of the direction, and that of the frequencies."""
-        if not self.detected_:
+    def _expected_errors(self, found: _Found, steps: _Steps, fit: PairFit | None) -> PartErrors:
+        """l1 errors of the states' symbols: what the moments say or halves of the steps, whichever is more."""
+        if found.chain is None or fit is None:
             return PartErrors.none("No second state was detected.")
         if not self.n_splits:
             return PartErrors.none("No errors were asked for: n_splits is 0.")
-        space = found.space
+        errors = self._from_moments(found, len(steps.symbols) / steps.copies)
+        halves = self._from_halves(found, found.chain, steps)
+        if halves is not None:
+            errors = np.maximum(errors, halves[np.argsort(-found.chain.startprob, kind="stable")])
+        apart = float(np.abs(self.emissionprob_[0] - self.emissionprob_[1]).sum())
+        return PartErrors(errors, 2).widened(fit.bias(apart), 2.0)
+
+    def _from_moments(self, found: _Found, n: float) -> np.ndarray:
+        """The noise of the direction, and that of the frequencies: what they add up to if all else is known."""
+        space, gain = found.space, sum(weight**2 for weight in found.weights)
         signal, edge = abs(float(space.signal[0])) if space.n_kept else space.edge / 2, space.edge
         c2 = max(1 - edge**2 / (4 * signal**2), 0.05)
-        product = self.weights_[0] * self.weights_[1] * max(abs(self.eigenvalue_), 0.02) * found.gain
+        product = self.weights_[0] * self.weights_[1] * max(abs(self.eigenvalue_), 0.02) * gain
         length = signal / product  # of delta in scaled coordinates, squared
         spread = space.marginals / space.scale
         spread /= spread.sum()
         direction = space.scale * length * ((1 - c2) ** 2 * space.marginals + c2 * (1 - c2) * spread)
-        errors = []
-        for other in self.weights_[::-1]:
-            deviations = np.sqrt(other**2 * direction + space.marginals / n)
-            errors.append(min(np.sqrt(2 / np.pi) * float(deviations.sum()), 2.0))
-        return PartErrors(np.array(errors), 1)
+        deviations = [np.sqrt(other**2 * direction + space.marginals / n) for other in self.weights_[::-1]]
+        return np.array([np.sqrt(2 / np.pi) * float(one.sum()) for one in deviations])
+
+    def _from_halves(self, found: _Found, chain: Chain, steps: _Steps) -> np.ndarray | None:
+        """Distances of the states' symbols to those of two halves of the parts; None where there are no two."""
+        if self.cross_fit % 2:
+            return None
+        distances, middle = [], self.cross_fit // 2
+        for half in (range(middle), range(middle, self.cross_fit)):
+            space = _towards(found.space.vectors[:, 0], self._space(steps, found.weights, half))
+            moments = _together([found.parts[p][1] for p in half], steps.copies)
+            own = _solve(moments, space, space.marginals, self.method)
+            symbols = np.tile(space.marginals, (2, 1)) if own is None else own.emissions
+            distances.append(np.abs(chain.emissions - symbols).sum(axis=1))
+        return np.asarray(np.mean(distances, axis=0))
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -480,6 +539,9 @@ class _Moments:
         return self.c1 * np.sqrt(self.n) / self.variance if self.variance > 0 else 0.0
 
 
+_Part: TypeAlias = tuple[ScaledSpace, _Moments]
+
+
 @dataclass(frozen=True)
 class _Found:
     """What pairs and triples of steps say.
@@ -494,15 +556,46 @@ class _Found:
         Of the scores along it.
     eigenvalue : float
         Leading eigenvalue of the scaled counts.
-    gain : float
-        Sum of the squared weights of the pairs.
+    weights : tuple of float
+        Of the pairs 1, 2, ... apart.
+    parts : list of (ScaledSpace, _Moments)
+        For each part the direction found on the others, and the moments of its scores along it.
     """
 
     chain: Chain | None
     space: ScaledSpace
     moments: _Moments
     eigenvalue: float
-    gain: float
+    weights: tuple[float, ...]
+    parts: list[_Part] = field(default_factory=list)
+
+
+def _limit(chain: Chain, errors: np.ndarray | None) -> float:
+    """Error up to which states are told apart: a third of their distance by the moments, without what errors add to it."""
+    apart = float(np.abs(chain.emissions[0] - chain.emissions[1]).sum())
+    noise = 0.0 if errors is None else min(float(np.linalg.norm(errors)), 0.9 * apart)
+    return min(_TRUSTED, float(np.sqrt(apart**2 - noise**2)) / 3)
+
+
+def _together(parts: Sequence[_Moments], copies: float) -> _Moments:
+    """Mean over parts, with as many steps as are no copies."""
+    n = sum(m.n for m in parts)
+    c1, c2, c3, variance = (
+        sum(getattr(m, name) * m.n for m in parts) / max(n, 1) for name in ("c1", "c2", "c3", "variance")
+    )
+    return _Moments(c1, c2, c3, variance, n / copies)
+
+
+def _towards(direction: np.ndarray, space: ScaledSpace) -> ScaledSpace:
+    """The same with its vector on the side of a direction."""
+    return space if space.vectors[:, 0] @ direction >= 0 else replace(space, vectors=-space.vectors)
+
+
+def _noisier(space: ScaledSpace, copies: float) -> ScaledSpace:
+    """The same with the edge of steps that are there so many times on average."""
+    edge = space.edge * float(np.sqrt(copies))
+    values = np.sign(space.observed) * np.sqrt(np.maximum(space.observed**2 - edge**2, 0))
+    return replace(space, edge=edge, values=values, n_kept=int((np.abs(space.observed) > edge).sum()))
 
 
 def _solve(m: _Moments, space: ScaledSpace, marginal: np.ndarray, method: str) -> Chain | None:
@@ -560,6 +653,10 @@ class _Steps:
         The part of each.
     counts : list of list of csr_array, (M, M)
         Pairs 1, 2, ... apart in each part.
+    distinct : csr_array of shape (M, M)
+        Pairs of neighbours, copies left out.
+    copies : float
+        Times that a step is there on average, in data that repeats itself; else 1.
     """
 
     symbols: np.ndarray
@@ -570,24 +667,34 @@ class _Steps:
     inner: np.ndarray
     inner_part: np.ndarray
     counts: list[list[sparse.csr_array]]
+    distinct: sparse.csr_array
+    copies: float
 
 
 def _counted(symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: int) -> _Steps:
-    """Count the pairs of each of ``n_parts`` stretches of the steps over an alphabet of ``size`` symbols."""
-    n = len(symbols)
-    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(n)  # steps to the end of the sequence
+    """Count the pairs of each of ``n_parts`` stretches of the steps over an alphabet of ``size`` symbols.
+
+    Copies of steps are in the stretch of the first of them.
+    """
+    n, steps = len(symbols), np.arange(len(symbols))
+    left = np.repeat(np.cumsum(lengths), lengths) - steps  # steps to the end of the sequence
     first, inner = np.flatnonzero(left > 1), np.flatnonzero(left > 2)
-    part = np.arange(n) * n_parts // n
-    counts: list[list[sparse.csr_array]] = []
+    leaders = first_copies(symbols, size)
+    own = steps if leaders is None else np.flatnonzero(leaders == steps)
+    part = (steps if leaders is None else np.searchsorted(own, leaders)) * n_parts // len(own)
+
+    def counted(starts: np.ndarray, lag: int) -> sparse.csr_array:
+        cells = (np.ones(len(starts), np.int32), (symbols[starts], symbols[starts + lag]))
+        return sparse.csr_array(sparse.coo_array(cells, shape=(size, size)))
+
+    counts = []
     for lag in range(1, _LAGS + 1):
         starts = np.flatnonzero(left > lag)
-        counts.append([])
-        for p in range(n_parts):
-            mine = starts[part[starts] == p]
-            cells = (np.ones(len(mine), np.int32), (symbols[mine], symbols[mine + lag]))
-            counts[-1].append(sparse.csr_array(sparse.coo_array(cells, shape=(size, size))))
+        counts.append([counted(starts[part[starts] == p], lag) for p in range(n_parts)])
+    distinct = counted(own[left[own] > 1], 1)
     marginal = np.bincount(symbols, minlength=size) / n
-    return _Steps(symbols, lengths, marginal, first, part[first], inner, part[inner], counts)
+    copies = 1.0 if leaders is None else n / len(own)
+    return _Steps(symbols, lengths, marginal, first, part[first], inner, part[inner], counts, distinct, copies)
 
 
 def _lagged(scores: np.ndarray, steps: _Steps, part: int) -> _Moments:

@@ -1,0 +1,116 @@
+"""Goodness of fit of independent components: what they leave of the fourth cumulant, against what noise leaves.
+
+In the white coordinates of the sources the cumulant C of independent ones is diagonal. As in `latentia.evidence.goodness`, the
+rest R of C is compared with half of the difference N of the cumulants of two halves, each whitened on its own, and what the fit
+absorbs is left out of both: C_kkkk and, of each pair (C_kkkl, C_lllk), the direction (kappa_k, -kappa_l) of a rotation.
+
+Noise in the data, more sources than components and dependent sources all show in R. Entries C_kkll alone say that sources are
+loud at the same times: that moves no direction, and errors are not widened by it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from ..evidence import Misfit
+from ..moments import FourthSums
+from ..tensor import SymmetricFour
+
+__all__ = ["CumulantFit", "fit_of_cumulant"]
+
+_MOST = 2.0  # ratio that noise alone seldom has, where there are many entries
+_CHANCE = 0.01
+_AMPLITUDE = 1.7  # of other sources in a recovered one, for a misfit that is all of the cumulant
+_LEAST = 1e-2  # variance of a half in white coordinates
+_MANY = 16  # components from which on one split has entries enough
+
+
+class CumulantFit(NamedTuple):
+    """What halves say of the cumulant.
+
+    Attributes
+    ----------
+    misfit : Misfit
+    most : float
+        The ratio that noise seldom exceeds: it is larger for fewer than four components, which leave few entries.
+    excess : float or None
+        |C|^2 / |N|^2: about one for Gaussian data. None if there is nothing to compare.
+    noise : SymmetricFour
+        N of the first split.
+    """
+
+    misfit: Misfit
+    most: float
+    excess: float | None
+    noise: SymmetricFour
+
+    @property
+    def bias(self) -> float:
+        """Amplitude of other sources in each one that it stands for."""
+        return min(_AMPLITUDE * self.misfit.share, 1.0)
+
+
+def fit_of_cumulant(
+    whole: FourthSums, splits: list[tuple[FourthSums, FourthSums]], unmixing: np.ndarray
+) -> CumulantFit:
+    """Compare what the components leave of the cumulant with its noise.
+
+    Parameters
+    ----------
+    whole : FourthSums
+    splits : list of pairs of FourthSums
+        Of disjoint halves.
+    unmixing : ndarray of shape (K, b)
+        From coordinates to white sources.
+    """
+    k = len(unmixing)
+    cumulant = whole.cumulant(unmixing.T)
+    halves = [[_own(half, unmixing.T) for half in pair] for pair in (splits if k < _MANY else splits[:1])]
+    noises = [SymmetricFour((first.packed - second.packed) / 2, k) for first, second in halves]
+    if k < 2:
+        return CumulantFit(Misfit(), _MOST, None, noises[0])
+    kurtosis = np.diag(_repeated(cumulant)[0])
+    left, loud = _left(cumulant, kurtosis)
+    noise, loud_noise = np.mean([_left(one, kurtosis) for one in noises], axis=0)
+    others, others_noise = left - loud, max(noise - loud_noise, np.finfo(float).tiny)
+    most, ratio = _most(k, len(noises)), max(left / max(noise, np.finfo(float).tiny), others / others_noise)
+    beyond = max(others - others_noise, 0.0) if ratio > most else 0.0
+    size = float(left + kurtosis @ kurtosis)
+    misfit = Misfit(float(ratio), float(np.sqrt(beyond / size)))
+    return CumulantFit(misfit, most, size / max(noise, np.finfo(float).tiny), noises[0])
+
+
+def _own(half: FourthSums, matrix: np.ndarray) -> SymmetricFour:
+    """Cumulant of a half, whitened on its own."""
+    values, vectors = np.linalg.eigh(matrix.T @ half.covariance @ matrix)
+    return half.cumulant(matrix @ (vectors / np.sqrt(np.maximum(values, _LEAST))) @ vectors.T)
+
+
+def _left(tensor: SymmetricFour, kurtosis: np.ndarray) -> tuple[float, float]:
+    """Squared norm of what no change of the kurtosis and no rotation absorbs, and the part of it in the entries kkll."""
+    triple, twice = _repeated(tensor)
+    own = np.diag(twice)
+    loud = 3 * ((twice**2).sum() - (own**2).sum())
+    sums = kurtosis**2 + kurtosis[:, None] ** 2
+    across = (triple * kurtosis + (triple * kurtosis).T) ** 2 / np.maximum(sums, np.finfo(float).tiny)
+    np.fill_diagonal(across, 0.0)
+    distinct = tensor.squared_norm() - (own**2).sum() - 4 * ((triple**2).sum() - (own**2).sum())
+    return float(max(distinct, 0.0) + 2 * across.sum()), float(loud)
+
+
+def _repeated(tensor: SymmetricFour) -> tuple[np.ndarray, np.ndarray]:
+    """The entries kkkl and kkll, both of shape (K, K)."""
+    i, j = np.triu_indices(tensor.dim)
+    own = np.flatnonzero(i == j)
+    place = np.empty((tensor.dim,) * 2, np.int64)
+    place[i, j] = place[j, i] = np.arange(len(i))
+    return tensor.packed[own[:, None], place], tensor.packed[np.ix_(own, own)]
+
+
+def _most(k: int, n_splits: int) -> float:
+    """The ratio that normal noise exceeds by chance in one of a hundred fits, and at least 2."""
+    entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - k * (k + 1) // 2
+    return max(_MOST, float(stats.f.isf(_CHANCE, entries, n_splits * entries)))

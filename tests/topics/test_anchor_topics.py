@@ -6,7 +6,7 @@ from scipy import sparse
 from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.exceptions import AnchorWarning, DroppedDataWarning, NegativeRecoveryWarning, NonIntegerCountWarning
-from latentia.metrics import recovery_errors
+from latentia.metrics import nearest_distances, recovery_errors
 from latentia.passes import Blocks, RowGroups, write_cache
 from latentia.topics import AnchorTopics
 
@@ -310,14 +310,14 @@ def test_halves_that_cannot_carry_the_topics(corpus):
 
 def test_parts_that_cannot_be_fitted_are_counted():
     """Topics of one group of documents each: halves lack two of them."""
-    rng, groups = np.random.default_rng(0), RowGroups(4, 0).of(np.arange(400))
+    rng, groups = np.random.default_rng(0), RowGroups(4, 0, 2).of(np.arange(400))  # two neighbours are dealt together
     topics = np.where(rng.random(400) < 0.5, 3, groups)
     x = np.zeros((400, 24))
     for row, topic in zip(x, topics, strict=True):
         np.add.at(row, rng.integers(6 * topic, 6 * topic + 6, 30), 1)
     evidence = AnchorTopics(4, anchors=[0, 6, 12, 18]).fit(x).evidence_
     assert evidence.component_errors.shape == (4,)
-    assert evidence["parts fitted"].measured == 3
+    assert evidence["parts fitted"].measured == 2
     assert "got no words" in evidence["parts fitted"].meaning
     assert evidence["parts fitted"] in evidence.failed
 
@@ -328,10 +328,44 @@ def test_stable_surplus_topics_do_not_hold():
     rank = model.evidence_["rank supported"]
     assert rank.measured < 15
     assert rank.role == "veto"
-    assert "30 were asked for" in rank.meaning
+    assert "fewer than these components need" in rank.meaning
     assert rank in model.evidence_.failed
     assert not model.evidence_.holds
-    assert AnchorTopics(7).fit(corpus.counts).evidence_["rank supported"].holds
+    assert AnchorTopics(7).fit(corpus.counts).evidence_["rank supported"].role == "caution"
+    assert AnchorTopics(4).fit(corpus.counts).evidence_["rank supported"].holds
+
+
+def test_too_few_topics_are_not_taken_for_sure_ones():
+    corpus = planted.topic_corpus(5000, n_topics=8, n_words=400, length=80, concentration=0.1, random_state=3)
+    model = AnchorTopics(4).fit(corpus.counts)
+    evidence = model.evidence_
+    assert evidence["rank supported"] in evidence.failed
+    assert evidence["goodness of fit"] in evidence.failed
+    assert not evidence.holds
+    assert nearest_distances(model.components_, corpus.topics).mean() < 2 * evidence.component_errors.mean()
+
+
+def test_documents_without_topics_are_not_supported():
+    rng = np.random.default_rng(0)
+    words = rng.dirichlet(np.full(200, 0.5))
+    model = AnchorTopics(4).fit(rng.multinomial(rng.poisson(60, 2000), words))
+    assert model.evidence_.grade == "not supported"
+    assert model.evidence_["better than word frequencies"].measured < 0.05
+
+
+def test_copied_documents_do_not_make_errors_small():
+    few = planted.topic_corpus(400, n_topics=5, n_words=300, length=60, random_state=4)
+    rows = np.random.default_rng(0).permutation(np.repeat(np.arange(400), 10))
+    model = AnchorTopics(5).fit(few.counts[rows])
+    true = nearest_distances(model.components_, few.topics).mean()
+    assert 2 / 3 < true / model.evidence_.component_errors.mean() < 1.5
+
+
+def test_components_have_shares_and_grades(model):
+    components = model.evidence_.components
+    np.testing.assert_allclose([one.share for one in components], model.prevalence_)
+    assert {one.grade for one in components} == {"supported"}
+    assert model.evidence_.nouns == ("topic", "topics", "documents")
 
 
 def test_no_splits_no_verdict(corpus):

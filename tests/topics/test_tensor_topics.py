@@ -10,7 +10,7 @@ import latentia
 from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.exceptions import DroppedDataWarning, NonIntegerCountWarning
-from latentia.metrics import recovery_errors
+from latentia.metrics import nearest_distances, recovery_errors
 from latentia.passes import Blocks
 from latentia.topics import SingleTopicModel, SpectralLDA
 
@@ -125,7 +125,89 @@ def test_rank_tells_too_few_from_too_many(single):
     few, many = (SingleTopicModel(k).fit(single.counts).evidence_["rank supported"] for k in (8, 12))
     assert (few.measured, many.measured) == (10, 10)
     assert "stand for several" in few.meaning
-    assert "Lower n_components" in many.meaning
+    assert "fewer than these components need" in many.meaning
+    assert not few.holds
+    assert not many.holds
+
+
+def _documents(rng, topics, proportions, length):
+    words = proportions @ topics
+    return rng.multinomial(rng.poisson(length, len(words)), words).astype(float)
+
+
+def _errors(model, topics):
+    """True and expected errors of the topics, in the mean."""
+    return nearest_distances(model.components_, topics).mean(), model.evidence_.component_errors.mean()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_documents_without_topics_are_not_supported(model):
+    rng = np.random.default_rng(0)
+    words = rng.dirichlet(np.full(200, 0.5))
+    fitted = model(4).fit(rng.multinomial(rng.poisson(20, 3000), words).astype(float))
+    assert fitted.evidence_.grade == "not supported"
+    assert fitted.evidence_["better than word frequencies"].measured < 0.05
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_copied_documents_do_not_make_errors_small(model):
+    rng = np.random.default_rng(1)
+    topics, shares = rng.dirichlet(np.full(200, 0.1), 4), np.full(4, 0.25)
+    proportions = np.eye(4)[rng.choice(4, 300)] if model is SingleTopicModel else rng.dirichlet(shares, 300)
+    rows = rng.permutation(np.repeat(np.arange(300), 10))
+    true, expected = _errors(model(4).fit(_documents(rng, topics, proportions, 40)[rows]), topics)
+    assert 2 / 3 < true / expected < 1.5
+
+
+def test_documents_with_foreign_words_are_no_single_topics():
+    rng = np.random.default_rng(2)
+    topics = rng.dirichlet(np.full(200, 0.1), 5)
+    own, other = np.eye(5)[rng.choice(5, 4000)], np.eye(5)[rng.choice(5, 4000)]
+    clean = SingleTopicModel(5).fit(_documents(rng, topics, own, 20))
+    mixed = SingleTopicModel(5).fit(_documents(rng, topics, 0.8 * own + 0.2 * other, 20))
+    assert clean.evidence_["one topic a document"].holds
+    assert mixed.evidence_["one topic a document"] in mixed.evidence_.failed
+    true, expected = _errors(mixed, topics)
+    assert 0.5 < true / expected < 2
+    assert expected > 3 * _errors(clean, topics)[1]
+
+
+def test_proportions_that_are_not_dirichlet_widen_the_errors():
+    rng = np.random.default_rng(3)
+    topics = rng.dirichlet(np.full(250, 0.1), 5)
+    weights = np.exp(2 * rng.standard_normal((3000, 5)))
+    model = SpectralLDA(5).fit(_documents(rng, topics, weights / weights.sum(axis=1, keepdims=True), 80))
+    preferred = model.evidence_["preferred Dirichlet sum"]
+    assert preferred.measured > 2 * model.alpha0_
+    assert preferred in model.evidence_.failed
+    true, expected = _errors(model, topics)
+    assert 0.5 < true / expected < 2
+
+
+def test_a_wrong_alpha0_is_seen():
+    rng = np.random.default_rng(4)
+    topics = rng.dirichlet(np.full(250, 0.1), 5)
+    counts = _documents(rng, topics, rng.dirichlet(np.full(5, 0.4), 4000), 80)
+    told, found = SpectralLDA(5, alpha0=0.3).fit(counts), SpectralLDA(5).fit(counts)
+    assert found.evidence_.holds
+    assert not told.evidence_.holds
+    true, expected = _errors(told, topics)
+    assert 0.5 < true / expected < 2
+
+
+def test_alpha0_of_documents_of_one_topic_is_small(single):
+    assert SpectralLDA(10, n_splits=0).fit(single.counts).alpha0_ < 0.3
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_too_few_topics_are_not_taken_for_sure_ones(model):
+    rng = np.random.default_rng(5)
+    topics = rng.dirichlet(np.full(300, 0.1), 8)
+    proportions = np.eye(8)[rng.choice(8, 4000)] if model is SingleTopicModel else rng.dirichlet(np.full(8, 0.1), 4000)
+    fitted = model(4).fit(_documents(rng, topics, proportions, 40))
+    assert not fitted.evidence_.holds
+    true, expected = _errors(fitted, topics)
+    assert true < 2 * expected
 
 
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.DroppedDataWarning")

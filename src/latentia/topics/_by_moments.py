@@ -7,15 +7,20 @@ one for all moments in them, of four groups of documents. All else is algebra on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ..evidence import (
     Check,
+    Misfit,
     PartErrors,
     TensorMeasured,
+    WhitenedMoments,
+    left_out,
+    misfit_of_tensor,
     separation_limit,
     settled_checks,
     tensor_checks,
@@ -25,15 +30,34 @@ from ..exceptions import LatentiaError
 from ..likelihood import Refined
 from ..metrics import nearest_distances
 from ..moments import Cooccurrence, DocumentMoments, WordMoments, leading_words
-from ..passes import Blocks, RowGroups
+from ..passes import Blocks, RowGroups, deal
 from ..simplex import distributions
-from ..tensor import WhitenedDecomposition, decompose_whitened
+from ..tensor import WhitenedDecomposition, apply_to_modes, decompose_whitened
 from ._corpus import Documents, check_n_topics, count_documents
 from ._evidence import TRUSTED, topic_error_checks
 
-__all__ = ["CorpusMoments", "Recovered", "TopicShares", "distance", "moment_checks", "moments_of", "recover"]
+__all__ = [
+    "ALPHA0",
+    "ROUGH",
+    "CorpusMoments",
+    "Recovered",
+    "TopicShares",
+    "clear",
+    "distance",
+    "excess",
+    "misfit_of",
+    "moment_checks",
+    "moments_of",
+    "recover",
+    "search_alpha0",
+]
 
+ROUGH = 1e-5  # tolerance of decompositions of parts of the documents, whose noise is far larger
 _OVERSAMPLE = 12
+ALPHA0 = (0.01, 100.0)  # where alpha_0 is looked for
+_GRID = 13
+_MISFIT = 2.5  # ratio that noise alone seldom has where topics are few: three splits tell it, and few numbers count
+_MERGED = 0.35  # share of the misfit that a left out direction as strong as those of the topics is
 
 
 class TopicShares(NamedTuple):
@@ -91,7 +115,7 @@ class Recovered:
 
 def moments_of(blocks: Blocks, n_components: int, seed: int, *, n_jobs: int | None, progress: bool) -> CorpusMoments:
     """Moments of the words of four groups of documents, in four passes."""
-    q = Cooccurrence(blocks, dealt=RowGroups(4, seed), n_jobs=n_jobs, progress=progress)
+    q = Cooccurrence(blocks, dealt=deal(blocks, seed), n_jobs=n_jobs, progress=progress)
     documents = count_documents(q, blocks.n_rows)
     check_n_topics(n_components, documents, int((q.sums.document_frequency > 0).sum()))
     moments = DocumentMoments(q, leading_words(q, n_components + _OVERSAMPLE))
@@ -105,12 +129,12 @@ def moments_of(blocks: Blocks, n_components: int, seed: int, *, n_jobs: int | No
     return corpus
 
 
-def recover(moments: WordMoments, n_components: int, seed: int) -> Recovered:
-    """Topics and their shares from moments that are sums over topics.
+def recover(moments: WordMoments, n_components: int, seed: int, **options: Any) -> Recovered:
+    """Topics and their shares from moments that are sums over topics; ``options`` of `latentia.tensor.decompose`.
 
     M_2 W v_k is sqrt(w_k) mu_k, and E[x]^T W v_k is sqrt(w_k).
     """
-    fit = decompose_whitened(moments.second, moments.third, n_components, seed)
+    fit = decompose_whitened(moments.second, moments.third, n_components, seed, **options)
     directions = fit.whitening.matrix @ fit.vectors.T
     roots = np.maximum(moments.first @ directions, 1e-6)
     shares = roots**2
@@ -118,9 +142,54 @@ def recover(moments: WordMoments, n_components: int, seed: int) -> Recovered:
     return Recovered(TopicShares(topics, shares / shares.sum()), fit)
 
 
+def excess(recovered: Recovered, alpha0: float) -> float:
+    """Log of the mean of the tensor's eigenvalues over those that the shares of the topics predict; 0 at the true alpha_0."""
+    predicted = 2 * np.sqrt((alpha0 + 1) / recovered.found.shares) / (alpha0 + 2)
+    return float(np.log(np.mean(recovered.fit.weights / predicted)))
+
+
+def search_alpha0(
+    excess_at: Callable[[float], float], level: float = 0.0, n_grid: int = _GRID, tol: float = 1e-4
+) -> float:
+    """The least alpha_0 at which the excess reaches ``level``, or an end of `ALPHA0` where none does.
+
+    It is looked for from below: it first grows with alpha_0 and then falls again, where most of the moments is taken away.
+    """
+    grid = np.geomspace(*ALPHA0, n_grid)
+    for i, alpha0 in enumerate(grid):
+        if excess_at(float(alpha0)) >= level:
+            if i == 0:
+                return ALPHA0[0]
+            low, high = np.log(grid[i - 1 : i + 1])
+            return float(np.exp(brentq(lambda x: excess_at(float(np.exp(x))) - level, low, high, xtol=tol)))
+    return ALPHA0[1]
+
+
 def distance(model: Refined, part: Refined) -> np.ndarray:
     """l1 distance of each topic to the nearest one of a part of the documents, shape (K,)."""
     return nearest_distances(model.parameters.topics, part.parameters.topics)
+
+
+def clear(parts: PartErrors, topics: np.ndarray) -> bool:
+    """Whether parts of the documents agree on the topics, so that it is worth asking for errors that they share."""
+    return parts.errors is not None and float(parts.errors.mean()) <= separation_limit(topics, "cityblock", TRUSTED)
+
+
+def misfit_of(
+    fit: WhitenedDecomposition, dealt: RowGroups, moments: Callable[[tuple[int, ...]], WordMoments]
+) -> Misfit:
+    """What the topics leave of the whitened tensor, and leave out of the pairs of words; ``moments`` as in `moment_checks`."""
+
+    def whitened(m: WordMoments) -> WhitenedMoments:
+        matrix = fit.whitening.matrix
+        return WhitenedMoments(matrix.T @ m.second @ matrix, apply_to_modes(m.third, matrix))
+
+    splits = [(moments(first), moments(second)) for first, second in dealt.splits]
+    halves = [(whitened(first), whitened(second)) for first, second in splits]
+    misfit = misfit_of_tensor(fit.tensor, fit.weights, fit.vectors, halves)
+    edge = float(np.mean([np.linalg.norm(first.second - second.second, 2) / 2 for first, second in splits]))
+    beyond = left_out(fit.whitening.spectrum, len(fit.weights), edge, first=1)
+    return replace(misfit, share=float(np.hypot(misfit.share, _MERGED * beyond)))
 
 
 def moment_checks(
@@ -129,6 +198,7 @@ def moment_checks(
     corpus: CorpusMoments,
     moments: Callable[[tuple[int, ...]], WordMoments],
     parts: PartErrors,
+    misfit: Misfit,
 ) -> list[Check]:
     """The lines of the evidence.
 
@@ -144,8 +214,9 @@ def moment_checks(
         noise=whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
     )
     limit = separation_limit(refined.parameters.topics, "cityblock", TRUSTED)
-    errors = [*topic_error_checks(parts, limit), *settled_checks(refined.refinement)]
-    return [*errors, *tensor_checks(measured), _documents_used(corpus)]
+    errors = topic_error_checks(parts, limit, corpus.documents.used)
+    settled = settled_checks(refined.refinement)
+    return [*errors, *misfit.checks(_MISFIT, "topics"), *settled, *tensor_checks(measured), _documents_used(corpus)]
 
 
 def _documents_used(corpus: CorpusMoments) -> Check:

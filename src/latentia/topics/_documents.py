@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,7 @@ SMOOTHING = 0.05  # share of the word frequencies in topics that a likelihood is
 class OfDocuments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of models fitted on counts of words, with a parameter ``vocabulary``."""
 
+    _nouns: ClassVar = ("topic", "topics", "documents")
     vocabulary: Any
     refine: Refine
     n_jobs: int | None
@@ -61,8 +62,12 @@ class Admixture(OfDocuments):
     """Documents that mix topics: ``components_`` with proportions under ``dirichlet_``."""
 
     components_: np.ndarray
+    prevalence_: np.ndarray
     dirichlet_: np.ndarray
     word_frequencies_: np.ndarray
+
+    def _shares(self) -> np.ndarray | None:
+        return self.prevalence_
 
     @fitted
     def transform(self, X: Any) -> np.ndarray:

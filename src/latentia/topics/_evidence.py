@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..evidence import Check, PartErrors, above, at_least, at_most, bounds, error_checks
+from ..evidence import Check, PartErrors, above, at_least, at_most, bounds, error_checks, left_out, rank_checks
 from ._corpus import Documents, Words
 from ._embedding import Embedding
 
-__all__ = ["TRUSTED", "Measured", "anchor_checks", "topic_error_checks"]
+__all__ = ["TRUSTED", "Measured", "anchor_checks", "share_left_out", "topic_error_checks"]
 
 TRUSTED = 0.4  # mean l1 error, of a possible 2, below which topics are worth reading one by one
 _ANCHOR_DOCUMENTS = 20
+_LEFT_OUT = 0.15
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,23 @@ class Measured:
     dirichlet_total: float
 
 
-def topic_error_checks(parts: PartErrors, limit: float = TRUSTED) -> list[Check]:
+def topic_error_checks(parts: PartErrors, limit: float = TRUSTED, n_documents: int = 0) -> list[Check]:
     """The lines on expected errors of topics."""
-    return error_checks(parts, limit, "mean |A_k - A'_k|_1", "in l1, of a possible 2", "topic")
+    symbol, unit = "mean |A_k - A'_k|_1", "in l1, of a possible 2"
+    return error_checks(parts, limit, symbol, unit, "topic", n_rows=n_documents, rows="documents")
 
 
-def anchor_checks(m: Measured, parts: PartErrors) -> list[Check]:
+def anchor_checks(m: Measured, parts: PartErrors, limit: float) -> list[Check]:
     """The lines of the evidence table; those about documents only where the model was fitted on documents."""
     of_documents = [*_anchor_frequency(m), *_dropped(m), *_theorems(m)] if m.documents.used else []
-    return [*topic_error_checks(parts), *_simplex(m), *_topic_mixture(m), *of_documents]
+    return [*topic_error_checks(parts, limit, m.documents.used), *_simplex(m), *_topic_mixture(m), *of_documents]
+
+
+def share_left_out(embedding: Embedding) -> float:
+    """What the topics leave out of the co-occurrence matrix beyond its noise, as a share of what they hold (see `left_out`)."""
+    if not len(embedding.spectrum) or not embedding.noise > 0:
+        return 0.0
+    return left_out(embedding.spectrum, embedding.sketch.shape[1], embedding.noise_edge(), first=1)
 
 
 def _simplex(m: Measured) -> list[Check]:
@@ -82,15 +91,14 @@ def _simplex(m: Measured) -> list[Check]:
         ),
     ]  # fmt: skip
     if len(m.embedding.spectrum) and known:
-        edge = m.embedding.noise_edge()
-        rank = int((m.embedding.spectrum > edge).sum())
-        more = " or more" if rank == len(m.embedding.spectrum) else ""
-        apart = f"about {rank}{more} topics can be told apart, and {k} were asked for."
-        surplus = " The others mean nothing, stable as they may be." if rank < k else ""
+        lines += rank_checks(m.embedding.spectrum, m.embedding.noise_edge(), k, reference="sec. 3.3", veto=0.5)
         lines.append(
             Check(
-                "rank supported", f"lambda_i > {edge:.2g}", float(rank), at_least(k / 2, f"half of {k} topics"),
-                f"Eigenvalues of the co-occurrence matrix above noise: {apart}{surplus}", "sec. 3.3", "veto",
+                "goodness of fit", "|lambda_left| / |lambda|", share_left_out(m.embedding), at_most(_LEFT_OUT, "of the fit"),
+                "What the topics leave out of the co-occurrence of words, beyond its noise, as a share of what they hold. "
+                "Errors are widened by it.",
+                "not in the papers", "caution",
+                "The documents have structure that these topics do not explain: compare with other numbers of them.",
             )
         )  # fmt: skip
     return lines

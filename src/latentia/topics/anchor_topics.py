@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -22,12 +23,12 @@ from scipy import sparse
 from .._base import fitted, fitting
 from .._parameters import Anything, Choice, Integer, Number, OrNone, check_parameter, check_parameters
 from .._validation import check_vocabulary, column_names
-from ..evidence import Evidence, PartErrors, PartFits, settled_checks
+from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, separation_limit, settled_checks
 from ..exceptions import LatentiaError
 from ..likelihood import Refine, Refined, Refinement
-from ..metrics import nearest_distances
+from ..metrics import nearest_distances, nearest_others
 from ..moments import Cooccurrence
-from ..passes import Blocks, RowGroups
+from ..passes import Blocks, RowGroups, deal
 from ..simplex import simplex_least_squares
 from . import _embedding
 from ._anchors import Anchor, choose_anchors, parse_anchors, vertex_rows
@@ -35,13 +36,15 @@ from ._corpus import Documents, Words, check_n_topics, count_documents, merge_ra
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
-from ._evidence import Measured, anchor_checks
+from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
+from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
 from ._refine import refine_topics, smoothed
 
 __all__ = ["AnchorTopics"]
 
 _GAP = Number(0, 1)
+_PART_TOL = 1e-3  # duality gap for parts of the documents, whose noise is far larger
 
 
 class AnchorTopics(Admixture):
@@ -71,9 +74,9 @@ class AnchorTopics(Admixture):
         RecoverL2, RecoverKL (Alg. 4.2; one more pass) or Recover (Alg. 3.2 and 3.3; one more pass). The fit measures no
         errors for the latter two; ``evidence_.stability`` does.
     refine : int or "auto", default="auto"
-        Number of EM passes over the documents, starting from the recovered topics. They are outside the theorems, and the
-        largest gain in accuracy that the data still holds. 3 are enough where the model is true, 10 to 15 on real text.
-        "auto" makes none.
+        EM from the recovered topics: a number makes that many plain steps, each a pass over the data. They are the largest
+        gain in accuracy that the data still holds: 3 are enough where the model is true, 10 to 15 on real text. 0 keeps to
+        the theorems, and so does "auto". See ``refinement_``, and *EM has settled* in the evidence.
     min_df : int, optional
         Number of documents that an anchor word must occur in; by default one in 200, but at least 3 and at most 50.
     runoff_df : int, default=2
@@ -223,18 +226,34 @@ class AnchorTopics(Admixture):
         """
         blocks = self._blocks(X, reset=True)
         # Pass 1: words of groups of documents.
-        dealt = RowGroups(4 if self.embedding == "subspace" else 2 if self.n_splits else 1, self._seed)
+        dealt = deal(blocks, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)
         q = Cooccurrence(blocks, dealt=dealt, n_jobs=self.n_jobs, progress=self.verbose)
         documents, words = count_documents(q, blocks.n_rows), merge_rare_words(q, self.runoff_df)
         check_n_topics(self.n_components, documents, q.size)
         choice = self._choice(documents, words)
         # Passes 2 to 4: the sketch of Q, and a sample of the documents.
         sketches = self._sketches(q)
+
+        @cache
+        def recovered_of(groups: tuple[int, ...]) -> _Recovered:
+            tol = self.tol if groups == dealt.all else max(self.tol, _PART_TOL)
+            return self._recovered(sketches.embedding(groups), choice, q, tol)
+
+        @cache
+        def refined_of(groups: tuple[int, ...]) -> Refined:
+            return self._refined(words.spread(recovered_of(groups).topics), words, blocks, groups, dealt)
+
+        def predicted(others: OtherDocuments) -> np.ndarray:
+            topics = refined_of(others.learned).parameters
+            shares = sketches.embedding(others.learned).topic_moment(words.merge(topics)).sum(axis=1)
+            dirichlet = self.dirichlet_.sum() * np.maximum(shares, 1e-6)
+            return completion(topics, dirichlet, self.word_frequencies_, others.counts)
+
         # Anchors and topics for all documents and for parts of them, and EM on the same documents.
         fits = PartFits(
             dealt,
-            recover=lambda groups: self._recovered(sketches.embedding(groups), choice, q, self.tol),
-            finish=lambda found, groups: self._refined(words.spread(found.topics), words, blocks, groups, dealt),
+            recover=recovered_of,
+            finish=lambda _, groups: refined_of(groups),
             distance=lambda one, part: nearest_distances(one.parameters, part.parameters),
             most=2.0,
             cost="passes" if self._steps else "algebra",
@@ -246,7 +265,10 @@ class AnchorTopics(Admixture):
         # Evidence.
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
         parts = fits.errors(refined, self.n_splits) if self.recover == "l2" else PartErrors.none(unmeasured)
-        return self._weigh_evidence(parts, refined.refinement)
+        bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(self.components_))
+        others = other_documents(blocks, dealt, self._steps > 0) if parts.errors is not None else None
+        trivial = prediction_checks(predicted, self.word_frequencies_, others, halved=True)
+        return self._weigh_evidence(parts.widened(bias, 2.0), refined.refinement, trivial)
 
     @fitting
     def fit_moments(self, Q: Any, *, tol: float | None = None) -> AnchorTopics:
@@ -384,7 +406,9 @@ class AnchorTopics(Admixture):
         smooth = smoothed(self.components_, self.word_frequencies_, 1e-4)
         return dirichlet_by_likelihood(smooth, self.prevalence_, documents, self.n_jobs)
 
-    def _weigh_evidence(self, parts: PartErrors, refinement: Refinement | None = None) -> AnchorTopics:
+    def _weigh_evidence(
+        self, parts: PartErrors, refinement: Refinement | None = None, trivial: Sequence[Check] = ()
+    ) -> AnchorTopics:
         """Set the evidence, which rests on all other fitted attributes; return the model."""
         embedding, words = self._embedding, self._words
         vertices = vertex_rows(embedding, self._anchors, words.codes)
@@ -402,7 +426,9 @@ class AnchorTopics(Admixture):
             dirichlet_total=float(self.dirichlet_.sum()),
         )
         settled = [] if refinement is None else settled_checks(refinement)
-        self.evidence_ = Evidence([*anchor_checks(measured, parts), *settled], parts.errors).bind(self)
+        limit = separation_limit(self.components_, "cityblock", TRUSTED)
+        checks = [*anchor_checks(measured, parts, limit), *trivial, *settled]
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     def _check_parameters(self) -> None:

@@ -11,6 +11,7 @@ Theorem 7.2.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,22 @@ from ..likelihood import (
     over,
     refine,
 )
+from ..metrics import nearest_others
 from ..passes import Blocks, RowGroups
-from ._by_moments import TopicShares, distance, moment_checks, moments_of, recover
+from ._by_moments import (
+    ROUGH,
+    Recovered,
+    TopicShares,
+    clear,
+    distance,
+    misfit_of,
+    moment_checks,
+    moments_of,
+    recover,
+)
 from ._documents import SMOOTHING, OfDocuments
+from ._mixing import Corpus, Mixing, mixing_by_moments
+from ._prediction import OtherDocuments, likelihood, other_documents, prediction_checks
 from ._refine import smoothed, word_prior
 
 __all__ = ["SingleTopicModel"]
@@ -52,8 +66,9 @@ class SingleTopicModel(OfDocuments):
     n_components : int, default=10
         Number of topics K.
     refine : int or "auto", default="auto"
-        Number of EM passes over the documents for the mixture of multinomials, starting from the recovered topics. They
-        are outside the theorem; 5 are mostly enough to be as good as a fit with known topics. "auto" makes none.
+        EM from the recovered topics, for the mixture of multinomials: a number makes that many plain steps, each a pass over
+        the data; 5 are mostly enough to be as good as a fit with known topics. 0 keeps to the theorem, and so does "auto".
+        See ``refinement_``, and *EM has settled* in the evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         documents; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -154,21 +169,43 @@ class SingleTopicModel(OfDocuments):
         # Passes over the documents: words, coordinates, and moments in these of four groups of documents.
         moments = moments_of(blocks, self.n_components, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
         self.word_frequencies_ = moments.word_probabilities
+
+        @cache
+        def recovered_of(groups: tuple[int, ...]) -> Recovered:
+            options = {} if groups == moments.dealt.all else {"tol": ROUGH}
+            return recover(moments.of(groups), self.n_components, self._seed, **options)
+
+        @cache
+        def refined_of(groups: tuple[int, ...]) -> Refined:
+            return self._refined(recovered_of(groups).found, blocks, groups, moments.dealt)
+
+        def predicted(others: OtherDocuments) -> np.ndarray:
+            topics, shares = refined_of(others.learned).parameters
+            return likelihood(topics, shares, self.word_frequencies_, others.counts)
+
         # Decomposition for all documents and for parts of them, and EM on the same documents.
         fits = PartFits(
             moments.dealt,
-            recover=lambda groups: recover(moments.of(groups), self.n_components, self._seed),
-            finish=lambda recovered, groups: self._refined(recovered.found, blocks, groups, moments.dealt),
+            recover=recovered_of,
+            finish=lambda _, groups: refined_of(groups),
             distance=distance,
             most=2.0,
-            cost="passes" if self._steps else "free",
+            cost="passes" if self._steps else "algebra",
         )
         recovered, refined = fits.whole()
         (self.components_, self.weights_), self.refinement_ = refined.parameters, refined.refinement.log_likelihood
         self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
         # Evidence.
+        misfit = misfit_of(recovered.fit, moments.dealt, moments.of)
         parts = fits.errors(refined, self.n_splits)
-        checks = moment_checks(refined, recovered.fit, moments, moments.of, parts)
+        others = other_documents(blocks, moments.dealt, self._steps > 0) if self.n_splits else None
+        mixing = Mixing(recovered.found.topics)
+        if clear(parts, self.components_):
+            mixing = mixing_by_moments(Corpus(moments.of, recovered_of, moments.dealt, self._seed))
+        bias = np.hypot(misfit.bias(nearest_others(self.components_)), mixing.bias(self.components_))
+        parts = parts.widened(bias, 2.0)
+        checks = moment_checks(refined, recovered.fit, moments, moments.of, parts, misfit) + mixing.of_single_topics()
+        checks += prediction_checks(predicted, self.word_frequencies_, others, halved=False)
         self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 

@@ -16,24 +16,38 @@ NIPS 2012, for the moments; R. Ge, thesis, Princeton 2013, chapter 7, for the de
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.optimize import brentq
 
 from .._base import fitting
 from .._parameters import Number, OrNone
 from ..evidence import Check, Evidence, PartFits, between
 from ..likelihood import Refine, Refined, Refinement
+from ..metrics import nearest_others
 from ..moments import WordMoments, lda_corrected
 from ..passes import Blocks, RowGroups
-from ._by_moments import TopicShares, distance, moment_checks, moments_of, recover
+from ._by_moments import (
+    ALPHA0,
+    ROUGH,
+    Recovered,
+    TopicShares,
+    clear,
+    distance,
+    excess,
+    misfit_of,
+    moment_checks,
+    moments_of,
+    recover,
+    search_alpha0,
+)
 from ._documents import SMOOTHING, Admixture
+from ._mixing import Corpus, Mixing, mixing_by_prediction
+from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._refine import refine_topics, smoothed
 
 __all__ = ["SpectralLDA"]
-
-_RANGE = (0.01, 100.0)
 
 
 class SpectralLDA(Admixture):
@@ -54,8 +68,8 @@ class SpectralLDA(Admixture):
         them. By default it is found from the moments (difference 1). Too large is better than too
         small: with a true value of 1 the l1 error is 1.2 times as large at 2, and 2.7 times at 0.5.
     refine : int or "auto", default="auto"
-        Number of EM passes over the documents, starting from the recovered topics. They are outside the theorem; 5 to 10
-        are worth taking. "auto" makes none.
+        EM from the recovered topics: a number makes that many plain steps, each a pass over the data; 5 to 10 are worth
+        taking. 0 keeps to the theorem, and so does "auto". See ``refinement_``, and *EM has settled* in the evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         documents; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -93,9 +107,9 @@ class SpectralLDA(Admixture):
     Differences from the papers:
 
     1. alpha_0 need not be known. The mean of the words gives the shares alpha_k / alpha_0 without the third moment,
-       and these predict the eigenvalues lambda_k; the alpha_0 at which the eigenvalues have, on average, the
-       predicted size is taken. It costs no pass over the documents. Where none fits, the end of the range from 0.01
-       to 100 is taken, and the evidence says so.
+       and these predict the eigenvalues lambda_k; the least alpha_0 at which the eigenvalues have, on average,
+       the predicted size is taken. It costs no pass over the documents. It is looked for from 0.01 to 100; where none fits
+       100 is taken, and the fit is not supported.
     2. Moments use all ordered triples of different words of a document, in K + 12 coordinates near the leading
        eigenspace of D^-1/2 E[x_1 x_2] D^-1/2, D = diag(E[x]); nothing of size V x V appears.
     3. Topics come from M_2 W v_k, with negative entries set to zero, and shares from the mean of the words.
@@ -119,7 +133,7 @@ class SpectralLDA(Admixture):
     True
     """
 
-    _constraints: ClassVar = {"alpha0": OrNone(Number(0))}
+    _constraints: ClassVar = {"alpha0": OrNone(Number(1e-6, 1e6, "both"))}
 
     def __init__(
         self,
@@ -165,33 +179,66 @@ class SpectralLDA(Admixture):
         self.word_frequencies_ = moments.word_probabilities
         self.alpha0_ = self._alpha0(moments.of(moments.dealt.all))
 
+        @cache
         def corrected(groups: tuple[int, ...]) -> WordMoments:
             return lda_corrected(moments.of(groups), self.alpha0_)
+
+        @cache
+        def recovered_of(groups: tuple[int, ...]) -> Recovered:
+            options = {} if groups == moments.dealt.all else {"tol": ROUGH}
+            return recover(corrected(groups), self.n_components, self._seed, **options)
+
+        @cache
+        def refined_of(groups: tuple[int, ...]) -> Refined:
+            return self._refined(recovered_of(groups).found, blocks, groups, moments.dealt)
+
+        def predicted(others: OtherDocuments) -> np.ndarray:
+            topics, shares = refined_of(others.learned).parameters
+            return completion(topics, self.alpha0_ * shares, self.word_frequencies_, others.counts)
 
         # Decomposition for all documents and for parts of them, and EM on the same documents.
         fits = PartFits(
             moments.dealt,
-            recover=lambda groups: recover(corrected(groups), self.n_components, self._seed),
-            finish=lambda recovered, groups: self._refined(recovered.found, blocks, groups, moments.dealt),
+            recover=recovered_of,
+            finish=lambda _, groups: refined_of(groups),
             distance=distance,
             most=2.0,
-            cost="passes" if self._steps else "free",
+            cost="passes" if self._steps else "algebra",
         )
         recovered, refined = fits.whole()
         (self.components_, self.prevalence_), self.refinement_ = refined.parameters, refined.refinement.log_likelihood
         self.dirichlet_ = self.alpha0_ * self.prevalence_
         self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
         # Evidence.
+        misfit = misfit_of(recovered.fit, moments.dealt, corrected)
         parts = fits.errors(refined, self.n_splits)
-        checks = moment_checks(refined, recovered.fit, moments, corrected, parts)
-        self.evidence_ = Evidence([*checks, *self._dirichlet_sum()], parts.errors).bind(self)
+        others = other_documents(blocks, moments.dealt, self._steps > 0) if self.n_splits else None
+        mixing = Mixing(recovered.found.topics)
+        if clear(parts, self.components_):
+            mixing = mixing_by_prediction(
+                Corpus(moments.of, recovered_of, moments.dealt, self._seed), self.alpha0_, others
+            )
+        bias = np.hypot(misfit.bias(nearest_others(self.components_)), mixing.bias(self.components_))
+        parts = parts.widened(bias, 2.0)
+        checks = moment_checks(refined, recovered.fit, moments, corrected, parts, misfit)
+        checks += prediction_checks(predicted, self.word_frequencies_, others, halved=True)
+        checks += self._dirichlet_sum() + mixing.of_proportions(self.alpha0_)
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     def _alpha0(self, moments: WordMoments) -> float:
         """As given, or as found; the proportions of one topic say nothing of it."""
         if self.alpha0 is not None:
             return float(self.alpha0)
-        return 1.0 if self.n_components == 1 else _search_alpha0(moments, self.n_components, self._seed)
+        return 1.0 if self.n_components == 1 else self._found_alpha0(moments)
+
+    def _found_alpha0(self, moments: WordMoments) -> float:
+        """The alpha_0 at which the eigenvalues have the size that the shares predict."""
+
+        def excess_at(alpha0: float) -> float:
+            return excess(recover(lda_corrected(moments, alpha0), self.n_components, self._seed), alpha0)
+
+        return search_alpha0(excess_at)
 
     def _refined(self, found: TopicShares, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> Refined:
         """After EM on the documents of some groups, the largest share first."""
@@ -213,24 +260,9 @@ class SpectralLDA(Admixture):
             return []
         return [
             Check(
-                "Dirichlet sum", "alpha_0", self.alpha0_, between(*_RANGE),
-                "Where the eigenvalues of the tensor agree with the shares of the topics. At an end, they agree nowhere.",
-                "Anandkumar et al. 2012",
+                "Dirichlet sum", "alpha_0", self.alpha0_, between(0, ALPHA0[1]),
+                "Where the eigenvalues of the tensor agree with the shares of the topics. At the upper end they agree nowhere.",
+                "Anandkumar et al. 2012", "veto",
+                "No mixture of topics has the moments of these documents: ask for fewer topics, or use anchor words.",
             )
         ]  # fmt: skip
-
-
-def _search_alpha0(moments: WordMoments, n_components: int, seed: int) -> float:
-    """The alpha_0 at which the eigenvalues have the size that the shares predict."""
-
-    def excess(log_alpha0: float) -> float:
-        alpha0 = float(np.exp(log_alpha0))
-        recovered = recover(lda_corrected(moments, alpha0), n_components, seed)
-        predicted = 2 * np.sqrt((alpha0 + 1) / recovered.found.shares) / (alpha0 + 2)
-        return float(np.log(np.mean(recovered.fit.weights / predicted)))
-
-    low, high = np.log(_RANGE)
-    ends = excess(low), excess(high)
-    if ends[0] >= 0 or ends[1] <= 0:
-        return _RANGE[0] if ends[0] >= 0 else _RANGE[1]
-    return float(np.exp(brentq(excess, low, high, xtol=1e-4)))

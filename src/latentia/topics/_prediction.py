@@ -1,0 +1,90 @@
+"""How topics of some documents predict the words of others: against the frequencies of words, and under other proportions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ..evidence import Check, trivial_checks
+from ..exceptions import LatentiaError
+from ..likelihood import fold_in, multinomial_log_likelihood, token_probabilities
+from ..metrics import split_tokens
+from ..passes import Blocks, RowGroups, sample_rows
+from ._documents import SMOOTHING
+from ._refine import smoothed
+
+__all__ = ["OtherDocuments", "completion", "likelihood", "other_documents", "prediction_checks"]
+
+_DOCUMENTS = 500
+
+
+@dataclass(frozen=True)
+class OtherDocuments:
+    """Documents that topics of some groups were not learned from.
+
+    Attributes
+    ----------
+    learned : tuple of int
+        The groups that are learned from.
+    counts : csr_array of shape (n, V)
+        At most 500 of the other documents.
+    """
+
+    learned: tuple[int, ...]
+    counts: sparse.csr_array
+
+
+def other_documents(blocks: Blocks, dealt: RowGroups, refined: bool) -> OtherDocuments | None:
+    """Learn from three quarters; where that takes passes, from the half that is learned from for the expected errors."""
+    if dealt.n == 1:
+        return None
+    learned = dealt.splits[0][0] if refined or dealt.n < 4 else dealt.all[:-1]
+    others = blocks.group([g for g in dealt.all if g not in learned], dealt)
+    tables = list(sample_rows(others, _DOCUMENTS)) if len(others) else []
+    counts = sparse.csr_array(tables[0], dtype=np.float64) if tables else None
+    return OtherDocuments(learned, counts) if counts is not None and counts.sum() else None
+
+
+def prediction_checks(
+    fitted: Callable[[OtherDocuments], np.ndarray], frequencies: np.ndarray, others: OtherDocuments | None, halved: bool
+) -> list[Check]:
+    """One line of the evidence, a veto; none if there are no other documents, or nothing can be learned.
+
+    Parameters
+    ----------
+    fitted : callable
+        Log-likelihood of the other documents under topics, shape (n,).
+    frequencies : ndarray of shape (V,)
+        Of the words in the documents that are learned from.
+    halved : bool
+        Whether one half of the words of each document is predicted from the other one, and not all of them.
+    """
+    if others is None:
+        return []
+    try:
+        of_topics = fitted(others)
+    except LatentiaError:
+        return []
+    words = split_tokens(others.counts)[1] if halved else others.counts
+    trivial = words @ np.log(smoothed(frequencies, frequencies, 1.0))
+    options = {"extra": 0, "n_rows": 2}
+    return trivial_checks(of_topics, trivial, **options, against="word frequencies", unit="document")
+
+
+def likelihood(topics: np.ndarray, shares: np.ndarray, frequencies: np.ndarray, counts: sparse.csr_array) -> np.ndarray:
+    """Log-likelihood of documents of one topic each, shape (n,)."""
+    return multinomial_log_likelihood(counts, smoothed(topics, frequencies, SMOOTHING), shares)
+
+
+def completion(
+    topics: np.ndarray, dirichlet: np.ndarray, frequencies: np.ndarray, counts: sparse.csr_array
+) -> np.ndarray:
+    """Log-likelihood of one half of the words of documents that mix topics given the other half, shape (n,)."""
+    observed, hidden = split_tokens(counts)
+    topics = smoothed(topics, frequencies, SMOOTHING)
+    logs = hidden.copy()
+    logs.data = hidden.data * np.log(token_probabilities(hidden, topics, fold_in(observed, topics, dirichlet)))
+    return np.asarray(logs.sum(axis=1)).ravel()

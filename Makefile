@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check clean bench scale
+.PHONY: demo test lint types check clean bench scale fuzz
 
 demo: $(VENV)/.installed
 	$(BIN)/latentia demo --out out/demo
@@ -29,6 +29,12 @@ scale: $(VENV)/.installed-dev
 	$(BIN)/python benchmarks/multilabel_at_scale.py --quick
 	$(BIN)/python benchmarks/multilabel_at_scale.py --quick --shape wikilshtc
 
+# Damaged files of every format: 15,000 from seeds, then as many in FUZZ_SECONDS as a fuzzer leads into new branches.
+FUZZ_SECONDS ?= 300
+fuzz: $(VENV)/.installed-fuzz
+	LATENTIA_FUZZ=1 $(BIN)/python -m pytest tests/fuzz
+	NUMBA_DISABLE_JIT=1 $(BIN)/python tests/fuzz/guided_readers.py -max_total_time=$(FUZZ_SECONDS) -seed=1
+
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -44,6 +50,10 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --group bench
+	touch $@
+
+$(VENV)/.installed-fuzz: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --group fuzz
 	touch $@
 
 clean:

@@ -428,7 +428,7 @@ def test_loading_builds_no_foreign_class(fitted, tmp_path):
         arrays = dict(file)
     for kind in ("os:system", "latentia.nosuch:Model", "latentia.persistence:load", "latentia.topics.anchor_topics:np"):
         header = json.loads(bytes(arrays["header"]))
-        header["model"]["class"] = kind
+        header["class"] = kind
         changed = arrays | {"header": np.frombuffer(json.dumps(header).encode(), np.uint8)}
         np.savez(tmp_path / "evil.npz", **changed)
         with pytest.raises(latentia.LatentiaError, match="does not have|damaged or of another version"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import numbers
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
@@ -23,6 +24,9 @@ from .metrics.matching import nearest_distances
 from .passes import Blocks, RowGroups
 
 __all__ = ["Estimator", "check_size", "fitted", "fitting", "halves_of_rows"]
+
+_MOST_DRAWN = 10**8
+_AT_MOST = re.compile(r"\bat most (\d+)")  # how errors about ``n_components`` say what the data supports
 
 E = TypeVar("E", bound="Estimator")
 P = ParamSpec("P")
@@ -88,8 +92,15 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
     """The fit; where ``n_components`` leaves a choice, that of the number which the evidence recommends."""
     asked = getattr(empty, "n_components", None)
     if asked is None or isinstance(asked, numbers.Integral):
-        fit(empty, *args, **kwargs)
-        return empty
+        model = copy(empty)
+        try:
+            fit(model, *args, **kwargs)
+        except LatentiaError as error:
+            better = _with_number_that_works(error, empty, fit, *args, **kwargs)
+            if better is None:
+                raise
+            raise better from error
+        return model
     fits: dict[int, E] = {}
     found: list[Size] = []
     with warnings.catch_warnings(record=True):
@@ -115,14 +126,47 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
     return best
 
 
+def _with_number_that_works(
+    error: LatentiaError, empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.args, **kwargs: P.kwargs
+) -> LatentiaError | None:
+    """The error with a number that was fitted, where it says how many components the data supports at most; otherwise None.
+
+    What a fit that failed knows is the rank of its own moments, and those of fewer components may have a lower one.
+    """
+    found, asked = _AT_MOST.search(error.problem), getattr(empty, "n_components", None)
+    if error.parameter != "n_components" or found is None or not isinstance(asked, numbers.Integral):
+        return None
+    plain = {name: 0 for name in ("n_splits", "refine") if hasattr(empty, name)}
+    size = int(asked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentiaWarning)
+        while size > 1:
+            size = max(1, min(int(found[1]) if found else size // 2, size - 1))
+            one = copy(empty)
+            one.__dict__ = empty.__dict__ | plain | {"n_components": size}
+            try:
+                fit(one, *args, **kwargs)
+            except LatentiaError as other:
+                if other.parameter != "n_components":
+                    return None
+                found = _AT_MOST.search(other.problem)
+            else:
+                problem = _AT_MOST.sub(f"at most {size}", error.problem, count=1)
+                return LatentiaError(problem, parameter=error.parameter, value=error.value)
+    return None
+
+
 def fitted(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
     """Wrap a method that uses the model: there must have been a fit, and matrix products run in one thread, as in it."""
 
     @functools.wraps(method)
     def wrapper(self: E, /, *args: P.args, **kwargs: P.kwargs) -> R:
         check_is_fitted(self)
-        with one_blas_thread():
-            return method(self, *args, **kwargs)
+        try:
+            with one_blas_thread():
+                return method(self, *args, **kwargs)
+        except MemoryError as error:
+            raise LatentiaError(f"The answer does not fit into memory ({error}): ask for less at a time.") from error
 
     return wrapper
 
@@ -135,8 +179,10 @@ def _learned(name: str) -> bool:
 
 
 def check_size(n: Any, name: str = "n_samples") -> int:
-    """A number of rows to draw, which is a whole number of at least 1."""
+    """A number of rows to draw, which is a whole number of at least 1, and not more than memory has."""
     check_parameter(name, n, Integer(1))
+    if n > _MOST_DRAWN:
+        raise LatentiaError(f"{_MOST_DRAWN:,} at a time are the most.", parameter=name, value=n)
     return int(n)
 
 

@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _MOST_SEED = 2**32 - 1  # what NumPy's and scikit-learn's generators take
+_MOST_SIZES = 1000  # numbers of components that are compared
 
 
 class Constraint(Protocol):
@@ -155,11 +156,15 @@ class Anything:
 class Sizes:
     """A number of components, "auto", or several numbers to be compared."""
 
-    needed: str = "a whole number of at least 1 is needed, a range or list of such numbers, or 'auto'"
+    needed: str = (
+        f"a whole number of at least 1 is needed, a range or list of at most {_MOST_SIZES} such numbers, or 'auto'"
+    )
 
     def allows(self, value: Any) -> bool:
         if isinstance(value, (range, list, tuple)):
-            return len(value) > 0 and all(Integer(1).allows(size) for size in value)
+            # A range may be longer than len() can say.
+            some = value[: _MOST_SIZES + 1]
+            return 0 < len(some) <= _MOST_SIZES and all(Integer(1).allows(size) for size in some)
         return (isinstance(value, str) and value == "auto") or Integer(1).allows(value)
 
 

@@ -11,9 +11,10 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from .exceptions import LatentiaError
+from .moments.vectors import LARGEST
 from .passes import Block, Blocks, MappedBlocks
 
-__all__ = ["check_vocabulary", "column_names", "finite_blocks", "table_blocks"]
+__all__ = ["check_sizes", "check_vocabulary", "column_names", "finite_blocks", "refuse_dates", "table_blocks"]
 
 
 def check_vocabulary(estimator: Any) -> None:
@@ -83,25 +84,57 @@ def table_blocks(
         if not X.n_rows:
             raise LatentiaError("The data is empty: it has no rows.")
         return X if reset else finite_blocks(X)
+    refuse_dates(X)
     try:
         X = validate_data(
             estimator, X, reset=reset, accept_sparse="csr" if sparse else False,
             dtype=dtype if isinstance(dtype, str) else list(dtype),
             ensure_min_samples=min_rows if reset else 1, ensure_min_features=min_columns if reset else 1,
         )  # fmt: skip
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise LatentiaError(str(error)) from error
     except TypeError as error:
         if "parse" in str(error):  # sparse or sparsity: other types of input are programming errors
             raise LatentiaError(str(error)) from error
         raise
+    check_sizes(X)
     if reset:
         estimator._column_names = getattr(estimator, "feature_names_in_", None)
     return Blocks.from_array(X, lengths=lengths)
 
 
+def refuse_dates(table: Any) -> None:
+    """Raise for an array of dates or spans of time, which would pass for numbers of nanoseconds or days."""
+    dtype = getattr(table, "dtype", None)
+    if getattr(dtype, "kind", "") in ("m", "M"):
+        raise LatentiaError(f"The data has type {dtype}, and numbers are needed.")
+
+
+def check_sizes(table: Any, place: str = "", rows: np.ndarray | None = None, names: Sequence[str] | None = None) -> Any:
+    """The table, shape (n, D), if its numbers are finite and their powers in range; otherwise an error that names the entry.
+
+    ``place`` says in messages what the table is, and ``rows`` are numbers of its rows in the source.
+    """
+    values = table.data if sparse.issparse(table) else table
+    if values.dtype.kind not in "fiu" or not values.size or max(float(values.max()), -float(values.min())) <= LARGEST:
+        return table
+    wrong = ~(np.abs(values.astype(np.float64, copy=False)) <= LARGEST)
+    if sparse.issparse(table):
+        entry = int(np.argmax(wrong))
+        row, column = int(np.searchsorted(table.indptr, entry, side="right")) - 1, int(table.indices[entry])
+        value = values[entry]
+    else:
+        row, column = (int(i) for i in np.argwhere(wrong)[0])
+        value = values[row, column]
+    named = f"column {column}" if names is None else f"column {names[column]!r}"
+    where = f"Row {row if rows is None else rows[row]}, {named}{place}: {value}"
+    if np.isfinite(value):
+        raise LatentiaError(f"{where}, whose powers are out of range. Divide the data by its size.")
+    raise LatentiaError(f"{where}, and a number is needed. Drop or impute such entries.")
+
+
 def finite_blocks(blocks: Blocks, parts: Sequence[int] = (0,), labels: Sequence[str] = ()) -> Blocks:
-    """The blocks; reading one with NaN or infinity in one of these parts is an error that names the row and the column.
+    """The blocks; reading one with NaN, infinity or a number out of range in one of these parts is an error that names it.
 
     ``labels`` are names of the parts for the message.
     """
@@ -109,23 +142,7 @@ def finite_blocks(blocks: Blocks, parts: Sequence[int] = (0,), labels: Sequence[
 
     def checked(block: Block) -> Block:
         for part, place in zip(parts, places, strict=True):
-            _check_finite(block[part], block.rows, blocks.names if part == 0 else None, place)
+            check_sizes(block[part], place, block.rows, blocks.names if part == 0 else None)
         return block
 
     return MappedBlocks(blocks, checked, blocks.shapes, blocks.names)
-
-
-def _check_finite(table: Any, rows: np.ndarray, names: Sequence[str] | None, place: str = "") -> None:
-    values = table.data if sparse.issparse(table) else table
-    if values.dtype.kind not in "fc" or np.isfinite(values).all():
-        return
-    if sparse.issparse(table):
-        entry = int(np.argmin(np.isfinite(values)))
-        row, column = int(np.searchsorted(table.indptr, entry, side="right")) - 1, int(table.indices[entry])
-    else:
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(values))[0])
-    named = f"column {column}" if names is None else f"column {names[column]!r}"
-    value = values[entry] if sparse.issparse(table) else values[row, column]
-    raise LatentiaError(
-        f"Row {rows[row]}, {named}{place}: {value}, and a number is needed. Drop or impute such entries."
-    )

@@ -10,6 +10,7 @@ __all__ = [
     "AnchorWarning",
     "DroppedDataWarning",
     "EvidenceWarning",
+    "FileNotice",
     "LatentiaError",
     "LatentiaWarning",
     "MissingExtraError",
@@ -64,6 +65,22 @@ class EvidenceWarning(LatentiaWarning):
     """An assumption of the method's theorem does not hold on this data."""
 
 
+class FileNotice(LatentiaWarning):
+    """What was done with files that one should know: a copy put beside one, or an encoding that was found.
+
+    Parameters
+    ----------
+    fact : str
+        What was done.
+    advice : str
+        What to do if it is not wanted, in terms of Python; the command line puts its options in its place.
+    """
+
+    def __init__(self, fact: str, advice: str = "") -> None:
+        super().__init__(f"{fact} {advice}".rstrip())
+        self.fact, self.advice = fact, advice
+
+
 class NegativeRecoveryWarning(LatentiaWarning):
     """A recovery by matrix inversion produced negative probabilities, which were clipped."""
 
@@ -72,7 +89,7 @@ class NonIntegerCountWarning(LatentiaWarning):
     """Counts were expected and the values are not whole numbers."""
 
 
-def warn(message: str, category: type[LatentiaWarning] = LatentiaWarning) -> None:
+def warn(message: str | LatentiaWarning, category: type[LatentiaWarning] = LatentiaWarning) -> None:
     """Warn at the line outside of this library that led here."""
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:

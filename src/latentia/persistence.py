@@ -1,29 +1,37 @@
 """Save and load fitted models without pickle: arrays in an ``.npz`` file, everything else in a JSON header.
 
-Loading builds objects of this library's own classes from plain values; it never runs code from the file.
+Loading builds objects of this library's own classes from plain values, and checks them against what their classes hold; it
+never runs code from the file. ``docs/persistence.md`` describes the format.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import inspect
 import json
 import os
-import zipfile
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
+from ._archive import DAMAGE, read_arrays, write_arrays
+from ._base import Estimator
+from ._layouts import check_fitted, check_record
 from .exceptions import LatentiaError
 
 __all__ = ["load", "save"]
 
-_FORMAT = 2
+_FORMAT = 3
+_READS = (2, 3)
 _HEADER = "header"
-_LARGE = 1 << 28
+_LONGEST_HEADER = 1 << 26
+_MOST_TEXTS = 1 << 22  # strings of an array that become objects
+_MODULE = re.compile(r"latentia(\.[a-z_][a-z0-9_]*)+")
+_LAST_CODE_POINT = 0x10FFFF
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> Path:
@@ -41,47 +49,103 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     """
     from . import __version__
 
+    if not isinstance(model, Estimator) or not type(model).__module__.startswith("latentia."):
+        raise LatentiaError(f"A {type(model).__name__} cannot be saved: estimators of latentia can.")
     target = Path(path)
     target = target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
     arrays: dict[str, np.ndarray] = {}
-    header = {"format": _FORMAT, "version": __version__, "model": _encode(model, arrays, type(model).__name__)}
+    parameters = model.get_params(deep=False)
+    attributes = {name: value for name, value in vars(model).items() if name not in parameters}
+    header = {
+        "format": _FORMAT,
+        "version": __version__,
+        "class": _public_name(type(model)),
+        "parameters": {name: _encode(value, arrays, name) for name, value in parameters.items()},
+        "attributes": {name: _encode(value, arrays, name) for name, value in attributes.items()},
+    }
     arrays[_HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    # Compression takes minutes for gigabytes, and noise in the last digits does not shrink.
-    write: Any = np.savez if sum(a.nbytes for a in arrays.values()) > _LARGE else np.savez_compressed
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         with open(partial, "wb") as file:
-            write(file, **arrays)
+            write_arrays(file, arrays)
         partial.replace(target)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise LatentiaError(f"{target}: cannot be written ({error.strerror}).") from error
+    finally:
+        partial.unlink(missing_ok=True)
     return target
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read an estimator that `save` wrote."""
+    """Read an estimator that `save` wrote.
+
+    The file may come from anyone: what it declares is checked before memory is taken for it, and everything that it holds
+    before it becomes part of an estimator. A file that is damaged, or no such file, is a `LatentiaError`.
+    """
     source = Path(path)
     source = source if source.exists() or source.suffix == ".npz" else source.with_name(source.name + ".npz")
     try:
-        with np.load(source, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(bytes(arrays[_HEADER]))
+        arrays = read_arrays(source)
+        return _model(_header(arrays), arrays)
     except OSError as error:
         raise LatentiaError(f"{source}: cannot be read ({error.strerror or error}).") from error
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise LatentiaError(f"{source}: not a model saved by latentia, or damaged ({error}).") from error
-    if not isinstance(header, dict):
-        raise LatentiaError(f"{source}: not a model saved by latentia.")
-    if header.get("format") != _FORMAT:
-        raise LatentiaError(
-            f"{source}: written in format {header.get('format')} by latentia {header.get('version')}; this version reads "
-            f"format {_FORMAT}. Fit the model again or use that version."
+    except _OtherFormatError as error:
+        raise LatentiaError(f"{source}: {error}") from error
+    except DAMAGE as error:
+        text = str(error).rstrip(".") or type(error).__name__
+        raise LatentiaError(f"{source}: not a model saved by latentia, or damaged ({text[:300]}).") from error
+
+
+class _OtherFormatError(LatentiaError):
+    """A file of another version of this library."""
+
+
+# --- headers ------------------------------------------------------------------------------------------------------
+
+
+def _header(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """The header in the newest format; what it does not know in it stays unread."""
+    if _HEADER not in arrays:
+        raise LatentiaError("it has no header")
+    text = arrays.pop(_HEADER)
+    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > _LONGEST_HEADER:
+        raise LatentiaError("its header is no text, or too long")
+    header = json.loads(text.tobytes())
+    if not isinstance(header, dict) or type(header.get("format")) is not int:
+        raise LatentiaError("its header names no format")
+    if header["format"] not in _READS:
+        raise _OtherFormatError(
+            f"written in format {header['format']} by latentia {str(header.get('version'))[:30]}; this version reads formats "
+            f"{_READS[0]} to {_READS[-1]}. Fit the model again or use that version."
         )
-    try:
-        return _decode(header["model"], arrays)
-    except (AttributeError, ImportError, KeyError, TypeError) as error:
-        raise LatentiaError(f"{source}: the file is damaged or of another version ({error}).") from error
+    if header["format"] == 2:
+        state = header["model"]["state"]
+        return {"class": header["model"]["class"], "parameters": state, "attributes": state}
+    return header
+
+
+def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """The estimator; parameters that the file lacks have their defaults, and those that the class lacks are dropped."""
+    cls = _own_class(header["class"])
+    if not issubclass(cls, Estimator):
+        raise LatentiaError(f"it holds a {cls.__name__}, which is no estimator")
+    defaults = {name: one.default for name, one in inspect.signature(cls).parameters.items()}
+    state = dict(defaults)
+    for name, value in header["parameters"].items():
+        if name in defaults:
+            state[name] = _decode(value, arrays)
+    for name, value in header["attributes"].items():
+        if name not in defaults and name != "_estimator" and not callable(inspect.getattr_static(cls, name, None)):
+            state[name] = _decode(value, arrays)
+    model: Any = object.__new__(cls)
+    vars(model).update(state)
+    check_fitted(model)
+    if "evidence_" in state:
+        model.evidence_.bind(model)
+    return model
+
+
+# --- values -------------------------------------------------------------------------------------------------------
 
 
 def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
@@ -105,23 +169,27 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
         return {"range": [value.start, value.stop, value.step]}
     if isinstance(value, dict):
         pairs = enumerate(value.items())
-        return {"dict": [[_encode(k, arrays, name), _encode(v, arrays, f"{name}.{i}")] for i, (k, v) in pairs]}
-    if _is_own(type(value)):
-        state = {key: item for key, item in vars(value).items() if key != "_estimator"}
-        kind = f"{type(value).__module__}:{type(value).__qualname__}"
-        return {"class": kind, "state": {key: _encode(item, arrays, f"{name}.{key}") for key, item in state.items()}}
+        return {
+            "dict": [[_encode(k, arrays, f"{name}.{i}k"), _encode(v, arrays, f"{name}.{i}")] for i, (k, v) in pairs]
+        }
+    if _is_record(type(value)):
+        fields = [one.name for one in dataclasses.fields(value) if one.name != "_estimator"]
+        state = {key: _encode(getattr(value, key), arrays, f"{name}.{key}") for key in fields}
+        return {"class": f"{type(value).__module__}:{type(value).__qualname__}", "state": state}
     raise LatentiaError(f"{name} is a {type(value).__name__}, which cannot be saved.")
 
 
 def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    if not isinstance(value, dict):
+    """The value that `_encode` made this of. Every array is used once."""
+    if value is None or isinstance(value, (bool, int, float, str)):
         return value
+    if not isinstance(value, dict):
+        raise LatentiaError("its header has a list where a value is needed")
     if "array" in value:
-        array = arrays[value["array"]]
-        return array.astype(object) if value["object"] else array
+        return _decoded_array(arrays.pop(value["array"]), value.get("object", False))
     if "csr" in value:
-        parts = [arrays[f"{value['csr']}.{key}"] for key in ("data", "indices", "indptr")]
-        return sparse.csr_array(tuple(parts), shape=value["shape"])
+        data, indices, indptr = (arrays.pop(f"{value['csr']}.{key}") for key in ("data", "indices", "indptr"))
+        return _decoded_csr(data, indices, indptr, value["shape"])
     if "list" in value:
         return [_decode(item, arrays) for item in value["list"]]
     if "tuple" in value:
@@ -130,22 +198,78 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return range(*value["range"])
     if "dict" in value:
         return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
-    return _rebuild(value["class"], {key: _decode(item, arrays) for key, item in value["state"].items()})
+    return _record(value["class"], value["state"], arrays)
 
 
-def _rebuild(kind: str, state: dict[str, Any]) -> Any:
-    module, _, name = kind.partition(":")
-    cls: Any = None
-    if module.startswith("latentia."):
-        cls = getattr(importlib.import_module(module), name, None)
-    if not isinstance(cls, type) or not _is_own(cls):
-        raise LatentiaError(f"The file names a class {kind!r} that this version of latentia does not have.")
-    instance: Any = object.__new__(cls)
-    vars(instance).update({"_estimator": None} | state if name == "Evidence" else state)
-    if hasattr(instance, "evidence_"):
-        instance.evidence_.bind(instance)
-    return instance
+def _decoded_array(array: np.ndarray, of_objects: Any) -> np.ndarray:
+    if array.dtype.kind == "U" and array.size and array.ravel().view(np.uint32).max() > _LAST_CODE_POINT:
+        raise LatentiaError("an array of text has what is no character")
+    if array.dtype.kind == "b" and array.size and array.ravel().view(np.uint8).max() > 1:
+        raise LatentiaError("an array of truth values has others")
+    if not of_objects:
+        return array
+    if array.dtype.kind != "U" or array.size > _MOST_TEXTS:
+        raise LatentiaError("an array of objects is no text")
+    return array.astype(object)
 
 
-def _is_own(cls: type) -> bool:
-    return cls.__module__.startswith("latentia.") and (dataclasses.is_dataclass(cls) or issubclass(cls, BaseEstimator))
+def _decoded_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any) -> sparse.csr_array:
+    """A sparse matrix whose parts agree."""
+    rows, columns = shape
+    whole = all(type(size) is int and size >= 0 for size in (rows, columns))
+    typed = data.dtype.kind in "biuf" and indices.dtype.kind in "iu" and indptr.dtype.kind in "iu"
+    if not whole or not typed or any(part.ndim != 1 for part in (data, indices, indptr)) or len(indptr) != rows + 1:
+        raise LatentiaError("the parts of a sparse matrix have other shapes or types")
+    ends = bool(indptr[0] == 0 and indptr[-1] == len(data) == len(indices) and (indptr[:-1] <= indptr[1:]).all())
+    if not ends or (len(indices) and (indices.min() < 0 or indices.max() >= columns)):
+        raise LatentiaError("the parts of a sparse matrix do not agree")
+    return sparse.csr_array((data, indices, indptr), shape=(rows, columns))
+
+
+def _record(name: Any, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
+    """A record of this library: fields that the file lacks have their defaults, and those that the class lacks are dropped."""
+    cls = _own_class(name)
+    if not _is_record(cls):
+        raise LatentiaError(f"it has a {cls.__name__} where a record is needed")
+    found = {}
+    for one in dataclasses.fields(cls):
+        if one.name in state and one.name != "_estimator":
+            found[one.name] = _decode(state[one.name], arrays)
+        elif one.default is not dataclasses.MISSING:
+            found[one.name] = one.default
+        elif one.default_factory is not dataclasses.MISSING:
+            found[one.name] = one.default_factory()
+        else:
+            raise LatentiaError(f"its {cls.__name__} has no {one.name}")
+    record: Any = object.__new__(cls)
+    vars(record).update(found)
+    check_record(record)
+    return record
+
+
+# --- classes ------------------------------------------------------------------------------------------------------
+
+
+def _public_name(cls: type) -> str:
+    """``latentia.family:Class``, which stays what it is where the modules of a family change."""
+    family = ".".join(cls.__module__.split(".")[:2])
+    public = getattr(importlib.import_module(family), cls.__name__, None) is cls
+    return f"{family if public else cls.__module__}:{cls.__qualname__}"
+
+
+def _own_class(name: Any) -> type:
+    """A class of this library by its name: an estimator, or a record of one."""
+    module, _, own = str(name).partition(":")
+    found = None
+    if _MODULE.fullmatch(module) and "__" not in module and len(module) < 100:
+        try:
+            found = getattr(importlib.import_module(module), own, None)
+        except ImportError:
+            found = None
+    if not isinstance(found, type) or not (_is_record(found) or issubclass(found, Estimator)):
+        raise LatentiaError(f"it names a class {str(name)[:100]!r} that this version of latentia does not have")
+    return found
+
+
+def _is_record(cls: type) -> bool:
+    return cls.__module__.startswith("latentia.") and dataclasses.is_dataclass(cls)

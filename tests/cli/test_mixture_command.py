@@ -107,7 +107,7 @@ def test_parquet_is_read_as_csv_is(call, rows, data, tmp_path):
         ("a,b\n1\n", [], "x.csv, line 2: 1 fields, and the header has 2"),
         ("a,a\n1,2\n", [], "two columns are called 'a'"),
         ("1.5,2.5\n1,2\n", [], "line 1: numbers, where the names of the columns are needed"),
-        ("a;b\n1;2\n", [], "separated by ';'?"),
+        ("a;b\n1;2;3\n", [], "line 2: 3 fields, and the header has 2. Put fields with ';'"),
         ("a,b\n1,2\n2,1\n", ["-k", "3"], "2 rows of 2 columns carry at most 2 components: -k 3 is too large"),
         ("a,b\n1,2\n2,1\n", ["-k", "x"], "-k 'x': give a number of components"),
         ("a,b\n1,2\n2,1\n", ["--columns", "a,z"], "no column 'z', which --columns names. There are a, b."),
@@ -126,10 +126,10 @@ def test_bad_input(refused, tmp_path, content, options, message):
 
 
 def test_bad_input_ends_with_code_2(shell, tmp_path):
-    (tmp_path / "x.txt").write_text("a b\n")
-    code, message = shell("mixture", tmp_path / "x.txt", "--out", tmp_path / "o")
+    (tmp_path / "x.doc").write_text("a b\n")
+    code, message = shell("mixture", tmp_path / "x.doc", "--out", tmp_path / "o")
     assert code == 2
-    assert "Save it as .csv, .tsv, .parquet or .mtx" in message
+    assert "Save it as .csv, .tsv, .xlsx, .parquet or .mtx" in message
     assert "Traceback" not in message
 
 

@@ -120,7 +120,20 @@ def test_parquet_of_truth_values(call, rows, given, tmp_path):
 def test_many_causes_and_a_table_that_is_too_large(call, rows, tmp_path):
     data = planted.noisy_or_network(54, 16, active=2.0, random_state=3).sample(120)
     (tmp_path / "x.csv").write_text(table(data.X, [f"f{i}" for i in range(54)]))
-    options = ("-m", 16, "--threshold", 0, "--partitions", 1, "--corrections", 1, "--out", tmp_path / "o")
+    options = (
+        "-m",
+        16,
+        "--refine",
+        0,
+        "--threshold",
+        0,
+        "--partitions",
+        1,
+        "--corrections",
+        1,
+        "--out",
+        tmp_path / "o",
+    )
     with pytest.warns(LatentiaWarning, match="directions beside noise"):
         printed = call("noisy-or", tmp_path / "x.csv", *options)
     assert "network.bif is not written. --threshold 0.0: Finding" in printed

@@ -1,6 +1,7 @@
 """What all commands share: options, folders of results, and numbers of components that are compared."""
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import typer
 from rich.console import Console
 
+import latentia
 from latentia.cli import _shared as shared
 from latentia.cli.main import app
 from latentia.datasets import planted
@@ -88,13 +90,52 @@ def test_errors_name_the_option_instead_of_the_parameter(parameter, option):
 
 
 def test_the_default_output_is_short_and_all_checks_are_there_on_request(call, table, tmp_path):
-    printed = call("mixture", table, "-k", 3, "--refine", 1, "--out", tmp_path / "o")
-    assert len(printed.splitlines()) <= 13
+    options = ["-k", 3, "--no-scale", "--refine", 1]
+    printed = call("mixture", table, *options, "--out", tmp_path / "o")
+    assert len(printed.splitlines()) <= 20
     assert "tensor residual" not in printed
-    assert "ok   expected error: 0." in printed
-    printed = call("mixture", table, "-k", 3, "--refine", 1, "--evidence", "--out", tmp_path / "p")
+    assert re.search(r"^  ok   expected error +0\.\d+  needed <= ", printed, re.MULTILINE)
+    printed = call("mixture", table, *options, "--evidence", "--out", tmp_path / "p")
     assert "tensor residual" in printed
     assert "All checks:" not in printed
+    assert "NO" not in printed
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_screen_files_and_report_say_what_the_evidence_says(call, rows, table, tmp_path, size):
+    out = tmp_path / "o"
+    printed = call("mixture", table, "-k", size, "--no-scale", "--out", out)
+    evidence = latentia.load(out / "model.npz").evidence_
+    assert " ".join(printed.split()).count(" ".join(f"{evidence.verdict} {evidence.advice}".split())) == 1
+    said = re.findall(r"^  (ok|look|bad) +", printed, re.MULTILINE)
+    assert said == [mark for mark, _ in evidence.rests_on()]
+    checks = rows(out / "evidence.csv")
+    assert checks[0]["says"] == evidence.grade
+    assert [row["name"] for row in checks[1:]] == [check.name for check in evidence.checks]
+    assert [row["says"] for row in checks[1:] if row["says"]] == said
+    means = rows(out / "means.csv")
+    assert [row["grade"] for row in means] == [one.grade for one in evidence.components]
+    assert all(f"{float(row['expected error']):.2f}  {row['grade']}" in printed for row in means)
+    assert evidence.advice in (out / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("width", [70, 100, 200])
+def test_lines_of_checks_end_where_the_screen_does(capsys, width, full):
+    checks = [
+        Check(
+            "expected error", "", 0.1, at_most(0.4, "a unit of its own"), "A meaning of many words. " * 9, "", "verdict"
+        ),
+        Check("something", "", 3.0, at_most(2), "Another meaning. " * 20, "", "caution", "Mind it."),
+        Check("for some", "N", 3.0, at_most(1), "A note. " * 20, "theorem"),
+    ]
+    shared.print_evidence(Evidence(checks, np.array([0.1])), Console(width=width, force_terminal=True), full=full)
+    lines = re.sub(r"\x1b\[[\d;]*m", "", capsys.readouterr().out).splitlines()
+    assert lines[0].startswith("SUPPORTED WITH CARE. ")
+    assert "Mind it." in lines[1:3]
+    assert max(map(len, lines[:-2])) <= width
+    assert sum(line.startswith(("  ok   expected", "  look something")) for line in lines) == 2
+    assert any("for some" in line for line in lines) == full
 
 
 def test_ten_components_are_listed(capsys):
@@ -125,8 +166,11 @@ def _comparison(most, values):
 
 def test_numbers_that_the_data_cannot_carry_are_skipped(capsys):
     rows, best = shared._compared(_comparison(3, {2: 0.5, 3: 0.1}), [2, 3, 4, 5], Console(), False)
-    assert [list(row.values())[:2] for row in rows] == [[2, 0.5], [3, 0.1]]
+    assert [(row["things"], row["score"], row["grade"]) for row in rows] == [
+        (2, 0.5, "not supported"), (3, 0.1, "not supported"),
+    ]  # fmt: skip
     assert rows[0]["needed"] == "<= 0.4"
+    assert "goodness of fit" not in rows[0]
     assert np.isnan(rows[0]["expected error"])
     assert best == 2
     printed = capsys.readouterr().out

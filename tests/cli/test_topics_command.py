@@ -32,7 +32,7 @@ def table(path):
 def test_topics_of_a_file_of_lines(written, texts, tmp_path):
     done = run("topics", texts, "-k", 5, "--out", tmp_path / "o", "--quiet")
     assert written(tmp_path / "o") == ["documents.csv", "evidence.csv", "model.npz", "report.html", "topics.csv"]
-    assert "expected error: " in done.stdout
+    assert "  expected error  " in done.stdout
     assert "199 documents" in done.stdout
     words = table(tmp_path / "o" / "topics.csv")
     assert len(words) == 1 + 5 * 50
@@ -50,7 +50,7 @@ def test_a_range_is_compared(texts, tmp_path):
     done = run("topics", texts, "-k", "3:9:3", "--refine", 3, "--out", tmp_path / "o", "--quiet")
     rows = table(tmp_path / "o" / "comparison.csv")
     assert [row[0] for row in rows] == ["topics", "3", "6", "9"]
-    assert {"perplexity", "coherence (NPMI)", "expected error"} <= set(rows[0])
+    assert {"perplexity", "coherence (NPMI)", "expected error", "needed", "grade"} <= set(rows[0])
     assert "lowest held-out perplexity" in done.stdout
 
 
@@ -116,7 +116,7 @@ def test_uci_and_folder_and_csv(tmp_path, corpus):
         file.writelines(f"{d + 1} {w + 1} {c}\n" for d, w, c in zip(coo.row, coo.col, coo.data, strict=True))
     (tmp_path / "vocab.p.txt").write_text("".join(f"w{i}\n" for i in range(coo.shape[1])))
     run("topics", tmp_path / "docword.p.txt", "-k", 10, "--out", tmp_path / "o", "-q", "--refine", 0)
-    assert table(tmp_path / "o" / "topics.csv")[1][5].startswith("w")
+    assert table(tmp_path / "o" / "topics.csv")[1][6].startswith("w")
     folder = tmp_path / "folder"
     folder.mkdir()
     for i, text in enumerate(load_bible().texts[:60]):
@@ -177,3 +177,4 @@ def test_demo(tmp_path):
     done = run("demo", "--out", tmp_path / "o")
     assert (tmp_path / "o" / "report.html").stat().st_size > 10_000
     assert "King James Bible" in done.stdout
+    assert latentia.load(tmp_path / "o" / "model.npz").evidence_.grade in ("supported", "with care", "partly")

@@ -210,3 +210,46 @@ def test_tables_unlike_those_of_the_fit_are_refused(data):
         several.predict(data.X)
     with pytest.raises(LatentiaError, match="The data is empty"):
         several.predict(Blocks.from_array(*np.split(data.X[:0], 3, axis=1)))
+
+
+def shared(rng, n, views, strength):
+    """Rows of two components, with something else that all views share."""
+    labels, other = rng.random(n) < 0.5, rng.standard_normal((n, 1))
+    x = rng.standard_normal((n, 9)) + 1.5 * np.where(labels[:, None], 1, -1) * ([1, 1, -1] * 3)
+    return x + strength * other * views
+
+
+def test_misfit_is_seen_and_widens_the_errors():
+    rng = np.random.default_rng(0)
+    views = np.array_split(np.arange(9), 3)
+    right = MultiViewMixture(2, distribution="gaussian", refine=0).fit(shared(rng, 4000, 0, 0), views=views).evidence_
+    assert right.grade == "supported"
+    assert right["goodness of fit"].holds
+    wrong = MultiViewMixture(2, distribution="gaussian", refine=0).fit(shared(rng, 4000, 1, 1.5), views=views).evidence_
+    assert wrong.grade != "supported"
+    assert not wrong["independence of views"].holds
+    assert not wrong["rank supported"].holds
+    assert wrong.expected_error > 3 * right.expected_error
+
+
+def test_features_of_a_view_that_repeat_each_other_are_no_components():
+    rng = np.random.default_rng(1)
+    x = (rng.random((4000, 24)) < 0.5).astype(float)
+    x[:, 1::2] = np.where(rng.random((4000, 12)) < 0.8, x[:, ::2], x[:, 1::2])
+    model = MultiViewMixture(3, distribution="bernoulli").fit(x, views=np.array_split(np.arange(24), 3))
+    assert not model.evidence_["independence of features of a view"].holds
+    assert model.evidence_.grade == "not supported"
+
+
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_fits_that_predict_worse_than_one_component_are_not_supported(refine):
+    x = np.random.default_rng(2).standard_normal((300, 18))
+    model = MultiViewMixture(4, distribution="gaussian", refine=refine).fit(x, views=np.array_split(np.arange(18), 3))
+    assert model.evidence_["better than one component"].measured < 0
+    assert model.evidence_.grade == "not supported"
+
+
+def test_copied_rows_do_not_make_errors_smaller(data):
+    few = MultiViewMixture(5).fit(data.X[:2000], views=VIEWS).evidence_
+    many = MultiViewMixture(5).fit(np.repeat(data.X[:2000], 10, axis=0), views=VIEWS).evidence_
+    assert many.expected_error > 0.6 * few.expected_error

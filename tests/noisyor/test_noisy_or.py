@@ -182,6 +182,67 @@ def test_evidence(model, truth):
     assert (model.prior_errors_ < 0.01).all()
 
 
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_causes_of_independent_findings_are_not_supported(refine):
+    X = np.random.default_rng(0).random((4000, 24)) < np.linspace(0.05, 0.5, 24)
+    evidence = NoisyOr(4, refine=refine).fit(X.astype(int)).evidence_
+    assert not evidence["better than independent findings"].holds
+    assert evidence.grade == "not supported"
+
+
+def with_causes(n, seed):
+    """Weights of 4 causes of 30 findings, and which of them are on in n rows."""
+    rng = np.random.default_rng(seed)
+    weights = np.where(rng.random((4, 30)) < 0.35, -np.log1p(-rng.uniform(0.3, 0.9, (4, 30))), 0)
+    return rng, weights, rng.random((n, 4)) < 0.15
+
+
+def rows_of(rng, on, weights):
+    return (rng.random((len(on), weights.shape[-1])) > 0.97 * np.exp(-(on @ weights))).astype(int)
+
+
+def test_goodness_of_fit_of_rows_that_are_what_the_model_says():
+    rng, weights, on = with_causes(8000, 0)
+    evidence = NoisyOr(4, refine=0).fit(rows_of(rng, on, weights)).evidence_
+    assert evidence.grade == "supported"
+    assert evidence["causes independent"].measured < 3
+    assert evidence["findings independent"].measured < 1.2
+    assert evidence["rows of a cause alike"].measured == 0
+
+
+def test_causes_that_go_together_are_seen():
+    rng, weights, on = with_causes(8000, 0)
+    on[:, 1] = np.where(rng.random(8000) < 0.5, on[:, 0], on[:, 1])
+    evidence = NoisyOr(4, refine=0).fit(rows_of(rng, on, weights)).evidence_
+    assert evidence["causes independent"].measured > 4
+    assert evidence.grade != "supported"
+
+
+@pytest.mark.filterwarnings("ignore:4 causes, and pairs")
+def test_severity_and_a_wrong_prior_widen_the_expected_error():
+    rng, weights, on = with_causes(8000, 0)
+    factors = np.exp(0.9 * rng.standard_normal(on.shape) - 0.405)
+    shown = -np.log(np.exp(-factors[:, :1, None] * weights).mean(axis=0))  # by a cause that is on alone
+    for X, prior, true in (
+        (rows_of(rng, on * factors, weights), None, shown),
+        (rows_of(rng, on, weights), 0.4, weights),
+    ):
+        model = NoisyOr(4, prior=prior, refine=0).fit(X)
+        error = (cdist(model.weights_, true) / np.linalg.norm(model.weights_, axis=1, keepdims=True)).min(axis=1)
+        assert error.mean() > 0.2
+        assert 0.4 < model.evidence_.expected_error / error.mean() < 1.5
+        assert model.evidence_.grade != "supported"
+
+
+@pytest.mark.filterwarnings("ignore:4 causes, and pairs")
+def test_copies_of_rows_count_once():
+    rng, weights, on = with_causes(600, 0)
+    X = np.tile(rows_of(rng, on, weights), (10, 1))
+    model = NoisyOr(4, refine=0).fit(X)
+    error = (cdist(model.weights_, weights) / np.linalg.norm(model.weights_, axis=1, keepdims=True)).min(axis=1)
+    assert 0.6 < model.evidence_.expected_error / error.mean() < 1.7
+
+
 def test_tau_and_incoherence_are_as_defined():
     weights = planted.noisy_or_network(30, 4, random_state=2).weights
     first, second = -np.expm1(-weights.T), -np.expm1(-2 * weights.T)

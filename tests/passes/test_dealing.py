@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.passes import Blocks, RowGroups, deal, sample_rows
+from latentia.passes import Blocks, RowGroups, deal, deal_sequences, sample_rows
 
 
 def groups_of(X, **options):
@@ -79,3 +79,24 @@ def test_a_sample_of_rows_is_even_and_repeatable():
     assert len(sample_rows(Blocks.from_array(X[:30]))[0]) == 30
     wide = Blocks.from_array(np.zeros((300, 200_000), np.float32))
     assert len(sample_rows(wide)[0]) <= 128
+
+
+@pytest.mark.parametrize("block_rows", [None, 300])
+def test_copies_of_sequences_are_dealt_together(block_rows):
+    symbols = np.random.default_rng(6).integers(0, 6, (40, 50))
+    order = np.random.default_rng(7).permutation(np.repeat(np.arange(40), 5))
+    X = symbols[order].reshape(-1, 1).astype(float)
+    dealt = deal_sequences(Blocks.from_array(X, lengths=[50] * 200, block_rows=block_rows), 0, 10)
+    groups = dealt.of(np.arange(len(X))).reshape(200, 50)
+    for number in range(40):
+        assert (groups[order == number] == groups[order == number][0]).all()
+    assert len(np.unique(groups)) == 4
+
+
+@pytest.mark.parametrize("length", [3, 50])
+def test_sequences_that_are_alike_by_accident_are_no_copies(length):
+    X = np.random.default_rng(8).integers(0, 3, (6000, 1)).astype(float)
+    lengths = np.full(6000 // length, length)
+    assert deal_sequences(Blocks.from_array(X[: lengths.sum()], lengths=lengths), 0, 10).leaders is None
+    same = np.zeros((6000, 1))
+    assert deal_sequences(Blocks.from_array(same[: lengths.sum()], lengths=lengths), 0, 10).leaders is None

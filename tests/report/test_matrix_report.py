@@ -52,8 +52,8 @@ def graph():
 
 
 def test_nearest_words_and_evidence(model, page):
-    assert "The evidence supports these pair probabilities" in page.cells
-    assert f"{model.evidence_.component_errors[0]:.2f}" in page.cells
+    assert model.evidence_.verdict.partition(". ")[2] in page.cells
+    assert any(f"all probabilities together: {model.evidence_.expected_error:.2f}" in cell for cell in page.cells)
     cells = page.cells[page.cells.index("Nearest words") :]
     for word in (HOSTILE, "word9"):
         row = cells.index(word)
@@ -102,15 +102,17 @@ def test_communities(graph, read_page, tmp_path):
     times = np.array(figures["between"]["traces"][0]["z"])
     assert np.diag(times).min() > 1 > times[~np.eye(3, dtype=bool)].max()
     assert "All communities" in page.cells
-    assert "The evidence supports these communities" in page.cells
+    assert "Supported" in page.cells
+    assert "The data supports these 3 communities." in page.cells
 
 
 def test_more_communities_than_stand_out(graph, read_page, tmp_path):
     model = ProbabilityMatrix(6, tau=0.5).fit(graph.adjacency)
     found = communities(model, graph.adjacency)
     page = read_page(write_matrix_report(tmp_path / "r.html", model, graph.adjacency, found=found))
-    assert "The evidence does not support so many communities" in page.cells
-    assert any("at most 3 communities can be told apart: try -k 3" in cell for cell in page.cells)
+    assert "Not supported" in page.cells
+    assert "The data does not support these 6 communities." in page.cells
+    assert "At most 3 communities can be told apart: try -k 3." in page.cells
 
 
 def test_nothing_above_the_noise(read_page, tmp_path):
@@ -119,7 +121,8 @@ def test_nothing_above_the_noise(read_page, tmp_path):
     counts = np.zeros((200, 200))
     np.add.at(counts, tuple(pairs.T), 1)
     page = read_page(write_matrix_report(tmp_path / "r.html", model, counts, near=["5"]))
-    assert "The evidence does not support these pair probabilities" in page.cells
+    assert model.evidence_.grade == "not supported"
+    assert "Not supported" in page.cells
     assert any("No direction stands out of the noise" in cell for cell in page.cells)
     assert any("nothing of it stands out" in cell for cell in page.cells)
 

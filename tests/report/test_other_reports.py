@@ -8,6 +8,7 @@ import pytest
 
 from latentia.datasets import planted
 from latentia.evidence import Check, Evidence, above, at_most
+from latentia.evidence.grades import GRADES
 from latentia.exceptions import LatentiaError
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
@@ -81,14 +82,29 @@ def report(request, reports, read_page):
 def test_every_component_has_its_error_and_grade(report):
     model, _, page = report
     evidence = model.evidence_
-    limit = parts.error_limit(evidence)
     shown = [cell for cell in page.cells if re.fullmatch(r"\d+\.\d\d", cell)]
-    for error in evidence.component_errors:
-        assert f"{error:.2f}" in shown
-        assert parts.grade(float(error), limit).label in page.cells
-    assert f"expected error up to {limit:.3g}" in page.cells
+    for one in evidence.components:
+        assert f"{one.expected_error:.2f}" in shown
+        assert one.grade in page.cells
+    assert any(f"Up to {evidence.limit:.3g} a" in cell for cell in page.cells)
     for check in evidence.checks:
         assert check.name in page.cells
+
+
+def test_the_page_says_what_the_evidence_says(report):
+    model, _, page = report
+    evidence = model.evidence_
+    said = parts.mark_of(evidence.grade)
+    assert said.label.capitalize() in page.cells
+    assert evidence.verdict.partition(". ")[2] in page.cells
+    assert evidence.advice in page.cells
+    marks = [attrs["class"] for _, attrs in page.tags if (attrs.get("class") or "").startswith("says ")]
+    expected = [f"says {mark}" for mark, _ in evidence.rests_on()]
+    assert marks == 2 * expected  # at the top, and in the table
+    assert not {"NO", "yes"} & set(page.cells)
+    grades = [one.grade for one in evidence.components]
+    for grade in set(grades):
+        assert any(cell.startswith(f"{grades.count(grade)} of {len(grades)} ") for cell in page.cells)
 
 
 def test_hostile_text_stays_text(report):
@@ -118,7 +134,8 @@ def test_a_model_without_error_bars_was_not_checked(read_page, tmp_path):
     data = planted.gaussian_mixture(3000, n_components=3, n_features=5, separation=8)
     model = SphericalGaussianMixture(3, n_splits=0).fit(data.X)
     page = read_page(write_mixture_report(tmp_path / "r.html", model, data.X))
-    assert "These components were not checked" in page.cells
+    assert "Not supported" in page.cells
+    assert any(cell.startswith("Nothing was measured of") for cell in page.cells)
     assert "not measured" in page.cells
 
 
@@ -164,26 +181,31 @@ def test_the_comparison_marks_the_size_of_the_report(reports, read_page):
     assert sum(attrs.get("class") == "current" for tag, attrs in page.tags if tag == "tr") == 1
 
 
-@pytest.mark.parametrize(
-    ("error", "limit", "label"),
-    [
-        (0.25, 0.25, "reliable"), (0.26, 0.25, "read with care"), (0.51, 0.25, "unreliable"), (3.0, 4.0, "reliable"),
-        (None, 1.0, "not measured"),
-    ],
-)  # fmt: skip
-def test_grades_follow_the_limit_of_the_evidence(error, limit, label):
-    evidence = Evidence([Check("expected error", "", 0.1, at_most(limit), "", "", "verdict")])
-    assert parts.grade(error, parts.error_limit(evidence)).label == label
+def test_marks_are_those_of_the_grades_of_components():
+    error = Check("expected error", "", 0.2, at_most(0.25), "", "", "verdict")
+    noise = Check("smallest singular value", "", 0.1, above(0.4), "", "", "caution")
+    errors = np.array([0.1, 0.3, 0.6])
+    for checks, labels in (
+        ([error], ["supported", "with care", "not supported"]),
+        ([error, noise], ["with care", "with care", "not supported"]),
+    ):
+        found = parts.component_marks(Evidence(checks, errors), 3)
+        assert [error for error, _ in found] == errors.tolist()
+        assert [mark.label for _, mark in found] == labels
+    assert [mark.label for _, mark in parts.component_marks(Evidence([]), 2)] == ["not measured"] * 2
 
 
-def test_a_verdict_names_what_else_fails():
-    error = Check("expected error", "", 0.1, at_most(0.4), "", "", "verdict")
-    noise = Check("smallest singular value", "", 0.1, above(0.4), "", "", "veto")
-    nouns, good = parts.Nouns("states", "state", "steps"), parts.grade(0.1)
-    assert parts.verdict(Evidence([error]), [good], nouns, "")["key"] == "good"
-    found = parts.verdict(Evidence([error, noise]), [good], nouns, "")
-    assert found["key"] == "bad"
-    assert "in the evidence: smallest singular value" in found["text"]
+def test_every_grade_has_a_look_of_its_own():
+    marks = [parts.mark_of(grade) for grade in GRADES]
+    assert len({mark.key for mark in marks}) == len({mark.label for mark in marks}) == 4
+
+
+def test_a_comparison_marks_grades():
+    rows = [{"states": 2, "grade": "partly", "score": float("nan")}, {"states": 3, "grade": "supported", "score": 0.5}]
+    (first, own), (second, other) = parts.comparison_rows(rows, 2)["rows"]
+    assert (own, other) == (True, False)
+    assert first == ["2", parts.mark_of("partly"), ""]
+    assert second == ["3", parts.mark_of("supported"), "0.5"]
 
 
 def test_lifts_stays_and_kurtosis(reports):

@@ -15,7 +15,6 @@ from latentia.exceptions import LatentiaError, MissingExtraError
 from latentia.passes import Blocks
 from latentia.report import topics as report_topics
 from latentia.report import write_topics_report
-from latentia.report._parts import grade
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 
 pytest.importorskip("jinja2", reason="the report needs jinja2")
@@ -41,7 +40,7 @@ def page(fitted, tmp_path_factory):
     """The written file, in a folder of its own."""
     model, counts, vocabulary, names, texts = fitted
     path = tmp_path_factory.mktemp("report") / "report.html"
-    comparison = [{"topics": k, "expected_error": k / 10, "holds": k == 4} for k in (3, 4)]
+    comparison = [{"topics": k, "expected_error": k / 10, "grade": "supported"} for k in (3, 4)]
     return write_topics_report(
         path, model, counts, vocabulary=vocabulary, names=names, texts=texts, title=HOSTILE, source=f"the {HOSTILE}",
         comparison=comparison,
@@ -144,33 +143,40 @@ def test_evidence_and_comparison_are_shown(fitted, parsed):
     assert sum(attrs.get("class") == "current" for tag, attrs in parsed.tags if tag == "tr") == 1
 
 
-@pytest.mark.parametrize(
-    ("error", "label"),
-    [(0.0, "reliable"), (0.4, "reliable"), (0.41, "read with care"), (0.81, "unreliable"), (None, "not measured")],
-)
-def test_grades(error, label):
-    assert grade(error).label == label
-
-
 def _evidence(error, errors):
     check = Check("expected error", "", error, at_most(0.4), "", "", "verdict")
     return Evidence([check], None if errors is None else np.array(errors))
 
 
 @pytest.mark.parametrize(
-    ("evidence", "headline"),
+    ("evidence", "headline", "grades"),
     [
-        (_evidence(0.2, [0.1, 0.2, 0.3, 0.2]), "The evidence supports these topics"),
-        (_evidence(0.5, [0.1, 0.9, 1.3, np.nan]), "The evidence does not support these topics as a whole"),
-        (_evidence(None, None), "These topics were not checked"),
-        (None, "These topics were not checked"),
+        (_evidence(0.2, [0.1, 0.2, 0.3, 0.2]), "Supported", ["supported"] * 4),
+        (_evidence(0.42, [0.1, 0.2, 0.5, 0.9]), "With care", ["supported", "supported", "with care", "not supported"]),
+        (
+            _evidence(0.5, [0.1, 0.2, 1.0, 0.7]),
+            "Partly supported",
+            ["supported", "supported", "not supported", "with care"],
+        ),
+        (_evidence(0.9, [0.9, 0.9, 0.9, 0.9]), "Not supported", ["not supported"] * 4),
+        (
+            _evidence(np.nan, [0.1, 0.9, 1.3, np.nan]),
+            "Not supported",
+            ["supported", *["not supported"] * 2, "not measured"],
+        ),
+        (_evidence(None, None), "Not supported", ["not measured"] * 4),
+        (None, "Not supported", ["not measured"] * 4),
     ],
 )
-def test_the_verdict_follows_the_evidence(fitted, tmp_path, evidence, headline, read_page):
+def test_the_verdict_and_the_marks_follow_the_evidence(fitted, tmp_path, evidence, headline, grades, read_page):
     model = AnchorTopics(4).fit(fitted[1])
     model.evidence_ = evidence
     page = read_page(write_topics_report(tmp_path / "r.html", model, fitted[1]))
     assert headline in page.cells
+    if evidence is not None:
+        assert evidence.verdict.partition(". ")[2] in page.cells
+        assert evidence.advice in page.cells
+    assert [topic["grade"]["label"] for topic in json.loads(page.scripts[0])] == grades
     errors = [topic["error"] for topic in json.loads(page.scripts[0])]
     if evidence is None or evidence.component_errors is None:
         assert errors == [None] * 4

@@ -334,3 +334,40 @@ def test_the_warning_points_at_the_line_that_fits(chain):
     with pytest.warns(DroppedDataWarning) as caught:
         SpectralHMM(2).fit(chain.symbols[:300], [298, 2])
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_chains_that_predict_worse_than_independent_steps_are_not_supported(refine):
+    rng = np.random.default_rng(3)
+    symbols = SpectralHMM(4, refine=refine).fit(rng.integers(0, 12, 600)).evidence_
+    assert symbols["better than independent symbols"].measured < 0
+    assert symbols.grade == "not supported"
+    rows = SpectralHMM(4, refine=refine).fit(rng.standard_normal((400, 5))).evidence_
+    assert rows["better than one Gaussian"].measured < 0
+    assert rows.grade == "not supported"
+
+
+def test_noise_with_memory_is_seen():
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal((5000, 4))
+    for t in range(1, 5000):
+        noise[t] = 0.9 * noise[t - 1] + 0.44 * noise[t]
+    evidence = SpectralHMM(3, refine=0).fit(noise).evidence_
+    assert not evidence["independence of past and future"].holds
+    assert evidence.grade == "not supported"
+
+
+def test_too_few_states_are_seen(chain):
+    full = SpectralHMM(4, refine=0).fit(chain.symbols).evidence_
+    assert full["goodness of fit"].holds
+    assert full["independence of past and future"].holds
+    fewer = SpectralHMM(3, refine=0).fit(chain.symbols).evidence_
+    assert not fewer["rank supported"].holds
+    assert fewer.expected_error > 2 * full.expected_error
+
+
+def test_copies_of_sequences_do_not_make_errors_smaller():
+    chain = planted.hidden_markov_chain(3000, 3, 10, random_state=0)
+    few = SpectralHMM(3, refine=0).fit(chain.symbols, lengths=[50] * 60).evidence_
+    many = SpectralHMM(3, refine=0).fit(np.tile(chain.symbols, 8), lengths=[50] * 480).evidence_
+    assert many.expected_error > 0.6 * few.expected_error

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,11 +26,14 @@ from rich.table import Table
 
 from .. import persistence
 from .._progress import progress_bar
-from ..evidence import Check, Evidence
-from ..evidence.checks import describe
+from ..evidence import Evidence
+from ..evidence.checks import Check, describe, number_text
+from ..evidence.grades import status
+from ..evidence.sizes import Size
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
 from ..report import import_report
+from ..report._parts import first_sentence
 
 __all__ = [
     "Columns",
@@ -38,7 +42,6 @@ __all__ = [
     "FullEvidence",
     "Ignore",
     "Jobs",
-    "Judgement",
     "Out",
     "Quiet",
     "Refine",
@@ -46,7 +49,7 @@ __all__ = [
     "Seed",
     "cache_folder",
     "check_choice",
-    "error_cell",
+    "component_cells",
     "existing",
     "highest",
     "hold_out",
@@ -68,6 +71,7 @@ _MOST_SIZES = 100
 _FEWEST = 20  # rows of which some can be held out
 _PRINTED = 10  # components that are listed on the screen
 _NARROW = 16  # characters of a text before a longer one
+_STYLES = {"supported": "bold green", "with care": "bold yellow", "partly": "bold yellow", "not supported": "bold red"}
 
 
 def _check_jobs(jobs: int) -> int:
@@ -230,7 +234,7 @@ class Comparison:
     fit : callable
         ``fit(size)``: the model of that size, of the rows that are not held out. It should show no progress of its own.
     measure : callable
-        ``measure(model)``: a dict of the columns of its row, besides those of the expected error.
+        ``measure(model)``: a dict of the columns of its row, besides those of the evidence.
     choose : callable
         ``choose(rows)``: the number that is best by the rows, and why, in a sentence. `lowest` and `highest` make one.
     """
@@ -258,15 +262,6 @@ def highest(column: str, sentence: str, sign: int = 1) -> Callable[[Rows], tuple
     return choose
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """What is said of a fit: whether it is supported, a sentence, and the checks that this rests on."""
-
-    holds: bool
-    sentence: str
-    checks: Sequence[Check]
-
-
 def run_command(
     results: Results,
     source: str,
@@ -277,7 +272,7 @@ def run_command(
     *,
     reading: Mapping[str, Any],
     compare: Callable[[], Comparison],
-    judge: Callable[[Any], Judgement] | None = None,
+    evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
 ) -> None:
     """Compare numbers of components where there are several, fit one, write the results and print them.
 
@@ -298,33 +293,39 @@ def run_command(
         How the file was read, for ``latentia apply``: numbers, texts, lists and arrays that the model keeps as ``reading_``.
     compare : callable
         Makes the `Comparison` where there are several sizes.
-    judge : callable, optional
-        ``judge(model)``, where the verdict is another than that of the evidence.
+    evidence : callable
+        ``evidence(model)``, where it is another than that of the model.
     """
     console = Console()
     with named(source):
         rows, size = None, sizes[0]
         if len(sizes) > 1:
-            rows, size = _compared(compare(), sizes, console, results.progress)
+            rows, size = _compared(compare(), sizes, console, results.progress, evidence)
         model = fit(size)
     model.reading_ = dict(reading)
-    files = results.write(lambda folder: _write_all(folder, model, rows, write, source))
+    found = evidence(model)
+
+    def write_all(folder: Path) -> None:
+        persistence.save(model, folder / MODEL_FILE)
+        _write_evidence(folder / "evidence.csv", found)
+        if rows:
+            write_csv(folder / "comparison.csv", list(rows[0]), [list(row.values()) for row in rows])
+        with named(source):
+            write(folder, model, rows)
+
+    files = results.write(write_all)
     show(model, console)
-    print_evidence(model.evidence_, console, full=results.evidence, judgement=judge(model) if judge else None)
+    print_evidence(found, console, full=results.evidence)
     say(console, f"Wrote {', '.join(files)} to {results.out}")
 
 
-def _write_all(folder: Path, model: Any, rows: Rows | None, write: Callable[..., None], source: str) -> None:
-    persistence.save(model, folder / MODEL_FILE)
-    evidence = model.evidence_.rows()
-    write_csv(folder / "evidence.csv", list(evidence[0]), [list(row.values()) for row in evidence])
-    if rows:
-        write_csv(folder / "comparison.csv", list(rows[0]), [list(row.values()) for row in rows])
-    with named(source):
-        write(folder, model, rows)
-
-
-def _compared(how: Comparison, sizes: Sequence[int | None], console: Console, progress: bool) -> tuple[Rows, int]:
+def _compared(
+    how: Comparison,
+    sizes: Sequence[int | None],
+    console: Console,
+    progress: bool,
+    evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
+) -> tuple[Rows, int]:
     """A row of measures for every number of components that the data can carry, printed, and the best number."""
     rows: Rows = []
     with progress_bar(progress and "comparing", len(sizes), how.noun) as advance, warnings.catch_warnings():
@@ -332,13 +333,15 @@ def _compared(how: Comparison, sizes: Sequence[int | None], console: Console, pr
         for size in sizes:
             try:
                 model = how.fit(int(size or 0))
-                rows.append({how.noun: size, **how.measure(model), **_error_columns(model)})
+                rows.append({how.noun: size, **_columns(int(size or 0), evidence(model)), **how.measure(model)})
             except LatentiaError as error:
                 if error.parameter != "n_components" or not rows:
                     raise
                 say(console, f"-k {size} and more are skipped: {error.problem}")
                 break
             advance(1)
+    if all(row["goodness of fit"] is None for row in rows):
+        rows = [{name: value for name, value in row.items() if name != "goodness of fit"} for row in rows]
     best, sentence = how.choose(rows)
     _print_comparison(
         rows, best, f"Comparison ({f'held out: {how.held_out}' if how.held_out else 'on all rows'})", console
@@ -347,11 +350,14 @@ def _compared(how: Comparison, sizes: Sequence[int | None], console: Console, pr
     return rows, best
 
 
-def _error_columns(model: Any) -> dict[str, Any]:
-    error = model.evidence_.expected_error
+def _columns(size: int, evidence: Evidence) -> dict[str, Any]:
+    """What the evidence says of a number of components, as columns of a comparison."""
+    found = Size.of(size, evidence)
     return {
-        "expected error": float("nan") if error is None else error,
-        "needed": model.evidence_["expected error"].needed,
+        "grade": found.grade,
+        "expected error": float("nan") if found.expected_error is None else found.expected_error,
+        "needed": "" if found.limit is None else f"<= {number_text(found.limit)}",
+        "goodness of fit": found.goodness,
     }
 
 
@@ -470,10 +476,16 @@ def print_components(
 
 
 def _print_comparison(rows: Rows, best: int, title: str, console: Console) -> None:
-    """The table of sizes that were compared, the best one in bold."""
-    cells = [[_short(value) for value in row.values()] for row in rows]
-    bold = {i: "bold" for i, row in enumerate(rows) if next(iter(row.values())) == best}
-    _print_table(console, title, dict.fromkeys(rows[0], "right"), cells, bold)
+    """The table of sizes that were compared, the best one in bold; measures that the screen has no room for are left out."""
+    names = list(rows[0])
+    cells = {name: [_short(row[name]) for row in rows] for name in names}
+    widths = [max(map(cell_len, [*name.split(), *cells[name]])) + 2 for name in names]
+    shown = [name for i, name in enumerate(names) if sum(widths[: i + 1]) <= max(console.width, sum(widths[:5]))]
+    bold = {i: "bold" for i, row in enumerate(rows) if row[names[0]] == best}
+    texts = list(zip(*(cells[name] for name in shown), strict=True))
+    _print_table(console, title, dict.fromkeys(shown, "right"), texts, bold)
+    if len(shown) < len(names):
+        say(console, f"More measures are in comparison.csv: {', '.join(names[len(shown) :])}.")
 
 
 def _print_table(
@@ -515,34 +527,61 @@ def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) and abs(value) < 1000 else f"{value:.0f}"
 
 
-def print_evidence(
-    evidence: Evidence, console: Console, *, full: bool = False, judgement: Judgement | None = None
-) -> None:
-    """The verdict, and the checks that it rests on or, if ``full``, all of them."""
-    judged = judgement or Judgement(
-        evidence.holds, evidence.verdict, [c for c in evidence.checks if c.role == "verdict" or c in evidence.failed]
-    )
-    if full:
-        table = _table("Evidence")
-        for name in ("check", "measured", "needed", "holds", "meaning"):
-            table.add_column(name, justify="right" if name == "measured" else "left")
-        for check in evidence.checks:
-            table.add_row(*map(escape, describe(check)), style="red" if check.holds is False else None)
-        console.print(table)
-    console.print(judged.sentence, style="bold" if judged.holds else "bold red", highlight=False, markup=False)
-    for check in judged.checks:
-        name, measured, needed, mark, meaning = describe(check)
-        say(console, f"  {'ok ' if mark == 'yes' else 'bad'}  {name}: {measured}, needed {needed}. {meaning}")
-    if not full:
-        say(console, "All checks: --evidence, and in evidence.csv and report.html.")
+def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) -> None:
+    """The verdict and what to do next; what that rests on, or every check if ``full``; and what errors are."""
+    console.print(evidence.verdict, style=_STYLES[evidence.grade], highlight=False, markup=False)
+    console.print(evidence.advice, highlight=False, markup=False)
+    console.print()
+    _print_checks(evidence.rests_on(), console, full)
+    notes = [("", check) for check in evidence.checks if not status(check)]
+    if full and notes:
+        say(console, "\nFor theorists, and deciding nothing:")
+        _print_checks(notes, console, full)
+    errors = "" if evidence.component_errors is None else f"{first_sentence(evidence.closing)} "
+    say(console, "\n" + errors + ("" if full else "All checks: --evidence, and in evidence.csv and report.html."))
+
+
+def _print_checks(checks: Sequence[tuple[str, Check]], console: Console, full: bool) -> None:
+    """A line for each check, which ends where the screen does; if ``full``, all that it means below."""
+    texts = []
+    for mark, check in checks:
+        name, measured, needed, _, meaning = describe(check)
+        asked = f"needed {needed}" if needed else ""
+        texts.append((mark, name, measured, asked if full else asked.partition(" (")[0], meaning))
+    widths = [max((len(text[i]) for text in texts), default=0) for i in range(4)]
+    for mark, name, measured, needed, meaning in texts:
+        start = f"  {mark:<4} {name:<{widths[1]}}  {measured:>{widths[2]}}  {needed:<{widths[3]}}  "
+        room = console.width - len(start) if console.is_terminal else len(meaning)
+        say(console, (start + ("" if full else _cut(first_sentence(meaning), room))).rstrip())
+        for line in textwrap.wrap(meaning, max(console.width - 7, _NARROW)) if full else ():
+            say(console, f"       {line}")
+
+
+def _cut(text: str, room: int) -> str:
+    """The text, or as many of its words as there is room for."""
+    if len(text) <= room:
+        return text
+    return text[: room - 1].rpartition(" ")[0] + "…" if room > _NARROW else ""
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def error_cell(errors: np.ndarray | None, number: int, digits: int = 4) -> str:
-    """A component's expected error as text; empty where none was measured."""
-    return "" if errors is None else f"{errors[number]:.{digits}f}"
+def component_cells(evidence: Evidence, number: int, digits: int = 4) -> list[str]:
+    """A component's expected error and its grade as texts; empty where none was measured."""
+    errors, components = evidence.component_errors, evidence.components
+    return [
+        "" if errors is None else f"{errors[number]:.{digits}f}",
+        components[number].grade if len(components) else "",
+    ]
+
+
+def _write_evidence(path: Path, evidence: Evidence) -> None:
+    """The grade, and every check with what it says."""
+    header = ["says", "name", "symbol", "measured", "needed", "meaning", "reference"]
+    first = [evidence.grade, "grade", "", "", "", f"{evidence.verdict} {evidence.advice}", ""]
+    checks = ([status(check), *(getattr(check, name) for name in header[1:])] for check in evidence.checks)
+    write_csv(path, header, [first, *checks])
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Any) -> None:

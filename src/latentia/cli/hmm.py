@@ -31,7 +31,7 @@ from ._shared import (
     Rows,
     Seed,
     check_choice,
-    error_cell,
+    component_cells,
     highest,
     parse_sizes,
     possible_sizes,
@@ -291,16 +291,16 @@ def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
 
 
 def _show(model: Any, data: Sequences, seed: int, console: Console) -> None:
-    stays, errors, rows = mean_stays(model.transmat_), model.evidence_.component_errors, []
+    stays, rows = mean_stays(model.transmat_), []
     for i, share in enumerate(model.weights_):
         if data.symbols:
             listed = " ".join(model.symbols_[np.argsort(-model.emissionprob_[i], kind="stable")[:10]])
         else:
             means = zip(data.columns[:10], model.means_[i], strict=False)
             listed = ", ".join(f"{name} {short_number(value)}" for name, value in means)
-        rows.append([str(i), f"{100 * share:.1f}%", error_cell(errors, i, 2), f"{stays[i]:.1f}", listed])
-    heads = dict.fromkeys(("state", "share", "error", "mean stay"), "right")
-    heads |= {"most probable symbols" if data.symbols else "means": "left"}
+        rows.append([str(i), f"{100 * share:.1f}%", f"{stays[i]:.1f}", *component_cells(model.evidence_, i, 2), listed])
+    heads = dict.fromkeys(("state", "share", "mean stay", "error"), "right")
+    heads |= {"grade": "left", "most probable symbols" if data.symbols else "means": "left"}
     print_components(console, f"{len(rows)} states, most visited first", heads, rows, "states.csv")
     if isinstance(model, TwoStateHMM):
         rate, alone = model.entropy_rate(random_state=seed), _entropy(data)
@@ -336,8 +336,7 @@ def _moves(model: Any) -> Iterator[tuple[np.ndarray, float]]:
 
 
 def _first_cells(model: Any, i: int) -> list[Any]:
-    error = error_cell(model.evidence_.component_errors, i)
-    return [i, f"{model.weights_[i]:.6f}", error, f"{model.startprob_[i]:.6f}"]
+    return [i, f"{model.weights_[i]:.6f}", *component_cells(model.evidence_, i), f"{model.startprob_[i]:.6f}"]
 
 
 def _write_symbols(path: Path, model: Any, data: Sequences) -> None:
@@ -351,6 +350,7 @@ def _write_symbols(path: Path, model: Any, data: Sequences) -> None:
         "state",
         "share",
         "expected error (l1 of 2)",
+        "grade",
         "start probability",
         "rank",
         "symbol",
@@ -368,7 +368,7 @@ def _write_means(path: Path, model: Any, data: Sequences) -> None:
         for i in range(len(model.means_))
         for d, name in enumerate(data.columns)
     ]
-    header = ["state", "share", "expected error (standard deviations)", "start probability", "column", "mean"]
+    header = ["state", "share", "expected error (standard deviations)", "grade", "start probability", "column", "mean"]
     write_csv(path, [*header, "standard deviation"], rows)
 
 

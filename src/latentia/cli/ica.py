@@ -27,7 +27,7 @@ from ._shared import (
     Results,
     Rows,
     Seed,
-    error_cell,
+    component_cells,
     lowest,
     parse_sizes,
     possible_sizes,
@@ -119,12 +119,12 @@ def _comparison(fit: Callable[[int], Any], values: np.ndarray) -> Comparison:
 
 
 def _show(model: Any, table: Table, values: np.ndarray, console: Console) -> None:
-    kurtosis, errors, rows = excess_kurtosis(model.transform(values)), model.evidence_.component_errors, []
+    kurtosis, rows = excess_kurtosis(model.transform(values)), []
     for i, weights in enumerate(model.mixing_.T):
         strongest = np.argsort(-np.abs(weights), kind="stable")[:5]
         listed = ", ".join(f"{table.columns[d]} {short_number(weights[d], sign=True)}" for d in strongest)
-        rows.append([str(i), f"{kurtosis[i]:.2f}", error_cell(errors, i, 2), listed])
-    heads = {"source": "right", "kurtosis": "right", "error": "right", "strongest in": "left"}
+        rows.append([str(i), f"{kurtosis[i]:.2f}", *component_cells(model.evidence_, i, 2), listed])
+    heads = {"source": "right", "kurtosis": "right", "error": "right", "grade": "left", "strongest in": "left"}
     print_components(console, f"{len(rows)} sources", heads, rows, "unmixing.csv")
 
 
@@ -138,12 +138,12 @@ def _write(folder: Path, model: Any, table: Table, values: np.ndarray, compariso
         for name, mean, line in zip(table.columns, model.mean_, model.mixing_, strict=True)
     ]
     write_csv(folder / "mixing.csv", ["column", "mean", *names], mixing)
-    kurtosis, errors = excess_kurtosis(sources), model.evidence_.component_errors
+    kurtosis = excess_kurtosis(sources)
     unmixing = [
-        [i, f"{kurtosis[i]:.4f}", error_cell(errors, i), *(f"{value:.8g}" for value in line)]
+        [i, f"{kurtosis[i]:.4f}", *component_cells(model.evidence_, i), *(f"{value:.8g}" for value in line)]
         for i, line in enumerate(model.components_)
     ]
-    write_csv(folder / "unmixing.csv", ["source", "kurtosis", "expected crosstalk", *table.columns], unmixing)
+    write_csv(folder / "unmixing.csv", ["source", "kurtosis", "expected crosstalk", "grade", *table.columns], unmixing)
     write_ica_report(
         folder / "report.html", model, values, columns=table.columns, sources=sources,
         title=f"Sources of {table.source}", source=table.source, comparison=comparison,

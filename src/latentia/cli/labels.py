@@ -46,7 +46,7 @@ from ._shared import (
     Seed,
     cache_folder,
     check_choice,
-    error_cell,
+    component_cells,
     existing,
     highest,
     hold_out,
@@ -463,11 +463,11 @@ def _cell(value: float) -> str:
 
 
 def _print_topics(model: Any, labels: Names, console: Console) -> None:
-    errors, rows = model.evidence_.component_errors, []
+    rows = []
     for i, probabilities in enumerate(model.label_probabilities_):
         listed = ", ".join(f"{labels.short(j)} {100 * probabilities[j]:.0f}%" for j in largest(probabilities, 8))
-        rows.append([str(i), f"{100 * model.weights_[i]:.1f}%", error_cell(errors, i, 2), listed])
-    heads = {"topic": "right", "share": "right", "error": "right", "most probable labels": "left"}
+        rows.append([str(i), f"{100 * model.weights_[i]:.1f}%", *component_cells(model.evidence_, i, 2), listed])
+    heads = {"topic": "right", "share": "right", "error": "right", "grade": "left", "most probable labels": "left"}
     print_components(
         console, f"{count(len(rows), 'topic')}, most frequent first", heads, rows, "topics.csv and labels.csv"
     )
@@ -480,11 +480,11 @@ def _write_topics(path: Path, model: Any, words: Names) -> None:
     """The most probable words of every topic."""
     overall, rows = model.weights_ @ model.word_probabilities_, []
     for i, probabilities in enumerate(model.word_probabilities_):
-        first = [i, f"{model.weights_[i]:.6f}", error_cell(model.evidence_.component_errors, i)]
+        first = [i, f"{model.weights_[i]:.6f}", *component_cells(model.evidence_, i)]
         for rank, w in enumerate(largest(probabilities, _TOPIC_WORDS), 1):
             lift = probabilities[w] / max(overall[w], 1e-300)
             rows.append([*first, rank, words.short(w), f"{probabilities[w]:.8f}", f"{lift:.4f}"])
-    header = ["topic", "share", "expected error (l1 of 2)", "rank", "word", "probability", "lift"]
+    header = ["topic", "share", "expected error (l1 of 2)", "grade", "rank", "word", "probability", "lift"]
     write_csv(path, header, rows)
 
 

@@ -15,15 +15,15 @@ from ..datasets import Pairs, read_pairs, read_text_pairs
 from ..exceptions import LatentiaError
 from ..matrices import ProbabilityMatrix
 from ..moments import split_counts, symmetric_counts
-from ..report.matrix import Community, communities, community_verdict, telling_words
+from ..report.matrix import Community, communities, community_evidence, telling_words
 from ._shared import (
     Comparison,
     Force,
     FullEvidence,
     Jobs,
-    Judgement,
     Out,
     Quiet,
+    Refine,
     Results,
     Rows,
     Seed,
@@ -80,7 +80,7 @@ def matrix(
     tau: Annotated[
         float | None, typer.Option(help="How far rare words are held back; by default 0.3, for communities 0.5.")
     ] = None,
-    refine: Annotated[int, typer.Option(help="EM steps after the recovery; 0 keeps to the theorem.", min=0)] = 0,
+    refine: Refine = "0",
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
@@ -125,7 +125,7 @@ def matrix(
         write=lambda folder, model, comparison: _write(folder, model, pairs, wanted, found(model), comparison),
         reading=reading,
         compare=lambda: _comparison(pairs, options | {"n_splits": 0, "verbose": False}),
-        judge=_judge_communities if group else None,
+        **({"evidence": community_evidence} if group else {}),
     )  # fmt: skip
 
 
@@ -196,12 +196,6 @@ def _comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
     return Comparison(
         "rank", "one pair in ten", lambda size: ProbabilityMatrix(size, **options).fit(kept), measure, choose
     )
-
-
-def _judge_communities(model: Any) -> Judgement:
-    """Whether there are so many communities: the verdict of the evidence is on the matrix."""
-    good, headline, text = community_verdict(model)
-    return Judgement(good, f"{headline}. {text}", [model.evidence_["directions kept"]])
 
 
 # --- printing ---------------------------------------------------------------------------------------------------

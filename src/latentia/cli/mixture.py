@@ -30,7 +30,7 @@ from ._shared import (
     Rows,
     Seed,
     check_choice,
-    error_cell,
+    component_cells,
     highest,
     hold_out,
     parse_sizes,
@@ -198,12 +198,12 @@ def _comparison(rows: Any, table: Table, grouped: list[list[str]], options: dict
 
 
 def _show(model: Any, table: Table, console: Console) -> None:
-    errors, means = model.evidence_.component_errors, _means(model)
+    means = _means(model)
     scaled, rows = standard_deviations(means, table.values), []
     for i, weight in enumerate(model.weights_):
         listed = [f"{table.columns[d]} {short_number(means[i, d])}" for d in telling_columns(scaled, i)]
-        rows.append([str(i), f"{100 * weight:.1f}%", error_cell(errors, i, 2), ", ".join(listed)])
-    heads = {"component": "right", "share": "right", "error": "right", "what sets it apart": "left"}
+        rows.append([str(i), f"{100 * weight:.1f}%", *component_cells(model.evidence_, i, 2), ", ".join(listed)])
+    heads = {"component": "right", "share": "right", "error": "right", "grade": "left", "what sets it apart": "left"}
     print_components(console, f"{len(rows)} components, largest first", heads, rows, "means.csv")
 
 
@@ -211,14 +211,20 @@ def _write(folder: Path, model: Any, rows: Any, table: Table, comparison: Rows |
     from ..report import write_mixture_report
 
     scaled, round_ = "divided_by" in model.reading_, hasattr(model, "variance_")
-    means, errors = _means(model), model.evidence_.component_errors
+    means = _means(model)
     spread = [[f"{v:.8g}"] for v in np.sqrt(model.variance_)] if round_ else [[]] * len(means)
     lines = [
-        [i, f"{model.weights_[i]:.6f}", error_cell(errors, i), *spread[i], *(f"{value:.8g}" for value in mean)]
+        [
+            i,
+            f"{model.weights_[i]:.6f}",
+            *component_cells(model.evidence_, i),
+            *spread[i],
+            *(f"{value:.8g}" for value in mean),
+        ]
         for i, mean in enumerate(means)
     ]
     unit = "" if not scaled and round_ else " (standard deviations)"
-    first = ["component", "share", f"expected error{unit}", *([f"spread{unit}"] if round_ else [])]
+    first = ["component", "share", f"expected error{unit}", "grade", *([f"spread{unit}"] if round_ else [])]
     write_csv(folder / "means.csv", [*first, *table.columns], lines)
     labels = _write_labels(folder / _LABELS, model, rows, table)
     if scaled:

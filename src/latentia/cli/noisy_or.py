@@ -32,7 +32,7 @@ from ._shared import (
     Results,
     Rows,
     Seed,
-    error_cell,
+    component_cells,
     highest,
     hold_out,
     in_options,
@@ -253,9 +253,10 @@ def _print_causes(model: Any, data: Table, threshold: float, found: bool, consol
         first = strongest_findings(strengths, threshold, _PRINTED)
         listed = ", ".join(f"{data.columns[j]} {100 * strengths[j]:.0f}%" for j in first)
         apart = "" if model.prior_errors_ is None else percent(model.prior_errors_[i])
-        rows.append([str(i), percent(prior), apart, error_cell(model.evidence_.component_errors, i, 2), listed])
+        rows.append([str(i), percent(prior), apart, *component_cells(model.evidence_, i, 2), listed])
     title = f"{count(len(rows), 'cause')}{', a number that the data gave' if found else ''}, most frequent first"
-    heads = dict.fromkeys(("cause", "at work in", "+/-", "error"), "right") | {"strongest findings": "left"}
+    heads = dict.fromkeys(("cause", "at work in", "+/-", "error"), "right")
+    heads |= {"grade": "left", "strongest findings": "left"}
     print_components(console, title, heads, rows, "causes.csv")
 
 
@@ -299,12 +300,18 @@ def _write(
 
 
 def _write_parameters(folder: Path, model: Any, data: Table, threshold: float) -> None:
-    errors, apart = model.evidence_.component_errors, model.prior_errors_
+    apart = model.prior_errors_
     causes = [
-        [k, f"{prior:.6f}", error_cell(apart, k, 6), error_cell(errors, k), *(f"{value:.6f}" for value in strengths)]
+        [
+            k,
+            f"{prior:.6f}",
+            "" if apart is None else f"{apart[k]:.6f}",
+            *component_cells(model.evidence_, k),
+            *(f"{value:.6f}" for value in strengths),
+        ]
         for k, (prior, strengths) in enumerate(zip(model.priors_, model.strengths_, strict=True))
     ]
-    heading = ["cause", "prevalence", "error of prevalence", "expected error", *data.columns]
+    heading = ["cause", "prevalence", "error of prevalence", "expected error", "grade", *data.columns]
     write_csv(folder / "causes.csv", heading, causes)
     edges = [[e.cause, e.finding, f"{e.strength:.6f}", f"{e.weight:.6f}"] for e in model.graph(threshold)]
     write_csv(folder / "edges.csv", ["cause", "finding", "strength", "weight"], edges)

@@ -33,7 +33,7 @@ from ._shared import (
     Seed,
     cache_folder,
     check_choice,
-    error_cell,
+    component_cells,
     existing,
     hold_out,
     lowest,
@@ -48,6 +48,7 @@ from ._shared import (
 __all__ = ["apply_topics", "demo", "topics"]
 
 _ARCHAIC = "shall unto thou thy thee hath thine saith shalt said came come went let say upon also yea doth hast"
+_DEMO_SIZES = range(3, 17)
 _DOCUMENTS = "documents.csv"
 _FILES = (_DOCUMENTS, "topics.csv")
 _TABLE_ROWS = 200_000
@@ -109,11 +110,12 @@ def topics(
 
 
 def demo(out: Out = Path("out/demo"), evidence: FullEvidence = False) -> None:
-    """Learn topics of the King James Bible, which comes with the library."""
+    """Learn topics of the King James Bible, which comes with the library, as many as the evidence recommends."""
     results = Results(out, Path("bible"), _FILES, force=True, evidence=evidence)
     results.check()
     corpus = readers.count_words(load_bible(), stop_words=_ARCHAIC.split(), min_df=5)
-    _run(AnchorTopics, corpus, [20], {"refine": 10, "n_jobs": -1}, {"stop_words": _ARCHAIC.split()}, results)
+    reading = {"stop_words": _ARCHAIC.split()}
+    _run(AnchorTopics, corpus, list(_DEMO_SIZES), {"refine": 10, "n_jobs": -1}, reading, results)
 
 
 def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[str, Any]:
@@ -161,13 +163,11 @@ def _comparison(kind: type, corpus: Corpus, options: dict[str, Any]) -> Comparis
     some = _first_rows(train)
 
     def measure(model: Any) -> dict[str, Any]:
-        errors = model.evidence_.component_errors
         return {
             "perplexity": _perplexity(model, test),
             "coherence (NPMI)": float(npmi_coherence(model.components_, some).mean()),
             "coherence (UMass)": float(umass_coherence(model.components_, some).mean()),
             "unique words of 10": float(unique_words(model.components_).mean()),
-            "topics above 0.8": int((errors > 0.8).sum()) if errors is not None else 0,
         }
 
     return Comparison(
@@ -200,13 +200,14 @@ def _first_rows(blocks: Blocks) -> Any:
 
 def _show(model: Any, corpus: Corpus, console: Console) -> None:
     words = readers.vocabulary_array(corpus.vocabulary, corpus.blocks.shapes[0][1])
-    errors, shares, anchored = model.evidence_.component_errors, topic_shares(model), hasattr(model, "anchor_words_")
-    first = {"topic": "right", "share": "right", "error": "right"} | ({"anchor": "left"} if anchored else {})
+    shares, anchored = topic_shares(model), hasattr(model, "anchor_words_")
+    first = {"topic": "right", "share": "right", "error": "right", "grade": "left"}
+    first |= {"anchor": "left"} if anchored else {}
     rows = []
     for i in np.argsort(-shares, kind="stable"):
         anchor = [_anchor(model, i)] if anchored else []
         listed = " ".join(words[top_words(model.components_[i : i + 1], 10)[0]])
-        rows.append([str(i), f"{100 * shares[i]:.1f}%", error_cell(errors, i, 2), *anchor, listed])
+        rows.append([str(i), f"{100 * shares[i]:.1f}%", *component_cells(model.evidence_, i, 2), *anchor, listed])
     title = f"{len(rows)} topics, most frequent first"
     print_components(console, title, first | {"words": "left"}, rows, "topics.csv")
 
@@ -241,12 +242,16 @@ def _names(corpus: Corpus) -> list[str]:
 
 
 def _write_topic_words(path: Path, model: Any, words: np.ndarray) -> None:
-    errors, shares, anchored = model.evidence_.component_errors, topic_shares(model), hasattr(model, "anchor_words_")
-    rows = []
+    shares, anchored, rows = topic_shares(model), hasattr(model, "anchor_words_"), []
     for i, topic in enumerate(top_words(model.components_, 50)):
-        first = [i, f"{shares[i]:.6f}", error_cell(errors, i), *([_anchor(model, i)] if anchored else [])]
+        first = [
+            i,
+            f"{shares[i]:.6f}",
+            *component_cells(model.evidence_, i),
+            *([_anchor(model, i)] if anchored else []),
+        ]
         rows += [[*first, rank, words[w], f"{model.components_[i, w]:.8f}"] for rank, w in enumerate(topic, 1)]
-    first_columns = ["topic", "share", "expected error (l1 of 2)", *(["anchor"] if anchored else [])]
+    first_columns = ["topic", "share", "expected error (l1 of 2)", "grade", *(["anchor"] if anchored else [])]
     write_csv(path, [*first_columns, "rank", "word", "probability"], rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from ..exceptions import LatentiaError
 from ..moments import count_pairs, symmetric_counts
 from ..passes import Blocks
 from ..passes.formats import bytes_read, open_unicode, plain_name, reusable
-from ._csv import csv_rows, is_csv
+from ._csv import csv_rows, find_separator, is_csv
 from .texts import read_lines
 
 __all__ = ["Pairs", "read_pairs"]
@@ -52,6 +53,7 @@ def read_pairs(
     columns: Sequence[str] | None = None,
     vocabulary: str | Path | None = None,
     min_count: int = 1,
+    cache: str | os.PathLike[str] | bool | None = None,
     progress: bool = False,
 ) -> Pairs:
     """Read pairs that were counted or listed before.
@@ -69,13 +71,21 @@ def read_pairs(
         A file with a word a line, for files that hold numbers.
     min_count : int
         Leave out words that are in fewer pairs.
+    cache : path or bool, optional
+        Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
     """
     with reusable(path) as source:
-        return _read_pairs(source, columns, vocabulary, min_count, progress)
+        kept = cache if source == Path(path) else False
+        return _read_pairs(source, columns, vocabulary, min_count, kept, progress)
 
 
 def _read_pairs(
-    source: Path, columns: Sequence[str] | None, vocabulary: str | Path | None, min_count: int, progress: bool
+    source: Path,
+    columns: Sequence[str] | None,
+    vocabulary: str | Path | None,
+    min_count: int,
+    cache: str | os.PathLike[str] | bool | None,
+    progress: bool,
 ) -> Pairs:
     if source.is_dir():
         raise LatentiaError(f"{source}: a folder, and a file of pairs is needed. For folders of texts give a window.")
@@ -85,11 +95,11 @@ def _read_pairs(
     if columns is not None and not is_csv(source):
         raise LatentiaError(f"{source}: the file has no named columns; leave {', '.join(columns)} out.")
     if name.endswith(".mtx"):
-        counts = _square(source)
-        words = _numbered(counts.shape[0], 1)
+        counts = _square(source, cache)
+        words: Sequence[Any] = range(1, counts.shape[0] + 1)
     elif name.endswith(".npy"):
         counts = count_pairs(source, progress=progress and "counting pairs")
-        words = _numbered(counts.shape[0], 0)
+        words = range(counts.shape[0])
     else:
         if vocabulary is not None:
             raise LatentiaError(f"{source}: a list of pairs brings its own words; leave the vocabulary out.")
@@ -106,18 +116,14 @@ def _read_pairs(
 # --- tables and lists -------------------------------------------------------------------------------------------
 
 
-def _square(path: Path) -> sparse.csr_array:
-    table = sparse.csr_array(Blocks.from_files(path).table())
+def _square(path: Path, cache: str | os.PathLike[str] | bool | None) -> sparse.csr_array:
+    table = sparse.csr_array(Blocks.from_files(path, cache=cache).table())
     if table.shape[0] != table.shape[1]:
         raise LatentiaError(
             f"{path}: {table.shape[0]} rows and {table.shape[1]} columns. Counts of pairs are a square table, with the same "
             "words in rows and columns."
         )
     return table
-
-
-def _numbered(size: int, first: int) -> list[str]:
-    return [str(i) for i in range(first, size + first)]
 
 
 def _from_lines(path: Path, columns: Sequence[str] | None, progress: bool) -> tuple[sparse.csr_array, list[str]]:
@@ -151,7 +157,7 @@ def _rows(path: Path, file: IO[str], columns: Sequence[str] | None) -> Iterator[
     rows: Iterator[tuple[int, list[str]]] = enumerate((line.split() for line in file), 1)
     places: Sequence[int] | None = None
     if is_csv(path):
-        rows = csv_rows(path, file, even=False)
+        rows = csv_rows(path, file, find_separator(path, file), even=False)
         places = _places(path, [cell.strip() for cell in next(rows, (1, []))[1]], columns)
     for number, row in rows:
         if not row or (places is None and (row[0] in ("#", "%") or row[0].startswith("%%"))):
@@ -207,7 +213,7 @@ def _times(path: Path, line: int, cell: str) -> float | int:
     return int(value) if value.is_integer() and value < _MOST_EXACT else value
 
 
-def _kept(counts: Any, words: list[str], source: str, min_count: int) -> Pairs:
+def _kept(counts: Any, words: Sequence[Any], source: str, min_count: int) -> Pairs:
     """Without words that are in too few pairs, or in none."""
     table = sparse.csr_array(counts)
     seen = np.asarray(symmetric_counts(table)[0].sum(axis=0)).ravel()
@@ -216,5 +222,5 @@ def _kept(counts: Any, words: list[str], source: str, min_count: int) -> Pairs:
         less = f"is in {min_count} pairs or more; lower the least count" if min_count > 1 else "is in a pair"
         raise LatentiaError(f"{source}: no word {less}.")
     if len(kept) < len(words):
-        table, words = table[kept][:, kept], [words[i] for i in kept]
-    return Pairs(table, words, source, len(seen) - len(kept))
+        table = table[kept][:, kept]
+    return Pairs(table, [str(words[int(i)]) for i in kept], source, len(seen) - len(kept))

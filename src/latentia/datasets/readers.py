@@ -19,7 +19,7 @@ from ..exceptions import LatentiaError
 from ..passes import Blocks
 from ..passes.cache import read_header
 from ..passes.formats import detect_format, plain_name, readable, reusable
-from ._csv import is_csv
+from ._csv import has_columns
 from .texts import Texts, read_lines, read_texts
 
 __all__ = ["Corpus", "Texts", "count_words", "read_corpus", "read_lines", "read_texts", "vocabulary_array"]
@@ -62,7 +62,8 @@ def read_corpus(
     path: str | os.PathLike[str],
     *,
     column: str | None = None,
-    cache: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | bool | None = None,
+    encoding: str | None = None,
     vocabulary: str | os.PathLike[str] | None = None,
     progress: bool = False,
     **vectorizer: Any,
@@ -72,12 +73,15 @@ def read_corpus(
     Parameters
     ----------
     path : path
-        A folder of text files; a CSV or TSV file with a text column; a text file with one document a line; a UCI bag
-        of words or MatrixMarket file. ``.gz`` is read as it is. A pipe is read to its end; ``-`` is standard input.
+        A folder of text files, or of a bag of words and its vocabulary; a CSV or TSV file or Excel workbook with a text
+        column; a text file with one document a line; a UCI bag of words or MatrixMarket file. ``.gz`` is read as it is. A pipe
+        is read to its end; ``-`` is standard input.
     column : str, optional
-        Text column of a CSV file; by default one named text, or the only one.
-    cache : path, optional
-        Folder for the binary cache of tables; by default beside the file.
+        Text column of a table; by default one named text, or the only one.
+    cache : path or bool, optional
+        Folder for the binary cache of tables of counts; by default beside the file. False keeps none.
+    encoding : str, optional
+        Of texts, see `read_texts`.
     vocabulary : path, optional
         A file with one word a line, for tables of counts without one.
     **vectorizer
@@ -88,14 +92,16 @@ def read_corpus(
             found = source.exists()
         if not found:
             raise LatentiaError(f"{source}: no such file or folder.")
+        piped = source != Path(path)
+        source = _table_in(source) or source
         table = _is_table(source)
         if table and column is not None:
             raise LatentiaError(f"{source}: a table of counts has no text column; leave {column!r} out.")
         if vocabulary is not None and not table:
             raise LatentiaError(f"{source}: holds texts, which bring their own words; leave the vocabulary out.")
         if not table:
-            return count_words(read_texts(source, column=column), **vectorizer)
-        blocks = Blocks.from_files(source, cache=cache if source == Path(path) else None, progress=progress)
+            return count_words(read_texts(source, column=column, encoding=encoding), **vectorizer)
+        blocks = Blocks.from_files(source, cache=False if piped else cache, progress=progress)
         return _table_corpus(blocks, vocabulary, source)
 
 
@@ -122,7 +128,7 @@ def count_words(
     ----------
     texts : Texts or sequence of str
     stop_words : "english", sequence of str, or None
-        Words to leave out; a sequence is added to the English ones.
+        Words to leave out; a sequence is added to the English ones. There are no lists of other languages.
     min_df, max_df : int or float
         Leave out words in fewer, or more, documents than this; a float is a share of the documents.
     max_features : int, optional
@@ -131,6 +137,12 @@ def count_words(
     documents = texts if isinstance(texts, Texts) else Texts(list(texts), [], "texts")
     if not len(documents):
         raise LatentiaError(f"{documents.source}: the corpus is empty.")
+    if isinstance(stop_words, str) and stop_words != "english":
+        raise LatentiaError(
+            "the only list that comes with the library is 'english'. Give a sequence of words, or None.",
+            parameter="stop_words",
+            value=stop_words,
+        )
     stops = None if stop_words is None else set(ENGLISH_STOP_WORDS)
     if stops is not None and not isinstance(stop_words, str):
         stops |= {word.lower() for word in stop_words or ()}
@@ -150,12 +162,23 @@ def count_words(
     return Corpus(Blocks.from_array(counts, names=words), words, names, documents.texts, documents.source)
 
 
+def _table_in(folder: Path) -> Path | None:
+    """The bag of words in a folder that holds one, and besides it a vocabulary at most."""
+    if not folder.is_dir() or read_header(folder) is not None:
+        return None
+    with readable(folder):
+        files = [file for file in folder.iterdir() if not file.name.startswith(".") and file.is_file()]
+    tables = [file for file in files if file.name.startswith("docword") or plain_name(file).endswith(".mtx")]
+    others = [file for file in files if file not in tables and not file.name.startswith("vocab")]
+    return tables[0] if len(tables) == 1 and not others else None
+
+
 def _is_table(path: Path) -> bool:
     if path.is_dir():
         return read_header(path) is not None
     if plain_name(path).endswith(_TABLE_SUFFIXES):
         return True
-    if is_csv(path):
+    if has_columns(path):
         return False
     try:
         return detect_format(path) in ("uci", "matrixmarket")

@@ -1,23 +1,25 @@
-"""Tables with named columns: CSV, TSV, Parquet and MatrixMarket."""
+"""Tables with named columns: separated values, Excel workbooks, Parquet and MatrixMarket."""
 
 from __future__ import annotations
 
 import math
 import os
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy import sparse
 
-from ..exceptions import LatentiaError
+from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
 from ..passes import Blocks
-from ..passes.formats import open_unicode, plain_name, readable, reusable
+from ..passes.formats import plain_name, readable, reusable
 from ..passes.formats.parquet import arrow_kind, open_parquet
-from ._csv import csv_rows
+from ._csv import open_rows
 
 __all__ = ["CellError", "Table", "Wanted", "is_table", "read_table"]
 
@@ -25,7 +27,11 @@ _LOOKED_AT = 1000  # rows that say what a column holds
 _CHUNK = 10_000
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "."})
 _TRUTH = {"true": 1.0, "false": 0.0}
-_SUFFIXES = (".csv", ".tsv", ".parquet", ".mtx")
+_SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet", ".mtx")
+_PLAIN = (".txt", ".dat", ".data", ".tab")  # texts that may hold separated values
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?\d{1,3},\d{3}\s*")
+_NAMED = 5  # rows that a note names
 
 
 @dataclass(frozen=True)
@@ -56,6 +62,12 @@ class Table:
     left_out : list of str
         The file's other columns.
     source : str
+    unit : {"line", "row"}
+        What ``rows`` count: "row" where the format has no lines.
+    n_dropped : int
+        How many rows were left out, as they lack a value.
+    n_filled : int
+        How many cells without a value were given the mean of their column.
     """
 
     values: Any
@@ -64,15 +76,26 @@ class Table:
     rows: Sequence[int]
     left_out: list[str]
     source: str
-
-    @property
-    def unit(self) -> str:
-        """What ``rows`` count: "line", or "row" where the format has no lines."""
-        return "row" if isinstance(self.rows, range) else "line"
+    unit: str = "row"
+    n_dropped: int = 0
+    n_filled: int = 0
 
 
 class CellError(LatentiaError):
-    """A cell without a value, or one that should be a number and is not; the message ends with what to do."""
+    """A cell without a value, or one that should be a number and is not; the problem ends with what to do.
+
+    Parameters
+    ----------
+    problem : str
+    missing : bool
+        Whether there is no value, and ``missing=`` says what to do with it.
+    """
+
+    def __init__(self, problem: str, *, missing: bool = False) -> None:
+        super().__init__(problem)
+        self.missing = missing
+        if missing:
+            self.args = (f"{problem} missing='drop' leaves such rows out, and missing='mean' fills such cells.",)
 
 
 def is_table(path: Path) -> bool:
@@ -84,67 +107,83 @@ def read_table(
     path: str | os.PathLike[str],
     choose: Choose | None = None,
     *,
-    cache: str | os.PathLike[str] | None = None,
+    missing: str = "error",
+    cache: str | os.PathLike[str] | bool | None = None,
+    encoding: str | None = None,
 ) -> Table:
     """Read columns of a table; an error names the line and the column.
 
     Parameters
     ----------
     path : path
-        A ``.csv``, ``.tsv``, ``.parquet`` or ``.mtx`` file. ``.gz`` is read as it is, and a pipe to its end.
+        A ``.csv`` or ``.tsv`` file, with columns separated by commas, semicolons (then decimal commas may be), tabs, bars or
+        blanks; an ``.xlsx`` workbook, of which the first sheet is read; a ``.parquet`` or ``.mtx`` file. ``.gz`` is read as it
+        is, and a pipe to its end.
     choose : callable, optional
         ``choose(kinds)`` gives the `Wanted` columns; ``kinds`` says of every column whether it holds "whole" or "decimal"
         numbers or "text". By default all columns of numbers are read.
-    cache : path, optional
-        Folder for the binary cache of a MatrixMarket file; by default beside it.
+    missing : {"error", "drop", "mean"}
+        What to do with a cell that is empty or says NA, null, ? or alike: raise; leave its row out; or give it the mean of its
+        column, which must be one of numbers. A warning says how many there were, and so do ``n_dropped`` and ``n_filled``.
+    cache : path or bool, optional
+        Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
+    encoding : str, optional
+        Of separated values, see `read_texts`.
     """
+    if missing not in ("error", "drop", "mean"):
+        raise LatentiaError("use 'error', 'drop' or 'mean'.", parameter="missing", value=missing)
     with reusable(path) as source:
         if source.is_dir():
             raise LatentiaError(f"{source}: a folder, and a file is needed.")
-        if not source.exists():
-            raise LatentiaError(f"{source}: no such file.")
-        if not is_table(source):
-            raise LatentiaError(f"{source}: not a table that can be read. Save it as .csv, .tsv, .parquet or .mtx.")
+        with readable(source):
+            if not source.exists():
+                raise LatentiaError(f"{source}: no such file.")
         name, choose = plain_name(source), choose or _all_numbers
+        if not name.endswith(_SUFFIXES + _PLAIN):
+            raise LatentiaError(
+                f"{source}: not a table that can be read. Save it as .csv, .tsv, .xlsx, .parquet or .mtx."
+            )
         if name.endswith(".mtx"):
-            return _read_matrix(source, choose, cache)
-        return (_read_parquet if name.endswith(".parquet") else _read_csv)(source, choose)
+            return _read_matrix(source, choose, cache if source == Path(path) else False)
+        if name.endswith(".parquet"):
+            table = _read_parquet(source, choose, missing)
+        else:
+            table = _read_rows(source, choose, missing, encoding)
+        return table if missing == "error" else _complete(source, table, missing)
 
 
 def _all_numbers(kinds: Mapping[str, str]) -> Wanted:
     return Wanted([name for name, kind in kinds.items() if kind != "text"])
 
 
-# --- CSV --------------------------------------------------------------------------------------------------------
+# --- rows of texts ----------------------------------------------------------------------------------------------
 
 
-def _read_csv(path: Path, choose: Choose) -> Table:
-    with open_unicode(path, newline=None) as file:
-        rows = csv_rows(path, file)
-        _, header = next(rows, (0, []))
+def _read_rows(path: Path, choose: Choose, missing: str, encoding: str | None) -> Table:
+    with open_rows(path, None, encoding) as source:
+        _, header = next(source.rows, (0, []))
         names = _header(path, header)
-        first = list(islice(rows, _LOOKED_AT))
+        first = list(islice(source.rows, _LOOKED_AT))
         if not first:
             raise LatentiaError(f"{path}: there are no rows below the header.")
         wanted = choose({name: _kind(row[i] for _, row in first) for i, name in enumerate(names)})
         numbers, texts = [names.index(n) for n in wanted.numbers], [names.index(n) for n in wanted.texts]
+        cells = _Cells(path, names, source.unit, source.separator, missing != "error")
         pieces, lines, strings = [], [], {name: [] for name in wanted.texts}  # type: ignore[var-annotated]
-        everything = chain(first, rows)
+        everything = chain(first, source.rows)
         while chunk := list(islice(everything, _CHUNK)):
-            pieces.append(_numbers(path, chunk, numbers, names))
+            pieces.append(cells.numbers(chunk, numbers))
             lines += [line for line, _ in chunk]
             for i in texts:
-                strings[names[i]] += [_present(path, line, names[i], row[i]) for line, row in chunk]
-    return Table(np.vstack(pieces), list(wanted.numbers), strings, lines, _others(names, wanted), path.name)
+                strings[names[i]] += [cells.text(line, i, row[i]) for line, row in chunk]
+    others = _others(names, wanted)
+    return Table(np.vstack(pieces), list(wanted.numbers), strings, lines, others, path.name, source.unit)
 
 
 def _header(path: Path, header: list[str]) -> list[str]:
     """Names of the columns, each its own."""
     if not any(name.strip() for name in header):
         raise LatentiaError(f"{path}: the file is empty.")
-    for other in (";", "\t"):
-        if len(header) == 1 and other in header[0]:
-            raise LatentiaError(f"{path}: separated by {other!r}? Save it with commas, or with tabs as .tsv.")
     names = [name.strip() or f"column {i}" for i, name in enumerate(header, 1)]
     double = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if all(_number(name) is not None for name in names) and (double or any("." in name for name in names)):
@@ -173,70 +212,201 @@ def _number(cell: str) -> float | None:
         return _TRUTH.get(cell.strip().lower())
 
 
-def _numbers(path: Path, chunk: list[tuple[int, list[str]]], places: list[int], names: list[str]) -> np.ndarray:
-    """Cells of some columns as numbers, shape (n, D)."""
-    try:
-        values = np.array([[float(row[i]) for i in places] for _, row in chunk]).reshape(len(chunk), len(places))
-        if np.isfinite(values).all():
-            return values
-    except ValueError:
-        pass
-    values = np.empty((len(chunk), len(places)))
-    for r, (line, row) in enumerate(chunk):
-        for c, i in enumerate(places):
-            value = _number(_present(path, line, names[i], row[i]))
-            if value is None or not math.isfinite(value):
-                hint = (
-                    " Write decimals with a point, and thousands without a comma."
-                    if _number(row[i].replace(",", ".")) is not None and "," in row[i]
-                    else ""
-                )
-                raise CellError(
-                    f"{path}, line {line}, column {names[i]!r}: {row[i]!r} is not a number.{hint} Correct it."
-                )
-            values[r, c] = value
-    return values
+@dataclass
+class _Cells:
+    """How cells of a file are turned to numbers and texts.
+
+    Attributes
+    ----------
+    path : Path
+    names : list of str
+    unit, separator : str
+    allowed : bool
+        Whether cells may lack a value: as numbers they are NaN then, and "" as texts.
+    points, commas : dict
+        Of columns that are not separated by commas, the first line with a decimal point and with a decimal comma.
+    """
+
+    path: Path
+    names: list[str]
+    unit: str
+    separator: str
+    allowed: bool
+    points: dict[int, int] = field(default_factory=dict)
+    commas: dict[int, int] = field(default_factory=dict)
+
+    def numbers(self, chunk: list[tuple[int, list[str]]], places: list[int]) -> np.ndarray:
+        """Cells of some columns, shape (n, D)."""
+        if self.separator != ",":
+            for i in places:
+                self._use_points(chunk, i)
+        cells = [row[i] for _, row in chunk for i in places]
+        try:
+            values = np.array(list(map(float, cells))).reshape(len(chunk), len(places))
+            if np.isfinite(values).all() and "_" not in "".join(cells):
+                return values
+        except ValueError:
+            pass
+        values = [self._value(line, i, row[i]) for line, row in chunk for i in places]  # type: ignore[assignment]
+        return np.array(values, dtype=np.float64).reshape(len(chunk), len(places))
+
+    def text(self, line: int, column: int, cell: str) -> str:
+        """A cell as it is, without blanks around it."""
+        if not _is_missing(cell):
+            return cell.strip()
+        if not self.allowed:
+            self._refuse_missing(line, column, cell)
+        return ""
+
+    def _value(self, line: int, column: int, cell: str) -> float:
+        if _is_missing(cell):
+            if not self.allowed:
+                self._refuse_missing(line, column, cell)
+            return math.nan
+        value = _number(cell)
+        if value is None or not math.isfinite(value):
+            number = "," in cell and _number(cell.replace(",", ".")) is not None
+            hint = " Write decimals with a point, and thousands without a comma." if number else ""
+            raise CellError(f"{self._place(line, column)}: {cell!r} is not a number.{hint} Correct it.")
+        return value
+
+    def _place(self, line: int, column: int) -> str:
+        return f"{self.path}, {self.unit} {line}, column {self.names[column]!r}"
+
+    def _refuse_missing(self, line: int, column: int, cell: str) -> NoReturn:
+        text = f"{self._place(line, column)}: no value ({cell!r}). Fill it in or delete the {self.unit}."
+        raise CellError(text, missing=True)
+
+    def _use_points(self, chunk: list[tuple[int, list[str]]], column: int) -> None:
+        """Put points for decimal commas; a comma before three digits is one if semicolons separate, and unclear else."""
+        for line, row in chunk:
+            cell = row[column]
+            if "," in cell:
+                if _DECIMAL_COMMA.fullmatch(cell) and (self.separator == ";" or not _THOUSANDS.fullmatch(cell)):
+                    self.commas.setdefault(column, line)
+                    row[column] = cell.replace(",", ".")
+            elif "." in cell and column not in self.points and _number(cell) is not None:
+                self.points[column] = line
+        if column in self.commas and column in self.points:
+            raise CellError(
+                f"{self._place(self.points[column], column)}: a number with a point, and one in {self.unit} "
+                f"{self.commas[column]} with a comma. Write all with the same."
+            )
 
 
-def _present(path: Path, line: int, name: str, cell: str) -> str:
-    """The cell, if it has a value."""
-    if cell.strip().lower() in _MISSING:
-        raise CellError(f"{path}, line {line}, column {name!r}: no value ({cell!r}). Fill it in or delete the line.")
-    return cell.strip()
+def _is_missing(cell: str) -> bool:
+    return cell.strip().lower() in _MISSING
 
 
 def _others(names: Sequence[str], wanted: Wanted) -> list[str]:
     return [name for name in names if name not in wanted.numbers and name not in wanted.texts]
 
 
+# --- missing values ---------------------------------------------------------------------------------------------
+
+
+def _complete(path: Path, table: Table, missing: str) -> Table:
+    """The table without the rows that lack a value, or with means in place of those that are not there."""
+    holes = np.isnan(table.values)
+    empty = {name: np.array([not text for text in texts], dtype=bool) for name, texts in table.texts.items()}
+    lacking = holes.any(axis=1)
+    for name, cells in empty.items():
+        if missing == "mean" and cells.any():
+            at = table.rows[int(cells.argmax())]
+            raise CellError(
+                f"{path}, {table.unit} {at}, column {name!r}: no value, and texts have no mean. Fill it in."
+            )
+        lacking = lacking | cells
+    if not lacking.any():
+        return table
+    each = Counter({name: int(n) for name, n in zip(table.columns, holes.sum(axis=0), strict=True)})
+    each.update({name: int(cells.sum()) for name, cells in empty.items()})
+    return _filled(path, table, holes, each) if missing == "mean" else _dropped(path, table, lacking, each)
+
+
+def _filled(path: Path, table: Table, holes: np.ndarray, each: Counter[str]) -> Table:
+    without = [name for name, n in each.items() if n == len(holes)]
+    if without:
+        raise LatentiaError(f"{path}, column {without[0]!r}: there is no value, and so no mean. Leave the column out.")
+    values, n = table.values.copy(), int(holes.sum())
+    for i in np.flatnonzero(holes.any(axis=0)):
+        values[holes[:, i], i] = _mean(values[~holes[:, i], i])
+    warn(FileNotice(f"{path}: {n} cells without a value have the mean of their column now: {_counted(each)}."))
+    return replace(table, values=values, n_filled=n)
+
+
+def _mean(values: np.ndarray) -> float:
+    with np.errstate(over="ignore"):
+        mean = float(values.mean())
+    return mean if math.isfinite(mean) else float((values / len(values)).sum())
+
+
+def _dropped(path: Path, table: Table, lacking: np.ndarray, each: Counter[str]) -> Table:
+    n, kept = int(lacking.sum()), np.flatnonzero(~lacking)
+    if not len(kept):
+        raise LatentiaError(
+            f"{path}: each of the {n} rows lacks a value in one column or another ({_counted(each)}). Leave columns out, or "
+            "fill them in."
+        )
+    first = ", ".join(str(table.rows[int(i)]) for i in np.flatnonzero(lacking)[:_NAMED]) + (
+        ", ..." if n > _NAMED else ""
+    )
+    warn(
+        f"{path}: {n} of {len(lacking)} rows lack a value and were left out: {table.unit} {first}; {_counted(each)}.",
+        DroppedDataWarning,
+    )
+    texts = {name: [cells[i] for i in kept] for name, cells in table.texts.items()}
+    rows = [table.rows[int(i)] for i in kept]
+    return replace(table, values=table.values[kept], texts=texts, rows=rows, n_dropped=n)
+
+
+def _counted(each: Counter[str]) -> str:
+    """How many cells of which columns."""
+    found = [f"{n} in {name!r}" for name, n in each.most_common() if n]
+    return ", ".join(found[:_NAMED]) + (f" and others in {len(found) - _NAMED} columns" if len(found) > _NAMED else "")
+
+
 # --- binary formats ---------------------------------------------------------------------------------------------
 
 
-def _read_parquet(path: Path, choose: Choose) -> Table:
+def _read_parquet(path: Path, choose: Choose, missing: str) -> Table:
     with readable(path), open_parquet(path) as file:
         schema = file.schema_arrow
         kinds = {name: arrow_kind(schema.field(name).type) for name in schema.names}
         wanted = choose(kinds)
         table = file.read(columns=[*wanted.numbers, *wanted.texts])
+        for name in wanted.numbers:
+            if kinds[name] == "text":
+                raise LatentiaError(
+                    f"{path}, column {name!r}: holds {schema.field(name).type}, and numbers are needed."
+                )
+        values = np.empty((table.num_rows, len(wanted.numbers)))
+        for i, name in enumerate(wanted.numbers):
+            values[:, i] = table[name].to_numpy()
+        texts = {name: table[name].to_pylist() for name in wanted.texts}
+    if missing == "error":
+        _refuse_nulls(path, table, wanted)
+    for i, name in enumerate(wanted.numbers):
+        if np.isinf(values[:, i]).any():
+            row = int(np.argmax(np.isinf(values[:, i]))) + 1
+            raise LatentiaError(f"{path}, row {row}, column {name!r}: {values[row - 1, i]} is not a number.")
+        if missing == "error" and np.isnan(values[:, i]).any():
+            row = int(np.argmax(np.isnan(values[:, i]))) + 1
+            raise CellError(f"{path}, row {row}, column {name!r}: nan is not a number.", missing=True)
+    strings = {name: ["" if text is None else str(text) for text in column] for name, column in texts.items()}
+    rows = range(1, table.num_rows + 1)
+    return Table(values, list(wanted.numbers), strings, rows, _others(schema.names, wanted), path.name)
+
+
+def _refuse_nulls(path: Path, table: Any, wanted: Wanted) -> None:
     for name in (*wanted.numbers, *wanted.texts):
         if table[name].null_count:
             row = table[name].is_null().to_numpy().argmax() + 1
-            raise CellError(f"{path}, row {row}, column {name!r}: no value. Fill it in or drop the row.")
-    for name in wanted.numbers:
-        if kinds[name] == "text":
-            raise LatentiaError(f"{path}, column {name!r}: holds {schema.field(name).type}, and numbers are needed.")
-    values = np.empty((table.num_rows, len(wanted.numbers)))
-    for i, name in enumerate(wanted.numbers):
-        values[:, i] = table[name].to_numpy()
-        if not np.isfinite(values[:, i]).all():
-            row = int(np.argmin(np.isfinite(values[:, i]))) + 1
-            raise LatentiaError(f"{path}, row {row}, column {name!r}: {values[row - 1, i]} is not a number.")
-    texts = {name: [str(value) for value in table[name].to_pylist()] for name in wanted.texts}
-    rows = range(1, table.num_rows + 1)
-    return Table(values, list(wanted.numbers), texts, rows, _others(schema.names, wanted), path.name)
+            text = f"{path}, row {row}, column {name!r}: no value. Fill it in or drop the row."
+            raise CellError(text, missing=True)
 
 
-def _read_matrix(path: Path, choose: Choose, cache: str | os.PathLike[str] | None) -> Table:
+def _read_matrix(path: Path, choose: Choose, cache: str | os.PathLike[str] | bool | None) -> Table:
     blocks = Blocks.from_files(path, cache=cache)
     names = [f"column {i}" for i in range(1, blocks.shapes[0][1] + 1)]
     wanted = choose(dict.fromkeys(names, "decimal"))

@@ -15,7 +15,7 @@ from scipy import sparse
 from .._progress import progress_bar
 from ..exceptions import LatentiaError
 from ..passes.formats import reusable
-from ._csv import is_csv
+from ._csv import has_columns
 from .pairs import Pairs
 from .texts import read_texts
 
@@ -41,8 +41,8 @@ def read_text_pairs(
     Parameters
     ----------
     path : path
-        A text file, a folder of them, or a CSV or TSV file with a text a row. A pipe is read to its end; ``-`` is standard
-        input.
+        A text file, a folder of them, or a CSV or TSV file or Excel workbook with a text a row. A pipe is read to its end;
+        ``-`` is standard input.
     window : int
         1 counts neighbours only.
     lines : bool
@@ -56,7 +56,7 @@ def read_text_pairs(
         raise LatentiaError("1 counts neighbouring words; give 1 or more.", parameter="window", value=window)
     with reusable(path) as source:
         texts = read_texts(source, column=column)
-        together = source.is_file() and not is_csv(source)
+        together = source.is_file() and not has_columns(source)
     documents: Iterable[str] = texts.texts
     if lines:
         documents = [line for text in texts.texts for line in text.splitlines()]

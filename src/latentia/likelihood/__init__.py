@@ -5,14 +5,14 @@ from .chains import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, updated
 from .gaussian import gaussian_log_density
-from .labelled import LabelledMixtureUpdate, LogProbabilities, Pseudo, log_probabilities, topic_posterior
+from .labelled import LabelledMixtureUpdate, LogProbabilities, Pseudo, log_probabilities, topic_posterior, topic_rows
 from .multinomial import MultinomialMixtureUpdate, multinomial_log_likelihood, multinomial_responsibilities
 from .products import ProductMixtureUpdate, product_log_density
 from .recursions import forward_backward, log_likelihood, viterbi
 from .rows import log, normalised
 from .sampling import WordSampler, noisy_or_rows
 from .spherical import SphericalMixtureUpdate, spherical_log_density
-from .trivial import one_gaussian
+from .trivial import independent_features, one_gaussian
 
 __all__ = [
     "AdmixtureUpdate",
@@ -40,6 +40,7 @@ __all__ = [
     "fold_in",
     "forward_backward",
     "gaussian_log_density",
+    "independent_features",
     "log",
     "log_likelihood",
     "log_probabilities",
@@ -54,6 +55,7 @@ __all__ = [
     "spherical_log_density",
     "token_probabilities",
     "topic_posterior",
+    "topic_rows",
     "updated",
     "viterbi",
 ]

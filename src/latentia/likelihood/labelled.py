@@ -24,7 +24,7 @@ from .coordinates import Chances, Distributions, Expected, Values
 from .multinomial import ROWS, MultinomialMixtureUpdate, multinomial_posterior
 from .rows import MixtureSums
 
-__all__ = ["LabelledMixtureUpdate", "LogProbabilities", "Pseudo", "log_probabilities", "topic_posterior"]
+__all__ = ["LabelledMixtureUpdate", "LogProbabilities", "Pseudo", "log_probabilities", "topic_posterior", "topic_rows"]
 
 _LEAST = 1e-12
 _CHUNK = 1 << 14
@@ -92,6 +92,11 @@ def _fill(
 
 def topic_posterior(table: Any, model: LogProbabilities, n_jobs: int | None = None) -> np.ndarray:
     """P[k | x] of the rows of a table of counts or occurrences, shape (n, K), computed in logarithms."""
+    return topic_rows(table, model, n_jobs)[0]
+
+
+def topic_rows(table: Any, model: LogProbabilities, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """P[k | x] of the rows of a table of counts or occurrences, shape (n, K), and their log-likelihoods, shape (n,)."""
     counts = as_counts(table)
     n = len(counts.indptr) - 1
     posterior, log_likelihood = np.empty((n, len(model.weights))), np.empty(n)
@@ -102,7 +107,7 @@ def topic_posterior(table: Any, model: LogProbabilities, n_jobs: int | None = No
         )
 
     for_chunks(task, n, ROWS, n_jobs)
-    return posterior
+    return posterior, log_likelihood
 
 
 @dataclass(frozen=True)

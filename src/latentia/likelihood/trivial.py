@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["one_gaussian"]
+__all__ = ["independent_features", "one_gaussian"]
 
 _MOST_COLUMNS = 1000  # of a full covariance, or a tenth of the rows
 
@@ -44,3 +44,25 @@ def one_gaussian(rows: Any, n_rows: int) -> tuple[np.ndarray, int]:
         constant = d * np.log(2 * np.pi) + 2 * np.log(np.diag(root)).sum()
         found.append((-0.5 * ((scaled**2).sum(axis=0) + constant), d + d * (d + 1) // 2))
     return max(found, key=lambda one: float(one[0].mean()) - 0.5 * one[1] * np.log(n_rows) / n_rows)
+
+
+def independent_features(rows: Any, kind: str) -> tuple[np.ndarray, int]:
+    """Log-probability or density of each row where all features are independent, shape (n,), and its number of parameters.
+
+    Parameters
+    ----------
+    rows : ndarray or sparse matrix of shape (n, d)
+        They are learned from as well.
+    kind : {"bernoulli", "gaussian"}
+        Zeros and ones, or numbers with a variance for each column.
+    """
+    n, d = rows.shape
+    mean = np.asarray(rows.mean(axis=0)).ravel()
+    if kind == "bernoulli":
+        chance = (n * mean + 0.5) / (n + 1)
+        return rows @ np.log(chance / (1 - chance)) + np.log1p(-chance).sum(), d
+    dense = rows.toarray() if sparse.issparse(rows) else rows
+    squares = (dense - mean) ** 2
+    variances = squares.mean(axis=0)
+    variances = np.maximum(variances, 1e-9 * max(float(variances.mean()), np.finfo(float).tiny))
+    return -0.5 * ((squares / variances).sum(axis=1) + np.log(2 * np.pi * variances).sum()), 2 * d

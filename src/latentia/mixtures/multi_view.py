@@ -20,17 +20,20 @@ from sklearn.utils.validation import check_array
 
 from .._base import Estimator, fitted, fitting
 from .._parameters import Choice, OrNone
-from .._validation import finite_blocks
+from .._validation import check_sizes, finite_blocks, refuse_dates
 from ..evidence import (
     Check,
     Evidence,
     PartErrors,
     PartFits,
     TensorMeasured,
+    ViewMisfits,
+    counted_parameters,
     error_checks,
     separation_limit,
     settled_checks,
     tensor_checks,
+    trivial_checks,
 )
 from ..exceptions import LatentiaError
 from ..likelihood import (
@@ -38,11 +41,13 @@ from ..likelihood import (
     Refine,
     Refined,
     Refinement,
+    independent_features,
     normalised,
     over,
     product_log_density,
     refine,
 )
+from ..metrics import nearest_others
 from ..moments import (
     ColumnMoments,
     CommonFrame,
@@ -51,9 +56,13 @@ from ..moments import (
     all_column_moments,
     common_frame,
     frame_noise,
+    independent_rows,
+    left_across_views,
+    left_of_tensor,
+    left_within_views,
     principal_coordinates,
 )
-from ..passes import Block, Blocks, RowGroups, accumulate
+from ..passes import Block, Blocks, RowGroups, accumulate, deal, sample_rows
 from ..tensor import Decomposition, decompose
 
 __all__ = ["MultiViewMixture"]
@@ -83,7 +92,8 @@ class MultiViewMixture(Estimator):
         means and weights alone.
     refine : int or "auto", default="auto"
         EM under ``distribution``, from the moments: "auto" makes accelerated steps until they have settled, a number that
-        many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" without a distribution.
+        many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" without a distribution. See
+        ``refinement_``, and *EM has settled* in the evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -103,7 +113,7 @@ class MultiViewMixture(Estimator):
         Variances of the features, with ``distribution="gaussian"``.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l2 error of every component over all features, in standard deviations
-        of the data (``component_errors``).
+        of the data (``component_errors``), widened where the fit leaves more of the moments than noise is.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the data at every step of EM, in nats.
     n_passes_ : int
@@ -183,7 +193,7 @@ class MultiViewMixture(Estimator):
         self._layout = _layout(blocks, X, views)
         self._check_count(blocks)
         # Passes over the data: columns, principal coordinates of three joined views, and moments of four groups of rows.
-        moments = self._moments(blocks, RowGroups(4, self._seed))
+        moments = self._moments(blocks, deal(blocks, self._seed))
         # Decomposition for all rows and for parts of them, and EM on the same rows.
         fits = PartFits(
             moments.dealt,
@@ -203,8 +213,14 @@ class MultiViewMixture(Estimator):
         self.refinement_ = refined.refinement.log_likelihood
         self.n_passes_ = moments.n_passes + len(self.refinement_)
         # Evidence.
-        parts = fits.errors(refined, self.n_splits)
-        self.evidence_ = Evidence(_checks(refined, found, moments, parts), parts.errors).bind(self)
+        measured = _measured(found, moments)
+        misfits = _misfits(mixture, found, moments, self.distribution, measured.surplus)
+        apart = nearest_others(_scaled(mixture.means, moments.scales), "euclidean")
+        parts = fits.errors(refined, self.n_splits).widened(misfits.together(bool(self._steps)).bias(apart))
+        checks = _checks(refined, found, moments, parts, measured, misfits) + self._against_independence(
+            blocks, moments
+        )
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
@@ -250,6 +266,17 @@ class MultiViewMixture(Estimator):
         mean, *spread, weights = found.values
         variances = layout.split(spread[0]) if spread else None
         return Refined(_Mixture(layout.split(mean), weights, variances).sorted(), found)
+
+    def _against_independence(self, blocks: Blocks, moments: _Moments) -> list[Check]:
+        """Whether the fit predicts better than one component, where there is a likelihood."""
+        if self.distribution is None:
+            return []
+        rows = list(sample_rows(blocks))
+        trivial, n_parameters = independent_features(_side_by_side(rows), self.distribution)
+        n_rows = round(independent_rows(moments.of(moments.dealt.all), moments.halves))
+        extra = counted_parameters((len(self.weights_) - 1) * (n_parameters + 1), n_rows, bool(self._steps))
+        found = [normalised(joint, self.weights_)[1] for joint in self._joint(Blocks.from_array(*rows))]
+        return trivial_checks(np.concatenate(found), trivial, extra=extra, n_rows=n_rows, against="one component")
 
     def _check_parameters(self) -> None:
         if self.refine not in (0, "auto") and self.distribution is None:
@@ -305,8 +332,7 @@ class MultiViewMixture(Estimator):
                 value=None,
             )
         kind, layout, blocks = self.distribution, self._layout, self._views_like_those_fitted(X)
-        means = np.hstack(self.means_)
-        means = np.clip(means, 0, 1) if kind == "bernoulli" else means  # moments may lie outside
+        means = np.hstack(_possible(self.means_, kind))  # moments may lie outside
         variances = np.hstack(self.variances_) if kind == "gaussian" else None
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
         return (
@@ -453,9 +479,11 @@ def _column(column: Any, names: list[str] | None, width: int, view: int) -> int:
 
 
 def _checked(table: Any, number: int) -> Any:
+    refuse_dates(table)
     try:
-        return check_array(table, accept_sparse="csr", dtype=np.float64, input_name=f"View {number + 1}")
-    except ValueError as error:
+        table = check_array(table, accept_sparse="csr", dtype=np.float64, input_name=f"View {number + 1}")
+        return check_sizes(table, f" of view {number + 1}")
+    except (ValueError, OverflowError) as error:
         raise LatentiaError(str(error)) from error
 
 
@@ -531,6 +559,10 @@ class _Moments:
     def of(self, groups: tuple[int, ...]) -> ViewSums:
         return self.statistic.of(self.sums, groups)
 
+    @property
+    def halves(self) -> list[tuple[ViewSums, ViewSums]]:
+        return [(self.of(one), self.of(two)) for one, two in self.dealt.splits]
+
 
 @dataclass(frozen=True)
 class _Recovered:
@@ -571,21 +603,52 @@ def _scaled(means: list[np.ndarray], scales: list[np.ndarray]) -> np.ndarray:
 # --- evidence -----------------------------------------------------------------------------------------------------
 
 
-def _checks(refined: Refined, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
-    mixture: _Mixture = refined.parameters
-    first, second = (moments.of(half) for half in moments.dealt.splits[0])
-    measured = TensorMeasured(
+def _measured(found: _Recovered, moments: _Moments) -> TensorMeasured:
+    return TensorMeasured(
         spectrum=found.frame.spectrum,
         weights=found.decomposition.weights,
         residual=found.decomposition.info.residual,
         stable=found.decomposition.info.stable,
         samples=moments.of(moments.dealt.all).n,
-        noise=frame_noise(found.frame, first, second),
+        noise=frame_noise(found.frame, *moments.halves[0]),
+        exact=True,
     )
+
+
+def _misfits(
+    mixture: _Mixture, found: _Recovered, moments: _Moments, distribution: str | None, surplus: bool
+) -> ViewMisfits:
+    coordinates, whole, weights = moments.statistic.coordinates, moments.of(moments.dealt.all), mixture.weights
+    halves, joined = moments.halves, moments.layout.joined
+    means = [np.hstack([mixture.means[i] for i in views]) for views in joined]
+    seen = [to(mean) for to, mean in zip(coordinates, means, strict=True)]
+    within = None
+    if distribution is not None:
+        variances = [np.concatenate([moments.columns[i].variance for i in views]) for views in joined]
+        within = left_within_views(coordinates, variances, whole, halves, means, weights)
+    return ViewMisfits.of(
+        left_of_tensor(found.frame, whole, halves, seen, weights),
+        left_across_views(whole, halves, seen, weights),
+        within,
+        surplus,
+    )
+
+
+def _checks(
+    refined: Refined,
+    found: _Recovered,
+    moments: _Moments,
+    parts: PartErrors,
+    measured: TensorMeasured,
+    misfits: ViewMisfits,
+) -> list[Check]:
+    mixture: _Mixture = refined.parameters
     several = len(mixture.weights) > 1
     limit = separation_limit(_scaled(mixture.means, moments.scales), "euclidean") if several else 1.0
+    unit = "in l2 over all features, in standard deviations"
     return [
-        *error_checks(parts, limit, "mean |mu_k - mu'_k|_2", "in l2 over all features, in standard deviations"),
+        *error_checks(parts, limit, "mean |mu_k - mu'_k|_2", unit, n_rows=measured.samples),
+        *misfits.checks("components", "views", "features of a view", len(refined.refinement.log_likelihood) > 0),
         *settled_checks(refined.refinement),
         *tensor_checks(measured),
         Check(

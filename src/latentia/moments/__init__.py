@@ -29,8 +29,15 @@ from .labelled import (
     frequent_words,
     gathered,
 )
-from .lags import lagged_coordinates, one_hot_blocks, past_and_future
-from .left import Left, left_across_views, left_of_tensor, left_within_views
+from .lags import lagged_coordinates, means_of_neighbours, one_hot_blocks, past_and_future
+from .left import (
+    Left,
+    independent_rows,
+    left_across_views,
+    left_of_tensor,
+    left_within_views,
+    means_given_middle,
+)
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
 from .thinning import split_counts
@@ -89,12 +96,15 @@ __all__ = [
     "frame_noise",
     "frequent_words",
     "gathered",
+    "independent_rows",
     "lagged_coordinates",
     "lda_corrected",
     "leading_words",
     "left_across_views",
     "left_of_tensor",
     "left_within_views",
+    "means_given_middle",
+    "means_of_neighbours",
     "one_hot_blocks",
     "past_and_future",
     "present_findings",

@@ -12,6 +12,9 @@ from ..exceptions import LatentiaError
 __all__ = ["Counts", "as_counts", "check_counts"]
 
 
+_LEAST, _MOST = 1e-20, 1e20
+
+
 class Counts(NamedTuple):
     """Rows of counts: ``data[indptr[d]:indptr[d + 1]]`` are the entries of row d."""
 
@@ -34,7 +37,7 @@ def as_counts(table: Any) -> Counts:
 
 
 def check_counts(counts: Counts, rows: np.ndarray, names: Any = None) -> None:
-    """Raise for a count that is negative or not finite, naming its row and column.
+    """Raise for a count that is negative, not finite or out of range, naming its row and column.
 
     Parameters
     ----------
@@ -44,7 +47,7 @@ def check_counts(counts: Counts, rows: np.ndarray, names: Any = None) -> None:
     names : sequence of str, optional
         Column names.
     """
-    bad = ~(counts.data >= 0) | np.isinf(counts.data)
+    bad = ~((counts.data >= _LEAST) & (counts.data <= _MOST)) & (counts.data != 0)
     if not bad.any():
         return
     at = int(np.argmax(bad))
@@ -52,6 +55,11 @@ def check_counts(counts: Counts, rows: np.ndarray, names: Any = None) -> None:
     column = int(counts.indices[at])
     label = f"{column} ({names[column]!r})" if names is not None else str(column)
     value = counts.data[at]
+    if 0 < value < np.inf:
+        raise LatentiaError(
+            f"A count of {value} in row {row}, column {label}: counts from {_LEAST:g} to {_MOST:g} are needed, whose products "
+            "are in range. Multiply or divide the data by its size."
+        )
     # scikit-learn's common checks look for these phrases.
     kind = "Negative values in data: a" if value < 0 else "Input contains NaN or infinity: a"
     raise LatentiaError(f"{kind} count of {value} in row {row}, column {label}. Counts must be finite and >= 0.")

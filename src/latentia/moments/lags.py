@@ -24,7 +24,7 @@ from .symbols import as_symbols
 from .vectors import Coordinates, centred_product
 from .views import Views
 
-__all__ = ["lagged_coordinates", "one_hot_blocks", "past_and_future"]
+__all__ = ["lagged_coordinates", "means_of_neighbours", "one_hot_blocks", "past_and_future"]
 
 _REACH, _DISCOUNT = 6, 0.6
 
@@ -62,6 +62,34 @@ def past_and_future(block: Block, coordinates: Coordinates, average: np.ndarray,
     groups = dealt.of(block.rows[inner])
     before, after = np.hstack([y[inner - 1], past[inner]]), np.hstack([y[inner + 1], future[inner]])
     return [before, block[0][inner], after], groups
+
+
+def means_of_neighbours(
+    seen: np.ndarray, average: np.ndarray, transmat: np.ndarray, shares: np.ndarray, lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means of the past and of the future of `past_and_future` given the state, as a stationary chain has them, (K, d + b).
+
+    Parameters
+    ----------
+    seen : ndarray of shape (K, d)
+        Coordinates of what the states show.
+    average : ndarray of shape (b,)
+    transmat : ndarray of shape (K, K)
+    shares : ndarray of shape (K,)
+        Of the steps in each state.
+    lengths : ndarray of int
+        Of the sequences, for how often there is a neighbour so far away.
+    """
+    back = (transmat * shares[:, None]).T / np.maximum(shares, np.finfo(float).tiny)[:, None]
+    apart, inner = seen[:, : len(average)] - average, np.maximum(lengths - 2, 0).sum()
+    found = []
+    for moves in (back, transmat):
+        far, total = apart, np.zeros_like(apart)
+        for lag in range(1, _REACH + 1):
+            far = moves @ far
+            total += _DISCOUNT ** (lag - 1) * np.maximum(lengths - 1 - lag, 0).sum() / inner * far
+        found.append(np.hstack([moves @ seen, total]))
+    return found[0], found[1]
 
 
 def followed(lengths: np.ndarray, lag: int) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from typing import Any
 
 import numpy as np
@@ -101,12 +100,11 @@ def _count_file(
     path: str | os.PathLike[str], n_words: int | None, n_jobs: int | None, progress: bool | str
 ) -> sparse.csr_array:
     """Counts of a file; what a text is converted to is deleted, as it is of no use once it is counted."""
-    with tempfile.TemporaryDirectory(prefix="latentia-") as cache:
-        blocks = Blocks.from_files(path, format="pairs", cache=cache, block_rows=_CHUNK, progress=bool(progress))
-        try:
-            return count_pairs(blocks, n_words, n_jobs, progress)
-        except LatentiaError as error:
-            raise LatentiaError(f"{os.fspath(path)}: {error}") from error
+    blocks = Blocks.from_files(path, format="pairs", cache=False, block_rows=_CHUNK, progress=bool(progress))
+    try:
+        return count_pairs(blocks, n_words, n_jobs, progress)
+    except LatentiaError as error:
+        raise LatentiaError(f"{os.fspath(path)}: {error}") from error
 
 
 def symmetric_counts(counts: sparse.csr_array) -> tuple[sparse.csr_array, bool]:

@@ -32,6 +32,10 @@ __all__ = [
 ]
 
 
+LARGEST = 1e30
+"""Sizes of numbers, and one over it the least standard deviation, at which products of six of them are in range."""
+
+
 @dataclass(frozen=True)
 class Coordinates:
     """The map x -> (B^T (x - c), 1), or without the constant.
@@ -88,21 +92,24 @@ class _Columns:
         table = block[self.part]
         if not table.shape[0]:
             return state
-        mean = np.asarray(table.mean(axis=0), dtype=np.float64).ravel()
-        if sparse.issparse(table):
-            variance = np.asarray(table.multiply(table).mean(axis=0)).ravel() - mean**2
-        else:
-            variance = np.asarray(table, dtype=np.float64).var(axis=0)
-        return self.merge(state, ColumnMoments(table.shape[0], mean, np.maximum(variance, 0)))
+        with np.errstate(over="ignore", invalid="ignore"):  # refused after the pass
+            mean = np.asarray(table.mean(axis=0), dtype=np.float64).ravel()
+            if sparse.issparse(table):
+                numbers = table.astype(np.float64, copy=False)  # squares of integers wrap around
+                variance = np.asarray(numbers.multiply(numbers).mean(axis=0)).ravel() - mean**2
+            else:
+                variance = np.asarray(table, dtype=np.float64).var(axis=0)
+            return self.merge(state, ColumnMoments(table.shape[0], mean, np.maximum(variance, 0)))
 
     def merge(self, first: ColumnMoments, second: ColumnMoments) -> ColumnMoments:
         n = first.n + second.n
         if not n:
             return first
         share = second.n / n
-        shift = second.mean - first.mean
-        spread = (1 - share) * first.variance + share * second.variance + share * (1 - share) * shift**2
-        return ColumnMoments(n, first.mean + share * shift, spread)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused after the pass
+            shift = second.mean - first.mean
+            spread = (1 - share) * first.variance + share * second.variance + share * (1 - share) * shift**2
+            return ColumnMoments(n, first.mean + share * shift, spread)
 
 
 def column_moments(blocks: Blocks, part: int = 0, **options: Any) -> ColumnMoments:
@@ -117,14 +124,24 @@ def all_column_moments(blocks: Blocks, **options: Any) -> list[ColumnMoments]:
 
 
 def checked_columns(columns: ColumnMoments, what: str = "Input") -> ColumnMoments:
-    """Raise for a column with NaN or infinity; variances within rounding of zero become zero."""
+    """Raise for a column with NaN, infinity or numbers out of range; variances within rounding of zero become zero."""
     finite = np.isfinite(columns.variance) & np.isfinite(columns.mean)
+    large = ~(np.abs(columns.mean) <= LARGEST) | ~(columns.variance <= LARGEST**2)
     if not finite.all():
         raise LatentiaError(
-            f"{what} contains NaN or infinity (the first in column {int(np.argmin(finite))}): drop or impute these entries."
+            f"{what} contains NaN or infinity, or numbers whose squares are (the first in column {int(np.argmin(finite))}): drop "
+            "or impute these entries, or divide the column by its size."
         )
     rounding = (16 * np.finfo(float).eps * columns.mean) ** 2
-    return ColumnMoments(columns.n, columns.mean, np.where(columns.variance > rounding, columns.variance, 0.0))
+    variance = np.where(columns.variance > rounding, columns.variance, 0.0)
+    wrong = large | ((variance > 0) & (variance < LARGEST**-2))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise LatentiaError(
+            f"{what} has numbers in column {at} whose powers are out of range: its mean is {columns.mean[at]:.1g} and its "
+            f"standard deviation {np.sqrt(variance[at]):.1g}. Divide the column by its size."
+        )
+    return ColumnMoments(columns.n, columns.mean, variance)
 
 
 class _CentredGram:
@@ -254,7 +271,8 @@ class VectorMoments:
 def squared_distances(table: Any, center: np.ndarray) -> np.ndarray:
     """|x - c|^2 of every row, shape (n,)."""
     if sparse.issparse(table):
-        squares = np.asarray(table.multiply(table).sum(axis=1)).ravel()
+        numbers = table.astype(np.float64, copy=False)
+        squares = np.asarray(numbers.multiply(numbers).sum(axis=1)).ravel()
         return squares - 2 * (table @ center) + center @ center
     centred = table - center
     return np.einsum("ij,ij->i", centred, centred)

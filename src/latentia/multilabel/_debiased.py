@@ -20,7 +20,7 @@ from ..moments import (
     diagonal_moments,
     frequent_words,
 )
-from ..passes import Plan, RowGroups
+from ..passes import Plan, RowGroups, deal
 from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, decompose_whitened
 from ._documents import Documents
@@ -45,16 +45,19 @@ class DebiasedTopics:
     Attributes
     ----------
     n_components : int
-    dealt : RowGroups
-        Groups of rows whose moments are kept apart; its seed is also that of the decomposition.
+    parts : bool
+        Whether moments of groups of rows are kept apart, for error bars.
+    seed : int
     """
 
     n_components: int
-    dealt: RowGroups
+    parts: bool
+    seed: int
 
     def recover(self, documents: Documents, beside: Sequence[Plan]) -> tuple[Recovered | LatentiaError, list[Any]]:
         """See `Recovery`."""
-        *results, found = documents.passes.follow([*beside, _plan(documents, self.n_components, self.dealt)])
+        dealt = deal(documents.blocks, self.seed, 4 if self.parts else 1)
+        *results, found = documents.passes.follow([*beside, _plan(documents, self.n_components, dealt)])
         return found, results
 
 
@@ -91,9 +94,7 @@ def _plan(documents: Documents, n_components: int, dealt: RowGroups) -> Plan:
     if parts.diagonal is not None:
         labels = _with_diagonal(labels, crossed[words], roots, directions)
     topics = _probabilities(Topics(crossed.T, labels.T, roots**2), overall, factors, n_components)
-    return Recovered(
-        topics, fit.whitening.spectrum, fit.weights, fit.info, float((roots**2).sum()), parts, fit.whitening.matrix
-    )
+    return Recovered(topics, fit.whitening.spectrum, fit.weights, fit.info, float((roots**2).sum()), parts, fit)
 
 
 def _probabilities(p: Topics, overall: np.ndarray, factors: Factors, n_components: int) -> Topics:

@@ -9,39 +9,138 @@ import numpy as np
 from ..evidence import (
     Check,
     Evidence,
+    Misfit,
     PartErrors,
     TensorMeasured,
+    WhitenedMoments,
     at_least,
     between,
     bounds,
     error_checks,
+    misfit_of_tensor,
     separation_limit,
     settled_checks,
+    spread_of_documents,
     tensor_checks,
+    trivial_checks,
     whitened_noise,
 )
-from ..likelihood import Refinement
+from ..likelihood import Refinement, log_probabilities, topic_rows
 from ..moments import LabelledSums
-from ._topics import Recovered
+from ..passes import sample_rows
+from ..simplex import distributions
+from ..tensor import apply_to_modes
+from ._documents import Documents
+from ._topics import SMOOTHING, Recovered, Topics
 
 __all__ = ["weigh_evidence"]
 
 _TRUSTED = 0.4
 _DELTA = 0.05
+_MOST_MISFIT = 3.0  # moments without a diagonal are completed by the fit, which leaves more than noise
+_CLEARLY = 2.0  # times the noise, which halves understate: they share the coordinates
+_FARTHEST = 2.0
+_DEVIATIONS = 2.0  # of the gain over word frequencies that do not count
 
 
 def weigh_evidence(
-    model: Any, seen: LabelledSums, found: Recovered, refinement: Refinement, parts: PartErrors
+    model: Any, documents: Documents, found: Recovered, refinement: Refinement, parts: PartErrors, half: Topics | None
 ) -> Evidence:
-    """The evidence table of a fitted `MomentMultiLabelClassifier`."""
-    words = model.word_probabilities_
+    """The evidence table of a fitted `MomentMultiLabelClassifier`; ``half`` are topics of the first half of the documents."""
+    words, seen = model.word_probabilities_, documents.seen
     some = words if found.parts is None else words[:, found.parts.words]  # of millions the frequent ones
     limit = separation_limit(_rows_of_sum_one(some), "cityblock", _TRUSTED)
-    checks = error_checks(parts, limit, "mean |mu_k - mu'_k|_1", "in l1, of a possible 2", "topic")
-    checks += settled_checks(refinement)
+    parts, goodness = _goodness(model, documents, found, parts, half, limit)
+    checks = error_checks(
+        parts, limit, "mean |mu_k - mu'_k|_1", "in l1, of a possible 2", "topic", n_rows=seen.n_rows, rows="documents"
+    )
+    checks += [*goodness, *settled_checks(refinement)]
     checks += [*_sizes(model, seen), *_theorem(model, seen), *_tensor(model, found), *_weights(model, found)]
     subject = "the topics (the head does not use them)" if model.head == "ridge" else "the topics"
     return Evidence([*checks, *_head(model), *_rows(seen)], parts.errors, subject)
+
+
+# --- whether documents are what the model says ----------------------------------------------------------------------
+
+
+def _goodness(
+    model: Any, documents: Documents, found: Recovered, parts: PartErrors, half: Topics | None, limit: float
+) -> tuple[PartErrors, list[Check]]:
+    """Errors widened by how far documents of a topic differ, and the lines on whether the model holds.
+
+    Some documents of the second half say how far they differ, and whether topics of the first half predict them.
+    """
+    if found.parts is None or half is None:
+        return parts, []
+    dealt, words = found.parts.dealt, found.parts.words
+    frequencies = documents.word_frequencies[words]
+    rows = sample_rows(documents.blocks.group(dealt.splits[0][1], dealt))[0][:, words]
+    overall = found.parts.overall if documents.occurrences else found.parts.overall / found.parts.overall.sum()
+    trivial = trivial_checks(
+        *_against_one_topic(rows, half, overall, documents.occurrences), extra=0, n_rows=documents.seen.n_rows,
+        against="word frequencies", unit="document", deviations=_DEVIATIONS,
+    )  # fmt: skip
+    # Moments, and documents of the same topic.
+    misfit, topics = _misfit(found), Topics(model.word_probabilities_[:, words], half.labels, model.weights_)
+    posterior, _ = _log_rows(rows, topics, overall, documents.occurrences)
+    spread = spread_of_documents(
+        rows, posterior, topics.words, frequencies, _directions(found, frequencies), counts=not documents.occurrences
+    )
+    bias = spread.bias(parts.errors, model.weights_)
+    lines = [*misfit.checks(_MOST_MISFIT, "topics"), *spread.checks(bias, limit), *trivial]
+    return parts.widened(np.full(len(topics.words), bias), _FARTHEST), lines
+
+
+def _against_one_topic(
+    rows: Any, topics: Topics, overall: np.ndarray, occurrences: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Log-likelihoods of documents under topics and under one topic.
+
+    Of the words that are present and absent and, for occurrences, also of those that are present given how many: topics that
+    tell only long documents from short ones gain nothing in these. Whichever gains less.
+    """
+    one = Topics(overall[None], topics.labels[:1], np.ones(1))
+    found = [
+        (_log_rows(rows, topics, overall, as_occurrences)[1], _log_rows(rows, one, overall, as_occurrences)[1])
+        for as_occurrences in ({occurrences, False})
+    ]
+    return min(found, key=lambda pair: float(np.mean(pair[0] - pair[1])))
+
+
+def _log_rows(rows: Any, topics: Topics, overall: np.ndarray, occurrences: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Posteriors and log-likelihoods of documents of frequent words."""
+    words = topics.words
+    if not occurrences:
+        overall = overall / overall.sum()
+        words = distributions(words, overall)
+    model = log_probabilities(words, topics.weights, occurrences=occurrences, share=SMOOTHING, overall=overall)
+    return topic_rows(rows, model)
+
+
+def _misfit(found: Recovered) -> Misfit:
+    """Of the decomposition, from the halves' moments."""
+    assert found.parts is not None
+    fit, parts = found.decomposition, found.parts
+    if fit is None:
+        return Misfit()
+
+    def whitened(groups: tuple[int, ...]) -> WhitenedMoments:
+        part, matrix = parts.of(groups), fit.whitening.matrix
+        return WhitenedMoments(matrix.T @ part.second @ matrix, apply_to_modes(part.third, matrix))
+
+    halves = [(whitened(first), whitened(second)) for first, second in parts.dealt.splits[:1]]
+    return misfit_of_tensor(fit.tensor, fit.weights, fit.vectors, halves)
+
+
+def _directions(found: Recovered, frequencies: np.ndarray) -> np.ndarray:
+    """Directions of words that clearly go together more than noise does, (F, r), where the topics span fewer."""
+    assert found.parts is not None
+    parts = found.parts
+    first, second = (parts.of(half).second for half in parts.dealt.splits[0])
+    values, vectors = np.linalg.eigh(parts.of(parts.dealt.all).second)
+    rank = int((values > _CLEARLY * np.linalg.norm(first - second, 2) / 2).sum())
+    further = vectors[:, ::-1][:, : rank if rank > len(found.weights) else 0]
+    return np.sqrt(frequencies)[:, None] * (parts.moments.coordinates @ further)
 
 
 def _sizes(model: Any, seen: LabelledSums) -> list[Check]:
@@ -89,14 +188,14 @@ def _theorem(model: Any, seen: LabelledSums) -> list[Check]:
 
 
 def _tensor(model: Any, found: Recovered) -> list[Check]:
-    parts, matrix = found.parts, found.whitening
-    if parts is None or matrix is None or not parts.dealt.splits or model.n_components == 1:
+    parts, fit = found.parts, found.decomposition
+    if parts is None or fit is None or not parts.dealt.splits or model.n_components == 1:
         return []
     first, second = (parts.of(half) for half in parts.dealt.splits[0])
     measured = TensorMeasured(
         spectrum=found.spectrum, weights=found.weights, residual=found.info.residual, stable=found.info.stable,
         samples=int(parts.sums.documents[:, 2].sum()),
-        noise=whitened_noise(matrix, (first.second, first.third), (second.second, second.third)),
+        noise=whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
     )  # fmt: skip
     skipped = ("sample size of the theorem",)  # Theorem 1 has its own
     return [check for check in tensor_checks(measured) if check.name not in skipped]

@@ -69,6 +69,8 @@ def _classes(column: np.ndarray) -> tuple[sparse.csr_array, LabelSets]:
     except ValueError as error:
         raise LatentiaError(f"Y: {error}") from error
     classes, codes = np.unique(column, return_inverse=True)
+    if not len(classes):
+        raise LatentiaError("Y is empty: there is a label set, or a class, for every row.")
     if len(classes) < 2:
         raise LatentiaError(
             f"Y has the one class {classes[0]!r}: classifiers need at least two. Label sets need two dimensions."

@@ -11,6 +11,7 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..likelihood import LabelledMixtureUpdate, Pseudo, Refine, Refined, Refinement, over, refine
 from ..passes import Blocks, Plan
+from ..tensor import WhitenedDecomposition
 from ._documents import Documents
 from ._parts import PartMoments
 
@@ -57,8 +58,8 @@ class Recovered:
         Sum of the weights before they were normalised.
     parts : PartMoments or None
         From which parts of the data can be fitted.
-    whitening : ndarray of shape (b, K) or None
-        W of the second moment in coordinates.
+    decomposition : WhitenedDecomposition or None
+        Of the moments in coordinates.
     share : float
         Of the overall probabilities in those that posteriors are taken of.
     """
@@ -69,7 +70,7 @@ class Recovered:
     info: Any
     total: float
     parts: PartMoments | None = None
-    whitening: np.ndarray | None = None
+    decomposition: WhitenedDecomposition | None = None
     share: float = SMOOTHING
 
 

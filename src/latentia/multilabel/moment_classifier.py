@@ -31,7 +31,7 @@ from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import LogProbabilities, Refine, log_probabilities, topic_posterior
 from ..metrics import document_auc, nearest_distances
 from ..moments.counts import as_counts, check_counts
-from ..passes import Blocks, RowGroups
+from ..passes import Blocks
 from ..simplex import distributions
 from ._algorithm_1 import PaperTopics
 from ._debiased import DebiasedTopics, of_part
@@ -74,9 +74,10 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     head : {"ridge", "bayes"}, default="ridge"
         What predicts: ridge regression on K supervised features, or the posterior of the topics (the paper, section 4).
     refine : int or "auto", default=0
-        EM over words and labels, starting from the recovered topics: a number makes that many plain steps, each a pass over the
-        data, "auto" accelerated ones until they have settled. They are outside the theorem, and "paper" has none. The ridge
-        head does not use the topics; with ``head="bayes"``, or to read the topics, 3 to 10 steps are worth it.
+        EM from the recovered topics, over words and labels: "auto" makes accelerated steps until they have settled, a number
+        that many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" for ``moments="paper"``. The
+        ridge head does not use the topics; with ``head="bayes"``, or to read the topics, 3 to 10 steps are worth it. See
+        ``refinement_``, and *EM has settled* in the evidence.
     decomposition : {"polar", "power", "joint"}, default="polar"
         Of the whitened tensor, for ``moments="paper"``; see `latentia.tensor.decompose`.
     eta : float, default=0.0
@@ -159,6 +160,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     """
 
     _compared = ("word_probabilities_",)
+    _nouns = ("topic", "topics", "documents")
     _constraints: ClassVar = {
         "moments": Choice("auto", "occurrence", "factorial", "paper"),
         "head": Choice("ridge", "bayes"),
@@ -226,8 +228,8 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         self.refinement_ = refinement.log_likelihood
         self.n_passes_ = documents.passes.n + len(self.refinement_)
         # Evidence.
-        parts = self._part_errors(found, documents)
-        self.evidence_ = weigh_evidence(self, documents.seen, found, refinement, parts).bind(self)
+        parts, half = self._part_errors(found, documents)
+        self.evidence_ = weigh_evidence(self, documents, found, refinement, parts, half).bind(self)
         return self
 
     def _check_parameters(self) -> None:
@@ -293,7 +295,8 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
             if self.head == "bayes":
                 raise found
             warn(
-                f"The words carry no {self.n_components} topics, so that all documents are one; the head does without. {found}",
+                f"The words carry no {self.n_components} topics, so that all documents are one; the head does without: "
+                f"{found.problem}",
                 EvidenceWarning,
             )
             found = one_topic(documents)
@@ -304,7 +307,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         """How topics are learned."""
         if self.moments == "paper":
             return PaperTopics(self.n_components, self.decomposition, self._seed)
-        return DebiasedTopics(self.n_components, RowGroups(4 if self.n_splits else 1, self._seed))
+        return DebiasedTopics(self.n_components, self.n_splits > 0, self._seed)
 
     @property
     def _steps(self) -> Refine:
@@ -321,33 +324,42 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
             self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
             self._penalty, self._explained = head.penalty, head.explained
 
-    def _part_errors(self, found: Recovered, documents: Documents) -> PartErrors:
-        """l1 distances of the topics' distributions of frequent words to the nearest ones of fits on parts of the rows."""
+    def _part_errors(self, found: Recovered, documents: Documents) -> tuple[PartErrors, Topics | None]:
+        """l1 distances of the topics' distributions of frequent words to the nearest ones of fits on parts of the rows.
+
+        And the topics of the first half, of the frequent words alone.
+        """
         parts, k, labels = found.parts, self.n_components, documents.labels
         if parts is None or not self.n_splits:
-            return PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y).")
+            return PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y)."), None
+        halves: dict[tuple[int, ...], Topics] = {}
+
+        def finish(part: Topics, groups: tuple[int, ...]) -> np.ndarray:
+            halves[groups] = self._finished(part, parts, documents, groups)
+            return _sum_one(halves[groups].words)
+
         fits = PartFits(
             parts.dealt,
             recover=lambda groups: of_part(parts, groups, k, labels),
-            finish=lambda part, groups: _sum_one(self._frequent_words(part, parts, documents, groups)),
+            finish=finish,
             distance=nearest_distances,
             most=2.0,
             cost="passes" if self._steps else "free" if self.n_splits > 1 else "algebra",
         )
-        return fits.errors(_sum_one(self.word_probabilities_[:, parts.words]), self.n_splits)
+        errors = fits.errors(_sum_one(self.word_probabilities_[:, parts.words]), self.n_splits)
+        return errors, halves.get(parts.dealt.splits[0][0])
 
-    def _frequent_words(
-        self, part: Topics, parts: PartMoments, documents: Documents, groups: tuple[int, ...]
-    ) -> np.ndarray:
-        """Probabilities of the frequent words in a part's topics, (K, F), after EM on its rows."""
+    def _finished(self, part: Topics, parts: PartMoments, documents: Documents, groups: tuple[int, ...]) -> Topics:
+        """A part's topics, of the frequent words, after EM on its rows."""
         if not self._steps:
-            return part.words
+            return part
         # Rare words have the same probability in all topics until the first step.
         every = np.tile(documents.words, (len(part.weights), 1))
         every[:, parts.words] = part.words
         rows = documents.blocks.group(groups, parts.dealt)
         whole = Topics(every, part.labels, part.weights)
-        return refined_topics(whole, documents, rows, self._steps).parameters.words[:, parts.words]
+        found = refined_topics(whole, documents, rows, self._steps).parameters
+        return Topics(found.words[:, parts.words], found.labels, found.weights)
 
     # --- use ----------------------------------------------------------------------------------------------------
 
@@ -528,7 +540,9 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         return unit_interval(scores, float(np.clip(self.label_frequencies_.mean(), 1e-6, 0.25)))
 
     def _check_size(self, X: Any) -> None:
-        rows = X.n_rows if isinstance(X, Blocks) else X.shape[0] if hasattr(X, "shape") else len(X)
+        rows = (
+            X.n_rows if isinstance(X, Blocks) else X.shape[0] if np.ndim(getattr(X, "shape", 0)) and X.shape else len(X)
+        )
         size = 8 * rows * len(self.label_frequencies_)
         if size > _MOST_BYTES:
             raise LatentiaError(

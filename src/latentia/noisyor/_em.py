@@ -39,6 +39,7 @@ __all__ = [
     "NoisyOrSums",
     "NoisyOrUpdate",
     "RefinedNetwork",
+    "likely_model",
     "refined_network",
 ]
 
@@ -284,18 +285,22 @@ def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
 
 def _add_likely(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
     """Add rows, by sums over the likely configurations of each."""
+    rows, silent = present_findings(block[0]), 1 - update.leak
+    log_likelihood, n_crowded = _add_rows(*rows, *likely_model(update), state.on, state.explained, state.together)
+    empty = np.log1p(-update.priors).sum() + np.log(silent).sum()
+    odds = np.log(update.leak) - np.log(silent)
+    state.log_likelihood += log_likelihood + block[0].shape[0] * float(empty) + float(odds[rows[1]].sum())
+    state.n_crowded += n_crowded
+
+
+def likely_model(update: NoisyOrUpdate) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A network as the search for configurations takes it: gains and loads (n, m), base (m,), kept (m, n), silent (n,)."""
     kept = 1 - update.strengths
     silent, loads = 1 - update.leak, -np.log(kept)
     # What a present finding adds to the gain of a cause beside the empty set.
     gains = np.ascontiguousarray((loads + np.log1p(-silent * kept) - np.log(update.leak)).T)
     base = np.log(update.priors) - np.log1p(-update.priors) - loads.sum(axis=1)
-    rows = present_findings(block[0])
-    model = gains, np.ascontiguousarray(loads.T), base, kept, silent
-    log_likelihood, n_crowded = _add_rows(*rows, *model, state.on, state.explained, state.together)
-    empty = np.log1p(-update.priors).sum() + np.log(silent).sum()
-    odds = np.log(update.leak) - np.log(silent)
-    state.log_likelihood += log_likelihood + block[0].shape[0] * float(empty) + float(odds[rows[1]].sum())
-    state.n_crowded += n_crowded
+    return gains, np.ascontiguousarray(loads.T), base, kept, silent
 
 
 @njit(nogil=True, cache=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..evidence import Check, PartErrors, above, at_least, at_most, bounds, equal_to, error_checks
+from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, bounds, equal_to, error_checks, rank_checks
 from ..metrics.matching import nearest_other_distance
 from ..moments import AbsenceMoments, CountedAbsences
 from ._em import LEAST_GAIN, MOST_CROWDED, MOST_ENUMERATED, RefinedNetwork
+from ._goodness import Goodness
 from ._learners import Learner, Spectrum
 from .inference.search import MOST_FOUND
 
@@ -34,6 +36,9 @@ class Measured:
     source: AbsenceMoments
     parts: PartErrors
     n_unused: int
+    misfit: Misfit
+    goodness: Goodness | None
+    trivial: Sequence[Check]
 
 
 def spectral_boundedness(weights: np.ndarray) -> float:
@@ -64,8 +69,12 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
     """The lines of the evidence table."""
     network, parts = measured.refined.network, measured.parts
     m, n = network.weights.shape
-    checks = error_checks(parts, _limit(network.weights), "mean |W_k - W'_k| / |W_k|", "relative, in l2", "cause")
-    checks.append(_rank(measured, m))
+    limit, symbol = _limit(network.weights), "mean |W_k - W'_k| / |W_k|"
+    n_rows = int(measured.source.n_rows.sum()) if isinstance(measured.source, CountedAbsences) else 0
+    checks = error_checks(parts, limit, symbol, "relative, in l2", "cause", n_rows=n_rows)
+    if measured.goodness is not None:
+        checks += [*measured.misfit.checks(what="causes"), *measured.goodness.checks(limit), *measured.trivial]
+    checks += _rank(measured, m)
     agreement = measured.learner.agreement
     if agreement is not None:
         worst = int(agreement.argmax())
@@ -170,15 +179,20 @@ def _limit(weights: np.ndarray) -> float:
     return min(_MOST_LIMIT, nearest_other_distance(weights / lengths, "euclidean") / 3)
 
 
-def _rank(measured: Measured, m: int) -> Check:
+def _rank(measured: Measured, m: int) -> list[Check]:
+    """How many directions the data carries, and the last that the causes need."""
     spectrum = measured.spectrum
     last, following = float(spectrum.values[m - 1]), float(spectrum.values[m]) if len(spectrum.values) > m else 0.0
-    more = ", fewer than the causes: lower n_components" if spectrum.rank < m else ""
-    return Check(
-        "smallest singular value", f"sigma_{m}(PMI)", last, above(spectrum.noise, "noise"),
-        f"The last direction of pairs that the causes need; the next is {following:.2g}. {spectrum.rank} stand out{more}.",
-        "section 3",
-    )  # fmt: skip
+    # Directions beyond these are no sign of more causes, since terms of higher order have them too: goodness of fit takes these
+    # into account.
+    lines = rank_checks(spectrum.values[:m], spectrum.noise, m, reference="section 3") if spectrum.noise else []
+    return [
+        *lines,
+        Check(
+            "smallest singular value", f"sigma_{m}(PMI)", last, above(spectrum.noise, "noise"),
+            f"The last direction of pairs that the causes need; the next is {following:.2g}.", "section 3",
+        ),
+    ]  # fmt: skip
 
 
 def _absences(source: CountedAbsences) -> list[Check]:

@@ -12,7 +12,6 @@ Source: S. Arora, R. Ge, T. Ma, A. Risteski, Provable learning of noisy-or netwo
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,20 +22,22 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Integer, Number, OrNone, check_parameter, seed_of
 from .._validation import table_blocks
-from ..evidence import Evidence, PartErrors, PartFits
+from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, noisy_or_rows, over
 from ..moments import AbsenceMoments, CountedAbsences, PackedRows, binary_rows
-from ..passes import Blocks, RowGroups, accumulate
+from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
 from ._bif import write_bif
 from ._em import MOST_CROWDED, RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
+from ._goodness import Goodness, against_independence, pairs_misfit, rows_goodness
 from ._learners import InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
 from ._recovery import LEAST_ODDS, random_partitions
 from .inference import SAMPLING, Network, Posteriors, attributions, posteriors
 
 __all__ = ["Diagnosis", "Edge", "NoisyOr"]
 
+_DEVIATIONS = 2.0  # of the gain over independent findings that do not count
 _MIN_ROWS = 100
 _MOST_ERROR = 2.0
 _LISTED = 5  # findings that a warning names
@@ -179,13 +180,14 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
     (3, 10)
     """
 
+    _nouns = ("cause", "causes", "rows")
     _compared = ("weights_",)
     _constraints: ClassVar = {
         "n_components": OrNone(Integer(1)),
         "prior": OrNone(Number(0, 1)),
         "n_partitions": Integer(1),
         "corrections": Integer(0),
-        "max_weight": Number(0),
+        "max_weight": Number(0, 30, "high"),
         "max_triples": Integer(1000),
     }
 
@@ -238,7 +240,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
                 f"{blocks.n_rows} rows: joint absences of triples need at least {_MIN_ROWS}, and thousands to be of use."
             )
         # One pass packs the rows into bits, in four groups; all counts are taken from them.
-        dealt = RowGroups(4, self._seed)
+        dealt = deal(blocks, self._seed)
         packing = PackedRows(self.n_features_in_, dealt, self._column_names)
         packed = accumulate(blocks, packing, self.n_jobs, progress=self.verbose and "reading")
         counts = CountedAbsences(packed, np.arange(self.n_features_in_), self.n_jobs)
@@ -279,15 +281,20 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         self.n_passes_ = (data.rows is not None) + len(self.refinement_)
         # Evidence: errors by parts of the rows, and what all parts share.
         parts, halves = self._parts(refined, learner, data, steps)
-        self.prior_errors_ = _prior_errors(refined.network, halves) if self.prior is None else None
-        measured = Measured(refined, learner, spectrum, data.source, parts, int((~data.used).sum()))
+        self.prior_errors_ = _prior_errors(refined.network, data.dealt, halves) if self.prior is None else None
+        misfit, goodness, trivial = self._goodness(refined.network, data, halves)
+        if goodness is not None:
+            parts = parts.widened(np.full(refined.network.m, goodness.bias), _MOST_ERROR)
+        measured = Measured(
+            refined, learner, spectrum, data.source, parts, int((~data.used).sum()), misfit, goodness, trivial
+        )
         self.evidence_ = Evidence(noisy_or_checks(measured), parts.errors).bind(self)
         return self
 
     def _parts(
         self, refined: RefinedNetwork, learner: Learner, data: _Data, steps: Refine
-    ) -> tuple[PartErrors, list[Network]]:
-        """Expected errors, and the networks of the halves, each from its own moments."""
+    ) -> tuple[PartErrors, dict[Groups, Network]]:
+        """Expected errors, and the networks of the parts, each from its own moments."""
         own: Refine = 0 if refined.refused else steps
         fitted_to: dict[Groups, Network] = {}
 
@@ -311,7 +318,22 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         parts = fits.errors(refined, 0 if data.rows is None else self.n_splits)
         if parts.errors is not None:
             parts = replace(parts, errors=_with_systematic(parts.errors, refined, learner))
-        return parts, [fitted_to[half] for split in data.dealt.splits for half in split if half in fitted_to]
+        return parts, fitted_to
+
+    def _goodness(
+        self, network: Network, data: _Data, parts: dict[Groups, Network]
+    ) -> tuple[Misfit, Goodness | None, list[Check]]:
+        """Whether the network describes pairs of findings and some rows, and whether that of one half predicts the other."""
+        (first, second), *_ = data.dealt.splits
+        if data.rows is None or first not in parts:
+            return Misfit(), None, []
+        (rows,) = sample_rows(data.rows.group(second, data.dealt))
+        misfit = pairs_misfit(network, data.source, data.dealt)
+        trivial = trivial_checks(
+            *against_independence(parts[first], rows, data.frequency[data.used]),
+            extra=0, n_rows=data.rows.n_rows, against="independent findings", deviations=_DEVIATIONS,
+        )  # fmt: skip
+        return misfit, rows_goodness(network, rows, self._seed), trivial
 
     def _steps(self, data: _Data) -> Refine:
         """Steps of EM: none without rows, nor, unless they are asked for, by the algorithm as printed."""
@@ -572,8 +594,10 @@ def _known(X: Any) -> np.ndarray:
     if hasattr(X, "isna"):
         return ~np.asarray(X.isna(), dtype=bool)
     try:
+        if np.asarray(X).dtype.kind in "cmM":
+            raise TypeError(f"they have type {np.asarray(X).dtype}")
         return ~np.isnan(np.asarray(X, dtype=float))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise LatentiaError(f"The findings must be 0, 1 or NaN ({error}).") from error
 
 
@@ -599,8 +623,9 @@ def _with_systematic(errors: np.ndarray, refined: RefinedNetwork, learner: Learn
     return np.where(stuck, _MOST_ERROR, errors)
 
 
-def _prior_errors(network: Network, halves: Sequence[Network]) -> np.ndarray | None:
+def _prior_errors(network: Network, dealt: RowGroups, parts: dict[Groups, Network]) -> np.ndarray | None:
     """Mean distance of each prior to that of the nearest cause of every half, shape (m,); None without halves."""
+    halves = [parts[half] for split in dealt.splits for half in split if half in parts]
     if not halves:
         return None
     nearest = [half.priors[relative_distances(network.weights, half.weights).argmin(axis=1)] for half in halves]

@@ -4,7 +4,7 @@ from .accumulate import InPlaceStatistic, Statistic, accumulate
 from .blocks import Block, Blocks, MappedBlocks, RowGroups, TableBlocks, row_groups
 from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState
-from .dealing import deal, sample_rows
+from .dealing import deal, deal_sequences, sample_rows
 from .plans import Plan, follow
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "TableBlocks",
     "accumulate",
     "deal",
+    "deal_sequences",
     "follow",
     "read_cache",
     "row_groups",

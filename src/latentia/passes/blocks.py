@@ -181,7 +181,7 @@ class Blocks(ABC):
         cls,
         *paths: str | os.PathLike[str],
         format: str | None = None,
-        cache: str | os.PathLike[str] | None = None,
+        cache: str | os.PathLike[str] | bool | None = None,
         block_rows: int | None = None,
         progress: bool = False,
         **options: Any,
@@ -196,9 +196,10 @@ class Blocks(ABC):
             numbers per line), or a cache folder written earlier. ``.gz`` is read as it is.
         format : {"uci", "matrixmarket", "svmlight", "parquet", "pairs", "cache"}, optional
             By default told from the file's name and first line; a text of pairs must be named.
-        cache : path, optional
-            Folder of the caches; by default beside each file, as ``NAME.latentia-cache``. A cache that is newer than
-            its file is used again.
+        cache : path or bool, optional
+            Folder of the caches; by default (or True) beside each file, as ``NAME.latentia-cache``, which a `FileNotice`
+            says when one is written. A cache is used again as long as its file has the same content. False keeps none:
+            what is converted is deleted with the blocks.
         block_rows : int, optional
             Rows in a block; by default as many as hold about a million entries.
         progress : bool
@@ -419,7 +420,7 @@ def mixed_bits(x: np.ndarray) -> np.ndarray:
 def _as_table(part: Any, number: int) -> Any:
     """An ndarray or csr_array with two dimensions; columns of a data frame must be numeric."""
     if sparse.issparse(part):
-        return part if isinstance(part, sparse.csr_array) else sparse.csr_array(part)
+        return _of_numbers(part if isinstance(part, sparse.csr_array) else sparse.csr_array(part), number)
     if hasattr(part, "columns") and hasattr(part, "dtypes"):
         for name, dtype in zip(part.columns, part.dtypes, strict=True):
             if getattr(dtype, "kind", "f") in "OUSM":
@@ -428,13 +429,28 @@ def _as_table(part: Any, number: int) -> Any:
                 )
         if hasattr(part, "sparse") and all(str(d).startswith("Sparse") for d in part.dtypes):
             return sparse.csr_array(part.sparse.to_coo())
-        part = part.to_numpy()
-    table = np.asarray(part)
+        nullable = any(
+            not isinstance(dtype, np.dtype) for dtype in part.dtypes
+        )  # for which None stands where a value is missing
+        part = part.to_numpy(dtype=np.float64, na_value=np.nan) if nullable else part.to_numpy()
+    try:
+        table = np.asarray(part)
+    except ValueError as error:  # rows of different lengths
+        raise LatentiaError(f"Part {number} is no table of rows and columns: {error}") from error
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2:
         raise LatentiaError(f"Part {number} has {table.ndim} dimensions: a table of rows and columns is needed.")
-    return table
+    return _of_numbers(table, number)
+
+
+def _of_numbers(table: Any, number: int) -> Any:
+    """The table with a type that the statistics can sum: truth values, whole numbers, or floats of 4 or 8 bytes."""
+    if table.dtype.kind not in "biuf":
+        raise LatentiaError(
+            f"Part {number} has type {table.dtype}, and numbers are needed. Drop or encode what is none."
+        )
+    return table if table.dtype.kind != "f" or table.dtype.itemsize in (4, 8) else table.astype(np.float64)
 
 
 def _rows(table: Any, start: int, stop: int) -> Any:

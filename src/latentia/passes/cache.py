@@ -1,16 +1,17 @@
 """The binary cache: tables as raw arrays in a folder, read through memory maps.
 
 A folder holds ``header.json`` and, for every table, either ``indptr``, ``indices`` and ``data`` of a CSR matrix or the
-``data`` of a dense one. It is written beside its final place and renamed when complete: a cache that exists is whole.
+``data`` of a dense one. It is written beside its final place and renamed when complete: a cache that exists is whole. The
+header has a checksum of every file and of itself, and they are compared whenever a cache is opened.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
-import shutil
-import tempfile
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,13 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
+from ._scratch import scratch_folder, sweep, unlock
 
-__all__ = ["CacheWriter", "read_cache", "write_cache"]
+__all__ = ["CacheWriter", "read_cache", "read_header", "sweep_cache", "write_cache"]
 
-_VERSION, _PIECE = 1, 1 << 22
+_VERSION, _PIECE = 2, 1 << 22
+_PARTIAL, _REPLACED = ".partial", ".old"
+_TYPES = frozenset(np.dtype(code).name for code in np.typecodes["AllInteger"] + "?efd")
 
 
 class CacheWriter:
@@ -51,15 +55,21 @@ class CacheWriter:
         self._tables: list[dict[str, Any]] = [{"n_columns": int(n), "n_rows": 0, "nnz": 0} for n in n_columns]
         self._header = {"version": _VERSION, "names": names, "source": source, "tables": self._tables}
         self._files: dict[tuple[int, str], Any] = {}
+        self._checksums: dict[tuple[int, str], int] = {}
+        self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> CacheWriter:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._partial = Path(tempfile.mkdtemp(prefix=f".{self.path.name}.", suffix=".partial", dir=self.path.parent))
+        folder = scratch_folder(self.path.parent, f".{self.path.name}.", _PARTIAL)
+        self._partial = self._stack.enter_context(folder)
         return self
 
     def append(self, *tables: Any) -> None:
         """Add the next rows of every table: CSR matrices or arrays, of one type from block to block."""
         for i, (table, entry) in enumerate(zip(tables, self._tables, strict=True)):
+            values = table.data if sparse.issparse(table) else table
+            if values.dtype.name not in _TYPES or (values.dtype.kind == "f" and not np.isfinite(values).all()):
+                raise LatentiaError(f"{self.path}: table {i} holds NaN, infinity, or no numbers. Clean it before.")
             if sparse.issparse(table):
                 csr = sparse.csr_array(table)
                 start = entry["nnz"]
@@ -79,6 +89,7 @@ class CacheWriter:
         for file in self._files.values():
             file.close()
         self._files.clear()
+        self._checksums.clear()
         for entry in self._tables:
             entry.update(n_rows=0, nnz=0)
 
@@ -86,17 +97,31 @@ class CacheWriter:
         file = self._files.get((table, name))
         if file is None:
             file = self._files[table, name] = open(self._partial / f"{table}-{name}.bin", "wb")  # noqa: SIM115
-        file.write(np.ascontiguousarray(values).view(np.uint8).data if values.size else b"")
+        piece = np.ascontiguousarray(values).view(np.uint8).data if values.size else b""
+        file.write(piece)
+        self._checksums[table, name] = zlib.crc32(piece, self._checksums.get((table, name), 0))
 
     def __exit__(self, kind: object, *_: object) -> None:
-        try:
+        with self._stack:
             for file in self._files.values():
                 file.close()
             if kind is None:
-                (self._partial / "header.json").write_text(json.dumps(self._header))
+                for (table, name), checksum in self._checksums.items():
+                    self._tables[table].setdefault("checksums", {})[name] = checksum
+                text = json.dumps(self._header)
+                (self._partial / "header.json").write_text(f"{_digest(text)}\n{text}\n", encoding="utf-8")
+                unlock(self._partial)
                 _publish(self._partial, self.path, self._header["source"])
-        finally:
-            shutil.rmtree(self._partial, ignore_errors=True)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def sweep_cache(path: Path) -> None:
+    """Remove what killed processes left while they were writing this cache."""
+    for suffix in (_PARTIAL, _REPLACED):
+        sweep(path.parent, f".{path.name}.", suffix)
 
 
 def _publish(complete: Path, target: Path, source: Any) -> None:
@@ -111,10 +136,8 @@ def _publish(complete: Path, target: Path, source: Any) -> None:
         if target.exists() and not target.is_dir():
             break
         # A folder with files in it is not replaced: move it aside first.
-        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".old", dir=target.parent))
-        with contextlib.suppress(OSError):
-            target.replace(aside)
-        shutil.rmtree(aside, ignore_errors=True)
+        with scratch_folder(target.parent, f".{target.name}.", _REPLACED) as aside, contextlib.suppress(OSError):
+            target.replace(aside / "replaced")
     raise LatentiaError(
         f"{target}: the cache cannot be put here. Remove what is there, or name another folder with cache=."
     )
@@ -140,45 +163,63 @@ def read_cache(path: str | os.PathLike[str]) -> tuple[list[Any], list[str] | Non
         raise LatentiaError(f"{folder}: no cache that this version reads.")
     try:
         return [_map_table(folder, i, entry) for i, entry in enumerate(header["tables"])], header["names"]
-    except (OSError, KeyError, TypeError) as error:
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        if isinstance(error, LatentiaError):
+            raise
         raise LatentiaError(f"{folder}: the cache is damaged ({error}). Convert its source again.") from error
 
 
 def read_header(folder: Path) -> dict[str, Any] | None:
     """The header of a cache, or None where there is no cache that this version reads."""
     try:
-        header = json.loads((folder / "header.json").read_text())
-    except (OSError, ValueError):
+        digest, _, text = (folder / "header.json").read_text(encoding="utf-8").partition("\n")
+        text = text.removesuffix("\n")
+        header = json.loads(text) if digest == _digest(text) else None
+    except (OSError, ValueError, RecursionError):
         return None
-    whole = isinstance(header, dict) and {"names", "source", "tables"} <= header.keys()
-    return header if whole and header.get("version") == _VERSION else None
+    if not isinstance(header, dict) or not {"names", "source", "tables"} <= header.keys():
+        return None
+    return header if header.get("version") == _VERSION else None
 
 
 def _map_table(folder: Path, number: int, entry: dict[str, Any]) -> Any:
     n_rows, n_columns = entry["n_rows"], entry["n_columns"]
+    if entry["dtype"] not in _TYPES or min(n_rows, n_columns, entry["nnz"]) < 0:
+        raise LatentiaError(
+            f"{folder}: the cache is damaged, its header says what no table is. Convert its source again."
+        )
 
-    def load(name: str, dtype: str, length: int) -> np.ndarray:
+    def load(name: str, dtype: str, length: int, most: int | None = None) -> np.ndarray:
         file = folder / f"{number}-{name}.bin"
         expected = length * np.dtype(dtype).itemsize
         if not file.exists() or file.stat().st_size != expected:
             raise LatentiaError(f"{file}: the cache is damaged, expected {expected} bytes. Convert its source again.")
-        return np.memmap(file, dtype=dtype, mode="r", shape=(length,)) if length else np.empty(0, dtype)
+        values = np.memmap(file, dtype=dtype, mode="r", shape=(length,)) if length else np.empty(0, dtype)
+        _check(file, values, entry["checksums"].get(name, 0), most)
+        return np.asarray(values)
 
     if entry["kind"] == "dense":
         return load("data", entry["dtype"], n_rows * n_columns).reshape(n_rows, n_columns)
-    table = sparse.csr_array((n_rows, n_columns), dtype=entry["dtype"])
-    table.indptr = np.asarray(load("indptr", "int64", n_rows + 1))
-    table.indices = np.asarray(load("indices", "int32", entry["nnz"]))
-    table.data = np.asarray(load("data", entry["dtype"], entry["nnz"]))
-    if not _sound(table):  # compiled loops follow these numbers without looking
+    indptr = load("indptr", "int64", n_rows + 1)
+    table = sparse.csr_array((n_rows, n_columns), dtype=entry["dtype"])  # as many rows as there are pointers
+    table.indptr, table.indices = indptr, load("indices", "int32", entry["nnz"], n_columns)
+    table.data = load("data", entry["dtype"], entry["nnz"])
+    if indptr[0] != 0 or indptr[-1] != entry["nnz"] or (np.diff(indptr) < 0).any():
         raise LatentiaError(f"{folder}: the cache is damaged, its indices are out of range. Convert its source again.")
     return table
 
 
-def _sound(table: sparse.csr_array) -> bool:
-    """Whether row pointers ascend from 0 to the number of entries and all columns exist."""
-    pointers, n_columns = table.indptr, table.shape[1]
-    if pointers[0] != 0 or pointers[-1] != len(table.indices) or (np.diff(pointers) < 0).any():
-        return False
-    pieces = (table.indices[a : a + _PIECE] for a in range(0, len(table.indices), _PIECE))
-    return all(piece.min() >= 0 and piece.max() < n_columns for piece in pieces)
+def _check(file: Path, values: np.ndarray, checksum: int, most: int | None) -> None:
+    """Raise unless a file has its checksum, columns below ``most`` (compiled loops follow them), and finite numbers."""
+    found, problem = 0, ""
+    for start in range(0, len(values), _PIECE):
+        piece = values[start : start + _PIECE]
+        found = zlib.crc32(piece.view(np.uint8).data, found)
+        if most is not None and (piece.min() < 0 or piece.max() >= most):
+            problem = "its indices are out of range"
+        elif piece.dtype.kind == "f" and not np.isfinite(piece).all():
+            problem = "it holds NaN or infinity"
+    if found != checksum:
+        problem = problem or "its checksum is another"
+    if problem:
+        raise LatentiaError(f"{file}: the cache is damaged, {problem}. Convert its source again.")

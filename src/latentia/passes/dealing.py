@@ -2,7 +2,7 @@
 
 Halves of the rows say how large the error is if their rows are independent. Neighbours in a time series are not, and copies of
 a row even less: dealt one by one they put the same noise into both halves. So rows are dealt in about 200 stretches, and where
-the source repeats itself, each row with its first copy.
+the source repeats itself, each row, or sequence, with its first copy.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .blocks import Blocks, RowGroups, mixed_bits
 
-__all__ = ["deal", "sample_rows"]
+__all__ = ["deal", "deal_sequences", "sample_rows"]
 
 _STRETCHES = 200
 _SAMPLE = 2000  # rows in which copies are looked for
@@ -24,6 +24,8 @@ _STRIPS = 16  # blocks that these are taken from, at most
 _LONG = 8  # entries of a row of whole numbers from which on another one like it is no accident
 _REPEATED = 0.5  # copies that a row has on average, in a source that repeats itself
 _FEWEST_PAIRS = 3
+_FEW_COLUMNS = 100  # of so few, whole rows come again by accident as well
+_ONCE = 0.5  # of the different rows, which then are there once, in a source that does not repeat itself
 
 
 def deal(blocks: Blocks, seed: int, n: int = 4) -> RowGroups:
@@ -35,7 +37,32 @@ def deal(blocks: Blocks, seed: int, n: int = 4) -> RowGroups:
     dealt = RowGroups(n, seed, max(1, n_rows // _STRETCHES))
     if n == 1 or not _repeats(blocks):
         return dealt
-    return replace(dealt, leaders=_first_copies(blocks))
+    leaders = _first_copies(blocks)
+    return dealt if leaders is None else replace(dealt, leaders=leaders)
+
+
+def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGroups:
+    """Groups of the steps of sequences: stretches together, and sequences together with their first copies."""
+    dealt = RowGroups(n, seed, stretch)
+    if blocks.lengths is None or len(blocks.lengths) < 2:
+        return dealt
+    numbers = np.unique(np.linspace(0, len(blocks) - 1, min(len(blocks), _STRIPS)).round().astype(int))
+    found = [_sequences(blocks[int(number)]) for number in numbers]
+    hashes = np.concatenate([hashes[distinct] for _, _, hashes, distinct in found])
+    n_seen = sum(len(hashes) for _, _, hashes, _ in found)
+    counts = np.unique(hashes, return_counts=True)[1]
+    pairs = float((counts * (counts - 1) / 2).sum())
+    if pairs < _FEWEST_PAIRS or 2 * pairs * len(blocks.lengths) / (n_seen * (n_seen - 1)) < _REPEATED:
+        return dealt
+    found = found if len(numbers) == len(blocks) else [_sequences(block) for block in blocks]
+    starts, lengths, hashes, distinct = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    hashes = np.where(distinct, hashes, np.arange(len(hashes), dtype=np.uint64))
+    _, first, same = np.unique(hashes, return_index=True, return_inverse=True)
+    shift = np.repeat(starts[first][same] - starts, lengths)
+    rows = np.repeat(starts, lengths) + np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    leaders = np.arange(int(rows.max()) + 1)
+    leaders[rows] = rows + shift
+    return replace(dealt, leaders=leaders)
 
 
 def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:
@@ -80,15 +107,36 @@ def _distinctive(part: Any) -> np.ndarray:
     return np.asarray(((part != 0).sum(axis=1) >= _LONG) | (part != np.rint(part)).any(axis=1))
 
 
-def _first_copies(blocks: Blocks) -> np.ndarray:
-    """For every row of the source the number of the first row that is the same."""
-    leaders = np.arange(blocks.shapes[0][0])
-    found = [(block.rows, _hashes(block[: len(blocks.shapes)])) for block in blocks]
-    if found:
-        rows = np.concatenate([rows for rows, _ in found])
-        _, first, same = np.unique(np.concatenate([h for _, h in found]), return_index=True, return_inverse=True)
-        leaders[rows] = rows[first][same]
+def _first_copies(blocks: Blocks) -> np.ndarray | None:
+    """For every row of the source the number of the first row that is the same; None if they are so by accident.
+
+    That can be where columns are few: some rows are then frequent, and most of the different ones are there once.
+    """
+    leaders, n_parts = np.arange(blocks.shapes[0][0]), len(blocks.shapes)
+    found = [
+        (block.rows, _hashes(block[:n_parts]), np.logical_or.reduce([_distinctive(part) for part in block[:n_parts]]))
+        for block in blocks
+    ]
+    rows, hashes, distinctive = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    _, first, same, counts = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
+    different = counts[distinctive[first]]
+    if sum(shape[1] for shape in blocks.shapes) < _FEW_COLUMNS and (different == 1).mean() > _ONCE:
+        return None
+    leaders[rows] = rows[first][same]
     return leaders
+
+
+def _sequences(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """First row, length and hash of each sequence of a block, and whether another one like it is no accident."""
+    lengths = np.asarray(block[-1])
+    ends = np.cumsum(lengths)
+    of_step = _hashes(block[:1])
+    place = np.arange(len(of_step)) - np.repeat(ends - lengths, lengths)
+    total = np.append(np.uint64(0), np.cumsum(mixed_bits(of_step + mixed_bits(place.astype(np.uint64)))))
+    changes = np.append(0, np.cumsum(np.append(0, of_step[1:] != of_step[:-1])))
+    distinct = changes[ends] - changes[ends - lengths] > _LONG
+    rows = block.rows[np.minimum(ends - lengths, max(len(of_step) - 1, 0))]
+    return rows, lengths, total[ends] - total[ends - lengths], distinct
 
 
 def _hashes(parts: Any) -> np.ndarray:

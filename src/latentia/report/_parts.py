@@ -1,4 +1,4 @@
-"""What every report has: grades of components, a verdict, the evidence table, a comparison of sizes."""
+"""What every report has: how grades look, what the evidence says, a comparison of sizes."""
 
 from __future__ import annotations
 
@@ -10,28 +10,27 @@ import numpy as np
 
 from ..evidence import Evidence
 from ..evidence.checks import describe
+from ..evidence.grades import GRADES, Grade, status
 
 __all__ = [
-    "RELIABLE",
-    "Grade",
+    "Mark",
     "Nouns",
     "comparison_rows",
-    "component_errors",
+    "component_marks",
     "count",
-    "error_limit",
-    "evidence_rows",
-    "grade",
+    "evidence_of",
+    "evidence_parts",
+    "first_sentence",
     "largest",
-    "legend",
+    "mark_of",
     "short_number",
-    "verdict",
     "version",
 ]
 
 
 @dataclass(frozen=True)
-class Grade:
-    """How far a component may be trusted; `key` is its name in the style sheet."""
+class Mark:
+    """How a grade looks: `key` is its name in the style sheet, `label` the word."""
 
     key: str
     label: str
@@ -39,92 +38,103 @@ class Grade:
 
 @dataclass(frozen=True)
 class Nouns:
-    """What a report calls its components, one of them, and the data that more of would help."""
+    """What a report calls its components, one of them, and the rows of the data."""
 
     many: str
     one: str
     data: str
 
 
-RELIABLE = Grade("good", "reliable")
-_CARE = Grade("care", "read with care")
-_UNREADABLE = Grade("bad", "unreliable")
-_UNKNOWN = Grade("unknown", "not measured")
+_MARKS = {
+    "supported": Mark("good", "supported"),
+    "with care": Mark("care", "with care"),
+    "partly": Mark("partly", "partly supported"),
+    "not supported": Mark("bad", "not supported"),
+}
+_UNMEASURED = Mark("unknown", "not measured")
 
 
-def component_errors(evidence: Evidence | None, n_components: int) -> list[float | None]:
-    """Expected errors of the components; None for each that was not measured."""
-    errors = None if evidence is None else evidence.component_errors
-    if errors is None:
-        return [None] * n_components
-    return [float(error) if np.isfinite(error) else None for error in errors]
+def mark_of(grade: Grade) -> Mark:
+    """How a grade looks."""
+    return _MARKS[grade]
 
 
-def error_limit(evidence: Evidence | None, otherwise: float = 0.4) -> float:
-    """The mean expected error up to which the evidence supports a fit."""
-    limit = None if evidence is None else evidence.limit
-    return otherwise if limit is None else limit
+def evidence_of(model: Any) -> Evidence:
+    """The evidence of a model; one without checks where it has none."""
+    return getattr(model, "evidence_", None) or Evidence([])
 
 
-def grade(error: float | None, limit: float = 0.4) -> Grade:
-    """Reliable up to the limit of the evidence, with care up to twice as much."""
-    if error is None:
-        return _UNKNOWN
-    return RELIABLE if error <= limit else _CARE if error <= 2 * limit else _UNREADABLE
+def component_marks(evidence: Evidence, n_components: int) -> list[tuple[float | None, Mark]]:
+    """Expected error of each component, None where it was not measured, and how its grade looks."""
+    found = [
+        (one.expected_error if one.expected_error is not None and np.isfinite(one.expected_error) else None, one.grade)
+        for one in evidence.components
+    ]
+    if len(found) != n_components:
+        return [(None, _UNMEASURED)] * n_components
+    return [(error, _UNMEASURED if error is None else mark_of(grade)) for error, grade in found]
 
 
-def legend(errors: Sequence[float | None], limit: float = 0.4) -> list[tuple[Grade, str, int]]:
-    """Grades with their rules and the number of components of each; a measured model's also where there are none."""
-    grades = [grade(error, limit) for error in errors]
-    low, high = f"{limit:.3g}", f"{2 * limit:.3g}"
-    rules = (
-        (RELIABLE, f"expected error up to {low}"),
-        (_CARE, f"above {low}, up to {high}"),
-        (_UNREADABLE, f"above {high}"),
-    )
-    unknown = grades.count(_UNKNOWN)
-    measured = [(g, rule, grades.count(g)) for g, rule in rules] if unknown < len(grades) else []
-    return measured + ([(_UNKNOWN, "no error was measured", unknown)] if unknown else [])
+def evidence_parts(evidence: Evidence) -> dict[str, Any]:
+    """The evidence as pages show it: verdict and advice, how many components have which grade, checks, and what errors are."""
+    sentence = evidence.verdict.partition(". ")[2]
+    return {
+        "mark": mark_of(evidence.grade),
+        "sentence": sentence,
+        "advice": evidence.advice,
+        "grades": _grades(evidence),
+        "checks": _checks(evidence),
+        "closing": "" if evidence.component_errors is None else first_sentence(evidence.closing),
+        "limit": evidence.limit,
+    }
 
 
-def verdict(evidence: Evidence | None, grades: Sequence[Grade], nouns: Nouns, sentence: str) -> dict[str, str]:
-    """The verdict: a key for the style sheet, a headline, and what it means; ``sentence`` explains the mean error."""
-    if evidence is None or not evidence.measured:
-        text = f"No error bars were made for this model, so nothing is known about how far its {nouns.many} can be trusted."
-        return {"key": "unknown", "headline": f"These {nouns.many} were not checked", "text": text, "error": ""}
-    if evidence.holds:
-        headline, text = f"The evidence supports these {nouns.many}", "They can be read and compared one by one."
-        return {"key": "good", "headline": headline, "text": text, "error": sentence}
-    headline = f"The evidence does not support these {nouns.many} as a whole"
-    more = f"ewer {nouns.many}, or more {nouns.data}"
-    text = f"Read only those marked reliable. F{more}, usually make the others firmer."
-    if RELIABLE not in grades:
-        text = f"None of them is reliable. Try f{more}."
-    failed = [check.name for check in evidence.failed if check.name != "expected error"]
-    if failed:
-        text = (
-            f"The data does not tell so many {nouns.many} from noise (in the evidence: {', '.join(failed)}), so that errors "
-            f"may be larger than stated. Try f{more}."
-        )
-    return {"key": "bad", "headline": headline, "text": text, "error": sentence}
+def _grades(evidence: Evidence) -> list[tuple[Mark, int, str]]:
+    """How many components have each grade, and what share of the data."""
+    found = []
+    for grade in GRADES:
+        some = evidence.components.of(grade)
+        if some:
+            known = all(one.share is not None for one in some)
+            share = f"{sum(one.share or 0.0 for one in some):.0%} of the {evidence.nouns[2]}" if known else ""
+            found.append((mark_of(grade), len(some), share))
+    return found
 
 
-def evidence_rows(evidence: Evidence | None) -> list[dict[str, str]]:
-    """The checks as texts."""
+def _checks(evidence: Evidence) -> list[dict[str, str]]:
+    """The checks as texts; ``says`` is empty for notes."""
     columns = ("name", "measured", "needed", "holds", "meaning")
-    checks = [] if evidence is None else evidence.checks
     return [
-        dict(zip(columns, describe(check), strict=True)) | {"reference": check.reference, "symbol": check.symbol}
-        for check in checks
+        dict(zip(columns, describe(check), strict=True))
+        | {
+            "needed": check.needed.replace("<=", "≤").replace(">=", "≥"),
+            "reference": check.reference,
+            "symbol": check.symbol,
+            "says": status(check),
+        }
+        | {"short": first_sentence(check.meaning), "remedy": check.remedy if status(check) in ("bad", "look") else ""}
+        for check in evidence.checks
     ]
 
 
+def first_sentence(text: str) -> str:
+    """Up to the first full stop that a space follows."""
+    first, stop, _ = text.partition(". ")
+    return first + stop.rstrip()
+
+
 def comparison_rows(rows: Sequence[Mapping[str, Any]] | None, size: int) -> dict[str, Any] | None:
-    """Headings, and rows of texts with a mark on those of this model's size."""
+    """Headings, and rows of texts, or of marks where they are grades, with a sign on those of this model's size."""
     if not rows:
         return None
     headings = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [([_cell(row.get(key)) for key in headings], row.get(headings[0]) == size) for row in rows]
+    cells = [
+        (
+            [_MARKS.get(str(row.get(key)), "") if key == "grade" else _cell(row.get(key)) for key in headings],
+            row[headings[0]] == size,
+        )
+        for row in rows
+    ]
     return {"headings": [str(heading).replace("_", " ") for heading in headings], "rows": cells}
 
 
@@ -132,9 +142,11 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, (bool, np.bool_)):
-        return "yes" if value else "NO"
+        return "yes" if value else "no"
     if isinstance(value, (float, np.floating)):
         number = float(value)
+        if not np.isfinite(number):
+            return ""
         return f"{number:,.0f}" if number.is_integer() or abs(number) >= 1000 else f"{number:.3g}"
     return str(value)
 

@@ -15,16 +15,13 @@ from ..exceptions import LatentiaError
 from ._figures import PALETTE, heat_map, lines, shortened
 from ._page import render, write_page
 from ._parts import (
-    Grade,
+    Mark,
     Nouns,
     comparison_rows,
-    component_errors,
+    component_marks,
     count,
-    error_limit,
-    evidence_rows,
-    grade,
-    legend,
-    verdict,
+    evidence_of,
+    evidence_parts,
     version,
 )
 
@@ -54,7 +51,7 @@ class _State:
     start: float
     stay: float
     error: float | None
-    grade: Grade
+    grade: Mark
     colour: str
     top: list[_Symbol]
     apart: list[_Symbol]
@@ -119,28 +116,25 @@ def write_hmm_report(
     steps, lengths = np.asarray(steps), np.asarray(lengths)
     if lengths.sum() != len(steps):
         raise LatentiaError(f"lengths add up to {lengths.sum()}, and the data has {len(steps)} steps: they must agree.")
-    evidence, symbols = getattr(model, "evidence_", None), hasattr(model, "emissionprob_")
+    symbols = hasattr(model, "emissionprob_")
     path_of_states = model.predict(steps, lengths) if states is None else states
-    limit = error_limit(evidence)
     features = [] if symbols else _feature_names(columns, steps.shape[1])
-    described = _describe(model, steps, features, limit)
-    errors = [state.error for state in described]
+    described = _describe(model, steps, features)
     page = render(
         "hmm.html",
         title=title,
         source=source,
         summary=_summary(model, steps, lengths, symbols),
         nouns=_NOUNS,
-        verdict=_verdict(model, evidence, [s.grade for s in described], _error_sentence(errors, limit, symbols)),
-        legend=legend(errors, limit),
-        limit=limit,
+        evidence=evidence_parts(evidence_of(model)),
+        error=_error_sentence([state.error for state in described], symbols),
+        detected=bool(getattr(model, "detected_", True)),
         states=described,
         symbols=symbols,
         two_state=hasattr(model, "detected_"),
         examples=_examples(steps, lengths, path_of_states, names) if symbols else [],
         palette=PALETTE,
         data=_figures(model, steps, lengths, path_of_states, features),
-        checks=evidence_rows(evidence),
         comparison=comparison_rows(comparison, len(described)),
         version=version(),
     )
@@ -150,9 +144,9 @@ def write_hmm_report(
 # --- states ---------------------------------------------------------------------------------------------------------
 
 
-def _describe(model: Any, steps: np.ndarray, features: list[str], limit: float) -> list[_State]:
+def _describe(model: Any, steps: np.ndarray, features: list[str]) -> list[_State]:
     k = len(model.weights_)
-    errors, stays = component_errors(getattr(model, "evidence_", None), k), mean_stays(model.transmat_)
+    marks, stays = component_marks(evidence_of(model), k), mean_stays(model.transmat_)
     listed = [([], []) for _ in range(k)] if features else _symbols(model, steps)
     return [
         _State(
@@ -160,8 +154,8 @@ def _describe(model: Any, steps: np.ndarray, features: list[str], limit: float) 
             share=float(model.weights_[i]),
             start=float(model.startprob_[i]),
             stay=float(stays[i]),
-            error=errors[i],
-            grade=grade(errors[i], limit),
+            error=marks[i][0],
+            grade=marks[i][1],
             colour=PALETTE[i % len(PALETTE)],
             top=listed[i][0][:_TABLE_SYMBOLS],
             apart=listed[i][1],
@@ -285,18 +279,7 @@ def _summary(model: Any, steps: np.ndarray, lengths: np.ndarray, symbols: bool) 
     return f"{held} ({len(steps):,} steps in all)."
 
 
-def _verdict(model: Any, evidence: Any, grades: Sequence[Grade], sentence: str) -> dict[str, str]:
-    """The verdict of all reports, unless the model says that there is no second state."""
-    if getattr(model, "detected_", True):
-        return verdict(evidence, grades, _NOUNS, sentence)
-    text = (
-        "The steps look like independent draws: what comes next does not depend on what came before, as far as so few steps "
-        "can tell. Both states below are the same, the frequencies of the symbols. Use more steps, or leave rare symbols out."
-    )
-    return {"key": "bad", "headline": "No second state was found", "text": text, "error": ""}
-
-
-def _error_sentence(errors: Sequence[float | None], limit: float, symbols: bool) -> str:
+def _error_sentence(errors: Sequence[float | None], symbols: bool) -> str:
     measured = [error for error in errors if error is not None]
     if not measured:
         return ""
@@ -306,7 +289,4 @@ def _error_sentence(errors: Sequence[float | None], limit: float, symbols: bool)
             f"Expected error of a state: {mean:.2f} on average, where 0 is perfect and 2 is all wrong. "
             f"That is about {min(mean / 2, 1):.0%} of a state's probability expected on the wrong symbols."
         )
-    return (
-        f"Expected error of a state's means: {mean:.2g} standard deviations on average; up to {limit:.2g} "
-        "states are told apart well."
-    )
+    return f"Expected error of a state's means: {mean:.2g} standard deviations on average."

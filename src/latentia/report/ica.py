@@ -15,16 +15,13 @@ from ..exceptions import LatentiaError
 from ._figures import heat_map, lines, shortened, thinned
 from ._page import render, write_page
 from ._parts import (
-    Grade,
+    Mark,
     Nouns,
     comparison_rows,
-    component_errors,
+    component_marks,
     count,
-    error_limit,
-    evidence_rows,
-    grade,
-    legend,
-    verdict,
+    evidence_of,
+    evidence_parts,
     version,
 )
 
@@ -42,7 +39,7 @@ class _Source:
     kurtosis: float
     kind: str
     error: float | None
-    grade: Grade
+    grade: Mark
     strongest: list[tuple[str, float]]
 
 
@@ -95,35 +92,31 @@ def write_ica_report(
     names = [f"column {i}" for i in range(1, width + 1)] if columns is None else [str(name) for name in columns]
     if len(names) != width:
         raise LatentiaError(f"columns has {len(names)} entries and the data has {width}: they must agree.")
-    evidence, limit = getattr(model, "evidence_", None), error_limit(getattr(model, "evidence_", None), 0.25)
-    described = _describe(model, sources, names, limit)
-    errors = [one.error for one in described]
+    described = _describe(model, sources, names)
     page = render(
         "ica.html",
         title=title,
         source=source,
         summary=f"{count(len(described), 'source')} in {count(len(values), 'row')} of {count(width, 'column')}.",
         nouns=_NOUNS,
-        verdict=verdict(evidence, [one.grade for one in described], _NOUNS, _error_sentence(errors)),
-        legend=legend(errors, limit),
-        limit=limit,
+        evidence=evidence_parts(evidence_of(model)),
+        error=_error_sentence([one.error for one in described]),
         sources=described,
         curves=min(len(described), _CURVES),
         signals=min(width, _SIGNALS),
         width=width,
         all_columns=width <= _MAP_COLUMNS,
         data=_figures(model, values, sources, names),
-        checks=evidence_rows(evidence),
         comparison=comparison_rows(comparison, len(described)),
         version=version(),
     )
     return write_page(path, page)
 
 
-def _describe(model: Any, sources: np.ndarray, names: list[str], limit: float) -> list[_Source]:
+def _describe(model: Any, sources: np.ndarray, names: list[str]) -> list[_Source]:
     kurtosis = excess_kurtosis(sources)
     found = []
-    for i, error in enumerate(component_errors(getattr(model, "evidence_", None), len(kurtosis))):
+    for i, (error, mark) in enumerate(component_marks(evidence_of(model), len(kurtosis))):
         weights = model.mixing_[:, i]
         strongest = np.argsort(-np.abs(weights), kind="stable")[:_STRONGEST]
         found.append(
@@ -132,7 +125,7 @@ def _describe(model: Any, sources: np.ndarray, names: list[str], limit: float) -
                 kurtosis=float(kurtosis[i]),
                 kind=_kind(float(kurtosis[i])),
                 error=error,
-                grade=grade(error, limit),
+                grade=mark,
                 strongest=[(names[d], float(weights[d])) for d in strongest],
             )
         )

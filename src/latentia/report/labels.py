@@ -20,17 +20,14 @@ from ..passes import Blocks
 from ._figures import heat_map, shortened
 from ._page import render, write_page
 from ._parts import (
-    Grade,
+    Mark,
     Nouns,
     comparison_rows,
-    component_errors,
+    component_marks,
     count,
-    error_limit,
-    evidence_rows,
-    grade,
+    evidence_of,
+    evidence_parts,
     largest,
-    legend,
-    verdict,
     version,
 )
 
@@ -74,7 +71,7 @@ class _Topic:
     number: int
     share: float
     error: float | None
-    grade: Grade
+    grade: Mark
     words: list[tuple[str, float]]
     labels: list[tuple[str, float]]
 
@@ -135,10 +132,7 @@ def write_labels_report(
     check_is_fitted(model)
     words = _names("word", vocabulary, model._word_names(), model.word_probabilities_.shape[1])
     labels = _names("label", label_names, model._names_of_labels(), len(model.label_frequencies_))
-    evidence = getattr(model, "evidence_", None)
-    limit = error_limit(evidence)
-    topics = _describe(model, words, labels, limit)
-    errors = [topic.error for topic in topics]
+    topics = _describe(model, words, labels)
     space = _label_space(model, labels, topics)
     page = render(
         "labels.html",
@@ -146,16 +140,14 @@ def write_labels_report(
         source=source,
         summary=_summary(model),
         nouns=_NOUNS,
-        verdict=verdict(evidence, [t.grade for t in topics], _NOUNS, _sentence(model, errors, measures)),
-        legend=legend(errors, limit),
-        limit=limit,
+        evidence=evidence_parts(evidence_of(model)),
+        error=_sentence(model, [topic.error for topic in topics], measures),
         facts=facts,
         measures=measures,
         topics=topics,
         examples=_examples(model, X, Y, words, labels),
         ridge=model.head == "ridge",
         data={} if space is None else {"label-space": space},
-        checks=evidence_rows(evidence),
         comparison=comparison_rows(comparison, len(topics)),
         version=version(),
     )
@@ -174,19 +166,19 @@ def _names(kind: str, given: Any, known: Any, width: int) -> Names:
 # --- topics ---------------------------------------------------------------------------------------------------------
 
 
-def _describe(model: Any, words: Names, labels: Names, limit: float) -> list[_Topic]:
-    errors = component_errors(getattr(model, "evidence_", None), len(model.weights_))
+def _describe(model: Any, words: Names, labels: Names) -> list[_Topic]:
+    marks = component_marks(evidence_of(model), len(model.weights_))
     overall = np.maximum(model.weights_ @ model.word_probabilities_, 1e-300)
     return [
         _Topic(
             number=k,
             share=float(model.weights_[k]),
             error=error,
-            grade=grade(error, limit),
+            grade=mark,
             words=_telling_words(model.word_probabilities_[k], overall, words),
             labels=_probable_labels(model.label_probabilities_[k], labels),
         )
-        for k, error in enumerate(errors)
+        for k, (error, mark) in enumerate(marks)
     ]
 
 

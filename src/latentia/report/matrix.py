@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,28 @@ from scipy.cluster.hierarchy import linkage, optimal_leaf_ordering
 from scipy.spatial.distance import pdist
 from sklearn.utils.validation import check_is_fitted
 
+from ..evidence import Check, Evidence, at_least
 from ..exceptions import LatentiaError
 from ._figures import PALETTE, heat_map, shortened, spectrum
 from ._page import render, write_page
-from ._parts import Nouns, comparison_rows, count, error_limit, evidence_rows, grade, largest, version
+from ._parts import (
+    Nouns,
+    comparison_rows,
+    count,
+    evidence_of,
+    evidence_parts,
+    largest,
+    version,
+)
 
-__all__ = ["Community", "communities", "community_verdict", "telling_words", "write_matrix_report"]
+__all__ = ["Community", "communities", "community_evidence", "telling_words", "write_matrix_report"]
 
 _ROWS, _NEAREST, _PICTURED, _GROUP, _MEMBERS = 20, 8, 40, 4, 12
 _MOST_DIRECTIONS, _MOST_COMMUNITIES = 200, 40
 _LEAST_SEEN = 50
 _GRID = "#e6eaee"
 _NOUNS = Nouns("pair probabilities", "pair probability", "pairs")
+_COMMUNITIES = Nouns("communities", "community", "edges")
 
 
 @dataclass(frozen=True)
@@ -162,10 +172,8 @@ def write_matrix_report(
     unknown = [word for word in near if word not in names]
     if unknown:
         raise LatentiaError(f"near: {unknown[0]!r} is not in the model's vocabulary.")
-    evidence = getattr(model, "evidence_", None)
-    limit = error_limit(evidence)
-    error = None if evidence is None else float(evidence.component_errors[0])
-    graded, thing = grade(error, limit), "node" if found else "word"
+    evidence = community_evidence(model) if found else evidence_of(model)
+    error, thing = evidence_of(model).expected_error, "node" if found else "word"
     figures = {"spectrum": _spectrum(model)}
     pictured = [] if found else _groups(model, [names.index(word) for word in near])
     if len(pictured) > 2 and model.n_kept_ > 1:
@@ -180,12 +188,9 @@ def write_matrix_report(
         source=source,
         summary=f"{count(round(model.n_pairs_), 'edge' if found else 'pair')} of {count(size, thing)}, "
         f"{model.n_pairs_ / size:.3g} a {thing}; rank {model.n_components}.",
-        nouns=_NOUNS,
-        verdict=_verdict(model, evidence, error, thing),
-        legend=[(graded, f"expected error up to {limit:.3g}", 1)],
-        grade=graded,
-        error=error,
-        limit=limit,
+        nouns=_COMMUNITIES if found else _NOUNS,
+        evidence=evidence_parts(evidence),
+        error="" if found else _error_sentence(error),
         thing=thing,
         rank=model.n_components,
         kept=model.n_kept_,
@@ -196,7 +201,6 @@ def write_matrix_report(
         palette=PALETTE,
         shown=[name for name in ("similar", "between", "held-out") if name in figures],
         data=figures,
-        checks=evidence_rows(evidence),
         comparison=comparison_rows(comparison, model.n_components),
         version=version(),
     )
@@ -298,52 +302,27 @@ def _held_out(comparison: Sequence[Mapping[str, Any]], rank: int) -> dict[str, A
 # --- words about the whole ------------------------------------------------------------------------------------------
 
 
-def community_verdict(model: Any) -> tuple[bool, str, str]:
-    """Whether as many communities as asked for stand out, a headline and what it means."""
+def community_evidence(model: Any) -> Evidence:
+    """The evidence of communities: whether as many stand out as were asked for. That of the probabilities becomes notes."""
     kept, wanted = model.n_kept_, model.n_components - 1
-    if kept >= wanted:
-        text = "All that tells them apart stands out of the noise. Single nodes with few edges may still be in a wrong one."
-        return True, "The evidence supports these communities", text
-    verb = "stands" if kept == 1 else "stand"
-    text = f"{kept} of the {wanted} directions that would tell them apart {verb} out of the noise; "
-    text += (
-        f"at most {kept + 1} communities can be told apart: try -k {kept + 1}."
-        if kept
-        else "as far as these edges tell, there are no communities."
-    )
-    return False, "The evidence does not support so many communities", text
+    if kept:
+        remedy = f"At most {kept + 1} communities can be told apart: try -k {kept + 1}."
+    else:
+        remedy = "As far as these edges tell, there are no communities."
+    decides = Check(
+        "directions kept", "|lambda_k| > e", float(kept), at_least(wanted),
+        "Directions that stand out of the noise: so many communities, less one, can be told apart. Single nodes with few edges "
+        "may be in a wrong one all the same.", "section 2", "verdict", remedy,
+    )  # fmt: skip
+    others = [replace(check, role="note") for check in evidence_of(model).checks if check.name != decides.name]
+    nouns = ("community", "communities", "edges")
+    return Evidence([decides, *others], subject=f"these {model.n_components} communities", nouns=nouns)
 
 
-def _verdict(model: Any, evidence: Any, error: float | None, thing: str) -> dict[str, str]:
-    if thing == "node":
-        good, headline, text = community_verdict(model)
-        return {"key": "good" if good else "bad", "headline": headline, "text": text, "error": ""}
-    if evidence is None or error is None:
-        text = "Nothing was measured, so nothing is known about how far they can be trusted."
-        return {"key": "unknown", "headline": "These pair probabilities were not checked", "text": text, "error": ""}
-    sentence = (
+def _error_sentence(error: float | None) -> str:
+    if error is None:
+        return ""
+    return (
         f"Expected error of all probabilities together: {error:.2f}, where 0 is perfect and 2 is all wrong; about "
         f"{min(error / 2, 1):.0%} of the probability is expected on the wrong pairs."
     )
-    if evidence.holds:
-        text = "What words tell of each other stands out of the noise."
-        wanted = model.n_components - 1
-        if model.n_kept_ < wanted:
-            verb = "does" if model.n_kept_ == 1 else "do"
-            text += f" {count(model.n_kept_, 'direction')} of the {wanted} asked for {verb}; the others were left out."
-        headline = "The evidence supports these pair probabilities"
-        return {"key": "good", "headline": headline, "text": text, "error": sentence}
-    if not model.n_kept_ and model.n_components > 1:
-        text = (
-            "No direction stands out of the noise: nothing is known of the words beyond how frequent they are. More pairs, or "
-            "fewer rare words, may show more."
-        )
-    elif model.n_components > 1 and model.n_kept_ == model.n_components - 1 and evidence["pairs per word"].holds:
-        text = (
-            "Every direction stands out of the noise, but together they are only part of what the pairs tell: a higher rank "
-            "may lower the error. What is near to what can be read; single probabilities cannot."
-        )
-    else:
-        text = "Lines that fail are marked in the evidence below. More pairs, or fewer rare words, lower the error."
-    headline = "The evidence does not support these pair probabilities"
-    return {"key": "bad", "headline": headline, "text": text, "error": sentence}

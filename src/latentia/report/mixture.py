@@ -16,16 +16,13 @@ from ..exceptions import LatentiaError
 from ._figures import PALETTE, heat_map, places_on_a_plane, points, shortened
 from ._page import render, write_page
 from ._parts import (
-    Grade,
+    Mark,
     Nouns,
     comparison_rows,
-    component_errors,
+    component_marks,
     count,
-    error_limit,
-    evidence_rows,
-    grade,
-    legend,
-    verdict,
+    evidence_of,
+    evidence_parts,
     version,
 )
 
@@ -43,7 +40,7 @@ class _Component:
     share: float
     rows: int
     error: float | None
-    grade: Grade
+    grade: Mark
     spread: float | None
     colour: str
     telling: list[tuple[str, float, float]]
@@ -108,10 +105,8 @@ def write_mixture_report(
     names = [f"column {i}" for i in range(1, means.shape[1] + 1)] if columns is None else [str(c) for c in columns]
     if len(names) != means.shape[1]:
         raise LatentiaError(f"columns has {len(names)} entries and the data has {means.shape[1]}: they must agree.")
-    evidence, limit = getattr(model, "evidence_", None), error_limit(getattr(model, "evidence_", None))
     distances = standard_deviations(means, values)
-    components = _describe(model, means, distances, labels, names, limit)
-    errors = [component.error for component in components]
+    components = _describe(model, means, distances, labels, names)
     unit = "in standard deviations" if scaled or not hasattr(model, "variance_") else "in the units of the data"
     page = render(
         "mixture.html",
@@ -119,9 +114,8 @@ def write_mixture_report(
         source=source,
         summary=f"{count(len(means), 'component')} in {count(len(labels), 'row')} of {count(len(names), 'column')}.",
         nouns=_NOUNS,
-        verdict=verdict(evidence, [c.grade for c in components], _NOUNS, _error_sentence(errors, limit, unit)),
-        legend=legend(errors, limit),
-        limit=limit,
+        evidence=evidence_parts(evidence_of(model)),
+        error=_error_sentence([component.error for component in components], unit),
         components=components,
         scaled=scaled,
         spherical=hasattr(model, "variance_"),
@@ -129,7 +123,6 @@ def write_mixture_report(
         all_columns=len(names) <= _MAP_COLUMNS,
         sampled=len(labels) > _SAMPLE,
         data=_figures(model.weights_, means, distances, values, labels, names),
-        checks=evidence_rows(evidence),
         comparison=comparison_rows(comparison, len(means)),
         version=version(),
     )
@@ -137,9 +130,9 @@ def write_mixture_report(
 
 
 def _describe(
-    model: Any, means: np.ndarray, distances: np.ndarray, labels: np.ndarray, names: list[str], limit: float
+    model: Any, means: np.ndarray, distances: np.ndarray, labels: np.ndarray, names: list[str]
 ) -> list[_Component]:
-    errors = component_errors(getattr(model, "evidence_", None), len(means))
+    marks = component_marks(evidence_of(model), len(means))
     counts = np.bincount(labels, minlength=len(means))
     return [
         _Component(
@@ -147,12 +140,12 @@ def _describe(
             share=float(model.weights_[i]),
             rows=int(counts[i]),
             error=error,
-            grade=grade(error, limit),
+            grade=mark,
             spread=float(np.sqrt(model.variance_[i])) if hasattr(model, "variance_") else None,
             colour=PALETTE[i % len(PALETTE)],
             telling=[(names[d], float(means[i, d]), float(distances[i, d])) for d in telling_columns(distances, i)],
         )
-        for i, error in enumerate(errors)
+        for i, (error, mark) in enumerate(marks)
     ]
 
 
@@ -198,11 +191,10 @@ def _plane(weights: np.ndarray, distances: np.ndarray, values: Any, labels: np.n
 # --- words about the whole ------------------------------------------------------------------------------------------
 
 
-def _error_sentence(errors: Sequence[float | None], limit: float, unit: str) -> str:
+def _error_sentence(errors: Sequence[float | None], unit: str) -> str:
     measured = [error for error in errors if error is not None]
     if not measured:
         return ""
     return (
-        f"Expected error of a component's mean: {np.mean(measured):.2g} on average, {unit} over all columns together; "
-        f"up to {limit:.2g} components are told apart well."
+        f"Expected error of a component's mean: {np.mean(measured):.2g} on average, {unit} over all columns together."
     )

@@ -16,18 +16,15 @@ from ..exceptions import LatentiaError
 from ._figures import PALETTE, shortened, spectrum
 from ._page import render, write_page
 from ._parts import (
-    Grade,
+    Mark,
     Nouns,
     comparison_rows,
-    component_errors,
+    component_marks,
     count,
-    error_limit,
-    evidence_rows,
-    grade,
+    evidence_of,
+    evidence_parts,
     largest,
-    legend,
     short_number,
-    verdict,
     version,
 )
 
@@ -50,7 +47,7 @@ class _Cause:
     prior: float
     prior_error: float | None
     error: float | None
-    grade: Grade
+    grade: Mark
     colour: str
     strongest: list[tuple[str, float]]
     more: int
@@ -162,9 +159,7 @@ def write_noisy_or_report(
         raise LatentiaError(
             f"columns has {len(names)} entries, the data {X.shape[1]} columns and the model {n} findings: they must agree."
         )
-    evidence, limit = getattr(model, "evidence_", None), error_limit(getattr(model, "evidence_", None), 0.3)
-    causes = _describe(model, names, threshold, limit)
-    errors = [cause.error for cause in causes]
+    causes = _describe(model, names, threshold)
     frequency = frequencies(X)
     page = render(
         "noisy_or.html",
@@ -172,9 +167,8 @@ def write_noisy_or_report(
         source=source,
         summary=f"{count(m, 'cause')} of {count(n, 'finding')} in {count(X.shape[0], 'row')}.",
         nouns=_NOUNS,
-        verdict=verdict(evidence, [c.grade for c in causes], _NOUNS, _error_sentence(errors)),
-        legend=legend(errors, limit),
-        limit=limit,
+        evidence=evidence_parts(evidence_of(model)),
+        error=_error_sentence([cause.error for cause in causes]),
         causes=causes,
         threshold=threshold,
         percent=percent,
@@ -185,17 +179,15 @@ def write_noisy_or_report(
         stand_out=int((model.spectrum_ > model.noise_).sum()) if model.noise_ else None,
         explained=_explained(model, X, names, rows, row_names, diagnoses),
         data={"network": _network(model, frequency, names, threshold), "spectrum": _spectrum(model)},
-        checks=evidence_rows(evidence),
         comparison=comparison_rows(comparison, m),
         version=version(),
     )
     return write_page(path, page)
 
 
-def _describe(model: Any, names: list[str], threshold: float, limit: float) -> list[_Cause]:
-    errors = component_errors(getattr(model, "evidence_", None), len(model.priors_))
+def _describe(model: Any, names: list[str], threshold: float) -> list[_Cause]:
     found = []
-    for k, error in enumerate(errors):
+    for k, (error, mark) in enumerate(component_marks(evidence_of(model), len(model.priors_))):
         strengths = model.strengths_[k]
         first = strongest_findings(strengths, threshold)
         found.append(
@@ -204,7 +196,7 @@ def _describe(model: Any, names: list[str], threshold: float, limit: float) -> l
                 prior=float(model.priors_[k]),
                 prior_error=None if model.prior_errors_ is None else float(model.prior_errors_[k]),
                 error=error,
-                grade=grade(error, limit),
+                grade=mark,
                 colour=_colour(k),
                 strongest=[(names[i], float(strengths[i])) for i in first],
                 more=int((strengths >= threshold).sum()) - len(first),

@@ -19,17 +19,14 @@ from ..metrics import l1_distances
 from ..passes import Blocks
 from ._page import render, write_page
 from ._parts import (
-    Grade,
+    Mark,
     Nouns,
     comparison_rows,
-    component_errors,
+    component_marks,
     count,
-    error_limit,
-    evidence_rows,
-    grade,
+    evidence_of,
+    evidence_parts,
     largest,
-    legend,
-    verdict,
     version,
 )
 
@@ -66,7 +63,7 @@ class _Topic:
     number: int
     share: float
     error: float | None
-    grade: Grade
+    grade: Mark
     words: list[_Word]
     anchors: list[str] | None
     similar: list[tuple[int, float]]
@@ -134,24 +131,19 @@ def write_topics_report(
     check_is_fitted(model)
     blocks = table if isinstance(table, Blocks) else Blocks.from_array(table)
     corpus = _read_corpus(model, blocks, vocabulary, names, texts)
-    evidence = getattr(model, "evidence_", None)
-    limit = error_limit(evidence)
-    topics = _describe_topics(model, corpus, limit)
-    errors = [topic.error for topic in topics]
+    topics = _describe_topics(model, corpus)
     page = render(
         "topics.html",
         title=title,
         source=source,
         summary=_summary(corpus),
         nouns=_NOUNS,
-        verdict=verdict(evidence, [topic.grade for topic in topics], _NOUNS, _error_sentence(errors)),
+        evidence=evidence_parts(evidence_of(model)),
+        error=_error_sentence([topic.error for topic in topics]),
         topics=topics,
         anchored=hasattr(model, "anchor_words_"),
         single=hasattr(model, "predict"),
-        legend=legend(errors, limit),
-        limit=limit,
         data=[asdict(topic) | {"title": topic.title} for topic in topics],
-        checks=evidence_rows(evidence),
         comparison=comparison_rows(comparison, len(topics)),
         version=version(),
     )
@@ -217,17 +209,17 @@ def _excerpt(text: str) -> str:
 # --- topics ---------------------------------------------------------------------------------------------------------
 
 
-def _describe_topics(model: Any, corpus: _Corpus, limit: float) -> list[_Topic]:
-    errors, shares = component_errors(getattr(model, "evidence_", None), len(model.components_)), topic_shares(model)
+def _describe_topics(model: Any, corpus: _Corpus) -> list[_Topic]:
+    marks, shares = component_marks(evidence_of(model), len(model.components_)), topic_shares(model)
     distances = l1_distances(model.components_, model.components_)
     places = _places(distances)
-    anchors = [_anchors(model, k, corpus.vocabulary) for k in range(len(errors))]
+    anchors = [_anchors(model, k, corpus.vocabulary) for k in range(len(marks))]
     return [
         _Topic(
             number=k,
             share=float(shares[k]),
             error=error,
-            grade=grade(error, limit),
+            grade=mark,
             words=_top_words(model, k, corpus.vocabulary, anchors[k] or []),
             anchors=anchors[k],
             similar=_similar(distances[k], k),
@@ -235,7 +227,7 @@ def _describe_topics(model: Any, corpus: _Corpus, limit: float) -> list[_Topic]:
             x=float(places[k, 0]),
             y=float(places[k, 1]),
         )
-        for k, error in enumerate(errors)
+        for k, (error, mark) in enumerate(marks)
     ]
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..evidence import Check, PartErrors, at_most, error_checks, separation_limit
-from ..likelihood import GaussianChainUpdate, SymbolChainUpdate, gaussian_log_density, log
-from ..metrics import nearest_distances
+from ..exceptions import LatentiaError
+from ..likelihood import GaussianChainUpdate, SymbolChainUpdate, gaussian_log_density, log, one_gaussian
+from ..metrics import nearest_distances, nearest_others
 from ..moments import ColumnMoments, CommonFrame, ViewSums, one_hot_blocks
 from ..passes import Block, Blocks
 from ..simplex import distributions
@@ -90,7 +91,13 @@ class Emissions(Protocol):
     def draw(self, chain: Chain, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Steps of these states."""
 
-    def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors) -> list[Check]:
+    def apart(self, chain: Chain, deviations: np.ndarray) -> np.ndarray:
+        """Distance of each state to the nearest other one, shape (K,)."""
+
+    def without_states(self, rows: Any, marginal: np.ndarray, n_steps: int) -> tuple[np.ndarray, int, str]:
+        """Log-likelihood of each of some steps where all are independent, its number of parameters, and what that is called."""
+
+    def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         """The expected errors, and what else the evidence says of the emissions."""
 
 
@@ -147,9 +154,16 @@ class Symbols:
         emitted = (np.cumsum(chain.emissions, axis=1)[states] < rng.random(len(states))[:, None]).sum(axis=1)
         return self.alphabet[np.minimum(emitted, len(self.alphabet) - 1)]
 
-    def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors) -> list[Check]:
+    def apart(self, chain: Chain, deviations: np.ndarray) -> np.ndarray:
+        return nearest_others(chain.emissions, "cityblock")
+
+    def without_states(self, rows: Any, marginal: np.ndarray, n_steps: int) -> tuple[np.ndarray, int, str]:
+        return np.log(marginal[rows.ravel()]), int((marginal > 0).sum()) - 1, "independent symbols"
+
+    def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         limit = separation_limit(chain.emissions, "cityblock", _TRUSTED)
-        return error_checks(parts, limit, "mean |O_k - O'_k|_1", "in l1, of a possible 2", "state")
+        unit = "in l1, of a possible 2"
+        return error_checks(parts, limit, "mean |O_k - O'_k|_1", unit, "state", n_rows=n_steps, rows="steps")
 
 
 @dataclass(frozen=True)
@@ -173,6 +187,8 @@ class Vectors:
 
     def scaling(self, columns: ColumnMoments) -> Scaling:
         seen = columns.variance > 0
+        if not seen.any():
+            raise LatentiaError(f"All {columns.n} steps are the same: there are no states to find.")
         deviations = np.sqrt(np.where(seen, columns.variance, 1.0))
         why = f"{int(seen.sum())} of {len(seen)} features vary"
         return Scaling(columns.mean, seen / deviations, deviations, int(seen.sum()) + 1, why)
@@ -207,17 +223,23 @@ class Vectors:
         noise = rng.standard_normal((len(states), chain.emissions.shape[1]))
         return chain.emissions[states] + np.sqrt(chain.variances[states]) * noise
 
-    def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors) -> list[Check]:
+    def apart(self, chain: Chain, deviations: np.ndarray) -> np.ndarray:
+        return nearest_others(chain.emissions / deviations, "euclidean")
+
+    def without_states(self, rows: Any, marginal: np.ndarray, n_steps: int) -> tuple[np.ndarray, int, str]:
+        return *one_gaussian(rows, n_steps), "one Gaussian"
+
+    def checks(self, chain: Chain, deviations: np.ndarray, parts: PartErrors, n_steps: int) -> list[Check]:
         assert chain.variances is not None
         several = len(chain.emissions) > 1
         limit = separation_limit(chain.emissions / deviations, "euclidean") if several else 1.0
         unit = "in l2 and standard deviations of the features"
         stuck = float((chain.variances <= _FLOOR * deviations**2 * (1 + 1e-9)).mean())
         return [
-            *error_checks(parts, limit, "mean |O_k - O'_k|_2", unit, "state"),
+            *error_checks(parts, limit, "mean |O_k - O'_k|_2", unit, "state", n_rows=n_steps, rows="steps"),
             Check(
                 "variances at their floor", "share", stuck, at_most(0.1),
                 f"Of a state's features whose variance is not above {_FLOOR:g} of the feature's own: moments of too little "
-                "data give such, and the likelihood of the chain is then far too low. EM mends it.", "not in the paper", "veto",
+                "data give such.", "not in the paper", "caution", "Variances are rough: let EM refine them, or get more data.",
             ),
         ]  # fmt: skip

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from .._validation import check_sizes, refuse_dates
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Block, Blocks, RowGroups
+
+_MOST_SYMBOLS = 1 << 20  # or a hundred for each step: of whole numbers, those that do not occur count as well
+_LARGEST_SYMBOL = 2.0**53  # up to which floats have all whole numbers
 
 __all__ = [
     "all_steps",
@@ -22,9 +26,12 @@ __all__ = [
     "long_enough",
     "pieces",
     "sequence_blocks",
+    "some_stretches",
     "stretches",
     "vectors",
 ]
+
+_STRIPS = 16  # blocks that stretches are taken from, at most
 
 
 def first_block(X: Any, lengths: Any) -> Block:
@@ -39,7 +46,7 @@ def first_block(X: Any, lengths: Any) -> Block:
         return next(block for block in X if len(block.rows))
     try:
         table = np.asarray(X)
-    except ValueError:  # rows of different lengths
+    except (ValueError, OverflowError):  # rows of different lengths
         table = np.empty(())
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or not table.size:
@@ -69,9 +76,10 @@ def has_symbols(table: np.ndarray, kind: str) -> bool:
 
 def alphabet(blocks: Iterable[Block], n_symbols: int | None) -> np.ndarray:
     """The symbols in order: the different strings, or whole numbers from 0."""
-    largest, strings = 0, []
+    largest, n, strings = 0, 0, []
     for block in blocks:
         values = _plain(block)
+        n += len(values)
         if values.dtype.kind not in "iub":
             strings.append(np.unique(values))
             continue
@@ -86,7 +94,13 @@ def alphabet(blocks: Iterable[Block], n_symbols: int | None) -> np.ndarray:
             f"symbol {largest} is outside the alphabet of whole numbers from 0 to {n_symbols - 1}.",
             parameter="n_symbols", value=n_symbols,
         )  # fmt: skip
-    return np.arange(largest + 1 if n_symbols is None else n_symbols)
+    size = largest + 1 if n_symbols is None else n_symbols
+    if size > max(_MOST_SYMBOLS, 100 * n):
+        raise LatentiaError(
+            f"An alphabet of the whole numbers from 0 to {size - 1} is too large for {n} steps: number the symbols that occur, "
+            "for instance with numpy.unique(X, return_inverse=True), or give them as strings."
+        )
+    return np.arange(size)
 
 
 def encoded(block: Block, symbols: np.ndarray) -> np.ndarray:
@@ -116,9 +130,11 @@ def encoded_blocks(blocks: Blocks, symbols: np.ndarray) -> Blocks:
 
 def vectors(table: np.ndarray) -> np.ndarray:
     """Finite numbers, shape (n, D)."""
+    refuse_dates(table)
     try:
-        return check_array(table, dtype=np.float64, input_name="X")
-    except ValueError as error:
+        with np.errstate(over="ignore", invalid="ignore"):  # of sums of numbers that are refused
+            return np.asarray(check_sizes(check_array(table, dtype=np.float64, input_name="X")))
+    except (ValueError, TypeError, OverflowError) as error:
         raise LatentiaError(str(error)) from error
 
 
@@ -156,6 +172,23 @@ def stretches(blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> Bloc
     return Blocks.from_array(np.vstack(steps), lengths=np.concatenate(lengths))
 
 
+def some_stretches(blocks: Blocks, most: int, stretch: int) -> Blocks:
+    """Up to ``most`` steps in stretches of up to ``stretch`` neighbours, evenly from up to 16 blocks, in memory."""
+    numbers = np.unique(np.linspace(0, len(blocks) - 1, min(len(blocks), _STRIPS)).round().astype(int))
+    steps, lengths = [], []
+    for number in numbers:
+        block = blocks[int(number)]
+        n, wanted = len(block[0]), -(-most // len(numbers))
+        kept = np.zeros(n, bool)
+        n_stretches = min(-(-wanted // stretch), -(-n // stretch))
+        for start in np.linspace(0, max(n - stretch, 0), n_stretches).astype(int):
+            kept[start : start + min(stretch, wanted)] = True
+        rows, cut = pieces(kept, block[-1])
+        steps.append(block[0][rows])
+        lengths.append(cut)
+    return Blocks.from_array(np.vstack(steps), lengths=np.concatenate(lengths))
+
+
 def pieces(kept: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Places of the steps that are kept, and the lengths of the pieces that they make of the sequences."""
     sequence = np.repeat(np.arange(len(lengths)), lengths)
@@ -176,11 +209,18 @@ def _plain(block: Block) -> np.ndarray:
     """The one column of a block as strings or integers, shape (n,)."""
     values = block[0][:, 0]
     if values.dtype.kind == "O":
+        missing = [value is None or value != value for value in values.tolist()]
+        if any(missing):
+            raise LatentiaError(
+                f"Row {block.rows[missing.index(True)]} has no symbol: drop it, or give one for such rows."
+            )
         return values.astype(str)
+    if values.dtype.kind not in "fiubUS":
+        raise LatentiaError(f"Symbols of type {values.dtype}: whole numbers or strings are needed.")
     if values.dtype.kind != "f":
         return values
     with np.errstate(invalid="ignore"):  # of infinity
-        whole = values % 1 == 0
+        whole = (values % 1 == 0) & (np.abs(values) < np.float64(_LARGEST_SYMBOL))
     if not whole.all():
         at = int(np.argmin(whole))
         raise LatentiaError(f"Symbol {values[at]} in row {block.rows[at]}: symbols must be whole numbers or strings.")

@@ -26,9 +26,12 @@ from ..evidence import (
     PartErrors,
     PartFits,
     TensorMeasured,
+    ViewMisfits,
     above,
+    counted_parameters,
     settled_checks,
     tensor_checks,
+    trivial_checks,
 )
 from ..exceptions import LatentiaError
 from ..likelihood import (
@@ -50,9 +53,14 @@ from ..moments import (
     common_frame,
     frame_noise,
     lagged_coordinates,
+    left_across_views,
+    left_of_tensor,
+    left_within_views,
+    means_given_middle,
+    means_of_neighbours,
     past_and_future,
 )
-from ..passes import Block, Blocks, RowGroups, accumulate
+from ..passes import Block, Blocks, RowGroups, accumulate, deal_sequences
 from ..simplex import distributions, simplex_least_squares
 from ..tensor import Decomposition, decompose
 from ._chain import Chain, stationary
@@ -64,12 +72,14 @@ from ._steps import (
     has_symbols,
     long_enough,
     sequence_blocks,
+    some_stretches,
     stretches,
 )
 
 __all__ = ["SpectralHMM"]
 
 _OVERSAMPLE = 12
+_TRIED, _TRIED_AT_ONCE = 10_000, 1000  # steps whose likelihood is compared, and those of a stretch
 _LEAST_SINGULAR = 1e-3  # of the transition matrix
 
 
@@ -94,7 +104,7 @@ class SpectralHMM(Estimator):
     refine : int or "auto", default="auto"
         EM (Baum-Welch) from the moments: "auto" makes accelerated steps until they have settled, a number that many plain
         ones, each a pass over the data. 0 keeps to the theorem. Expected errors of a refined chain hold half of the data in
-        memory.
+        memory. See ``refinement_``, and *EM has settled* in the evidence.
     n_splits : int, default=3
         Number of splits of the steps into halves, at most 3, whose fits give the expected errors. They cost no pass over
         the data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -122,7 +132,7 @@ class SpectralHMM(Estimator):
     evidence_ : Evidence
         Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1 distance
         of its distribution, of a possible 2; for vectors the l2 distance of its mean in standard deviations of the
-        features.
+        features. They are widened where the fit leaves more of the moments than noise is.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the data at every step of EM, in nats.
     n_passes_ : int
@@ -210,7 +220,7 @@ class SpectralHMM(Estimator):
         """
         blocks = self._read(X, lengths, reset=True)
         # Passes over the data: columns, coordinates of neighbours, and moments of three steps in four groups of stretches.
-        moments = self._moments(blocks, RowGroups(4, self._seed, _stretch(blocks)))
+        moments = self._moments(blocks, _dealt(blocks, self._seed))
         # Decomposition for all steps and for parts of them, and EM on the same steps.
         fits = PartFits(
             moments.dealt,
@@ -229,8 +239,14 @@ class SpectralHMM(Estimator):
         reading = isinstance(X, Blocks) and isinstance(moments.kind, Symbols)  # for the alphabet
         self.n_passes_ = int(reading) + moments.n_passes + len(self.refinement_)
         # Evidence.
-        parts = fits.errors(refined, self.n_splits)
-        self.evidence_ = Evidence(_checks(refined, found, moments, parts), parts.errors).bind(self)
+        chain: Chain = refined.parameters
+        measured, apart = _measured(found, moments), moments.kind.apart(chain, moments.deviations)
+        misfits = _misfits(chain, found, moments, np.asarray(blocks.lengths), measured.surplus)
+        parts = fits.errors(refined, self.n_splits).widened(
+            misfits.together(bool(self.refine)).bias(apart), moments.kind.most
+        )
+        checks = _checks(refined, moments, parts, measured, misfits) + self._against_independence(blocks, moments)
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
@@ -269,6 +285,19 @@ class SpectralHMM(Estimator):
         found = refine(update, over(steps, self.n_jobs, self.verbose), self.refine)
         return Refined(Chain(*found.values).sorted(), found)
 
+    def _against_independence(self, blocks: Blocks, moments: _Moments) -> list[Check]:
+        """Whether the fit predicts some stretches better than a model in which steps are independent."""
+        some = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE)
+        trivial, n_parameters, against = self._kind.without_states(some.table(), moments.marginal, blocks.n_rows)
+        total = sum(log_likelihood(*self._kind.arguments(self._chain, block)) for block in some)
+        k, chain = len(self.weights_), self._chain
+        n_fitted = k * (k - 1) + (
+            k * (chain.emissions.shape[1] - 1) if chain.variances is None else 2 * chain.emissions.size
+        )
+        extra = counted_parameters(n_fitted - n_parameters, blocks.n_rows, bool(self.refine))
+        gained = np.full(some.n_rows, total / some.n_rows)
+        return trivial_checks(gained, trivial, extra=extra, n_rows=blocks.n_rows, against=against, unit="step")
+
     def _read_off(self, chain: Chain, deviations: np.ndarray) -> None:
         """The public attributes of a chain."""
         self._chain, self._deviations = chain, deviations
@@ -286,7 +315,7 @@ class SpectralHMM(Estimator):
         """Arguments of `fit` for two halves, made of stretches of the sequences."""
         model = SpectralHMM(**self.get_params())
         blocks = model._read(X, fit_parameters.get("lengths"), reset=True)
-        dealt = RowGroups(4, random_state, _stretch(blocks))
+        dealt = _dealt(blocks, random_state)
         halves = [stretches(blocks, groups, dealt) for groups in dealt.splits[0]]
         return [{"X": model._kind.original(half.table()), "lengths": half.lengths} for half in halves]
 
@@ -348,9 +377,9 @@ class SpectralHMM(Estimator):
         return long_enough(blocks) if reset else blocks
 
 
-def _stretch(blocks: Blocks) -> int:
-    """Neighbouring steps that are dealt together: some hundred stretches per group."""
-    return int(np.clip(blocks.n_rows // 400, 10, 1000))
+def _dealt(blocks: Blocks, seed: int) -> RowGroups:
+    """Four groups of neighbouring steps, some hundred stretches in each."""
+    return deal_sequences(blocks, seed, int(np.clip(blocks.n_rows // 400, 10, 1000)))
 
 
 # --- from moments to the chain ------------------------------------------------------------------------------------
@@ -400,6 +429,10 @@ class _Moments:
     def of(self, groups: tuple[int, ...]) -> ViewSums:
         return self.statistic.of(self.sums, groups)
 
+    @property
+    def halves(self) -> list[tuple[ViewSums, ViewSums]]:
+        return [(self.of(one), self.of(two)) for one, two in self.dealt.splits]
+
     def nearest(self, chain: Chain, part: Chain) -> np.ndarray:
         """Distance of each state to the nearest one of a part."""
         return self.kind.nearest(chain.emissions, part.emissions, self.deviations)
@@ -438,20 +471,55 @@ def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _
 # --- evidence -----------------------------------------------------------------------------------------------------
 
 
-def _checks(refined: Refined, found: _Recovered, moments: _Moments, parts: PartErrors) -> list[Check]:
-    chain: Chain = refined.parameters
-    first, second = (moments.of(half) for half in moments.dealt.splits[0])
-    shares, n = stationary(chain.transmat), moments.of(moments.dealt.all).n
-    measured = TensorMeasured(
+def _measured(found: _Recovered, moments: _Moments) -> TensorMeasured:
+    return TensorMeasured(
         spectrum=found.frame.spectrum,
         weights=found.decomposition.weights,
         residual=found.decomposition.info.residual,
         stable=found.decomposition.info.stable,
-        samples=n,
-        noise=frame_noise(found.frame, first, second),
+        samples=moments.of(moments.dealt.all).n,
+        noise=frame_noise(found.frame, *moments.halves[0]),
+        exact=True,
     )
+
+
+def _misfits(chain: Chain, found: _Recovered, moments: _Moments, lengths: np.ndarray, surplus: bool) -> ViewMisfits:
+    """Of past, step and future.
+
+    Means of past and future given a state are those that the transitions say, or those that the data says if the emissions
+    are right, whichever leave less: the first are wrong where sequences do not start as they go on, and the second are nearly
+    all noise where states show nearly the same.
+    """
+    coordinates, whole, halves = moments.statistic.coordinates[1], moments.of(moments.dealt.all), moments.halves
+    seen = coordinates(chain.emissions)
+    means, weights = means_given_middle(whole, seen)
+    average = (moments.marginal - coordinates.center) @ coordinates.basis
+    past, future = means_of_neighbours(seen, average, chain.transmat, stationary(chain.transmat), lengths)
+    tensor = min(
+        (left_of_tensor(found.frame, whole, halves, views, weights) for views in (means, [past, seen, future])),
+        key=lambda one: one.left,
+    )
+    within = None
+    if chain.variances is not None:
+        within = left_within_views(
+            [coordinates], [moments.deviations**2], whole, halves, [chain.emissions], weights, views=[1]
+        )
+    return ViewMisfits.of(
+        tensor,
+        left_across_views(whole, halves, means, weights),
+        within,
+        surplus,
+    )
+
+
+def _checks(
+    refined: Refined, moments: _Moments, parts: PartErrors, measured: TensorMeasured, misfits: ViewMisfits
+) -> list[Check]:
+    chain: Chain = refined.parameters
+    shares, n = stationary(chain.transmat), measured.samples
     return [
-        *moments.kind.checks(chain, moments.deviations, parts),
+        *moments.kind.checks(chain, moments.deviations, parts, n),
+        *misfits.checks("states", "past and future", "features", len(refined.refinement.log_likelihood) > 0),
         *settled_checks(refined.refinement),
         *tensor_checks(measured),
         Check(

@@ -1,7 +1,8 @@
 """File formats, one a module, read in pieces and converted to the binary cache.
 
 Each error names the file and the line. A pipe is copied to a temporary file and read from there; its cache is deleted with it,
-as soon as it is mapped.
+as soon as it is mapped. The cache of a file lies beside it, in another folder, or is deleted as that of a pipe is. It serves as
+long as the file has the same content, whatever its times say.
 """
 
 from __future__ import annotations
@@ -9,23 +10,28 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...exceptions import LatentiaError
-from ..cache import read_cache, read_header
+from ...exceptions import FileNotice, LatentiaError, warn
+from .._scratch import scratch_folder
+from ..cache import read_cache, read_header, sweep_cache
 from . import matrixmarket, pairs, parquet, svmlight, uci
-from ._sizes import rows_fit
-from ._text import bytes_read, open_text, open_unicode, plain_name, readable, reusable
+from ._sizes import free_memory, rows_fit
+from ._text import bytes_read, find_encoding, known_encoding, open_text, open_unicode, plain_name, readable, reusable
 from ._vocabulary import vocabulary_file
 
 __all__ = [
     "CACHE_SUFFIX",
     "bytes_read",
     "detect_format",
+    "find_encoding",
+    "free_memory",
+    "known_encoding",
     "open_tables",
     "open_text",
     "open_unicode",
@@ -46,39 +52,88 @@ _CONVERTERS: dict[str, _Convert] = {
 }
 
 
+_OPTIONS: dict[str, tuple[str, ...]] = {"svmlight": svmlight.OPTIONS, "parquet": parquet.OPTIONS}
+_HASHED_WHOLE = 1 << 28  # bytes of a file that are read at once to tell its content
+_SAMPLES, _SAMPLE = 64, 1 << 20  # of a larger one
+
+
 def open_tables(
-    path: Path, format: str | None, cache: str | os.PathLike[str] | None, progress: bool, options: dict[str, Any]
+    path: Path,
+    format: str | None,
+    cache: str | os.PathLike[str] | bool | None,
+    progress: bool,
+    options: dict[str, Any],
 ) -> tuple[list[Any], list[str] | None]:
     """Tables and column names of a file, through its cache, which is written if absent or stale."""
     with reusable(path) as file:
-        if not file.exists():
-            raise LatentiaError(f"{path}: no such file.")
+        with readable(file):
+            if not file.exists():
+                raise LatentiaError(f"{path}: no such file.")
         kind = format or detect_format(file)
+        if kind != "cache" and kind not in _CONVERTERS:
+            raise LatentiaError(f"format={kind!r}: use one of {', '.join([*_CONVERTERS, 'cache'])}.")
+        _check_options(kind, options)
         if kind == "cache":
             return read_cache(file)
-        if kind not in _CONVERTERS:
-            raise LatentiaError(f"format={kind!r}: use one of {', '.join([*_CONVERTERS, 'cache'])}.")
         with readable(file):
+            if not stat.S_ISREG(file.stat().st_mode):
+                raise LatentiaError(f"{path}: cannot be read: a folder, and a file is needed.")
             if kind == "pairs" and pairs.is_array(file):
                 return [pairs.map_array(file)], None
-        return _through_cache(file, kind, cache if file == path else None, progress, options)
+        if file != path or cache is False:
+            with scratch_folder() as folder:
+                return _through_cache(file, kind, folder / f"tables{CACHE_SUFFIX}", progress, options)
+        folder = _cache_folder(path, None if cache is True else cache)
+        if folder.parent == path.parent and read_header(folder) is None and not os.access(folder.parent, os.W_OK):
+            raise LatentiaError(
+                f"{path}: the folder cannot be written, and a binary copy of the file is to lie in it. Name another folder "
+                "with cache=, or keep none with cache=False."
+            )
+        return _through_cache(path, kind, folder, progress, options)
+
+
+def _check_options(kind: str, options: dict[str, Any]) -> None:
+    """Raise for an option that files of this kind do not have."""
+    known = _OPTIONS.get(kind, ())
+    for name, value in options.items():
+        if name not in known and value is not None:
+            has = f"has {', '.join(known)}" if known else "has none"
+            raise LatentiaError(f"no option of this format ({kind}), which {has}.", parameter=name, value=value)
 
 
 def _through_cache(
-    path: Path, kind: str, cache: str | os.PathLike[str] | None, progress: bool, options: dict[str, Any]
+    path: Path, kind: str, folder: Path, progress: bool, options: dict[str, Any]
 ) -> tuple[list[Any], list[str] | None]:
-    folder = _cache_folder(path, cache)
-    source = _fingerprint(path, kind, options)
-    for _ in range(3):  # another process may be replacing the cache under our eyes
-        header = read_header(folder)
-        if header is not None and header["source"] == source:
-            try:
-                return read_cache(folder)
-            except LatentiaError:
-                shutil.rmtree(folder, ignore_errors=True)  # damaged
-        with readable(path, "read or converted"):
+    sweep_cache(folder)
+    with readable(path, "read or converted"):
+        source, before = _fingerprint(path, kind, options), _moment(path)
+        for _ in range(3):  # another process may be replacing the cache under our eyes
+            header = read_header(folder)
+            if header is not None and header["source"] == source:
+                try:
+                    return read_cache(folder)
+                except LatentiaError:
+                    shutil.rmtree(folder, ignore_errors=True)  # damaged
             _CONVERTERS[kind](path, folder, source, progress, dict(options))
-    return read_cache(folder)
+            if _moment(path) != before:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise LatentiaError(f"{path}: was changed while it was read. Read it again when it is complete.")
+            if folder.parent == path.parent:
+                _announce(path, folder)
+        return read_cache(folder)
+
+
+def _announce(path: Path, folder: Path) -> None:
+    """Say that there is a folder now that nobody has asked for."""
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    text = f"{size / 2**20:.0f} MB" if size >= 2**20 else f"{size / 2**10:.0f} kB"
+    warn(
+        FileNotice(
+            f"{path}: a binary copy, which later runs read faster, was put beside it as {folder.name} ({text}). It can be "
+            "deleted at any time.",
+            "cache=FOLDER puts it elsewhere, and cache=False keeps none.",
+        )
+    )
 
 
 def _cache_folder(path: Path, cache: str | os.PathLike[str] | None) -> Path:
@@ -90,14 +145,38 @@ def _cache_folder(path: Path, cache: str | os.PathLike[str] | None) -> Path:
 
 
 def _fingerprint(path: Path, kind: str, options: dict[str, Any]) -> dict[str, Any]:
-    """What a cache depends on: the file, its vocabulary, and how they are read."""
+    """What a cache depends on: the content of the file and of its vocabulary, and how they are read."""
     facts: dict[str, Any] = {
         "format": kind,
         "options": {k: _plain(v) for k, v in options.items() if v is not None},
     }
     for name, file in (("file", path), ("vocabulary", vocabulary_file(path))):
-        facts[name] = None if file is None else [file.name, file.stat().st_size, file.stat().st_mtime_ns]
+        facts[name] = None if file is None else [file.name, *_content(file)]
     return facts
+
+
+def _content(path: Path) -> list[Any]:
+    """Size and checksum of a file; of a large one the checksum of samples, and its times.
+
+    The second of these is that of the last change by whatever means, which nobody can set.
+    """
+    size = path.stat().st_size
+    digest = hashlib.blake2b(digest_size=16)
+    with open(path, "rb") as file:
+        if size <= _HASHED_WHOLE:
+            while piece := file.read(_SAMPLE):
+                digest.update(piece)
+            return [size, digest.hexdigest()]
+        for i in range(_SAMPLES):
+            file.seek((size - _SAMPLE) * i // (_SAMPLES - 1))
+            digest.update(file.read(_SAMPLE))
+    return [size, digest.hexdigest(), *_moment(path)[1:]]
+
+
+def _moment(path: Path) -> list[int]:
+    """Size and times of a file, in nanoseconds."""
+    found = path.stat()
+    return [found.st_size, found.st_mtime_ns, found.st_ctime_ns]
 
 
 def _plain(option: Any) -> Any:

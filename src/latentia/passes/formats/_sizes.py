@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from pathlib import Path
@@ -9,9 +10,16 @@ from pathlib import Path
 from ...exceptions import LatentiaError
 from ._text import is_packed
 
-__all__ = ["MOST", "check_length", "check_shape", "header_number", "rows_fit"]
+try:
+    import resource
+except ImportError:  # not on this system
+    resource = None  # type: ignore[assignment]
+
+__all__ = ["MOST", "believable", "check_length", "check_shape", "free_memory", "header_number", "rows_fit"]
 
 MOST = 2**31 - 1
+_ALWAYS = 10_000_000  # rows or columns that any file may have
+_PACKING = 1032  # bytes that gzip makes of one at most
 
 
 def header_number(path: Path, line: int, text: bytes) -> int:
@@ -28,14 +36,35 @@ def check_shape(path: Path, lines: str, shape: tuple[int, int]) -> None:
         raise LatentiaError(f"{said}, and a table needs at least one of each.")
     if max(shape) > MOST:
         raise LatentiaError(f"{said}: more than {MOST} either way.")
+    if max(shape) > believable(path):
+        raise LatentiaError(f"{said}, in a file of {path.stat().st_size} bytes. Is the number right?")
     if not rows_fit(shape[0]):
         raise LatentiaError(f"{said}: so many rows do not fit into memory. Is the number right?")
 
 
+def believable(path: Path) -> int:
+    """Rows or columns that a file may speak of: as many as it has bytes, for most of any more would be empty."""
+    return max(_ALWAYS, path.stat().st_size * (_PACKING if is_packed(path) else 1))
+
+
 def rows_fit(n_rows: int) -> bool:
     """Whether the beginnings of so many sparse rows fit into memory: 8 bytes a row, three times over."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else math.inf
-    return 24 * n_rows <= memory
+    return 24 * n_rows <= free_memory()
+
+
+def free_memory() -> float:
+    """Bytes that this process may still take, as far as the system tells."""
+    found = [math.inf]
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    with contextlib.suppress(OSError, ValueError), open("/proc/meminfo") as file:
+        found += [1024 * int(line.split()[1]) for line in file if line.startswith("MemAvailable")]
+    if resource is not None:
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        with contextlib.suppress(OSError, ValueError), open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            found += [max(most - used, 0)] if most != resource.RLIM_INFINITY else []
+    return min(found)
 
 
 def check_length(path: Path, line: int, n_entries: int, least: int) -> None:

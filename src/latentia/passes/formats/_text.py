@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import io
@@ -18,13 +19,16 @@ from typing import IO, Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from ...exceptions import LatentiaError
+from ...exceptions import FileNotice, LatentiaError, warn
+from .._scratch import scratch_folder
 
 __all__ = [
     "bytes_read",
     "chunks",
     "fail",
+    "find_encoding",
     "is_packed",
+    "known_encoding",
     "open_lines",
     "open_text",
     "open_unicode",
@@ -39,6 +43,32 @@ _CHUNK = 1 << 25
 _LOOKED_AT = 1 << 12  # bytes among which a text has no NUL
 _GZIP = b"\x1f\x8b"
 _PATIENCE = 10.0  # seconds without anyone who writes to a pipe
+_SCANNED = 1 << 20
+_MARKS = {  # a byte order mark, the longer ones first
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_WESTERN = "cp1252"  # with all letters of Latin-1 in their places
+_PRINTED = bytes({*range(32, 256), *b"\t\n\v\f\r"} - {0x7F, 0x81, 0x8D, 0x8F, 0x90, 0x9D})  # what such a text has
+_FOREIGN = {
+    b"%PDF-": "a PDF document",
+    b"PK\x03\x04": "an Office document or a zip archive",
+    b"\xd0\xcf\x11\xe0": "an old Office document",
+    b"{\\rtf": "an RTF document",
+    b"%!PS": "a PostScript document",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"GIF8": "a picture",
+    b"PAR1": "a Parquet table",
+    b"\x93NUMPY": "an array of NumPy",
+    b"BZh": "packed by bzip2",
+    b"\xfd7zXZ": "packed by xz",
+    b"7z\xbc\xaf": "packed by 7-Zip",
+    b"(\xb5/\xfd": "packed by zstd",
+}
 _DESCRIPTOR = re.compile(r"/dev/(stdin|fd/\d+)|/proc/[^/]+/fd/\d+")
 
 
@@ -52,8 +82,8 @@ def reusable(path: str | os.PathLike[str]) -> Iterator[Path]:
     if not _runs_dry(source):
         yield source
         return
-    with tempfile.TemporaryDirectory(prefix="latentia-") as folder:
-        copy = Path(folder) / source.name
+    with scratch_folder() as folder:
+        copy = folder / source.name
         with readable(source), open(copy, "wb") as file:
             _drain(source, file)
         try:
@@ -69,27 +99,104 @@ def open_text(path: Path) -> BinaryIO:
     file: Any = _drained(path) if _runs_dry(path) else open(path, "rb")  # noqa: SIM115
     packed = file.read(2) == _GZIP
     file.seek(0)
-    return gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[return-value]
+    if not packed:
+        return file
+    unpacked: Any = gzip.GzipFile(fileobj=file)
+    unpacked.myfileobj = file  # closed with it
+    return unpacked
 
 
 @contextlib.contextmanager
-def open_unicode(path: Path, newline: str | None = "") -> Iterator[IO[str]]:
-    """Open a file for reading text, UTF-8 or marked as UTF-16, unpacking gzip; errors name the file and the line.
+def open_unicode(path: Path, newline: str | None = "", encoding: str | None = None) -> Iterator[IO[str]]:
+    """Open a file for reading text, unpacking gzip; errors name the file and the line.
 
-    Ends of lines stay as they are; with ``newline=None`` each becomes a newline.
+    The encoding is UTF-8, or UTF-16 or UTF-32 with a mark, or else Windows-1252, which is said. Ends of lines stay as they are;
+    with ``newline=None`` each becomes a newline.
     """
     with readable(path), open_text(path) as binary:
-        start = binary.read(_LOOKED_AT)
-        binary.seek(0)
-        wide = start[:2] in (b"\xff\xfe", b"\xfe\xff")
-        if b"\0" in start and not wide:
-            raise LatentiaError(f"{path}: not a text file.")
-        encoding, errors = ("utf-16", "replace") if wide else ("utf-8-sig", "strict")
-        with io.TextIOWrapper(binary, encoding, errors, newline=newline) as text:
-            try:
-                yield text
-            except UnicodeDecodeError:
-                _refuse_undecodable(path, binary)
+        found = find_encoding(path, binary, encoding)
+        if found == _WESTERN and encoding is None:
+            warn(
+                FileNotice(f"{path}: is not UTF-8 and was read as Windows-1252 (Latin-1).", "encoding= names another.")
+            )
+        with io.TextIOWrapper(binary, found, newline=newline) as text:
+            yield text
+
+
+def find_encoding(path: Path, file: BinaryIO, encoding: str | None = None) -> str:
+    """The encoding of all of a file, which is at its beginning then; raise where it is not text in this or any encoding."""
+    start = file.read(_LOOKED_AT)
+    for magic, what in _FOREIGN.items():
+        if start.startswith(magic):
+            raise LatentiaError(f"{path}: not a text file, but {what}. Save its text as a plain text file.")
+    if encoding is None:
+        found = next((name for mark, name in _MARKS.items() if start.startswith(mark)), "utf-8-sig")
+    else:
+        found = known_encoding(encoding)
+    if b"\0" in start and found == "utf-8-sig":
+        raise LatentiaError(f"{path}: not a text file.")
+    problem = _scan(path, file, found)
+    if problem and encoding is None and found == "utf-8-sig" and _is_western(file):
+        found, problem = _WESTERN, None
+    if problem:
+        raise problem
+    file.seek(0)
+    return found
+
+
+def known_encoding(encoding: str) -> str:
+    """The name of an encoding, if there is one of this name."""
+    try:
+        codec = codecs.lookup(encoding)
+    except (LookupError, TypeError, ValueError):
+        codec = None
+    if codec is None or not getattr(codec, "_is_text_encoding", True):  # such as hex
+        raise LatentiaError("no encoding of texts that Python knows.", parameter="encoding", value=encoding)
+    return "utf-8-sig" if codec.name == "utf-8" else codec.name
+
+
+def _scan(path: Path, file: BinaryIO, encoding: str) -> LatentiaError | None:
+    """What is wrong with a text in this encoding, if anything."""
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(), translate=True)
+    file.seek(0)
+    line = 1
+    while True:
+        piece = file.read(_SCANNED)
+        try:
+            text = decoder.decode(piece, final=not piece)  # type: ignore[arg-type]
+        except UnicodeError as error:
+            byte = ""
+            if isinstance(error, UnicodeDecodeError):
+                before = error.object[: error.start].decode(encoding, "replace")
+                line += before.replace("\r\n", "\n").replace("\r", "\n").count("\n")
+                byte = f" (byte {error.object[error.start]:#x})"
+            name = encoding.removesuffix("-sig").upper()
+            return LatentiaError(
+                f"{path}, line {line}: not {name} text{byte}. Save it as UTF-8, or name its encoding with encoding=."
+            )
+        if "\0" in text:
+            line += text.count("\n", 0, text.index("\0"))
+            return LatentiaError(
+                f"{path}, line {line}: a NUL byte, which no text has: the file is damaged or not a text."
+            )
+        line += text.count("\n")
+        if not piece:
+            return None
+
+
+def _is_western(file: BinaryIO) -> bool:
+    """Whether a text that is not UTF-8 can be one of Windows-1252, and not one of UTF-8 with damage."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    broken = whole = 0  # characters beyond ASCII
+    file.seek(0)
+    while piece := file.read(_SCANNED):
+        if piece.translate(None, _PRINTED):
+            return False
+        text = decoder.decode(piece)
+        here = text.count("\ufffd")
+        broken += here
+        whole += sum(map(len, re.findall(r"[^\x00-\x7f]+", text))) - here
+    return whole < max(broken, 1)
 
 
 def is_packed(path: Path) -> bool:
@@ -119,19 +226,6 @@ def bytes_read(file: Any) -> int:
     file = getattr(file, "buffer", file)
     file = getattr(file, "raw", file)
     return int(getattr(file, "fileobj", file).tell())
-
-
-def _refuse_undecodable(path: Path, file: BinaryIO) -> NoReturn:
-    """Raise for the first line that is not UTF-8."""
-    file.seek(0)
-    for number, line in enumerate(file, 1):
-        try:
-            line.decode()
-        except UnicodeDecodeError as error:
-            raise LatentiaError(
-                f"{path}, line {number}: not UTF-8 text (byte {line[error.start]:#x}). Save it as UTF-8."
-            ) from error
-    raise LatentiaError(f"{path}: not UTF-8 text. Save it as UTF-8.")
 
 
 def _runs_dry(path: Path) -> bool:

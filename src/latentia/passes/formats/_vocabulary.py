@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...exceptions import LatentiaError
+from ._text import open_unicode
 
 __all__ = ["vocabulary_beside", "vocabulary_file"]
 
@@ -22,7 +23,8 @@ def vocabulary_beside(path: Path, n_words: int) -> list[str] | None:
     file = vocabulary_file(path)
     if file is None:
         return None
-    words = file.read_text(encoding="utf-8", errors="replace").rstrip("\n").split("\n")
+    with open_unicode(file, newline=None) as text:
+        words = text.read().rstrip("\n").split("\n")
     if len(words) == n_words:
         return words
     if file.name == "vocab.txt" and not path.name.startswith("docword"):

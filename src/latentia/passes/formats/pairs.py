@@ -16,12 +16,13 @@ from numpy.lib import format as npy
 from ...exceptions import LatentiaError
 from .. import _parse
 from ..cache import CacheWriter
-from ._sizes import MOST
+from ._sizes import MOST, believable
 from ._text import chunks, fail, is_packed, open_lines, plain_name
 
 __all__ = ["convert", "is_array", "map_array"]
 
 _LARGEST = 2**53  # what is exact as a float
+_PIECE = 1 << 20  # rows that are looked at together
 _MAGIC = b"\x93NUMPY"
 _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
@@ -29,15 +30,22 @@ _HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0
 def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
     """The table of a text: int32 if there are two columns, int64 if there are three."""
     width = _width(path)
-    expected = f"{('two', 'three')[width - 2]} whole numbers from 0 to {MOST - 1}"
-    if width == 3:
-        expected += f", the third to {_LARGEST}"
+    most = min(believable(path), MOST - 1)
     with CacheWriter(folder, [width], source=source) as writer, open_lines(path) as file:
         for buffer, line in chunks(path, file, progress):
-            values, bad = _parse.pairs(buffer, width, float(MOST - 1), float(_LARGEST))
+            values, bad = _parse.pairs(buffer, width, float(most), float(_LARGEST))
             if bad >= 0:
-                fail(path, line, buffer, bad, expected)
+                last = most if _parse.pairs(buffer, width, float(MOST - 1), float(_LARGEST))[1] != bad else MOST - 1
+                fail(path, line, buffer, bad, *_expected(path, width, last))
             writer.append(values.astype(np.int32) if width == 2 else values)
+
+
+def _expected(path: Path, width: int, most: int) -> tuple[str, str]:
+    """What a line should hold, and a hint where a number is too large for this file alone."""
+    expected = f"{('two', 'three')[width - 2]} whole numbers from 0 to {most}"
+    if width == 3:
+        expected += f", the third to {_LARGEST}"
+    return expected, "" if most == MOST - 1 else f" The file has {path.stat().st_size} bytes: are the numbers right?"
 
 
 def _width(path: Path) -> int:
@@ -76,7 +84,25 @@ def map_array(path: Path) -> np.ndarray:
         raise LatentiaError(f"{path}: its header promises {shape[0]} pairs, and {there} bytes follow: truncated?")
     if not shape[0]:
         raise LatentiaError(f"{path}: there are no pairs in the file.")
-    return np.memmap(path, dtype, "r", start, shape, "F" if by_columns else "C")
+    table = np.memmap(path, dtype, "r", start, shape, "F" if by_columns else "C")
+    _check_numbers(path, table)
+    return table
+
+
+def _check_numbers(path: Path, table: np.ndarray) -> None:
+    """Raise for numbers that are not finite, and for words that a file of this size cannot speak of."""
+    most = min(believable(path), MOST - 1)
+    for start in range(0, len(table), _PIECE):
+        piece = table[start : start + _PIECE]
+        bad = ~np.isfinite(piece)
+        bad[:, :2] |= piece[:, :2] > most
+        if bad.any():
+            row, column = (int(at) for at in np.unravel_index(bad.argmax(), bad.shape))
+            what = f"has the word {piece[row, column]}" if column < 2 else f"is counted {piece[row, column]} times"
+            raise LatentiaError(
+                f"{path}: Pair {start + row} {what}. Whole numbers are needed, those of words from 0 to {most} in a file of "
+                f"{os.stat(path).st_size} bytes."
+            )
 
 
 def _header(path: Path) -> tuple[tuple[int, ...], bool, np.dtype, int]:

@@ -12,7 +12,9 @@ import numpy as np
 from ...exceptions import LatentiaError, MissingExtraError
 from ..cache import CacheWriter
 
-__all__ = ["arrow_kind", "convert", "open_parquet"]
+__all__ = ["OPTIONS", "arrow_kind", "convert", "open_parquet"]
+
+OPTIONS = ("columns",)
 
 
 @contextlib.contextmanager
@@ -62,6 +64,23 @@ def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, op
                     f"{path}: column {name!r} holds {kind}, and numbers are needed. Choose with columns=."
                 )
         with CacheWriter(folder, [len(columns)], columns, source) as writer:
+            start = 0
             for batch in file.iter_batches(columns=columns):
-                table = [batch[name].cast("float64").to_numpy(zero_copy_only=False) for name in columns]
+                table = [_numbers(path, name, batch[name], start) for name in columns]
                 writer.append(np.column_stack(table))
+                start += batch.num_rows
+
+
+def _numbers(path: Path, name: str, column: Any, start: int) -> np.ndarray:
+    """Finite numbers of a column of a batch whose first row is number ``start``."""
+    import pyarrow
+
+    try:
+        values = column.cast("float64").to_numpy(zero_copy_only=False)
+    except pyarrow.ArrowInvalid as error:
+        raise LatentiaError(f"{path}, column {name!r}: {error}.") from error
+    if not np.isfinite(values).all():
+        at = int(np.argmin(np.isfinite(values)))
+        found = f"{values[at]} is not a number" if column[at].is_valid else "no value"
+        raise LatentiaError(f"{path}, row {start + at + 1}, column {name!r}: {found}. Correct it, or drop the row.")
+    return values

@@ -22,13 +22,13 @@ from scipy import sparse
 from ...exceptions import LatentiaError
 from .. import _parse
 from ..cache import CacheWriter
-from ._sizes import MOST, header_number
+from ._sizes import MOST, believable, header_number
 from ._text import chunks, fail, open_text
 
-__all__ = ["convert"]
-
+__all__ = ["OPTIONS", "convert"]
 
 _PARAMETERS = ("zero_based", "labels_zero_based")
+OPTIONS = (*_PARAMETERS, "n_features", "n_labels")
 _NAMES = ("features", "labels")
 
 
@@ -44,12 +44,15 @@ class _Layout(NamedTuple):
     sizes : list of int
     said : list of bool or None
         The options ``zero_based`` and ``labels_zero_based``.
+    looking : bool
+        Whether sizes are those that a file of this length may have, and the real ones are looked for.
     """
 
     n_rows: int | None
     bases: list[int]
     sizes: list[int]
     said: list[bool | None]
+    looking: bool = False
 
 
 def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, options: dict[str, Any]) -> None:
@@ -94,6 +97,9 @@ def _headed(path: Path, header: list[int], options: dict[str, Any]) -> _Layout:
             raise LatentiaError(f"{said}: they must agree.", parameter=name, value=options[name])
     if max(sizes) > MOST:
         raise LatentiaError(f"{said}: more than {MOST}.")
+    for name, size in zip(("n_features", "n_labels"), sizes, strict=True):
+        if size > believable(path) and options.get(name) is None:
+            raise LatentiaError(f"{said}, in {path.stat().st_size} bytes. If that is right, say {name}={size}.")
     zero_based, labels = given = [options.get(name) for name in _PARAMETERS]
     zero_based = True if zero_based is None else zero_based
     return _Layout(n_rows, [int(not zero_based), int(not (zero_based if labels is None else labels))], sizes, given)
@@ -106,7 +112,7 @@ def _unheaded(path: Path, options: dict[str, Any], progress: bool) -> _Layout:
     sizes = [options.get("n_features"), options.get("n_labels")]
     if None not in start and None not in sizes:
         return _Layout(None, [int(not zero) for zero in start], [int(size) for size in sizes], given)  # type: ignore[arg-type]
-    ranges = _ranges(path, progress)
+    ranges = _ranges(path, sizes, progress)
     if start[0] is None and ranges[0][0] == 0:
         start = [True, True if labels is None else labels]
     unclear = [i for i in (0, 1) if start[i] is None and ranges[i][0] > 0]
@@ -124,10 +130,11 @@ def _unheaded(path: Path, options: dict[str, Any], progress: bool) -> _Layout:
     return _Layout(None, bases, found, given)
 
 
-def _ranges(path: Path, progress: bool) -> list[tuple[int, int]]:
+def _ranges(path: Path, sizes: list[int | None], progress: bool) -> list[tuple[int, int]]:
     """Smallest and largest feature, and label, of a file; -1 where there is none."""
     ranges = [(-1, -1), (-1, -1)]
-    for _, features, _, _, labels in _pieces(path, _Layout(None, [0, 0], [MOST, MOST], [None, None]), progress):
+    most = [min(believable(path), MOST) if size is None else MOST for size in sizes]
+    for _, features, _, _, labels in _pieces(path, _Layout(None, [0, 0], most, [None, None], looking=True), progress):
         for i, found in enumerate((features, labels)):
             if len(found):
                 low, high = int(found.min()), int(found.max())
@@ -185,6 +192,8 @@ def _expected(beyond: int, number: int, layout: _Layout) -> tuple[str, str, str 
     if not size:
         return f"no {kind}, as there are to be 0", "", None, None
     expected = f"{kind} from {base} to {size + base - 1}, not {number}"
+    if layout.looking:
+        return f"{expected}, in a file of this length", f" If that is right, say n_{kind}=.", None, None
     if not base and number == size:
         hint = (
             "Does the file count from 1?",

@@ -255,7 +255,9 @@
   byId("next").addEventListener("click", () => move(1));
   window.addEventListener("hashchange", () => { if (fromHash() >= 0) select(fromHash(), true); });
   window.addEventListener("resize", drawMap);
-  select(Math.max(fromHash(), 0), fromHash() >= 0);
+  const order = ["good", "care", "unknown", "bad"];
+  const best = topics.reduce((a, b) => (order.indexOf(b.grade.key) < order.indexOf(a.grade.key) ? b : a));
+  select(fromHash() >= 0 ? fromHash() : best.number, fromHash() >= 0);
   drawMap();
   byId("map").on("plotly_click", (event) => select(event.points[0].pointNumber, true));
 })();

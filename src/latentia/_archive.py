@@ -1,0 +1,120 @@
+"""Reading the arrays of a ``.npz`` file that anyone may have made: what it declares is checked before anything is allocated.
+
+A file holds at most what `write_arrays` would have made of its size: members that are stored take their own size in the file,
+and members that are compressed are small together, since large models are not compressed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Mapping
+from math import prod
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from .exceptions import LatentiaError
+
+__all__ = ["DAMAGE", "read_arrays", "write_arrays"]
+
+_MOST_COMPRESSED = (
+    1 << 28
+)  # bytes of all arrays together: compression takes minutes for more, and noise does not shrink
+_RATIO = 1032  # the most that deflate makes of a byte
+_SLACK = 1 << 20  # bytes of the heads of small arrays
+_ENCRYPTED = 1
+_KINDS = "biufUS"
+_MOST_DIMENSIONS = 8
+_LONGEST_HEAD = 10_000
+
+
+def write_arrays(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays as an ``.npz`` file, compressed if they are small."""
+    small = sum(array.nbytes for array in arrays.values()) <= _MOST_COMPRESSED
+    write: Any = np.savez_compressed if small else np.savez
+    write(file, **arrays)
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a file by name.
+
+    Damage is a `LatentiaError` without the file's name, or one of the errors of `zipfile` and `zlib`.
+    """
+    with open(path, "rb", opener=_without_waiting) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise LatentiaError("it is no regular file")
+        if file.read(2) != b"PK":
+            raise LatentiaError("it is no .npz file")
+        with zipfile.ZipFile(file) as archive:
+            members = _checked_members(archive, status.st_size)
+            return {name: _array(archive, member) for name, member in members.items()}
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Opened without waiting for someone to write into a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _checked_members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
+    """Members by the names of their arrays, if a file of ``size`` bytes can hold what they declare."""
+    found: dict[str, zipfile.ZipInfo] = {}
+    stored = compressed = taken = 0
+    for member in archive.infolist():
+        name = member.filename.removesuffix(".npy")
+        if name in found or not member.filename.endswith(".npy"):
+            raise LatentiaError(f"its member {member.filename!r} is not one array of that name")
+        if member.flag_bits & _ENCRYPTED or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise LatentiaError(
+                f"its member {member.filename!r} is encrypted, or packed in a way that is not used here"
+            )
+        whole = member.compress_type == zipfile.ZIP_STORED
+        most = member.compress_size if whole else _RATIO * member.compress_size
+        if member.file_size > most:
+            raise LatentiaError(
+                f"its member {member.filename!r} declares {member.file_size} bytes, and can hold {most}"
+            )
+        taken += member.compress_size
+        stored, compressed = stored + whole * member.file_size, compressed + (not whole) * member.file_size
+        found[name] = member
+    if taken > size or compressed > _MOST_COMPRESSED + _SLACK:
+        raise LatentiaError(f"its {size} bytes declare {stored} bytes of arrays, and {compressed} of compressed ones")
+    return found
+
+
+def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    """The array of a member, whose head must declare just the bytes that follow it."""
+    with archive.open(member) as packed:
+        content = packed.read(member.file_size + 1)
+    body = io.BytesIO(content)
+    version = np.lib.format.read_magic(body)
+    read: Any = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    if version not in ((1, 0), (2, 0)):
+        raise LatentiaError(f"its member {member.filename!r} has a head of version {version}")
+    shape, by_columns, dtype = read(body, max_header_size=_LONGEST_HEAD)
+    start, n = body.tell(), prod(shape)
+    sizes = all(type(length) is int and length >= 0 for length in shape) and len(shape) <= _MOST_DIMENSIONS
+    if (
+        not sizes
+        or dtype.kind not in _KINDS
+        or (n and not dtype.itemsize)
+        or n * dtype.itemsize != len(content) - start
+    ):
+        raise LatentiaError(f"its member {member.filename!r} declares {shape} of type {dtype}, which it does not hold")
+    array = np.frombuffer(content, dtype, n, start) if n else np.empty(0, dtype)
+    # As it is in memory everywhere else: writable, aligned, in the byte order of the machine.
+    return array.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="))
+
+
+DAMAGE = (
+    ArithmeticError, AssertionError, AttributeError, EOFError, ImportError, LookupError, MemoryError, NotImplementedError,
+    RuntimeError, SyntaxError, TypeError, ValueError, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What the readers of zip, deflate, npy and JSON, and checks of what they read, raise for bytes that make no sense."""

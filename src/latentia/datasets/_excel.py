@@ -1,0 +1,109 @@
+"""The first sheet of an Excel workbook, through the ``data`` extra."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from ..exceptions import FileNotice, LatentiaError, MissingExtraError, warn
+from ..passes.formats import free_memory, readable
+
+__all__ = ["is_excel", "sheet_rows"]
+
+_SUFFIX = ".xlsx"
+_ALWAYS = 1_000_000  # cells, empty ones among them, that any sheet may have
+_PER_BYTE = 20  # bytes of memory that a byte of a workbook takes, unpacked
+
+
+def is_excel(path: Path) -> bool:
+    """Whether the name says that the file is an Excel workbook."""
+    return path.name.lower().endswith(_SUFFIX)
+
+
+def sheet_rows(path: Path) -> list[tuple[int, list[str]]]:
+    """Rows of the first sheet with anything in them, and their numbers, all as long as the first: its headings."""
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingExtraError(
+            "openpyxl", "data", "Reading Excel workbooks, unless you save the sheet as .csv,"
+        ) from None
+    with readable(path), open(path, "rb") as file:
+        try:
+            size = _checked_size(path, file)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what it does not read: forms, conditional formats
+                book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+                sheets = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"] or book.worksheets
+                rows = _filled_rows(path, sheets[0], size) if sheets else []
+        except (LatentiaError, MemoryError):
+            raise
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            raise _unreadable(path, error) from error
+        except Exception as error:  # whatever the readers of ZIP, XML and cells meet in a damaged file
+            raise _unreadable(path, error) from error
+    if not rows:
+        raise LatentiaError(f"{path}: the first sheet is empty.")
+    if len(sheets) > 1:
+        warn(FileNotice(f"{path}: of {len(sheets)} sheets the first, {sheets[0].title!r}, was read."))
+    return _even(path, rows)
+
+
+def _unreadable(path: Path, error: Exception) -> LatentiaError:
+    return LatentiaError(f"{path}: not a readable Excel workbook ({error}). Save the sheet as .csv.")
+
+
+def _checked_size(path: Path, file: Any) -> int:
+    """How many bytes the workbook has when it is unpacked, if they can be held."""
+    with zipfile.ZipFile(file) as parts:
+        size = sum(part.file_size for part in parts.infolist())
+    file.seek(0)
+    if _PER_BYTE * size > free_memory():
+        raise LatentiaError(
+            f"{path}: {size} bytes when unpacked, which do not fit into memory. Save the sheet as .csv."
+        )
+    return size
+
+
+def _filled_rows(path: Path, sheet: Any, size: int) -> list[tuple[int, list[str]]]:
+    rows, cells = [], 0
+    sheet.reset_dimensions()  # what the file says of them hides what stands outside
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        cells += len(row) + 1
+        if cells > max(_ALWAYS, size):
+            raise LatentiaError(
+                f"{path}, row {number}: the sheet has more empty cells than a file of this size can mean. Delete what stands "
+                "far below or beside the table."
+            )
+        texts = [_text(cell) for cell in row]
+        while texts and not texts[-1]:
+            texts.pop()
+        if texts:
+            rows.append((number, texts))
+    return rows
+
+
+def _text(cell: Any) -> str:
+    """A cell as CSV would have it."""
+    if cell is None:
+        return ""
+    if isinstance(cell, (datetime.datetime, datetime.date, datetime.time)):
+        return cell.isoformat()
+    return str(cell)
+
+
+def _even(path: Path, rows: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    width = len(rows[0][1])
+    for number, row in rows:
+        if len(row) > width:
+            raise LatentiaError(
+                f"{path}, row {number}: {len(row)} cells, and the headings in row {rows[0][0]} are {width}. Give every "
+                "column a heading."
+            )
+        row += [""] * (width - len(row))
+    return rows

@@ -1,0 +1,187 @@
+"""Whether rows are what a noisy-or network says: by pairs of findings, and by causes that are drawn for some rows.
+
+If the network holds, rows x together with causes d that are drawn from their posteriors, p(d | x), are draws from the network
+itself. So three things that it says can be looked at as if causes had been observed:
+
+- Causes are independent: sum_x (d_k - rho_k) (d_l - rho_l) is noise for each pair.
+- Findings are independent given the causes: so are sums of products of residuals r_i = x_i - P(s_i = 1 | d).
+- A cause is the same in all rows. If in row x it has the weights (1 + t_x) W_k, then with a_i = W_ki / P(s_i = 1 | d)
+
+      (sum_i a_i r_i)^2 - sum_i a_i^2 r_i^2  has the mean  E[t^2] (sum_i a_i P(s_i = 0 | d) W_ki)^2,
+
+  where k is on. The spread of t is a bias of the weights, relative to them, of about its size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from ..evidence import Check, Misfit, at_most
+from ..moments import AbsenceMoments, ExactAbsences, binary_rows, present_findings
+from ..passes import RowGroups
+from ._em import NoisyOrUpdate, likely_model
+from ._recovery import scaled_pairs
+from .inference.network import Network
+from .inference.search import MOST_FOUND, configurations_of_row, likely_causes
+
+__all__ = ["Goodness", "against_independence", "pairs_misfit", "rows_goodness"]
+
+_DRAWS = 4
+_SURE = 3.0  # standard deviations of the spread that do not count
+_MOST_TOGETHER = 4.0  # mean square of standard scores, one for noise
+_MOST_LEFT, _NOISE = 0.25, 4.0  # the same of findings: above one, and in standard deviations of the mean
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Goodness:
+    """What rows with drawn causes say.
+
+    Attributes
+    ----------
+    together : float or None
+        Mean square of the standard scores of pairs of causes; None for a single one.
+    left : float
+        Of pairs of findings given the causes.
+    n_pairs : int
+        Of findings.
+    spread : (float, float)
+        Mean of t^2 over the causes that are on, and its standard error.
+    """
+
+    together: float | None
+    left: float
+    n_pairs: int
+    spread: tuple[float, float]
+
+    @property
+    def bias(self) -> float:
+        """Relative error of the weights that goes with the spread, where it is clearly more than noise."""
+        return float(np.sqrt(max(self.spread[0] - _SURE * self.spread[1], 0.0)))
+
+    def checks(self, limit: float) -> list[Check]:
+        """The lines, which ask for care where they fail."""
+        most = 1 + max(_MOST_LEFT, _NOISE * np.sqrt(2 / max(self.n_pairs, 1)))
+        return [
+            Check(
+                "causes independent", "mean z^2 of pairs", self.together, at_most(_MOST_TOGETHER, "1 for noise"),
+                "How often two causes are on in the same rows, against chance. Above the limit causes go together or shut each "
+                "other out, or there are too many of them.", "Definition 2.1", "caution",
+                "Some causes go together more or less often than by chance: read them as a group, or compare with fewer.",
+            ),
+            Check(
+                "findings independent", "mean z^2 of pairs", self.left, at_most(most, "1 for noise"),
+                "How often two findings are in the same rows, against what the causes of these rows say. Above the limit "
+                "findings depend on each other beside the causes, or causes are missing.", "Definition 2.1", "caution",
+                "Findings go together in ways that these causes do not explain: compare with more causes, and leave out "
+                "findings that repeat others.",
+            ),
+            Check(
+                "rows of a cause alike", "relative, in l2", self.bias, at_most(limit),
+                "How much a cause differs from row to row, beyond chance: its weights should be the same in all rows. "
+                "Expected errors are widened by it.", "Definition 2.1", "caution",
+                "Causes act differently in different rows: compare with other numbers of causes, let the prior be "
+                "estimated, or split the rows.",
+            ),
+        ]  # fmt: skip
+
+
+def pairs_misfit(network: Network, source: AbsenceMoments, dealt: RowGroups) -> Misfit:
+    """Of joint absences of pairs: what the network leaves of scaled PMI2, against half of the difference of two halves."""
+    logs = source.logs(dealt.all)
+    scale = np.exp(logs.single / 2)
+    upper = np.triu_indices(source.n_features, 1)
+    pairs, one, other = (scaled_pairs(source.logs(g), scale)[upper] for g in (dealt.all, *dealt.splits[0]))
+    exact = ExactAbsences(network.weights, network.priors, network.leak).logs().pmi * np.outer(scale, scale)
+    left, noise = pairs - exact[upper], (one - other) / 2
+    return Misfit.of(float(left @ left), float(noise @ noise), float(pairs @ pairs))
+
+
+def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:
+    """Of some rows of 0 and 1, shape (n, n_findings)."""
+    update = NoisyOrUpdate.of(network)
+    present = binary_rows(rows, np.arange(rows.shape[0])).astype(float)
+    uniform = np.random.default_rng(seed).random((len(present), _DRAWS))
+    causes, _ = _drawn(*present_findings(rows), *likely_model(update), uniform)
+    weights, (n, m) = -np.log1p(-update.strengths), causes.shape[1:]
+    together, left = np.zeros((n, m, m)), np.zeros((present.shape[1],) * 2)
+    excess, scale = np.zeros(n), 0.0
+    for on in causes:
+        chance = -np.expm1(np.log1p(-update.leak) - on @ weights)
+        residual = present - chance
+        standard = residual / np.sqrt(np.maximum(chance * (1 - chance), _TINY))
+        left += standard.T @ standard / _DRAWS
+        centred = on - update.priors
+        together += centred[:, :, None] * centred[:, None, :] / _DRAWS
+        score, slope = residual / chance, (1 - chance) / chance
+        # Of every cause that is on: (a r)^2 - (a^2) (r^2), and what a change of its weights would make of a r.
+        square = (score @ weights.T) ** 2 - score**2 @ (weights**2).T
+        excess += (on * square).sum(axis=1)
+        scale += float((on * (slope @ (weights**2).T) ** 2).sum())
+    upper = np.triu_indices(len(left), 1)
+    scale = max(scale, _TINY)
+    spread = float(excess.sum() / scale), float(excess.std() * np.sqrt(n) / scale)
+    return Goodness(_mean_square(together), float((left[upper] ** 2).mean() / n), len(upper[0]), spread)
+
+
+def against_independence(network: Network, rows: Any, frequency: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Log-likelihoods of rows of 0 and 1 under a network, over likely configurations, and under independent findings."""
+    update, n = NoisyOrUpdate.of(network), rows.shape[0]
+    _, found = _drawn(*present_findings(rows), *likely_model(update), np.empty((n, 0)))
+    present = binary_rows(rows, np.arange(n)).astype(float)
+    empty = np.log1p(-update.priors).sum() + np.log1p(-update.leak).sum()
+    found += empty + present @ np.log(update.leak / (1 - update.leak))
+    chance = np.clip(frequency, _TINY, 1 - _TINY)
+    return found, present @ np.log(chance / (1 - chance)) + np.log1p(-chance).sum()
+
+
+def _mean_square(products: np.ndarray) -> float | None:
+    """Mean square of the standard scores of pairs, from products for each row, shape (n, m, m)."""
+    n, m = products.shape[:2]
+    if m == 1:
+        return None
+    pairs = products[(slice(None), *np.triu_indices(m, 1))]
+    deviation = np.maximum(pairs.std(axis=0) / np.sqrt(n), 1e-100)  # whose square is in range
+    return float(((pairs.mean(axis=0) / deviation) ** 2).mean())
+
+
+@njit(nogil=True, cache=True)
+def _drawn(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    gains: np.ndarray,
+    loads: np.ndarray,
+    base: np.ndarray,
+    kept: np.ndarray,
+    silent: np.ndarray,
+    uniform: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:  # pragma: no cover - compiled
+    """Causes drawn from the likely configurations of each row, (draws, n, m), for ``uniform`` numbers (n, draws).
+
+    And the log-likelihood of each row over these configurations, beside that of no cause at all, (n,).
+    """
+    m, log_likelihood = len(base), np.empty(len(indptr) - 1)
+    drawn = np.zeros((uniform.shape[1], uniform.shape[0], m))
+    masks, logs, alone, own = np.empty(MOST_FOUND, np.int64), np.empty(MOST_FOUND), np.empty(m), np.empty(m)
+    for r in range(len(indptr) - 1):
+        present = indices[indptr[r] : indptr[r + 1]]
+        alone[:], own[:] = base, base
+        for i in present:
+            for k in range(m):
+                alone[k] += gains[i, k]
+                own[k] += loads[i, k]
+        causes = likely_causes(alone)
+        n, _ = configurations_of_row(alone, own, kept, silent, causes, present, masks, logs)
+        highest = logs[:n].max()
+        shares = np.cumsum(np.exp(logs[:n] - highest))
+        log_likelihood[r] = highest + np.log(shares[-1])
+        for s in range(uniform.shape[1]):
+            x = min(np.searchsorted(shares, uniform[r, s] * shares[-1]), n - 1)
+            for a, k in enumerate(causes):
+                if masks[x] >> a & 1:
+                    drawn[s, r, k] = 1.0
+    return drawn, log_likelihood

@@ -1,0 +1,141 @@
+"""Random cases: how many the tests of `tests/fuzz` try, what may come out of one, and small fits of every estimator."""
+
+import os
+import time
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from scipy import sparse
+
+from latentia import LatentiaError, LatentiaWarning
+from latentia.datasets import planted
+from latentia.ica import TensorICA
+from latentia.matrices import ProbabilityMatrix
+from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
+from latentia.multilabel import MomentMultiLabelClassifier
+from latentia.noisyor import NoisyOr
+from latentia.sequences import SpectralHMM, TwoStateHMM
+from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
+
+SECONDS = 10.0
+
+
+class TooSlowError(AssertionError):
+    """A case took longer than `SECONDS`."""
+
+
+def twice_if_slow(case, *arguments):
+    """The result of a case; one that is too slow may have compiled kernels, and is tried again."""
+    try:
+        return case(*arguments)
+    except TooSlowError:
+        return case(*arguments)
+
+
+def budget(normal, full):
+    """Number of cases: ``normal`` in a run of the tests, ``full`` where the environment has ``LATENTIA_FUZZ`` set.
+
+    ``LATENTIA_FUZZ=1`` tries all of ``full``, ``LATENTIA_FUZZ=0.1`` a tenth.
+    """
+    share = os.environ.get("LATENTIA_FUZZ")
+    return normal if not share else max(1, round(full * float(share)))
+
+
+@contextmanager
+def documented(*others):
+    """A case: no error but the library's, those of files, and ``others``; no warning but the library's; in time."""
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", LatentiaWarning)
+        warnings.filterwarnings("ignore", message=".*feature names")
+        try:
+            yield
+        except (LatentiaError, OSError, *others):
+            pass
+    if time.process_time() - start > SECONDS:
+        raise TooSlowError
+
+
+@dataclass(frozen=True)
+class World:
+    """A small fit: an estimator, arguments of ``fit``, and the methods that take the table.
+
+    ``sums`` are those methods whose rows sum to one.
+    """
+
+    estimator: object
+    data: dict
+    uses: tuple
+    sums: tuple = ()
+
+    @property
+    def name(self):
+        return type(self.estimator).__name__
+
+    @property
+    def table(self):
+        return next(iter(self.data.values()))
+
+
+@cache
+def worlds():
+    topics = planted.topic_corpus(300, n_topics=3, n_words=40, length=40, concentration=0.1, random_state=1).counts
+    labels = planted.labelled_corpus(300, n_topics=2, n_words=100, n_labels=10, features=15, random_state=1)
+    chain = planted.hidden_markov_chain(1500, n_states=2, n_symbols=6, random_state=1).symbols
+    vectors = planted.gaussian_mixture(600, n_components=2, n_features=3, separation=6, random_state=1).X
+    clusters = planted.gaussian_mixture(300, n_components=3, n_features=5, separation=6, random_state=1).X
+    two = planted.two_state_chain(1500, n_symbols=20, random_state=1).symbols
+    binary = planted.product_mixture(500, n_components=2, n_features=12, contrast=0.6, random_state=1).X
+    sources = planted.independent_sources(600, n_components=3, random_state=1).X
+    findings = planted.noisy_or_network(15, 2, leak=0.02, random_state=1).sample(400).X
+    pairs = planted.word_pairs(3000, n_components=2, n_words=30, random_state=1).counts
+    views = [range(4), range(4, 8), range(8, 12)]
+    steps = ("predict", "predict_proba", "score")
+    return [
+        World(AnchorTopics(3), {"X": topics}, ("transform", "score", "perplexity"), ("transform",)),
+        World(SpectralLDA(3), {"X": topics}, ("transform", "score", "perplexity"), ("transform",)),
+        World(
+            SingleTopicModel(3), {"X": topics}, ("transform", "predict", "predict_proba", "score"), ("predict_proba",)
+        ),
+        World(
+            SphericalGaussianMixture(3),
+            {"X": clusters},
+            ("predict", "predict_proba", "score", "score_samples"),
+            ("predict_proba",),
+        ),
+        World(TensorICA(3), {"X": sources}, ("transform",)),
+        World(
+            MomentMultiLabelClassifier(2),
+            {"X": labels.X, "Y": labels.Y},
+            ("decision_function", "predict_proba", "predict", "posterior", "top_labels"),
+            ("posterior",),
+        ),
+        World(MultiViewMixture(2, distribution="bernoulli"), {"X": binary, "views": views}, steps, ("predict_proba",)),
+        World(MultiViewMixture(2, distribution="gaussian"), {"X": binary, "views": views}, steps, ("predict_proba",)),
+        World(SpectralHMM(2), {"X": chain}, (*steps, "decode"), ("predict_proba",)),
+        World(SpectralHMM(2), {"X": vectors}, (*steps, "decode"), ("predict_proba",)),
+        World(TwoStateHMM(), {"X": two}, (*steps, "decode"), ("predict_proba",)),
+        World(NoisyOr(2), {"X": findings}, ("transform", "predict_proba", "score")),
+        World(ProbabilityMatrix(2), {"C": pairs}, ("score",)),
+        World(ProbabilityMatrix(3, refine=5), {"C": pairs}, ("score",)),
+    ]
+
+
+def check_answer(answer, sums=False, n_rows=None):
+    """Raise unless an answer of a method is finite, of so many rows, and rows sum to one where they must."""
+    if isinstance(answer, tuple):
+        for part in answer:
+            check_answer(part, n_rows=n_rows)
+        return
+    values = answer.data if sparse.issparse(answer) else np.asarray(answer)
+    if values.dtype.kind in "fc":
+        assert np.isfinite(values).all(), "not finite"
+    if n_rows is not None and np.ndim(answer):
+        assert answer.shape[0] == n_rows, "other rows"
+    if sums:
+        assert np.allclose(answer.sum(axis=1), 1.0, atol=1e-6), "rows do not sum to one"
+        assert answer.min() >= 0

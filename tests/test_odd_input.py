@@ -1,0 +1,221 @@
+"""Data and questions that make no sense, of every estimator: prediction refuses what a fit refuses, and says so."""
+
+import warnings
+
+import numpy as np
+import pytest
+from fuzzing import documented, worlds
+from scipy import sparse
+
+from latentia import LatentiaError
+from latentia.matrices import ProbabilityMatrix
+from latentia.noisyor import NoisyOr
+from latentia.passes import Blocks
+from latentia.sequences import SpectralHMM, TwoStateHMM
+
+pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning", "error::RuntimeWarning")
+every = pytest.mark.parametrize("world", worlds(), ids=lambda world: world.name)
+MODELS = {}
+
+
+def fitted(world):
+    """A fit, made once."""
+    number = worlds().index(world)
+    if number not in MODELS:
+        MODELS[number] = type(world.estimator)(**world.estimator.get_params()).fit(**world.data)
+    return MODELS[number]
+
+
+def dense(world, n=None):
+    table = world.table.toarray() if sparse.issparse(world.table) else np.asarray(world.table)
+    return (table if n is None or world.name == "ProbabilityMatrix" else table[:n]).astype(float)
+
+
+def as_blocks(world, table):
+    """Blocks of a table, in the form that the estimator takes."""
+    table = table[:, None] if np.ndim(table) == 1 else table
+    if world.name == "MultiViewMixture":
+        return Blocks.from_array(*[table[:, list(columns)] for columns in world.data["views"]])
+    return Blocks.from_array(table, lengths=[len(table)] if world.name.endswith("HMM") else None)
+
+
+def refused(world, table, match=None):
+    for use in world.uses:
+        with pytest.raises(LatentiaError, match=match):
+            getattr(fitted(world), use)(table)
+
+
+@every
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e200, -1e200])
+@pytest.mark.parametrize("form", ["array", "blocks"])
+def test_numbers_that_are_none_or_out_of_range(world, value, form):
+    if np.isnan(value) and world.name == "NoisyOr" and form == "array":
+        pytest.skip("NaN is a finding that is not known")
+    table = dense(world, 20)
+    table.flat[-1] = value
+    refused(world, as_blocks(world, table) if form == "blocks" else table)
+
+
+@every
+@pytest.mark.parametrize("form", ["array", "blocks"])
+def test_negative_numbers_where_counts_or_truth_values_are_meant(world, form):
+    if (
+        world.name in ("SphericalGaussianMixture", "TensorICA")
+        or fitted(world).get_params().get("distribution") == "gaussian"
+    ):
+        pytest.skip("any numbers are data")
+    if world.name == "SpectralHMM" and world.table.ndim == 2:
+        pytest.skip("any numbers are data")
+    table = dense(world, 20)
+    table.flat[-1] = -1.0
+    refused(world, as_blocks(world, table) if form == "blocks" else table)
+
+
+@every
+@pytest.mark.parametrize("kind", [object, "U8", complex, "M8[s]", "m8[s]", "V8"])
+def test_blocks_of_what_is_no_number(world, kind):
+    table = dense(world, 20).astype(int).astype(kind)
+    with pytest.raises(LatentiaError, match="numbers are needed"):
+        as_blocks(world, table)
+
+
+@every
+@pytest.mark.parametrize("kind", [complex, "M8[s]", "m8[s]"])
+def test_arrays_of_complex_numbers_and_dates(world, kind):
+    if world.name == "MomentMultiLabelClassifier":
+        pytest.skip("checked by scikit-learn, which takes dates for numbers")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for use in world.uses:
+            with pytest.raises((LatentiaError, TypeError)):
+                getattr(fitted(world), use)(dense(world, 20).astype(int).astype(kind))
+
+
+@every
+def test_another_width(world):
+    table = dense(world, 20)
+    if table.ndim == 1:
+        pytest.skip("symbols come in one column")
+    wide = np.pad(table, ((0, table.shape[0] == table.shape[1]), (0, 1)))
+    refused(world, wide)
+    if world.name != "MultiViewMixture":
+        refused(world, as_blocks(world, wide))
+
+
+@every
+@pytest.mark.parametrize("table", [None, 5, "abc", [], [[1, 2], [3]], np.zeros((2, 3, 4)), [["a", "b"]]])
+def test_what_is_no_table(world, table):
+    for use in world.uses:
+        with pytest.raises((LatentiaError, TypeError)):
+            getattr(fitted(world), use)(table)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 5])
+def test_entries_that_are_listed_twice(number):
+    world = worlds()[number]
+    single = sparse.csr_array(dense(world, 30))
+    twice = sparse.csr_array(
+        (single.data.repeat(2) / 2, single.indices.repeat(2), single.indptr * 2), shape=single.shape
+    )
+    for use in world.uses:
+        found, same = (getattr(fitted(world), use)(each) for each in (twice, single))
+        for one, other in zip(*(each if isinstance(each, tuple) else (each,) for each in (found, same)), strict=True):
+            one, other = (each.toarray() if sparse.issparse(each) else each for each in (one, other))
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+    assert twice.nnz == 2 * single.nnz
+
+
+@pytest.mark.parametrize(
+    "lengths", [[[1, 2], [3]], ["a"], [2**62] * 4 + [500], [1.5], 5, [-1, 501], [0, 500], "abc", {3: 4}, [499], []]
+)
+@pytest.mark.parametrize("number", [8, 9, 10])
+def test_lengths_of_sequences(number, lengths):
+    world = worlds()[number]
+    for use in world.uses:
+        with pytest.raises(LatentiaError, match="lengths"):
+            getattr(fitted(world), use)(world.table[:500], lengths)
+    with pytest.raises(LatentiaError, match="lengths"):
+        world.estimator.__class__().fit(world.table[:500], lengths)
+
+
+@every
+@pytest.mark.parametrize("size", [0, -1, 2.5, "3", True, None, 10**12])
+def test_sizes_of_samples(world, size):
+    if not hasattr(world.estimator, "sample"):
+        pytest.skip("nothing is drawn from this model")
+    with pytest.raises(LatentiaError, match="whole number of at least 1|at a time are the most"):
+        fitted(world).sample(size)
+
+
+def test_questions_of_matrices_and_chains():
+    matrix, chain = fitted(worlds()[12]), fitted(worlds()[10])
+    for question in (
+        lambda: matrix.entries([0, 1], [0, 1, 2]),
+        lambda: matrix.most_similar([0, 1]),
+        lambda: matrix.rows([[0]]),
+        lambda: matrix.entries(-1, 0),
+        lambda: matrix.entries(0.5, 0),
+        lambda: matrix.most_similar(10**9),
+        lambda: chain.entropy_rate(0),
+        lambda: chain.entropy_rate(10**12),
+    ):
+        with pytest.raises(LatentiaError):
+            question()
+
+
+@pytest.mark.parametrize("estimator", [SpectralHMM(2), TwoStateHMM()], ids=lambda one: type(one).__name__)
+def test_symbols_up_to_a_thousand_million_take_no_memory_for_those_between(estimator):
+    steps = np.array([0, 1, 2, 10**9] * 100)
+    for data in (steps, Blocks.from_array(steps, lengths=[400])):
+        with pytest.raises(LatentiaError, match=r"too large for 400 steps: .*numpy\.unique"):
+            estimator.fit(data)
+
+
+def test_an_alphabet_that_is_declared_too_large():
+    with pytest.raises(LatentiaError, match="too large"):
+        SpectralHMM(2, n_symbols=10**10).fit(np.arange(400) % 3)
+
+
+@pytest.mark.parametrize("word", [10**9, 10**12, -1])
+def test_pairs_of_words_with_large_numbers(word):
+    with pytest.raises(LatentiaError, match="Pair 1 has the word"):
+        ProbabilityMatrix(2).fit_pairs(np.array([[0, 1], [2, word]]))
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_symbols_are_no_symbols(missing):
+    with pytest.raises(LatentiaError, match="Row 2 has no symbol"):
+        SpectralHMM(1).fit(np.array(["a", "b", missing] * 50, dtype=object))
+
+
+def test_the_noisy_or_algorithm_as_printed_with_one_cause():
+    model = NoisyOr(1, n_partitions=1, corrections=0).fit(worlds()[11].table)
+    assert model.weights_.shape == (1, 15)
+
+
+@every
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e-80, 1e80, 1e154, 1e300])
+def test_data_of_extreme_size(world, size, capfd):
+    with documented(), np.errstate(under="ignore"):
+        data = dict(world.data)
+        data[next(iter(data))] = dense(world) * size
+        model = type(world.estimator)(**world.estimator.get_params()).fit(**data)
+        assert np.isfinite(
+            np.concatenate([np.ravel(v) for v in vars(model).values() if getattr(v, "dtype", None) == np.float64])
+        ).all()
+    assert "On entry to" not in capfd.readouterr().err
+
+
+@every
+def test_a_number_of_components_that_the_data_does_not_support(world):
+    if world.name == "TwoStateHMM":
+        pytest.skip("has two")
+    for size in (45, 10**6):
+        model = type(world.estimator)(**{**world.estimator.get_params(), "n_components": size})
+        try:
+            model.fit(**world.data)
+        except LatentiaError as error:
+            if error.parameter != "n_components" or "at most" not in str(error):
+                continue
+            number = int(str(error).split("at most ")[1].split()[0].rstrip(".:,"))
+            model.set_params(n_components=number).fit(**world.data)

@@ -53,7 +53,7 @@ def test_the_truth_leaves_noise():
 
 
 def test_what_views_share_besides_is_left():
-    tensor, across, within = ratios(*moments(np.random.default_rng(0), spoilt=1.0))
+    _, across, within = ratios(*moments(np.random.default_rng(0), spoilt=1.0))
     assert across > 10
     assert within > 10
 

@@ -54,7 +54,6 @@ __all__ = [
     "highest",
     "hold_out",
     "in_options",
-    "lowest",
     "named",
     "parse_sizes",
     "possible_sizes",
@@ -235,27 +234,23 @@ class Comparison:
         ``fit(size)``: the model of that size, of the rows that are not held out. It should show no progress of its own.
     measure : callable
         ``measure(model)``: a dict of the columns of its row, besides those of the evidence.
-    choose : callable
-        ``choose(rows)``: the number that is best by the rows, and why, in a sentence. `lowest` and `highest` make one.
+    choose : callable, optional
+        ``choose(rows)``: the number that is best by the rows, and why, in a sentence, as `highest` makes one. By default it is
+        the one that the evidence recommends.
     """
 
     noun: str
     held_out: str
     fit: Callable[[int], Any]
     measure: Callable[[Any], dict[str, Any]]
-    choose: Callable[[Rows], tuple[int, str]]
+    choose: Callable[[Rows], tuple[int, str]] | None = None
 
 
-def lowest(column: str, sentence: str) -> Callable[[Rows], tuple[int, str]]:
-    """A rule for `Comparison`: the lowest value of a column is best. ``sentence`` has ``{}`` for the number."""
-    return highest(column, sentence, sign=-1)
-
-
-def highest(column: str, sentence: str, sign: int = 1) -> Callable[[Rows], tuple[int, str]]:
+def highest(column: str, sentence: str) -> Callable[[Rows], tuple[int, str]]:
     """A rule for `Comparison`: the highest value of a column is best. ``sentence`` has ``{}`` for the number."""
 
     def choose(rows: Rows) -> tuple[int, str]:
-        best = max(rows, key=lambda row: sign * row[column] if np.isfinite(row[column]) else -np.inf)
+        best = max(rows, key=lambda row: row[column] if np.isfinite(row[column]) else -np.inf)
         size = next(iter(best.values()))
         return size, sentence.format(size)
 
@@ -328,12 +323,14 @@ def _compared(
 ) -> tuple[Rows, int]:
     """A row of measures for every number of components that the data can carry, printed, and the best number."""
     rows: Rows = []
+    found: list[Size] = []
     with progress_bar(progress and "comparing", len(sizes), how.noun) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentiaWarning)  # the model of all the data says again what concerns it
         for size in sizes:
             try:
                 model = how.fit(int(size or 0))
-                rows.append({how.noun: size, **_columns(int(size or 0), evidence(model)), **how.measure(model)})
+                found.append(Size.of(int(size or 0), evidence(model)))
+                rows.append({how.noun: size, **_columns(found[-1]), **how.measure(model)})
             except LatentiaError as error:
                 if error.parameter != "n_components" or not rows:
                     raise
@@ -342,7 +339,7 @@ def _compared(
             advance(1)
     if all(row["goodness of fit"] is None for row in rows):
         rows = [{name: value for name, value in row.items() if name != "goodness of fit"} for row in rows]
-    best, sentence = how.choose(rows)
+    best, sentence = how.choose(rows) if how.choose else recommend(found, how.noun)
     _print_comparison(
         rows, best, f"Comparison ({f'held out: {how.held_out}' if how.held_out else 'on all rows'})", console
     )
@@ -350,9 +347,8 @@ def _compared(
     return rows, best
 
 
-def _columns(size: int, evidence: Evidence) -> dict[str, Any]:
+def _columns(found: Size) -> dict[str, Any]:
     """What the evidence says of a number of components, as columns of a comparison."""
-    found = Size.of(size, evidence)
     return {
         "grade": found.grade,
         "expected error": float("nan") if found.expected_error is None else found.expected_error,

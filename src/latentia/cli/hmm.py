@@ -32,7 +32,6 @@ from ._shared import (
     Seed,
     check_choice,
     component_cells,
-    highest,
     parse_sizes,
     possible_sizes,
     print_components,
@@ -164,7 +163,6 @@ def _comparison(data: Sequences, options: dict[str, Any]) -> Comparison:
 
     return Comparison(
         "states", what, lambda size: _fit(size, False, train, options), measure,
-        highest(score, "{} states have the highest held-out log-likelihood of a step, in nats, and are fitted on all steps."),
     )  # fmt: skip
 
 

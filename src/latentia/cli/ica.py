@@ -28,7 +28,6 @@ from ._shared import (
     Rows,
     Seed,
     component_cells,
-    lowest,
     parse_sizes,
     possible_sizes,
     print_components,
@@ -97,25 +96,17 @@ def _dense(table: Table) -> np.ndarray:
 
 
 def _comparison(fit: Callable[[int], Any], values: np.ndarray) -> Comparison:
-    """Models of all rows: there is no likelihood, so that as many sources are taken as the evidence supports."""
+    """Models of all rows: there is no likelihood to hold rows out for."""
     total = float(values.var(axis=0).sum())
-    within: dict[int, bool] = {}  # whether the crosstalk of so many sources is low enough
 
     def measure(model: Any) -> dict[str, Any]:
         sources = model.transform(values)
-        within[sources.shape[1]] = bool(model.evidence_["expected error"].holds)
         return {
             "variance kept": float((sources @ model.mixing_.T).var(axis=0).sum()) / total,
             "least |kurtosis|": float(np.abs(excess_kurtosis(sources)).min()),
         }
 
-    def choose(rows: Rows) -> tuple[int, str]:
-        good = [size for size, holds in within.items() if holds]
-        if good:
-            return max(good), f"{max(good)} sources are the most whose expected crosstalk is low enough."
-        return lowest("expected error", "{} sources have the lowest expected crosstalk, which is too high.")(rows)
-
-    return Comparison("sources", "", fit, measure, choose)
+    return Comparison("sources", "", fit, measure)
 
 
 def _show(model: Any, table: Table, values: np.ndarray, console: Console) -> None:

@@ -31,7 +31,6 @@ from ._shared import (
     Seed,
     check_choice,
     component_cells,
-    highest,
     hold_out,
     parse_sizes,
     possible_sizes,
@@ -190,7 +189,6 @@ def _comparison(rows: Any, table: Table, grouped: list[list[str]], options: dict
     return Comparison(
         "components", "one row in ten", lambda size: _fit(train, table.columns, grouped, size, options),
         lambda model: {score: model.score(test), "smallest share": float(model.weights_.min())},
-        highest(score, "{} components have the highest held-out log-density and are fitted on all rows."),
     )  # fmt: skip
 
 

@@ -36,7 +36,6 @@ from ._shared import (
     component_cells,
     existing,
     hold_out,
-    lowest,
     parse_sizes,
     possible_sizes,
     print_components,
@@ -172,7 +171,6 @@ def _comparison(kind: type, corpus: Corpus, options: dict[str, Any]) -> Comparis
 
     return Comparison(
         "topics", "one document in ten", lambda size: kind(size, **options).fit(train), measure,
-        lowest("perplexity", "{} topics have the lowest held-out perplexity and are fitted on all documents."),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 Too few components stand for several each, which goodness of fit and rank see; too many are not told from noise, which the
 expected error sees: it jumps. So the largest number of the best grade is recommended, before the first jump of the error.
+Where none is supported, not even with care, it is the number of the best grade with the least expected error.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 7
 
 _JUMP = 1.7  # times the error before it, in limits,
 _FROM = 0.25  # and from a quarter of the limit on
-_AS_GOOD = 1.1  # times the least error
-_HOPELESS = 4  # sizes in a row that cannot be used, after one that can
+_AS_GOOD = 1.03  # times the least error
+_HOPELESS = 4  # sizes in a row of a worse grade, or of errors well above the least one, after one that is better
+_WELL_ABOVE = 1.25
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,11 @@ class Size:
             return float("inf")
         return self.expected_error / self.limit
 
+    @property
+    def error(self) -> float:
+        """Expected error; infinite where it was not measured."""
+        return float("inf") if self.expected_error is None else self.expected_error
+
     def row(self) -> dict[str, Any]:
         """As a row of a table."""
         return {
@@ -75,9 +82,15 @@ class Size:
 
 
 def enough_sizes(sizes: Sequence[Size]) -> bool:
-    """Whether larger numbers need not be tried: four in a row cannot be used, after one that can."""
-    usable = [size.grade != "not supported" for size in sizes]
-    return any(usable) and len(usable) > _HOPELESS and not any(usable[-_HOPELESS:])
+    """Whether larger numbers need not be tried: four in a row are worse than the best, in grade or by a quarter in their error.
+
+    Components that stand for several each make small numbers bad, so that the best one must be partly supported.
+    """
+    if len(sizes) <= _HOPELESS:
+        return False
+    best = min(sizes, key=lambda size: (GRADES.index(size.grade), size.error))
+    worse = [size.grade != best.grade or size.error > _WELL_ABOVE * best.error for size in sizes[-_HOPELESS:]]
+    return best.grade != "not supported" and all(worse)
 
 
 def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str]:
@@ -101,8 +114,8 @@ def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str
         why = "the most that the evidence supports" + (" with care" if best == "with care" else "")
         why += " before the expected error jumps" if chosen is not of_best[-1] else ""
     else:
-        least = min(size.ratio for size in of_best)
-        chosen = [size for size in of_best if size.ratio <= _AS_GOOD * least or size.ratio == least][-1]
+        least = min(size.error for size in of_best)
+        chosen = [size for size in of_best if size.error <= _AS_GOOD * least or size.error == least][-1]
         why = "the least expected error" + (
             ", but the evidence supports none of these numbers" if best == GRADES[-1] else ""
         )

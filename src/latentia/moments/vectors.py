@@ -129,7 +129,7 @@ def checked_columns(columns: ColumnMoments, what: str = "Input") -> ColumnMoment
     large = ~(np.abs(columns.mean) <= LARGEST) | ~(columns.variance <= LARGEST**2)
     if not finite.all():
         raise LatentiaError(
-            f"{what} contains NaN or infinity, or numbers whose squares are (the first in column {int(np.argmin(finite))}): drop "
+            f"{what} contains NaN or infinity, or squares that are (the first in column {int(np.argmin(finite))}): drop "
             "or impute these entries, or divide the column by its size."
         )
     rounding = (16 * np.finfo(float).eps * columns.mean) ** 2

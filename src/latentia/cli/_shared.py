@@ -29,7 +29,7 @@ from .._progress import progress_bar
 from ..evidence import Evidence
 from ..evidence.checks import Check, describe, number_text
 from ..evidence.grades import status
-from ..evidence.sizes import Size
+from ..evidence.sizes import Size, recommend
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
 from ..report import import_report

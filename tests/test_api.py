@@ -292,6 +292,9 @@ class CountedBlocks(Blocks):
         self.reads[number] += 1
         return block
 
+    def some_rows(self, most):
+        return self.blocks.some_rows(most)
+
     def group(self, groups, dealt):
         return CountedBlocks(self.blocks.group(groups, dealt), self.reads)
 
@@ -302,7 +305,8 @@ def test_passes_are_counted(case, refined):
     name, blocks = next(iter(case.blocks(case.data()).items()))
     counted = CountedBlocks(blocks)
     model = case.new(n_splits=0, **(case.refined if refined else {"refine": 0})).fit(**{name: counted})
-    assert max(counted.reads) <= model.n_passes_
+    looks = 0 if blocks.lengths is None else 1  # at some sequences, for copies
+    assert max(counted.reads) <= model.n_passes_ + looks
 
 
 # --- evidence -------------------------------------------------------------------------------------------------------
@@ -316,7 +320,7 @@ def test_the_evidence_has_what_everyone_may_ask_for(case):
     assert evidence.holds
     assert evidence.expected_error == pytest.approx(evidence.component_errors.mean())
     assert evidence.expected_error <= evidence.limit == evidence["expected error"].bound.limit
-    assert {check.role for check in evidence.checks} <= {"note", "veto", "verdict"}
+    assert {check.role for check in evidence.checks} <= {"note", "caution", "veto", "verdict"}
     assert all(type(check.holds) in (bool, type(None)) for check in evidence.checks)
     errors = case.stability(model, case.data())
     assert errors.shape == evidence.component_errors.shape

@@ -1,10 +1,12 @@
 import csv
+import re
 import subprocess
 import sys
 
 import pytest
 
 from latentia.cli.main import app
+from latentia.evidence.grades import GRADES
 from latentia.exceptions import LatentiaError
 
 
@@ -61,3 +63,27 @@ def rows():
             return list(csv.DictReader(file))
 
     return read
+
+
+@pytest.fixture(scope="session")
+def recommended():
+    """The number that a comparison recommends in what was printed, and why; its grade must be the best of the rows."""
+
+    def check(printed, compared):
+        noun = next(iter(compared[0]))
+        pattern = rf"^(\d+) {noun}: (the [a-z, ]+) \(expected error (.+), ([a-z ]+)\)\.$"
+        (found,) = re.findall(pattern, printed, re.MULTILINE)
+        size, why, _, grade = found
+        (row,) = (row for row in compared if row[noun] == size)
+        assert row["grade"] == grade == min((row["grade"] for row in compared), key=GRADES.index)
+        rivals = [row for row in compared if row["grade"] == grade]
+        errors = [float(row["expected error"]) for row in rivals]
+        if why.startswith("the least expected error"):
+            assert float(row["expected error"]) <= 1.03 * min(errors)
+        elif "before the expected error jumps" in why:
+            assert float(rivals[rivals.index(row) + 1]["expected error"]) > 1.7 * float(row["expected error"])
+        else:
+            assert row is rivals[-1]
+        return int(size), why
+
+    return check

@@ -112,16 +112,17 @@ def test_columns_of_numbers(call, rows, vectors, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
-def test_a_range_is_compared(call, rows, text, vectors, tmp_path):
+def test_a_range_is_compared(call, rows, recommended, text, vectors, tmp_path):
     printed = call("hmm", text, "-k", "2:7:2", "--refine", 2, "--out", tmp_path / "o")
     assert "held out: one sequence in ten" in printed
     compared = rows(tmp_path / "o" / "comparison.csv")
     assert list(compared[0])[:4] == ["states", "grade", "expected error", "needed"]
     assert list(compared[0])[-2:] == ["held-out log-likelihood", "smallest share"]
     assert all(-np.log(6) < float(row["held-out log-likelihood"]) < -1 for row in compared)  # per step
-    best = max(compared, key=lambda row: float(row["held-out log-likelihood"]))["states"]
-    assert f"{best} states have the highest held-out log-likelihood of a step" in printed
-    assert len(latentia.load(tmp_path / "o" / "model.npz").weights_) == int(best)
+    assert [row["states"] for row in compared] == ["2", "4"]  # six symbols show no more than their five directions
+    assert "-k 6 and more are skipped: " in printed
+    best, _ = recommended(printed, compared)
+    assert len(latentia.load(tmp_path / "o" / "model.npz").weights_) == best
     assert "Other numbers of states" in (tmp_path / "o" / "report.html").read_text("utf-8")
     printed = call("hmm", vectors, "-k", "2:9", "--refine", 1, "--columns", "pulse,pressure", "--out", tmp_path / "v")
     assert "a tenth of every sequence" in printed

@@ -183,7 +183,6 @@ def test_numbers_that_the_data_cannot_carry_are_skipped(capsys):
 def test_what_was_not_measured_is_never_the_best():
     rows = [{"k": 1, "x": float("nan")}, {"k": 2, "x": 3.0}, {"k": 3, "x": 5.0}]
     assert shared.highest("x", "{}")(rows) == (3, "3")
-    assert shared.lowest("x", "{}")(rows) == (2, "2")
 
 
 def test_a_range_ends_where_the_columns_do(call, rows, table, tmp_path):

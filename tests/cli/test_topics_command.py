@@ -46,12 +46,13 @@ def test_topics_of_a_file_of_lines(written, texts, tmp_path):
     run("topics", texts, "-k", 4, "--out", tmp_path / "o", "--quiet", "--force")
 
 
-def test_a_range_is_compared(texts, tmp_path):
+def test_a_range_is_compared(rows, recommended, texts, tmp_path):
     done = run("topics", texts, "-k", "3:9:3", "--refine", 3, "--out", tmp_path / "o", "--quiet")
-    rows = table(tmp_path / "o" / "comparison.csv")
-    assert [row[0] for row in rows] == ["topics", "3", "6", "9"]
-    assert {"perplexity", "coherence (NPMI)", "expected error", "needed", "grade"} <= set(rows[0])
-    assert "lowest held-out perplexity" in done.stdout
+    compared = rows(tmp_path / "o" / "comparison.csv")
+    assert [row["topics"] for row in compared] == ["3", "6", "9"]
+    assert {"perplexity", "coherence (NPMI)", "expected error", "needed", "grade"} <= set(compared[0])
+    best, _ = recommended(done.stdout, compared)
+    assert len(latentia.load(tmp_path / "o" / "model.npz").components_) == best
 
 
 def test_anchors_from_a_file(texts, tmp_path):
@@ -75,12 +76,13 @@ def test_anchors_from_a_file(texts, tmp_path):
 
 
 @pytest.mark.parametrize(("model", "kind"), [("lda", "SpectralLDA"), ("single", "SingleTopicModel")])
-def test_other_models(call, rows, texts, tmp_path, model, kind):
+def test_other_models(call, rows, recommended, texts, tmp_path, model, kind):
     out = tmp_path / "o"
     printed = call("topics", texts, "-k", "2:3", "--model", model, "--refine", 2, "--out", out)
     fitted = latentia.load(out / "model.npz")
     assert type(fitted).__name__ == kind
-    assert "lowest held-out perplexity" in printed
+    best, _ = recommended(printed, rows(out / "comparison.csv"))
+    assert len(fitted.components_) == best
     words = rows(out / "topics.csv")
     assert "anchor" not in words[0]
     shares = fitted.weights_ if model == "single" else fitted.prevalence_

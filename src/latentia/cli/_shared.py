@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import csv
+import glob
 import json
 import os
 import re
-import shutil
-import tempfile
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import typer
@@ -32,22 +31,27 @@ from ..evidence.grades import status
 from ..evidence.sizes import Size, recommend
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
+from ..passes._scratch import scratch_folder
+from ..passes.cache import read_header
+from ..passes.formats import CACHE_SUFFIX
 from ..report import import_report
 from ..report._parts import first_sentence
 
 __all__ = [
+    "Cache",
     "Columns",
     "Comparison",
     "Force",
     "FullEvidence",
     "Ignore",
     "Jobs",
+    "NoCache",
     "Out",
     "Quiet",
+    "Reading",
     "Refine",
     "Results",
     "Seed",
-    "cache_folder",
     "check_choice",
     "component_cells",
     "existing",
@@ -66,6 +70,7 @@ __all__ = [
 
 MODEL_FILE = "model.npz"
 _MANIFEST = ".latentia.json"
+_PARTIAL = ".unfinished"
 _MOST_SIZES = 100
 _FEWEST = 20  # rows of which some can be held out
 _PRINTED = 10  # components that are listed on the screen
@@ -102,6 +107,14 @@ Refine = Annotated[
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the random splits and starts.", min=0)]
 Jobs = Annotated[int, typer.Option(help="Number of threads; -1 uses every core.", callback=_check_jobs)]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache",
+        help="Folder for binary copies of tables, which later runs read faster; by default that of each file.",
+    ),
+]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no binary copies.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 FullEvidence = Annotated[bool, typer.Option("--evidence", help="Print all checks, not only those that decide.")]
@@ -187,8 +200,9 @@ class Results:
         out = self.out
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
-            partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-            try:
+            with scratch_folder(out.parent, f".{out.name}.", _PARTIAL) as scratch:
+                partial = scratch / "results"  # beside the lock of the folder
+                partial.mkdir()
                 write(partial)
                 files = sorted(file.name for file in partial.iterdir())
                 (partial / _MANIFEST).write_text(json.dumps({"files": files}, indent=1) + "\n")
@@ -197,8 +211,6 @@ class Results:
                     (out / name).unlink(missing_ok=True)  # of an earlier run
                 for name in [_MANIFEST, *files]:
                     os.replace(partial / name, out / name)
-            finally:
-                shutil.rmtree(partial, ignore_errors=True)
         except OSError as error:
             raise LatentiaError(f"{out}: cannot be written ({error.strerror or error}).") from error
         return files
@@ -384,10 +396,11 @@ def in_options(error: LatentiaError) -> str:
     """What an error says, with the command's option instead of the parameter."""
     parameter = error.parameter or ""
     name = _OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}") if parameter else None
+    problem = error.problem.replace("cache=False", "--no-cache").replace("cache=", "--cache")
     if name is None:
-        return error.problem
+        return problem
     said = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"
-    return f"{name}{said}: {error.problem}"
+    return f"{name}{said}: {problem}"
 
 
 # --- options ----------------------------------------------------------------------------------------------------
@@ -440,10 +453,50 @@ def existing(path: Path, option: str) -> Path:
     return path
 
 
-def cache_folder(source: Path) -> Path | None:
-    """Beside the source if that can be written, else a folder of temporary files."""
-    folder = source if source.is_dir() else source.parent
-    return None if os.access(folder, os.W_OK) else Path(tempfile.gettempdir()) / "latentia-cache"
+@dataclass(frozen=True)
+class Reading:
+    """How files are read, as options say.
+
+    Attributes
+    ----------
+    progress : bool
+    cache : Path or False, optional
+        Folder for binary copies of tables; False keeps none.
+    missing : {"error", "drop", "mean"}
+        What is done with cells without a value.
+    ways : tuple of str
+        What ``--missing`` may say in this command; empty where there is no such option.
+    """
+
+    progress: bool = True
+    cache: Path | Literal[False] | None = None
+    missing: str = "error"
+    ways: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, quiet: bool, cache: Path | None, no_cache: bool, missing: str | None = None, ways: tuple[str, ...] = ()
+    ) -> Reading:
+        """From options, which are checked."""
+        if missing is not None:
+            check_choice("--missing", missing, ways)
+        if cache is not None:
+            if no_cache:
+                raise LatentiaError("--cache and --no-cache: give one of the two.")
+            there = next(path for path in (cache, *cache.absolute().parents) if path.exists())
+            if not there.is_dir() or not os.access(there, os.W_OK):
+                raise LatentiaError(f"--cache {cache}: no folder that can be written. Choose another, or --no-cache.")
+        return cls(not quiet, False if no_cache else cache, missing or "error", ways)
+
+    def copies_of(self, source: Path) -> Path | Literal[False] | None:
+        """Where binary copies of a file lie, or of those in a folder: by default beside it, if that can be written."""
+        if self.cache is not None:
+            return self.cache
+        folder = source if source.is_dir() else source.parent
+        if os.access(folder, os.W_OK):
+            return None
+        copies = folder.glob(f"{'*' if source.is_dir() else glob.escape(source.name)}{CACHE_SUFFIX}")
+        return None if any(read_header(copy) for copy in copies) else False
 
 
 # --- printing ---------------------------------------------------------------------------------------------------
@@ -543,7 +596,7 @@ def _print_checks(checks: Sequence[tuple[str, Check]], console: Console, full: b
     for mark, check in checks:
         name, measured, needed, _, meaning = describe(check)
         asked = f"needed {needed}" if needed else ""
-        texts.append((mark, name, measured, asked if full else asked.partition(" (")[0], meaning))
+        texts.append((mark, name, measured, asked if full else re.sub(r" \((?![-\d.]).*", "", asked), meaning))
     widths = [max((len(text[i]) for text in texts), default=0) for i in range(4)]
     for mark, name, measured, needed, meaning in texts:
         start = f"  {mark:<4} {name:<{widths[1]}}  {measured:>{widths[2]}}  {needed:<{widths[3]}}  "

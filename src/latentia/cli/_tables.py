@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 from rich.console import Console
 from scipy import sparse
 
 from ..datasets import tables
 from ..datasets.tables import CellError, Table, Wanted, is_table
 from ..exceptions import LatentiaError
-from ._shared import cache_folder, say
+from ._shared import Reading, say
 
 __all__ = [
+    "MISSING",
+    "MayBeMissing",
     "Table",
     "Wanted",
     "announce",
+    "described",
     "is_table",
     "known",
     "numeric_columns",
@@ -26,6 +30,16 @@ __all__ = [
     "read_numbers",
     "read_table",
     "split_names",
+]
+
+
+MISSING = "drop", "mean"
+_WAYS = {"drop": "leaves such rows out", "mean": "fills such cells"}
+MayBeMissing = Annotated[
+    str | None,
+    typer.Option(
+        "--missing", help="Cells without a value: drop leaves their rows out, mean puts the mean of the column there."
+    ),
 ]
 
 
@@ -43,23 +57,46 @@ def announce(table: Table, console: Console) -> None:
         say(console, f"note: column {name!r} counts the rows; if it measures nothing, exclude it with --ignore.")
 
 
-def read_table(path: Path, choose: Callable[[Mapping[str, str]], Wanted], other: str = "--columns") -> Table:
+def described(table: Table) -> str:
+    """The source as reports name it, with what was done about cells without a value."""
+    if table.n_dropped:
+        n = len(table.rows) + table.n_dropped
+        return f"{table.source}, without {table.n_dropped:,} of {n:,} rows, which lack a value"
+    if table.n_filled:
+        return f"{table.source}, with means in {table.n_filled:,} cells that had no value"
+    return table.source
+
+
+def read_table(
+    path: Path, choose: Callable[[Mapping[str, str]], Wanted], reading: Reading, other: str = "--columns"
+) -> Table:
     """Read columns as `datasets.tables.read_table` does; the option ``other``, if there is one, chooses other columns."""
     try:
-        return tables.read_table(path, choose, cache=cache_folder(path))
+        return tables.read_table(path, choose, missing=reading.missing, cache=reading.copies_of(path))
     except CellError as error:
         text = f"{error.problem.removesuffix('.')}, or use other columns with {other}." if other else error.problem
-        raise LatentiaError(text) from error
+        ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]
+        raise LatentiaError(" ".join([text, *([f"{', and '.join(ways)}."] if ways else [])])) from error
 
 
 def read_numbers(
-    path: Path, columns: Sequence[str] | None, ignore: Sequence[str], least: int, why: str, option: str = "--columns"
+    path: Path,
+    columns: Sequence[str] | None,
+    ignore: Sequence[str],
+    least: int,
+    why: str,
+    reading: Reading,
+    option: str = "--columns",
 ) -> Table:
     """Read the columns of numbers that options name, or all; see `numeric_columns`."""
-    return read_table(path, lambda kinds: Wanted(numeric_columns(path, kinds, columns, ignore, least, why, option)))
+
+    def choose(kinds: Mapping[str, str]) -> Wanted:
+        return Wanted(numeric_columns(path, kinds, columns, ignore, least, why, option))
+
+    return read_table(path, choose, reading)
 
 
-def read_known_columns(path: Path, columns: Sequence[str] | None, width: int) -> Table:
+def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, reading: Reading) -> Table:
     """Read the columns that a model was fitted on: by name and in any order or, without names, all columns of numbers."""
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
@@ -73,7 +110,7 @@ def read_known_columns(path: Path, columns: Sequence[str] | None, width: int) ->
             )
         return Wanted(found)
 
-    return read_table(path, choose, other="")
+    return read_table(path, choose, reading, other="")
 
 
 def numeric_columns(

@@ -18,7 +18,7 @@ from ..multilabel import MomentMultiLabelClassifier
 from ..noisyor import NoisyOr
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from ._shared import MODEL_FILE, Force, Jobs, Out, Quiet, Results, named, say
+from ._shared import MODEL_FILE, Cache, Force, Jobs, NoCache, Out, Quiet, Reading, Results, named, say
 from .hmm import apply_hmm
 from .ica import apply_ica
 from .labels import apply_labels
@@ -29,7 +29,7 @@ from .topics import apply_topics
 
 __all__ = ["apply"]
 
-_Apply = Callable[[Any, Path, Console, bool], Callable[[Path], object]]
+_Apply = Callable[[Any, Path, Console, Reading], Callable[[Path], object]]
 _FAMILIES: dict[type, tuple[_Apply, str]] = {
     AnchorTopics: (apply_topics, "documents.csv"),
     SpectralLDA: (apply_topics, "documents.csv"),
@@ -43,6 +43,7 @@ _FAMILIES: dict[type, tuple[_Apply, str]] = {
     NoisyOr: (apply_noisy_or, "posteriors.csv"),
     ProbabilityMatrix: (apply_matrix, "pairs.csv"),
 }
+_OF_ROWS = apply_mixture, apply_ica, apply_noisy_or
 
 
 def apply(
@@ -51,6 +52,11 @@ def apply(
         Path, typer.Argument(help="Other data, in a form that the command which learned the model reads.")
     ],
     out: Out = Path("applied"),
+    missing: Annotated[
+        str | None, typer.Option(help="Cells without a value: drop leaves their rows out; otherwise they are an error.")
+    ] = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
     jobs: Jobs = -1,
     force: Force = False,
     quiet: Quiet = False,
@@ -65,9 +71,13 @@ def apply(
     family, file = _FAMILIES[type(fitted)]
     results = Results(out, source, (file,), force, progress=not quiet, model=path)
     results.check()
+    ways = ("drop",) if family in _OF_ROWS else ()
+    if missing is not None and not ways:
+        raise LatentiaError(f"--missing: a {type(fitted).__name__} is not applied to rows of a table; leave it out.")
+    how = Reading.of(quiet, cache, no_cache, missing, ways)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     console = Console()
     with named(source.name):
-        write = family(fitted, source, console, not quiet)
+        write = family(fitted, source, console, how)
         results.write(lambda folder: write(folder / file))
     say(console, f"Wrote {file} of the {type(fitted).__name__} in {path} to {out}")

@@ -19,13 +19,16 @@ from ..report._parts import count, short_number
 from ..report.hmm import emission_lifts, mean_stays
 from ..sequences import SpectralHMM, TwoStateHMM
 from ._shared import (
+    Cache,
     Columns,
     Comparison,
     Force,
     FullEvidence,
     Jobs,
+    NoCache,
     Out,
     Quiet,
+    Reading,
     Refine,
     Results,
     Rows,
@@ -105,6 +108,8 @@ def hmm(
     min_count: Annotated[int, typer.Option(help="Rarer symbols become one symbol, <rare>.", min=1)] = 1,
     lower: Annotated[bool, typer.Option("--lower", help="Put symbols into lower case.")] = False,
     refine: Refine = "auto",
+    cache: Cache = None,
+    no_cache: NoCache = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
@@ -118,7 +123,8 @@ def hmm(
         raise LatentiaError(f"-k {k}: --two-state has two states; give one of the two options.")
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
-    data = _read(source, _Asked(column, split_names(columns), sequence, kind))
+    how = Reading.of(quiet, cache, no_cache)
+    data = _read(source, _Asked(column, split_names(columns), sequence, kind), how)
     if data.symbols:
         data = _mapped(data, min_count, lower)
     elif two_state:
@@ -202,7 +208,7 @@ class _Asked:
     known: bool = False
 
 
-def _read(path: Path, asked: _Asked) -> Sequences:
+def _read(path: Path, asked: _Asked, how: Reading) -> Sequences:
     if asked.column is not None and asked.columns is not None:
         raise LatentiaError(
             "--column names a column of symbols, and --columns columns of numbers: give one of the two."
@@ -212,7 +218,7 @@ def _read(path: Path, asked: _Asked) -> Sequences:
     if asked.columns is not None and asked.kind == "symbols":
         raise LatentiaError("--kind symbols: name the one column of symbols with --column, not --columns.")
     if is_table(path):
-        return _read_columns(path, asked)
+        return _read_columns(path, asked, how)
     given = {"--column": asked.column, "--columns": asked.columns, "--sequence": asked.sequence}
     for option, value in given.items():
         if value is not None and not asked.known:
@@ -239,8 +245,8 @@ def _read_text(path: Path) -> Sequences:
     return Sequences(steps, lengths, [f"line {number}" for number, _ in lines], None, [], path.name)
 
 
-def _read_columns(path: Path, asked: _Asked) -> Sequences:
-    table = read_table(path, lambda kinds: _choose(path, kinds, asked), other="" if asked.known else "--columns")
+def _read_columns(path: Path, asked: _Asked, how: Reading) -> Sequences:
+    table = read_table(path, lambda kinds: _choose(path, kinds, asked), how, other="" if asked.known else "--columns")
     sequence = asked.sequence
     n = len(table.rows)
     keys = table.texts[sequence] if sequence is not None else ["1"] * n
@@ -391,12 +397,12 @@ def _paths(data: Sequences, states: np.ndarray, sure: np.ndarray) -> Iterator[li
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_hmm(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+def apply_hmm(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other sequences; gives the function that writes their paths."""
     reading, symbols = getattr(model, "reading_", {}), hasattr(model, "emissionprob_")
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
     column, columns = (columns[0], None) if symbols and columns else (None, columns)
-    data = _read(source, _Asked(column, columns, reading.get("sequence"), kind, known=True))
+    data = _read(source, _Asked(column, columns, reading.get("sequence"), kind, known=True), how)
     if symbols:
         data = _known_symbols(data, model, bool(reading.get("lower")), console)
     elif data.steps.shape[1] != model.n_features_in_:

@@ -15,14 +15,17 @@ from ..ica import TensorICA
 from ..report._parts import short_number
 from ..report.ica import excess_kurtosis
 from ._shared import (
+    Cache,
     Columns,
     Comparison,
     Force,
     FullEvidence,
     Ignore,
     Jobs,
+    NoCache,
     Out,
     Quiet,
+    Reading,
     Refine,
     Results,
     Rows,
@@ -34,7 +37,7 @@ from ._shared import (
     run_command,
     write_csv,
 )
-from ._tables import Table, announce, read_known_columns, read_numbers, split_names
+from ._tables import MISSING, MayBeMissing, Table, announce, described, read_known_columns, read_numbers, split_names
 
 __all__ = ["apply_ica", "ica"]
 
@@ -59,6 +62,9 @@ def ica(
     columns: Columns = None,
     ignore: Ignore = None,
     refine: Refine = "auto",
+    missing: MayBeMissing = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
@@ -69,8 +75,9 @@ def ica(
     sizes: list[Any] = [None] if k is None else parse_sizes(k, "sources")
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
+    how = Reading.of(quiet, cache, no_cache, missing, MISSING)
     why = "two or more signals are needed to separate them"
-    table = read_numbers(source, split_names(columns), split_names(ignore) or [], 2, why)
+    table = read_numbers(source, split_names(columns), split_names(ignore) or [], 2, why, how)
     console = Console()
     announce(table, console)
     values = _dense(table)
@@ -137,7 +144,7 @@ def _write(folder: Path, model: Any, table: Table, values: np.ndarray, compariso
     write_csv(folder / "unmixing.csv", ["source", "kurtosis", "expected crosstalk", "grade", *table.columns], unmixing)
     write_ica_report(
         folder / "report.html", model, values, columns=table.columns, sources=sources,
-        title=f"Sources of {table.source}", source=table.source, comparison=comparison,
+        title=f"Sources of {table.source}", source=described(table), comparison=comparison,
     )  # fmt: skip
 
 
@@ -149,9 +156,9 @@ def _write_sources(path: Path, model: Any, table: Table, values: np.ndarray) -> 
     return sources
 
 
-def apply_ica(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+def apply_ica(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their sources."""
     names = getattr(model, "reading_", {}).get("columns", getattr(model, "feature_names_in_", None))
-    table = read_known_columns(source, names, model.n_features_in_)
+    table = read_known_columns(source, names, model.n_features_in_, how)
     announce(table, console)
     return lambda path: _write_sources(path, model, table, _dense(table))

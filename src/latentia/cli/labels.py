@@ -7,7 +7,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -34,17 +34,19 @@ from ..passes.formats import open_text, reusable
 from ..report._parts import count, largest
 from ..report.labels import Names
 from ._shared import (
+    Cache,
     Comparison,
     Force,
     FullEvidence,
     Jobs,
+    NoCache,
     Out,
     Quiet,
+    Reading,
     Refine,
     Results,
     Rows,
     Seed,
-    cache_folder,
     check_choice,
     component_cells,
     existing,
@@ -151,6 +153,8 @@ def labels(
         bool | None,
         typer.Option("--labels-zero-based/--labels-one-based", help="The same for labels, where words differ."),
     ] = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
@@ -163,8 +167,9 @@ def labels(
     check_choice("--moments", moments, ("auto", "occurrence", "factorial", "paper"))
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
+    how = Reading.of(quiet, cache, no_cache)
     numbers = _Numbers(zero_based, labels_zero_based)
-    data = _read(source, test, numbers, (word_names, label_names), not quiet)
+    data = _read(source, test, numbers, (word_names, label_names), how)
     console = Console()
     described = f"{data.source}: {_described(data.train)}"
     say(console, described)
@@ -189,13 +194,13 @@ def _described(blocks: Blocks) -> str:
 
 
 def _read(
-    source: Path, test: Path | None, numbers: _Numbers, names: tuple[Path | None, Path | None], progress: bool
+    source: Path, test: Path | None, numbers: _Numbers, names: tuple[Path | None, Path | None], how: Reading
 ) -> _Data:
     """Everything that the command needs, checked as far as that takes no fit."""
     for path, option in ((source, ""), (test, "--test ")):
         if path is not None and not path.exists():
             raise LatentiaError(f"{option}{path}: no such file.")
-    train = _open(source, numbers.options(), progress)
+    train = _open(source, numbers.options(), how)
     if len(train.shapes) < 2 or not train.shapes[1][1]:
         raise LatentiaError(f"{source}: there are no labels in it. A line is 'label,label word:value word:value ...'.")
     sizes = train.shapes[0][1], train.shapes[1][1]
@@ -204,7 +209,7 @@ def _read(
     first = numbers.first
     tested = None
     if test is not None:
-        tested = _open_like(test, "--test ", sizes, str(source), numbers.known(source), progress)
+        tested = _open_like(test, "--test ", sizes, str(source), numbers.known(source), how)
         for block in tested:
             with named(str(test)):
                 check_counts(as_counts(block[0]), block.rows)
@@ -212,15 +217,16 @@ def _read(
     return _Data(train, tested, named_words, Names("label", labels, first[1]), source.name)
 
 
-def _open(path: Path, options: dict[str, Any], progress: bool) -> Blocks:
+def _open(path: Path, options: dict[str, Any], how: Reading) -> Blocks:
     with named(str(path)):
         if path.is_dir():
             return Blocks.from_files(path)
-        return Blocks.from_files(path, format="svmlight", cache=cache_folder(path), progress=progress, **options)
+        cache = how.copies_of(path)
+        return Blocks.from_files(path, format="svmlight", cache=cache, progress=how.progress, **options)
 
 
 def _open_like(
-    path: Path, option: str, sizes: tuple[int, int | None], other: str, options: dict[str, Any], progress: bool
+    path: Path, option: str, sizes: tuple[int, int | None], other: str, options: dict[str, Any], how: Reading
 ) -> Blocks:
     """A file with as many words, and labels unless these are None, as ``other`` has, which is learned from."""
     with reusable(path) as file:
@@ -229,7 +235,7 @@ def _open_like(
             _check_sizes(f"{option}{path}", promised, other, sizes)
         else:
             options = options | {"n_features": sizes[0]} | ({} if sizes[1] is None else {"n_labels": sizes[1]})
-        blocks = _open(file, options, progress)
+        blocks = _open(file, options, how if file == path else replace(how, cache=False))
     _check_sizes(f"{option}{path}", tuple(shape[1] for shape in blocks.shapes[:2]), other, sizes)
     return blocks
 
@@ -501,12 +507,12 @@ def _write_labels(path: Path, model: Any, labels: Names) -> None:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_labels(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+def apply_labels(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their labels."""
     reading = getattr(model, "reading_", {"zero_based": True})
     numbers = {name: reading[name] for name in ("zero_based", "labels_zero_based") if name in reading}
-    rows = _open_like(source, "", (model.n_features_in_, None), "the model", numbers, progress)
+    rows = _open_like(source, "", (model.n_features_in_, None), "the model", numbers, how)
     say(console, f"{source.name}: {count(rows.n_rows, 'row')}, {count(rows.shapes[0][1], 'word')}")
     names = model.label_names if "top" in reading else model._names_of_labels()
     labels, top = Names("label", names, reading.get("first_label", 0)), reading.get("top", 5)
-    return lambda path: _write_predictions(path, model, rows, labels, top, progress, _Predicted())
+    return lambda path: _write_predictions(path, model, rows, labels, top, how.progress, _Predicted())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,12 +17,15 @@ from ..matrices import ProbabilityMatrix
 from ..moments import split_counts, symmetric_counts
 from ..report.matrix import Community, communities, community_evidence, telling_words
 from ._shared import (
+    Cache,
     Comparison,
     Force,
     FullEvidence,
     Jobs,
+    NoCache,
     Out,
     Quiet,
+    Reading,
     Refine,
     Results,
     Rows,
@@ -81,6 +84,8 @@ def matrix(
         float | None, typer.Option(help="How far rare words are held back; by default 0.3, for communities 0.5.")
     ] = None,
     refine: Refine = "0",
+    cache: Cache = None,
+    no_cache: NoCache = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
@@ -94,13 +99,14 @@ def matrix(
     check_choice("--method", method, ("shrink", "binned"))
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
+    how = Reading.of(quiet, cache, no_cache)
     reading = {
         "window": 1 if bigrams and window is None else window,
         "lines": lines,
         "column": column,
         "columns": split_names(columns),
     }
-    pairs = _read(source, reading, vocabulary, min_count, not quiet)
+    pairs = _read(source, reading, vocabulary, min_count, how)
     console = Console()
     say(console, _described(pairs, group))
     wanted = _known(pairs, near or [])
@@ -110,7 +116,7 @@ def matrix(
         "method": method, "tau": (_GRAPH_TAU if group else 0.3) if tau is None else tau, "refine": refine,
         "vocabulary": pairs.words, "random_state": seed, "n_jobs": jobs, "verbose": not quiet,
     }  # fmt: skip
-    found = cache(lambda model: communities(model, pairs.counts) if group else [])
+    found = functools.cache(lambda model: communities(model, pairs.counts) if group else [])
 
     def show(model: Any, console: Console) -> None:
         if group:
@@ -132,7 +138,7 @@ def matrix(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, reading: dict[str, Any], vocabulary: Path | None, min_count: int | None, progress: bool) -> Pairs:
+def _read(path: Path, reading: dict[str, Any], vocabulary: Path | None, min_count: int | None, how: Reading) -> Pairs:
     if reading["window"] is None:
         for option, given in (("--lines", reading["lines"]), ("--column", reading["column"])):
             if given:
@@ -140,13 +146,16 @@ def _read(path: Path, reading: dict[str, Any], vocabulary: Path | None, min_coun
         if vocabulary is not None:
             existing(vocabulary, "--vocabulary")
         columns = reading["columns"]
-        return read_pairs(path, columns=columns, vocabulary=vocabulary, min_count=min_count or 1, progress=progress)
+        return read_pairs(
+            path, columns=columns, vocabulary=vocabulary, min_count=min_count or 1, cache=how.copies_of(path),
+            progress=how.progress,
+        )  # fmt: skip
     for option, value in (("--columns", reading["columns"]), ("--vocabulary", vocabulary)):
         if value is not None:
             raise LatentiaError(f"{option} is for pairs that were counted before, not for --bigrams and --window.")
     least = {} if min_count is None else {"min_count": min_count}
     window, lines, column = reading["window"], reading["lines"], reading["column"]
-    return read_text_pairs(path, window=window, lines=lines, column=column, progress=progress, **least)
+    return read_text_pairs(path, window=window, lines=lines, column=column, progress=how.progress, **least)
 
 
 def _described(pairs: Pairs, graph: bool) -> str:
@@ -283,12 +292,12 @@ def _all_nearest(model: Any, pairs: Pairs, wanted: list[str]) -> Iterator[list[A
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_matrix(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+def apply_matrix(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other pairs; gives the function that writes how probable each is."""
     reading = getattr(model, "reading_", {"window": None, "lines": False, "column": None, "columns": None})
     if reading["columns"] and not source.name.removesuffix(".gz").lower().endswith((".csv", ".tsv")):
         reading = reading | {"columns": None}
-    pairs = _read(source, reading, None, 1, progress)
+    pairs = _read(source, reading, None, 1, how)
     names = range(model.n_features_in_) if model.vocabulary is None else model.vocabulary
     numbers = {str(name): i for i, name in enumerate(names)}
     places = np.array([numbers.get(word, -1) for word in pairs.words])

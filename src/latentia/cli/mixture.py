@@ -17,14 +17,17 @@ from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..report._parts import short_number
 from ..report.mixture import standard_deviations, telling_columns
 from ._shared import (
+    Cache,
     Columns,
     Comparison,
     Force,
     FullEvidence,
     Ignore,
     Jobs,
+    NoCache,
     Out,
     Quiet,
+    Reading,
     Refine,
     Results,
     Rows,
@@ -39,7 +42,7 @@ from ._shared import (
     say,
     write_csv,
 )
-from ._tables import Table, announce, read_known_columns, read_numbers, split_names
+from ._tables import MISSING, MayBeMissing, Table, announce, described, read_known_columns, read_numbers, split_names
 
 __all__ = ["apply_mixture", "mixture"]
 
@@ -68,6 +71,9 @@ def mixture(
         typer.Option(help="bernoulli or gaussian, for --views; by default bernoulli for columns of 0 and 1."),
     ] = None,
     refine: Refine = "auto",
+    missing: MayBeMissing = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
@@ -79,9 +85,10 @@ def mixture(
     grouped = _parse_views(views, columns, ignore, scale, distribution)
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
+    how = Reading.of(quiet, cache, no_cache, missing, MISSING)
     chosen = [name for group in grouped for name in group] or split_names(columns)
     option, why = "--views" if grouped else "--columns", "a mixture needs two or more"
-    table = read_numbers(source, chosen, split_names(ignore) or [], 2, why, option)
+    table = read_numbers(source, chosen, split_names(ignore) or [], 2, why, how, option)
     console = Console()
     announce(table, console)
     sizes = possible_sizes(sizes, *_most(table, grouped), "components", console)
@@ -230,7 +237,7 @@ def _write(folder: Path, model: Any, rows: Any, table: Table, comparison: Rows |
         write_csv(folder / "scaling.csv", ["column", "subtracted", "divided by"], scaling)
     write_mixture_report(
         folder / "report.html", model, table.values, columns=table.columns, means=means, labels=labels, scaled=scaled,
-        title=f"Components of {table.source}", source=table.source, comparison=comparison,
+        title=f"Components of {table.source}", source=described(table), comparison=comparison,
     )  # fmt: skip
 
 
@@ -247,7 +254,7 @@ def _write_labels(path: Path, model: Any, rows: Any, table: Table) -> np.ndarray
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_mixture(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+def apply_mixture(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their components."""
     reading = getattr(model, "reading_", None)
     if reading is None and isinstance(model, MultiViewMixture):
@@ -256,7 +263,7 @@ def apply_mixture(model: Any, source: Path, console: Console, progress: bool) ->
             "with 'latentia mixture --views'."
         )
     reading = reading or {"columns": getattr(model, "feature_names_in_", None)}
-    table = read_known_columns(source, reading["columns"], getattr(model, "n_features_in_", 0))
+    table = read_known_columns(source, reading["columns"], getattr(model, "n_features_in_", 0), how)
     announce(table, console)
     rows = _scaled(table.values, reading)
     return lambda path: _write_labels(path, model, rows, table)

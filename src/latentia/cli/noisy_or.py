@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,13 +21,16 @@ from ..passes import Blocks
 from ..report._parts import count, largest
 from ..report.noisy_or import frequencies, percent, strongest_findings
 from ._shared import (
+    Cache,
     Comparison,
     Force,
     FullEvidence,
     Ignore,
     Jobs,
+    NoCache,
     Out,
     Quiet,
+    Reading,
     Refine,
     Results,
     Rows,
@@ -43,7 +46,7 @@ from ._shared import (
     say,
     write_csv,
 )
-from ._tables import Table, announce, read_known_columns, read_numbers, split_names
+from ._tables import Table, announce, described, read_known_columns, read_numbers, split_names
 
 __all__ = ["apply_noisy_or", "noisy_or"]
 
@@ -95,6 +98,11 @@ def noisy_or(
         typer.Option(help="Line of the file whose diagnosis is shown; may be given again for others."),
     ] = None,
     threshold: Annotated[float, typer.Option(help="Least strength of a link that is shown.", min=0, max=1)] = 0.05,
+    missing: Annotated[
+        str | None, typer.Option(help="Cells without a value: drop leaves their rows out; otherwise they are an error.")
+    ] = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
@@ -107,9 +115,10 @@ def noisy_or(
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
+    how = Reading.of(quiet, cache, no_cache, missing, ("drop",))
     console = Console()
     why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
-    data = read_numbers(source, split_names(columns), split_names(ignore) or [], 3, why)
+    data = read_numbers(source, split_names(columns), split_names(ignore) or [], 3, why, how)
     announce(data, console)
     data = _binary(data)
     if k is not None:
@@ -120,7 +129,7 @@ def noisy_or(
         "prior": prior, "n_partitions": partitions, "corrections": corrections, "refine": refine, "random_state": seed,
         "n_jobs": jobs, "verbose": not quiet,
     }  # fmt: skip
-    explained = cache(lambda model: _explain(model, data, places, not quiet))
+    explained = functools.cache(lambda model: _explain(model, data, places, not quiet))
 
     def show(model: Any, console: Console) -> None:
         _print_causes(model, data, threshold, k is None, console)
@@ -295,7 +304,7 @@ def _write(
     write_noisy_or_report(
         folder / "report.html", model, data.values, columns=data.columns, rows=explained.places,
         row_names=explained.names, diagnoses=explained.diagnoses, threshold=threshold, title=f"Causes of {data.source}",
-        source=data.source, comparison=comparison,
+        source=described(data), comparison=comparison,
     )  # fmt: skip
 
 
@@ -337,10 +346,10 @@ def _probabilities(model: Any, data: Table) -> Iterator[list[Any]]:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_noisy_or(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+def apply_noisy_or(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes the probabilities of their causes."""
     names = getattr(model, "reading_", {}).get("columns", getattr(model, "feature_names_in_", None))
-    table = read_known_columns(source, names, model.n_features_in_)
+    table = read_known_columns(source, names, model.n_features_in_, how)
     announce(table, console)
     data = _binary(table, remedy=False)
     return lambda path: _write_posteriors(path, model, data)

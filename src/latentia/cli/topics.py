@@ -21,17 +21,19 @@ from ..passes import Blocks
 from ..report.topics import topic_shares
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._shared import (
+    Cache,
     Comparison,
     Force,
     FullEvidence,
     Jobs,
+    NoCache,
     Out,
     Quiet,
+    Reading,
     Refine,
     Results,
     Rows,
     Seed,
-    cache_folder,
     check_choice,
     component_cells,
     existing,
@@ -88,6 +90,8 @@ def topics(
     max_df: Annotated[
         float, typer.Option(help="Skip words in more than this share of the documents (texts only).", min=0.0, max=1.0)
     ] = 0.5,
+    cache: Cache = None,
+    no_cache: NoCache = False,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
@@ -99,9 +103,10 @@ def topics(
     own = _options_of(model, anchors, alpha0)
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
+    how = Reading.of(quiet, cache, no_cache)
     words = {"stop_words": _stop_words(stop_words), "min_df": min_df, "max_df": max_df}
     corpus = readers.read_corpus(
-        source, column=column, vocabulary=vocabulary, progress=not quiet, cache=cache_folder(source), **words
+        source, column=column, vocabulary=vocabulary, progress=how.progress, cache=how.copies_of(source), **words
     )
     options = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
     reading = {"column": column, "stop_words": words["stop_words"]}
@@ -263,12 +268,12 @@ def _document_rows(model: Any, corpus: Corpus, names: list[str]) -> Any:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_topics(model: Any, source: Path, console: Console, progress: bool) -> Callable[[Path], object]:
+def apply_topics(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other documents; gives the function that writes their topics."""
     reading = getattr(model, "reading_", {})
     column = reading.get("column") if source.name.removesuffix(".gz").lower().endswith((".csv", ".tsv")) else None
     words: dict[str, Any] = {"stop_words": reading.get("stop_words"), "min_df": 1, "max_df": 1.0}
-    corpus = readers.read_corpus(source, column=column, progress=progress, cache=cache_folder(source), **words)
+    corpus = readers.read_corpus(source, column=column, progress=how.progress, cache=how.copies_of(source), **words)
     say(console, f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
     known = _known_words(corpus, column_names(model), model.n_features_in_, console)
     return lambda path: _write_documents(path, model, known)

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import fdtri
 
 from ..tensor import apply_to_modes
 from .checks import Check, at_most
@@ -23,9 +24,8 @@ from .checks import Check, at_most
 __all__ = ["Misfit", "WhitenedMoments", "misfit_of_tensor"]
 
 _MOST = 2.0  # ratio that noise alone seldom has
-_PER_SHARE = (
-    1.2  # error of a component, of its distance to the nearest other one, for a misfit that is all of the tensor
-)
+_CHANCE, _MANY = 0.01, 1000
+_PER_SHARE = 1.2  # error of a component, in distances to the nearest other one, if the misfit is all of the tensor
 
 
 @dataclass(frozen=True)
@@ -57,27 +57,35 @@ class Misfit:
     ratio : float or None
         |R|^2 / |N|^2; one where the model holds. None if there is nothing to compare.
     share : float
-        Norm of what is beyond twice the noise, as a share of the whole.
+        Norm of what is beyond the most that noise leaves, as a share of the whole.
+    most : float
+        Ratio that noise alone seldom has.
     """
 
     ratio: float | None = None
     share: float = 0.0
+    most: float = _MOST
 
     @classmethod
-    def of(cls, left: float, noise: float, whole: float) -> Misfit:
-        """From squared norms of the residual, the noise and the whole."""
-        beyond = max(left - _MOST * noise, 0.0)
-        return cls(left / max(noise, np.finfo(float).tiny), float(np.sqrt(beyond / max(whole, np.finfo(float).tiny))))
+    def of(cls, left: float, noise: float, whole: float, entries: float = np.inf, n_splits: int = 3) -> Misfit:
+        """From squared norms of the residual, the noise and the whole.
+
+        Of few independent entries, measured by ``n_splits`` differences of halves, the ratio scatters as F does: noise alone
+        exceeds the limit in one of a hundred.
+        """
+        most = _MOST if entries > _MANY else max(_MOST, float(fdtri(entries, n_splits * entries, 1 - _CHANCE)))
+        beyond, tiny = max(left - most * noise, 0.0), np.finfo(float).tiny
+        return cls(left / max(noise, tiny), float(np.sqrt(beyond / max(whole, tiny))), most)
 
     def bias(self, distances: np.ndarray) -> np.ndarray:
         """Error that it adds to each component, from their distances to the nearest other ones, shape (K,)."""
         return np.asarray(_PER_SHARE * self.share * np.where(np.isfinite(distances), distances, 0.0))
 
-    def checks(self, most: float = _MOST, what: str = "components") -> list[Check]:
-        """One line, which asks for care where it fails."""
+    def checks(self, most: float = 0.0, what: str = "components") -> list[Check]:
+        """One line, which asks for care where the ratio is above its limit, or ``most`` if that is more."""
         return [
             Check(
-                "goodness of fit", "|R|^2 / |N|^2", self.ratio, at_most(most, "1 for noise"),
+                "goodness of fit", "|R|^2 / |N|^2", self.ratio, at_most(max(most, self.most), "1 for noise"),
                 f"What the {what} leave of the moments, against what noise leaves. Above the limit the data has structure that "
                 "the model does not have, and errors are widened by it.",
                 "not in the papers", "caution",
@@ -108,7 +116,9 @@ def misfit_of_tensor(
         return Misfit()
     halves = [[half.in_own_whitening() for half in pair] for pair in splits]
     noise = np.mean([_left((first - second) / 2, weights, vectors) for first, second in halves])
-    return Misfit.of(_left(tensor, weights, vectors), float(noise), float((tensor**2).sum()))
+    k = len(weights)
+    entries = k * (k - 1) / 2 + k * (k - 1) * (k - 2) / 6
+    return Misfit.of(_left(tensor, weights, vectors), float(noise), float((tensor**2).sum()), entries, len(splits))
 
 
 def _left(tensor: np.ndarray, weights: np.ndarray, vectors: np.ndarray) -> float:

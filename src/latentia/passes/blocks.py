@@ -23,6 +23,7 @@ from ..exceptions import LatentiaError
 __all__ = ["Block", "Blocks", "MappedBlocks", "RowGroups", "TableBlocks", "mixed_bits", "row_groups"]
 
 _BLOCK_ENTRIES = 1 << 20
+_STRIPS = 16  # blocks of which some rows are taken
 _DEALT_AT_ONCE = 1 << 20  # a multiple of 8: rows whose groups are found together
 
 
@@ -154,7 +155,7 @@ class Blocks(ABC):
             raise LatentiaError("Blocks.from_array needs at least one table.")
         if names is None and hasattr(parts[0], "columns"):
             names = parts[0].columns
-        tables = [_as_table(part, i) for i, part in enumerate(parts)]
+        tables = [_as_table(part, i, names=lengths is not None) for i, part in enumerate(parts)]
         n_rows = tables[0].shape[0]
         for i, table in enumerate(tables):
             if table.shape[0] != n_rows:
@@ -230,6 +231,19 @@ class Blocks(ABC):
         """All rows of the first part as one table; of a cache it stays on disk until it is read."""
         pieces = [block[0] for block in self]
         return sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.vstack(pieces)
+
+    def some_rows(self, most: int) -> tuple[Any, ...]:
+        """At most ``most`` rows of all parts, evenly from up to 16 blocks, in their order; all where there are no more."""
+        numbers = np.unique(np.linspace(0, len(self) - 1, min(len(self), _STRIPS)).round().astype(int))
+        wanted, rng = -(-most // max(len(numbers), 1)), np.random.default_rng(0)
+        pieces = []
+        for block in (self[int(number)] for number in numbers):
+            rows = _some(rng, block[0].shape[0], wanted)
+            pieces.append([part[rows] for part in block[: len(self.shapes)]])
+        return tuple(
+            sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
+            for parts in zip(*pieces, strict=True)
+        )
 
     def map(self, function: Callable[[Block], Sequence[Any]], shapes: Sequence[tuple[int, int]]) -> Blocks:
         """Blocks whose parts, of these shapes, ``function`` computes from those of each block as it is read."""
@@ -309,6 +323,12 @@ class TableBlocks(Blocks):
     def table(self) -> Any:
         return self._parts[0] if self._chosen is None else super().table()
 
+    def some_rows(self, most: int) -> tuple[Any, ...]:
+        chosen = None if self._chosen is None else np.flatnonzero(self._rows_of_all())
+        rows = _some(np.random.default_rng(0), self.n_rows, most)
+        rows = rows if chosen is None else chosen[rows]
+        return tuple(part[rows] for part in self._parts)
+
     def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
         wanted = frozenset(groups)
         if wanted.issuperset(dealt.all):
@@ -336,6 +356,10 @@ class TableBlocks(Blocks):
         assert self._chosen is not None
         bits = np.unpackbits(self._chosen[first // 8 : -(-last // 8)])
         return bits[first % 8 : first % 8 + last - first].astype(bool)
+
+    def _rows_of_all(self) -> np.ndarray:
+        """Which rows of the source are selected, bool."""
+        return np.concatenate([self._rows_chosen(number) for number in range(len(self))])
 
     def _rows_chosen(self, number: int) -> np.ndarray:
         """Which rows of a block are selected, bool."""
@@ -383,6 +407,11 @@ class MappedBlocks(Blocks):
         block = self._blocks[number]
         return Block.of(self._function(block), block.number, block.start, block.rows)
 
+    def some_rows(self, most: int) -> tuple[Any, ...]:
+        if self.lengths is not None:
+            return super().some_rows(most)
+        return tuple(self._function(Block.of(self._blocks.some_rows(most))))
+
     def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
         return MappedBlocks(self._blocks.group(groups, dealt), self._function, self.shapes, self.names)
 
@@ -410,6 +439,11 @@ def row_groups(rows: np.ndarray, n_groups: int, random_state: int = 0) -> np.nda
     return (keys < own[:, None]).sum(axis=1).astype(np.int8)
 
 
+def _some(rng: np.random.Generator, n: int, wanted: int) -> np.ndarray:
+    """Numbers of so many of n rows, ascending; all if there are no more."""
+    return np.arange(n) if n <= wanted else np.sort(rng.choice(n, wanted, replace=False))
+
+
 def mixed_bits(x: np.ndarray) -> np.ndarray:
     """The finaliser of splitmix64: a bijection of 64-bit integers without visible structure."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -417,8 +451,11 @@ def mixed_bits(x: np.ndarray) -> np.ndarray:
     return x ^ (x >> np.uint64(31))
 
 
-def _as_table(part: Any, number: int) -> Any:
-    """An ndarray or csr_array with two dimensions; columns of a data frame must be numeric."""
+def _as_table(part: Any, number: int, names: bool = False) -> Any:
+    """An ndarray or csr_array with two dimensions; columns of a data frame must be numeric.
+
+    ``names`` allows one column of strings: the symbols of sequences.
+    """
     if sparse.issparse(part):
         return _of_numbers(part if isinstance(part, sparse.csr_array) else sparse.csr_array(part), number)
     if hasattr(part, "columns") and hasattr(part, "dtypes"):
@@ -441,7 +478,7 @@ def _as_table(part: Any, number: int) -> Any:
         table = table[:, None]
     if table.ndim != 2:
         raise LatentiaError(f"Part {number} has {table.ndim} dimensions: a table of rows and columns is needed.")
-    return _of_numbers(table, number)
+    return table if names and table.dtype.kind == "U" and table.shape[1] == 1 else _of_numbers(table, number)
 
 
 def _of_numbers(table: Any, number: int) -> Any:

@@ -20,7 +20,9 @@ __all__ = ["deal", "deal_sequences", "sample_rows"]
 _STRETCHES = 200
 _SAMPLE = 2000  # rows in which copies are looked for
 _SAMPLE_ENTRIES = 20_000_000
-_STRIPS = 16  # blocks that these are taken from, at most
+_WIDEST = 200_000  # columns: wider tables are sparse
+_FEWEST_ROWS = 16
+_STRIPS = 16  # blocks of sequences in which copies are looked for
 _LONG = 8  # entries of a row of whole numbers from which on another one like it is no accident
 _REPEATED = 0.5  # copies that a row has on average, in a source that repeats itself
 _FEWEST_PAIRS = 3
@@ -66,23 +68,12 @@ def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGr
 
 
 def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:
-    """Some rows of all parts, evenly from up to 16 blocks, in their order; all where there are no more than ``most``.
+    """At most so many rows of all parts, spread over the data, without a pass over it.
 
-    There are fewer of dense rows so long that they would take 160 MB.
+    There are fewer of rows so wide that they would take 160 MB if all their entries were stored.
     """
-    width = sum(0 if sparse.issparse(part) else part.shape[1] for part in blocks[0]) if len(blocks) else 0
-    most = max(min(most, _SAMPLE_ENTRIES // max(width, 1)), _STRIPS)
-    numbers = np.unique(np.linspace(0, len(blocks) - 1, min(len(blocks), _STRIPS)).round().astype(int))
-    rng, pieces = np.random.default_rng(0), []
-    for number in numbers:
-        block = blocks[int(number)]
-        n, wanted = block[0].shape[0], -(-most // len(numbers))
-        rows = np.arange(n) if n <= wanted else np.sort(rng.choice(n, wanted, replace=False))
-        pieces.append([part[rows] for part in block[: len(blocks.shapes)]])
-    return tuple(
-        sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-        for parts in zip(*pieces, strict=True)
-    )
+    width = min(sum(shape[1] for shape in blocks.shapes), _WIDEST)
+    return blocks.some_rows(max(min(most, _SAMPLE_ENTRIES // max(width, 1)), _FEWEST_ROWS))
 
 
 def _repeats(blocks: Blocks) -> bool:

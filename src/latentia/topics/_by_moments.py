@@ -178,13 +178,19 @@ def clear(parts: PartErrors, topics: np.ndarray) -> bool:
 def misfit_of(
     fit: WhitenedDecomposition, dealt: RowGroups, moments: Callable[[tuple[int, ...]], WordMoments]
 ) -> Misfit:
-    """What the topics leave of the whitened tensor, and leave out of the pairs of words; ``moments`` as in `moment_checks`."""
+    """What the topics leave of the whitened tensor, and leave out of the pairs of words; ``moments`` as in `moment_checks`.
+
+    Nothing is measured where a part has no documents.
+    """
 
     def whitened(m: WordMoments) -> WhitenedMoments:
         matrix = fit.whitening.matrix
         return WhitenedMoments(matrix.T @ m.second @ matrix, apply_to_modes(m.third, matrix))
 
-    splits = [(moments(first), moments(second)) for first, second in dealt.splits]
+    try:
+        splits = [(moments(first), moments(second)) for first, second in dealt.splits]
+    except LatentiaError:
+        return Misfit()
     halves = [(whitened(first), whitened(second)) for first, second in splits]
     misfit = misfit_of_tensor(fit.tensor, fit.weights, fit.vectors, halves)
     edge = float(np.mean([np.linalg.norm(first.second - second.second, 2) / 2 for first, second in splits]))

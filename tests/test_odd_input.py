@@ -74,6 +74,8 @@ def test_negative_numbers_where_counts_or_truth_values_are_meant(world, form):
 @every
 @pytest.mark.parametrize("kind", [object, "U8", complex, "M8[s]", "m8[s]", "V8"])
 def test_blocks_of_what_is_no_number(world, kind):
+    if kind == "U8" and dense(world, 20).ndim == 1:
+        pytest.skip("the symbols of sequences may be names")
     table = dense(world, 20).astype(int).astype(kind)
     with pytest.raises(LatentiaError, match="numbers are needed"):
         as_blocks(world, table)

@@ -23,7 +23,7 @@ CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 7
 
 _JUMP = 1.7  # times the error before it, in limits,
 _FROM = 0.25  # and from a quarter of the limit on
-_AS_GOOD = 1.03  # times the least error
+_AS_GOOD = 1.1  # times the least error
 _HOPELESS = 4  # sizes in a row of a worse grade, or of errors well above the least one, after one that is better
 _WELL_ABOVE = 1.25
 

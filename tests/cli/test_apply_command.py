@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import latentia
-from latentia.cli.main import app
+from latentia.cli.commands import app
 from latentia.datasets import load_bible, planted
 from latentia.exceptions import LatentiaError
 from latentia.ica import TensorICA
@@ -255,9 +255,12 @@ def test_a_column_that_is_missing_is_named(call, results, tmp_path, family, colu
     assert not (tmp_path / "a").exists()
 
 
-def test_a_cell_that_is_no_number_is_named_without_options(call, results, tmp_path):
+def test_a_cell_that_is_no_number_is_named_without_other_columns(call, results, tmp_path):
     (tmp_path / "new.csv").write_text("a,b,c,d\n1,2,3,4\n1,2,,4\n")
-    with pytest.raises(LatentiaError, match=r"line 3, column 'c': no value \(''\)\. Fill it in or delete the line\.$"):
+    said = (
+        r"line 3, column 'c': no value \(''\)\. Fill it in or delete the line\. --missing drop leaves such rows out\.$"
+    )
+    with pytest.raises(LatentiaError, match=said):
         call("apply", results("mixture")[0], tmp_path / "new.csv", "--out", tmp_path / "a")
     (tmp_path / "new.csv").write_text(",".join(f"f{i}" for i in range(18)) + "\n" + ",".join("2" * 18) + "\n")
     with pytest.raises(

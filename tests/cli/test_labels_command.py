@@ -8,7 +8,7 @@ import pytest
 
 import latentia
 from latentia.cli import labels as command
-from latentia.cli.main import app
+from latentia.cli.commands import app
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.metrics import document_auc, ndcg_at_k, precision_at_k, propensities, propensity_scored_precision_at_k
@@ -177,6 +177,18 @@ def test_a_test_file_without_sizes_gets_those_of_the_training_file(call, rows, f
     arguments = [files / "train.txt", "--test", tmp_path / "few.txt", "-k", 4, "--top", 3]
     call("labels", *arguments, "--out", tmp_path / "o")
     assert rows(tmp_path / "o" / "predictions.csv") == rows(fitted[0] / "predictions.csv")[:9]
+
+
+def test_where_binary_copies_are_kept(call, rows, files, fitted, tmp_path):
+    for name in ("train.txt", "test.txt"):
+        shutil.copy(files / name, tmp_path / name)
+    arguments = ["labels", tmp_path / "train.txt", "--test", tmp_path / "test.txt", "-k", 4, "--top", 3]
+    call(*arguments, "--no-cache", "--out", tmp_path / "o")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["o", "test.txt", "train.txt"]
+    call(*arguments, "--cache", tmp_path / "copies", "--force", "--out", tmp_path / "o")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copies", "o", "test.txt", "train.txt"]
+    assert sorted(path.name.split(".")[0] for path in (tmp_path / "copies").iterdir()) == ["test", "train"]
+    assert rows(tmp_path / "o" / "predictions.csv") == rows(fitted[0] / "predictions.csv")
 
 
 def test_cache_folders(call, rows, files, fitted, tmp_path):

@@ -3,7 +3,7 @@ import pytest
 
 import latentia
 from latentia.datasets import planted
-from latentia.exceptions import LatentiaWarning
+from latentia.exceptions import DroppedDataWarning, LatentiaWarning
 
 NETWORK = planted.noisy_or_network(18, 3, leak=0.02, random_state=2)
 NAMES = ["fever", "cough, dry", "sore throat", "rash", *(f"sign {i}" for i in range(4, 18))]
@@ -115,6 +115,22 @@ def test_parquet_of_truth_values(call, rows, given, tmp_path):
     parquet.write_table(pa.table(dict(zip(NAMES, given.T, strict=True))), tmp_path / "x.parquet")
     call("noisy-or", tmp_path / "x.parquet", "-m", 3, "--out", tmp_path / "o")
     assert rows(tmp_path / "o" / "posteriors.csv")[-1]["row"] == "4000"
+
+
+def test_rows_without_a_value_are_left_out(call, rows, refused, given, tmp_path):
+    lines = table(given, NAMES).splitlines()
+    for i in (2, 9):
+        lines[i] = ",".join([*lines[i].split(",")[:-1], ""])
+    (tmp_path / "x.csv").write_text("\n".join(lines))
+    said = refused("noisy-or", tmp_path / "x.csv")
+    assert "x.csv, line 3, column 'sign 17': no value ('')" in said
+    assert said.endswith(" --missing drop leaves such rows out.")
+    assert "--missing 'mean': use one of drop" in refused("noisy-or", tmp_path / "x.csv", "--missing", "mean")
+    with pytest.warns(DroppedDataWarning, match="2 of 4000 rows lack a value and were left out: line 3, 10"):
+        call("noisy-or", tmp_path / "x.csv", "-k", 3, "--refine", 0, "--missing", "drop", "--out", tmp_path / "o")
+    assert [row["row"] for row in rows(tmp_path / "o" / "posteriors.csv")][:3] == ["2", "4", "5"]
+    page = (tmp_path / "o" / "report.html").read_text("utf-8")
+    assert "x.csv, without 2 of 4,000 rows, which lack a value" in page
 
 
 def test_many_causes_and_a_table_that_is_too_large(call, rows, tmp_path):

@@ -1,7 +1,12 @@
 """What all commands share: options, folders of results, and numbers of components that are compared."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import sys
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,10 +16,11 @@ from rich.console import Console
 
 import latentia
 from latentia.cli import _shared as shared
-from latentia.cli.main import app
+from latentia.cli.commands import app
 from latentia.datasets import planted
 from latentia.evidence import Check, Evidence, at_most
-from latentia.exceptions import LatentiaError
+from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError
+from latentia.passes import Blocks
 
 LEARN = ("topics", "labels", "hmm", "mixture", "ica", "noisy-or", "matrix")
 LONG = {
@@ -38,7 +44,18 @@ def table(tmp_path_factory):
 @pytest.mark.parametrize("command", LEARN)
 def test_every_command_that_learns_has_the_same_options(command):
     options = {name for each in typer.main.get_command(app).commands[command].params for name in each.opts}
-    assert options >= {"-k", LONG[command], "--out", "--refine", "--seed", "--jobs", "--evidence", "--force", "--quiet"}
+    shared_by_all = {
+        "--out",
+        "--refine",
+        "--cache",
+        "--no-cache",
+        "--seed",
+        "--jobs",
+        "--evidence",
+        "--force",
+        "--quiet",
+    }
+    assert options >= {"-k", LONG[command]} | shared_by_all
 
 
 def test_older_names_of_the_number_are_kept():
@@ -62,6 +79,8 @@ def test_sizes(text, sizes):
         ("0", "at least 1 of the topics"), ("0:3", "no number of topics"), ("4:2", "no number of topics"),
         ("2:9:0", "no number of topics"), ("a", "give a number of topics, or FROM:TO:STEP"), ("1:2:3:4", "give a number"),
         ("-3", "give a number"), ("1:101", "101 numbers of topics; 100 can be compared"),
+        ("1:99999999999999999999", "-k 1:99999999999999999999: no data carries that many topics"),
+        ("9" * 5000, "-k 9{40}: no data carries that many topics"), ("٣", "give a number of topics"),
     ],
 )  # fmt: skip
 def test_sizes_that_are_none(text, message):
@@ -84,6 +103,134 @@ def test_errors_name_the_option_instead_of_the_parameter(parameter, option):
         raise LatentiaError("too much.", parameter=parameter, value=9)
     with pytest.raises(LatentiaError, match=r"^x.csv, line 3: wrong$"), shared.named("x.csv"):
         raise LatentiaError("x.csv, line 3: wrong")
+    with pytest.raises(LatentiaError, match="^x.csv: use --cache, or --no-cache.$"), shared.named("x.csv"):
+        raise LatentiaError("use cache=, or cache=False.")
+
+
+# --- how files are read ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def counts(tmp_path):
+    """A table of counts, of which binary copies are kept."""
+    X = np.random.default_rng(0).integers(0, 3, (200, 20))
+    cells = [f"{i + 1} {j + 1} {X[i, j]}" for i, j in np.argwhere(X)]
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "in" / "x.mtx"
+    path.write_text("\n".join(["%%MatrixMarket matrix coordinate integer general", f"200 20 {len(cells)}", *cells]))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [("topics", ["-k", 2]), ("mixture", ["-k", 2]), ("ica", ["-k", 2]), ("matrix", ["-k", 2])],
+)
+def test_where_binary_copies_are_kept(call, rows, counts, tmp_path, command, options):
+    if command == "matrix":  # of pairs: square
+        counts.write_text(counts.read_text().replace("200 20 ", "200 200 "))
+    arguments = [command, counts, *options, "--refine", 0, "--force", "--out", tmp_path / "o"]
+    call(*arguments, "--no-cache")
+    assert sorted(path.name for path in counts.parent.iterdir()) == ["x.mtx"]
+    result = (tmp_path / "o" / "evidence.csv").read_bytes()
+    call(*arguments, "--cache", tmp_path / "copies" / "deep")
+    assert sorted(path.name for path in counts.parent.iterdir()) == ["x.mtx"]
+    assert [path.name.split(".")[:2] for path in (tmp_path / "copies" / "deep").iterdir()] == [["x", "mtx"]]
+    call(*arguments)
+    assert sorted(path.name for path in counts.parent.iterdir()) == ["x.mtx", "x.mtx.latentia-cache"]
+    assert (tmp_path / "o" / "evidence.csv").read_bytes() == result
+
+
+def test_apply_keeps_copies_where_it_is_told(call, counts, tmp_path):
+    call("topics", counts, "-k", 2, "--refine", 0, "--no-cache", "--out", tmp_path / "o")
+    for options in (["--no-cache"], ["--cache", tmp_path / "copies"]):
+        call("apply", tmp_path / "o", counts, *options, "--force", "--out", tmp_path / "p")
+        assert sorted(path.name for path in counts.parent.iterdir()) == ["x.mtx"]
+    assert len(list((tmp_path / "copies").iterdir())) == 1
+
+
+def test_no_copy_is_kept_where_the_folder_cannot_be_written(call, counts, tmp_path, monkeypatch):
+    writable = shared.os.access
+    monkeypatch.setattr(shared.os, "access", lambda path, mode: path != counts.parent and writable(path, mode))
+    call("topics", counts, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
+    assert sorted(path.name for path in counts.parent.iterdir()) == ["x.mtx"]
+    Blocks.from_files(counts, cache=False)
+    assert shared.Reading().copies_of(counts) is False
+    monkeypatch.undo()
+    Blocks.from_files(counts)
+    monkeypatch.setattr(shared.os, "access", lambda path, mode: path != counts.parent and writable(path, mode))
+    assert shared.Reading().copies_of(counts) is None  # that which is there is used
+    assert shared.Reading().copies_of(counts.parent) is None
+    assert shared.Reading(cache=tmp_path).copies_of(counts) == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--cache", "c", "--no-cache"], "--cache and --no-cache: give one of the two"),
+        (["--cache", __file__], "test_skeleton.py: no folder that can be written. Choose another, or --no-cache"),
+        (["--cache", f"{__file__}/c"], "c: no folder that can be written"),
+    ],
+)
+def test_options_of_copies_that_make_no_sense(refused, table, options, message):
+    assert message in refused("mixture", table, *options)
+
+
+def test_a_copy_is_announced_with_the_options_of_the_command(shell, counts, tmp_path):
+    code, said = shell("topics", counts, "-k", 2, "--refine", 0, "--quiet", "--out", tmp_path / "o")
+    assert code == 0
+    assert said.startswith(f"note: {counts}: a binary copy, which later runs read faster, was put beside it as ")
+    assert said.endswith("It can be deleted at any time. --cache DIR puts it elsewhere, and --no-cache keeps none.\n")
+
+
+def test_an_encoding_that_was_found_is_announced(shell, tmp_path):
+    lines = ["name,a,b", *(f"caf\xe9,{i % 7},{i % 3}" for i in range(60))]
+    (tmp_path / "x.csv").write_bytes("\n".join(lines).encode("latin-1"))
+    code, said = shell("ica", tmp_path / "x.csv", "--refine", 0, "--quiet", "--out", tmp_path / "o")
+    assert code == 0
+    assert "was read as Windows-1252 (Latin-1). If letters are wrong in it, save it as UTF-8.\n" in said
+    assert "encoding=" not in said
+
+
+@pytest.fixture
+def holes(table, tmp_path):
+    """The same rows, of which three lack a value."""
+    lines = table.read_text().splitlines()
+    for i in (3, 7, 20):
+        lines[i] = ",".join(["NA", *lines[i].split(",")[1:]])
+    target = tmp_path / "holes.csv"
+    target.write_text("\n".join(lines))
+    return target
+
+
+@pytest.mark.parametrize(("command", "file"), [("mixture", "labels.csv"), ("ica", "sources.csv")])
+def test_cells_without_a_value(call, rows, refused, holes, tmp_path, command, file):
+    said = refused(command, holes)
+    options = ["-k", 2, "--refine", 0]
+    assert "holes.csv, line 4, column 'a': no value ('NA'). Fill it in or delete the line, or use other columns" in said
+    assert said.endswith("--missing drop leaves such rows out, and --missing mean fills such cells.")
+    assert "missing=" not in said
+    assert "--missing 'zero': use one of drop, mean" in refused(command, holes, "--missing", "zero")
+    out = tmp_path / "o"
+    with pytest.warns(DroppedDataWarning, match="3 of 1500 rows lack a value and were left out: line 4, 8, 21"):
+        call(command, holes, "--missing", "drop", *options, "--out", out)
+    found = rows(out / file)
+    assert len(found) == 1497
+    assert not {"4", "8", "21"} & {row["row"] for row in found}
+    assert "holes.csv, without 3 of 1,500 rows, which lack a value" in (out / "report.html").read_text("utf-8")
+    with pytest.warns(FileNotice, match="3 cells without a value have the mean of their column now: 3 in 'a'"):
+        call(command, holes, "--missing", "mean", *options, "--force", "--out", out)
+    assert len(rows(out / file)) == 1500
+    assert "holes.csv, with means in 3 cells that had no value" in (out / "report.html").read_text("utf-8")
+
+
+def test_apply_leaves_rows_without_a_value_out(call, rows, refused, table, holes, tmp_path):
+    call("mixture", table, "-k", 2, "--refine", 0, "--out", tmp_path / "m")
+    said = refused("apply", tmp_path / "m", holes)
+    assert said.endswith("no value ('NA'). Fill it in or delete the line. --missing drop leaves such rows out.")
+    assert "--missing 'mean': use one of drop" in refused("apply", tmp_path / "m", holes, "--missing", "mean")
+    with pytest.warns(DroppedDataWarning, match="3 of 1500 rows"):
+        call("apply", tmp_path / "m", holes, "--missing", "drop", "--out", tmp_path / "p")
+    assert len(rows(tmp_path / "p" / "labels.csv")) == 1497
 
 
 # --- what is printed ------------------------------------------------------------------------------------------------
@@ -260,6 +407,63 @@ def test_nothing_is_replaced_where_a_run_fails(call, written, table, tmp_path):
         call("ica", tmp_path / "bad.csv", "--out", out, "--force")
     assert {name: (out / name).read_bytes() for name in written(out)} == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.csv", "o"]
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(call, table, tmp_path):
+    out = tmp_path / "o"
+    code = (
+        "import os, sys; from pathlib import Path; from latentia.cli._shared import Results; "
+        "Results(Path(sys.argv[1]), Path('x'), ()).write(lambda folder: ((folder / 'a.csv').write_text('x'), os._exit(9)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code, out], check=False).returncode == 9
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith(".o.")
+    call("ica", table, "--refine", 0, "--out", out)
+    assert [path.name for path in tmp_path.iterdir()] == ["o"]
+    assert json.loads((out / ".latentia.json").read_text())["files"] == sorted(
+        path.name for path in out.iterdir() if not path.name.startswith(".")
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("module", ["typer", "sklearn", "latentia.topics"])
+def test_ctrl_c_while_modules_are_loaded(module):
+    code = f"""
+import os, signal, sys
+class Interrupt:
+    def find_spec(name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupt)
+from latentia.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip(), done.stdout) == (130, "interrupted", "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes with names")
+def test_ctrl_c_while_a_file_is_read_leaves_nothing(tmp_path):
+    pipe = tmp_path / "x.csv"
+    os.mkfifo(pipe)
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, "-m", "latentia", "mixture", pipe, "--out", tmp_path / "o"]
+    environment = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
+    with (
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        ) as process,
+        open(pipe, "w") as file,  # opens when the command reads, which waits for the rest then
+    ):
+        file.write("a,b\n1,2\n")
+        file.flush()
+        time.sleep(0.5)
+        assert [path.name for path in (tmp_path / "tmp").iterdir()]
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    assert (process.returncode, said.strip()) == (130, "interrupted")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tmp", "x.csv"]
+    assert not list((tmp_path / "tmp").iterdir())
 
 
 def test_a_table_of_results_is_exact(tmp_path):

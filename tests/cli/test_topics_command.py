@@ -175,8 +175,12 @@ def test_missing_source_and_version(tmp_path):
 
 
 @pytest.mark.slow
-def test_demo(tmp_path):
+def test_demo(rows, recommended, tmp_path):
     done = run("demo", "--out", tmp_path / "o")
     assert (tmp_path / "o" / "report.html").stat().st_size > 10_000
     assert "King James Bible" in done.stdout
-    assert latentia.load(tmp_path / "o" / "model.npz").evidence_.grade in ("supported", "with care", "partly")
+    best, _ = recommended(done.stdout, rows(tmp_path / "o" / "comparison.csv"))
+    model = latentia.load(tmp_path / "o" / "model.npz")
+    assert len(model.components_) == best
+    assert model.evidence_.grade == "partly"
+    assert "PARTLY SUPPORTED. " in done.stdout

@@ -408,8 +408,10 @@ def in_options(error: LatentiaError) -> str:
 
 def parse_sizes(text: str, what: str) -> list[int]:
     """The numbers of -k: ``20`` or ``FROM:TO:STEP``, both ends included."""
-    if not re.fullmatch(r"\d{1,9}(:\d{1,9}(:\d{1,9})?)?", text):
+    if not re.fullmatch(r"\d+(:\d+(:\d+)?)?", text, re.ASCII):
         raise LatentiaError(f"-k {text!r}: give a number of {what}, or FROM:TO:STEP as in 10:50:10.")
+    if re.search(r"\d{10}", text):
+        raise LatentiaError(f"-k {text[:40]}: no data carries that many {what}.")
     first, *more = (int(part) for part in text.split(":"))
     if not more and first < 1:
         raise LatentiaError(f"-k {text}: at least 1 of the {what} is needed.")

@@ -116,7 +116,7 @@ def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str
     else:
         least = min(size.error for size in of_best)
         chosen = [size for size in of_best if size.error <= _AS_GOOD * least or size.error == least][-1]
-        why = "the least expected error" + (
+        why = "the most whose expected error is about the least" + (
             ", but the evidence supports none of these numbers" if best == GRADES[-1] else ""
         )
     error = "not measured" if chosen.expected_error is None else number_text(chosen.expected_error)

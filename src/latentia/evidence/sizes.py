@@ -2,7 +2,7 @@
 
 Too few components stand for several each, which goodness of fit and rank see; too many are not told from noise, which the
 expected error sees: it jumps. So the largest number of the best grade is recommended, before the first jump of the error.
-Where none is supported, not even with care, it is the number of the best grade with the least expected error.
+Where none is supported, not even with care, it is the largest number of the best grade with about the least error.
 """
 
 from __future__ import annotations

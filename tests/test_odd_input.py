@@ -8,6 +8,7 @@ from fuzzing import documented, worlds
 from scipy import sparse
 
 from latentia import LatentiaError
+from latentia.linalg import scaled_eigenspace
 from latentia.matrices import ProbabilityMatrix
 from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks
@@ -221,3 +222,14 @@ def test_a_number_of_components_that_the_data_does_not_support(world):
                 continue
             number = int(str(error).split("at most ")[1].split()[0].rstrip(".:,"))
             model.set_params(n_components=number).fit(**world.data)
+
+
+@pytest.mark.parametrize("number", [1, 2], ids=["SpectralLDA", "SingleTopicModel"])
+def test_samples_of_many_long_documents_are_refused(number):
+    with pytest.raises(LatentiaError, match=r"^n_documents \* length=.*at a time are the most"):
+        fitted(worlds()[number]).sample(10**6, length=10**6)
+
+
+def test_counts_without_a_pair_are_too_few():
+    with pytest.raises(LatentiaError, match="no pairs"):
+        scaled_eigenspace(sparse.csr_array((5, 5)), 1)

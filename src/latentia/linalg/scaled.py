@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from .._threads import one_blas_thread
+from ..exceptions import LatentiaError
 from .krylov import outlying_eigenpairs
 from .sparse import lowered_squares, sparse_product
 
@@ -131,6 +132,8 @@ def scaled_eigenspace(
         Number of threads. Results are bitwise identical for any value.
     """
     size, total = counts.shape[0], float(counts.sum())
+    if not total > 0:
+        raise LatentiaError("A part of the data has no pairs: there are too few to be split.")
     marginals = sparse_product(counts, np.ones((size, 1)), n_jobs).ravel() / total
     scale = marginals + tau / size
     simple = counts.data.max() <= 1

@@ -108,6 +108,7 @@ class Admixture(OfDocuments):
         proportions : ndarray of shape (n_documents, K)
         """
         n_documents, length = check_size(n_documents, "n_documents"), check_size(length, "length")
+        check_size(n_documents * length, "n_documents * length")
         rng = np.random.default_rng(seed_of(random_state))
         proportions = rng.dirichlet(self.dirichlet_, size=n_documents)
         return WordSampler(self.components_)(rng.multinomial(length, proportions), rng), proportions

@@ -261,6 +261,7 @@ class SingleTopicModel(OfDocuments):
         topics : ndarray of int, shape (n_documents,)
         """
         n_documents, length = check_size(n_documents, "n_documents"), check_size(length, "length")
+        check_size(n_documents * length, "n_documents * length")
         rng = np.random.default_rng(seed_of(random_state))
         topics = rng.choice(len(self.weights_), size=n_documents, p=self.weights_)
         draws = length * (topics[:, None] == np.arange(len(self.weights_)))

@@ -26,6 +26,7 @@ from .passes import Blocks, RowGroups
 __all__ = ["Estimator", "check_size", "fitted", "fitting", "halves_of_rows"]
 
 _MOST_DRAWN = 10**8
+_MOST_TRIED = 40  # components, where a smaller number than was asked for is looked for
 _AT_MOST = re.compile(r"\bat most (\d+)")  # how errors about ``n_components`` say what the data supports
 
 E = TypeVar("E", bound="Estimator")
@@ -131,17 +132,18 @@ def _with_number_that_works(
 ) -> LatentiaError | None:
     """The error with a number that was fitted, where it says how many components the data supports at most; otherwise None.
 
-    What a fit that failed knows is the rank of its own moments, and those of fewer components may have a lower one.
+    What a fit that failed knows is the rank of its own moments, and those of fewer components may have a lower one. Fits of
+    more than 40 components take long, so that of larger numbers it is said that 40, or fewer, can be fitted.
     """
     found, asked = _AT_MOST.search(error.problem), getattr(empty, "n_components", None)
     if error.parameter != "n_components" or found is None or not isinstance(asked, numbers.Integral):
         return None
     plain = {name: 0 for name in ("n_splits", "refine") if hasattr(empty, name)}
-    size = int(asked)
+    size, many = int(asked), int(found[1]) > _MOST_TRIED
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentiaWarning)
         while size > 1:
-            size = max(1, min(int(found[1]) if found else size // 2, size - 1))
+            size = max(1, min(int(found[1]) if found else size // 2, size - 1, _MOST_TRIED))
             one = copy(empty)
             one.__dict__ = empty.__dict__ | plain | {"n_components": size}
             try:
@@ -151,7 +153,8 @@ def _with_number_that_works(
                     return None
                 found = _AT_MOST.search(other.problem)
             else:
-                problem = _AT_MOST.sub(f"at most {size}", error.problem, count=1)
+                problem = f"{error.problem} {size} can be fitted."
+                problem = problem if many else _AT_MOST.sub(f"at most {size}", error.problem, count=1)
                 return LatentiaError(problem, parameter=error.parameter, value=error.value)
     return None
 

@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
 from ._threads import one_blas_thread
 from .evidence.sizes import CANDIDATES, Size, enough_sizes, recommend
-from .exceptions import LatentiaError, LatentiaWarning
+from .exceptions import LatentiaError, LatentiaWarning, warn
 from .metrics.matching import nearest_distances
 from .passes import Blocks, RowGroups
 
@@ -103,24 +103,27 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
             raise better from error
         return model
     fits: dict[int, E] = {}
+    heard: dict[int, list[warnings.WarningMessage]] = {}
     found: list[Size] = []
-    with warnings.catch_warnings(record=True):
-        warnings.simplefilter("ignore", LatentiaWarning)
-        for size in CANDIDATES if isinstance(asked, str) else sorted(set(asked)):
-            one = copy(empty)
-            one.__dict__ = empty.__dict__ | {"n_components": int(size)}
-            try:
+    for size in CANDIDATES if isinstance(asked, str) else sorted(set(asked)):
+        one = copy(empty)
+        one.__dict__ = empty.__dict__ | {"n_components": int(size)}
+        try:
+            with warnings.catch_warnings(record=True) as said:
+                warnings.simplefilter("always")
                 fit(one, *args, **kwargs)
-            except LatentiaError as error:
-                if error.parameter != "n_components" or not found:
-                    raise
-                break
-            fits[size] = one
-            found.append(Size.of(size, one.evidence_))
-            if isinstance(asked, str) and enough_sizes(found):
-                break
+        except LatentiaError as error:
+            if error.parameter != "n_components" or not found:
+                raise
+            break
+        fits[size], heard[size] = one, said
+        found.append(Size.of(size, one.evidence_))
+        if isinstance(asked, str) and enough_sizes(found):
+            break
     size, why = recommend(found, empty._nouns[1])
     best = fits[size]
+    for message in heard[size]:
+        warn(cast(Any, message.message), cast(Any, message.category))
     best.__dict__ |= {
         "n_components": asked, "n_components_": size, "comparison_": [one.row() for one in found], "recommendation_": why,
     }  # fmt: skip

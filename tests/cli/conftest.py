@@ -80,6 +80,8 @@ def recommended():
         errors = [float(row["expected error"]) for row in rivals]
         if "about the least" in why:
             assert float(row["expected error"]) <= 1.1 * min(errors)
+        elif why.startswith("the least"):
+            assert float(row["expected error"]) == min(errors)
         elif "before the expected error jumps" in why:
             assert float(rivals[rivals.index(row) + 1]["expected error"]) > 1.7 * float(row["expected error"])
         else:

@@ -59,7 +59,7 @@ def test_a_range_without_good_sources_takes_the_least_crosstalk(call, rows, reco
     printed = call("ica", tmp_path / "x.csv", "-k", "2:4", "--refine", 0, "--out", tmp_path / "o")
     compared = rows(tmp_path / "o" / "comparison.csv")
     best, why = recommended(printed, compared)
-    assert why == "the most whose expected error is about the least, but the evidence supports none of these numbers"
+    assert why == "the least expected error, but the evidence supports none of these numbers"
     assert len(rows(tmp_path / "o" / "unmixing.csv")) == best
 
 

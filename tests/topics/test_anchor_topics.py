@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from latentia import LatentiaError
+from latentia import LatentiaError, load, save
 from latentia.datasets import planted
 from latentia.exceptions import AnchorWarning, DroppedDataWarning, NegativeRecoveryWarning, NonIntegerCountWarning
 from latentia.metrics import nearest_distances, recovery_errors
@@ -512,3 +512,17 @@ def test_dropped_documents_and_fractions_are_said(corpus):
 def test_bad_moments(q, message):
     with pytest.raises(LatentiaError, match=message):
         AnchorTopics(2).fit_moments(q)
+
+
+def test_a_number_that_the_evidence_chose_serves_every_method(tmp_path):
+    """Anchors are edited, the model is saved, and halves are compared, all with the number that was taken."""
+    corpus = planted.topic_corpus(800, n_topics=4, n_words=300, random_state=1)
+    counts = sparse.vstack([corpus.counts, sparse.csr_array((3, 300))], format="csr")
+    with pytest.warns(DroppedDataWarning, match="left out"):
+        model = AnchorTopics("auto").fit(counts)
+    assert model.n_components_ == 4
+    assert len(model.reanchor([int(word) for word in model.anchors_]).components_) == 4
+    save(model, tmp_path / "m.npz")
+    loaded = load(tmp_path / "m.npz")
+    assert (loaded.n_components, loaded.n_components_) == ("auto", 4)
+    assert loaded.evidence_.stability(corpus.counts, n_splits=1).shape == (4,)

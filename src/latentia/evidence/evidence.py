@@ -178,6 +178,8 @@ class Evidence:
         self.nouns = estimator._nouns
         self.shares = estimator._shares() if self.shares is None else self.shares
         self._estimator = clone(estimator)
+        if hasattr(estimator, "n_components_"):  # the number that was chosen
+            self._estimator.n_components = estimator.n_components_
         for name in estimator._compared:
             if hasattr(estimator, name):
                 setattr(self._estimator, name, getattr(estimator, name))
@@ -223,7 +225,9 @@ class Evidence:
         """What the errors are, and where the other checks are."""
         notes = sum(check.role == "note" for check in self.checks)
         more = f" {notes} more lines for theorists: evidence_.table()." if notes else ""
-        return f"Errors are those of data that is what the model says, widened by a misfit that was found.{more}"
+        return (
+            f"Expected errors assume that the data follows the model; where a misfit was found, they include it.{more}"
+        )
 
     def _repr_html_(self) -> str:
         cells = [(mark, *describe(check)) for mark, check in self.rests_on()]

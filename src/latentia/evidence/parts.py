@@ -42,18 +42,22 @@ class PartErrors:
         Parts, and those on which the model could not be fitted.
     reason : str
         Why there are no errors, or why the last part failed.
+    shared : float
+        Mean square of what `widened` added, which more rows do not make smaller.
     """
 
     errors: np.ndarray | None
     n_parts: int = 0
     n_failed: int = 0
     reason: str = ""
+    shared: float = 0.0
 
     def widened(self, bias: np.ndarray, most: float = np.inf) -> PartErrors:
         """The same with a bias of each component, shape (K,), that all parts share."""
         if self.errors is None:
             return self
-        return replace(self, errors=np.minimum(np.hypot(self.errors, bias), most))
+        shared = self.shared + float(np.mean(np.square(bias)))
+        return replace(self, errors=np.minimum(np.hypot(self.errors, bias), most), shared=shared)
 
     @classmethod
     def none(cls, reason: str = "Needs fits on parts of the data: call evidence_.stability(X).") -> PartErrors:

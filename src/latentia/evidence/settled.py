@@ -21,6 +21,6 @@ def settled_checks(refinement: Any) -> list[Check]:
     meaning = f"{len(values)} steps. " + (
         "What further ones are predicted to gain."
         if refinement.remaining == refinement.remaining
-        else "What the last one gained. refine='auto' goes on until little is left; parts of the data cannot see what is."
+        else "What the last one gained. Parts of the data cannot see what is left to gain."
     )
     return [Check("EM has settled", "log-likelihood, nats", measured, at_most(_STILL), meaning, "not in the paper")]

@@ -2,7 +2,8 @@
 
 Too few components stand for several each, which goodness of fit and rank see; too many are not told from noise, which the
 expected error sees: it jumps. So the largest number of the best grade is recommended, before the first jump of the error.
-Where none is supported, not even with care, it is the largest number of the best grade with about the least error.
+Where fits are partly supported at best, it is the largest of these numbers with about the least error, and where none is
+supported, the one with the least.
 """
 
 from __future__ import annotations
@@ -39,8 +40,6 @@ class Size:
     expected_error, limit : float or None
     goodness : float or None
         What the components leave of the moments, over noise.
-    supported : int
-        Components that are supported.
     """
 
     n_components: int
@@ -48,15 +47,13 @@ class Size:
     expected_error: float | None
     limit: float | None
     goodness: float | None = None
-    supported: int = 0
 
     @classmethod
     def of(cls, n_components: int, evidence: Evidence) -> Size:
         """From the evidence of a fit."""
         fit = next((check for check in evidence.checks if check.name == "goodness of fit"), None)
         goodness = fit.measured if fit is not None and isinstance(fit.measured, (int, float)) else None
-        supported = len(evidence.components.of("supported"))
-        return cls(n_components, evidence.grade, evidence.expected_error, evidence.limit, goodness, supported)
+        return cls(n_components, evidence.grade, evidence.expected_error, evidence.limit, goodness)
 
     @property
     def ratio(self) -> float:
@@ -115,10 +112,10 @@ def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str
         why += " before the expected error jumps" if chosen is not of_best[-1] else ""
     else:
         least = min(size.error for size in of_best)
-        chosen = [size for size in of_best if size.error <= _AS_GOOD * least or size.error == least][-1]
-        why = "the most whose expected error is about the least" + (
-            ", but the evidence supports none of these numbers" if best == GRADES[-1] else ""
-        )
+        near = _AS_GOOD if best == "partly" else 1.0
+        chosen = [size for size in of_best if size.error <= near * least][-1]
+        why = "the most whose expected error is about the least"
+        why = why if best == "partly" else "the least expected error, but the evidence supports none of these numbers"
     error = "not measured" if chosen.expected_error is None else number_text(chosen.expected_error)
     limit = "" if chosen.limit is None else f", limit {number_text(chosen.limit)}"
     return chosen.n_components, f"{chosen.n_components} {many}: {why} (expected error {error}{limit}, {chosen.grade})."

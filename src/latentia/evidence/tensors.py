@@ -81,7 +81,7 @@ def error_checks(
         Check(
             EXPECTED_ERROR, symbol, mean, at_most(limit),
             f"Mean error of a {what}, {unit}, as {source} predict it.", source, "verdict",
-            _more_rows(mean, limit, n_rows, rows),
+            _more_rows(mean, parts.shared, limit, n_rows, rows),
         ),
         Check(
             f"least stable {what}", f"max of {symbol.removeprefix('mean ')}", float(errors[worst]), at_most(2 * limit),
@@ -99,9 +99,13 @@ def error_checks(
     return lines
 
 
-def _more_rows(error: float, limit: float, n_rows: int, rows: str) -> str:
-    """How many rows would bring an error to its limit, where that is not far off: it falls with their root."""
-    factor = (error / limit) ** 2 if limit > 0 else np.inf
+def _more_rows(error: float, shared: float, limit: float, n_rows: int, rows: str) -> str:
+    """How many rows would bring an error to its limit, where that is not far off: it falls with their root.
+
+    What the model does not say, of mean square ``shared``, stays.
+    """
+    room = limit**2 - shared
+    factor = (error**2 - shared) / room if room > 0 else np.inf
     if not (n_rows and 1 < factor <= _MOST_TIMES):
         return ""
     digits = 10 ** max(int(np.log10(factor * n_rows)) - 1, 0)

@@ -167,6 +167,7 @@ class ProbabilityMatrix(Estimator):
     _compared = ("_matrix",)
     _nouns = ("matrix", "matrices", "pairs")
     _constraints: ClassVar = {
+        "n_components": Integer(1),  # an upper end: shrinkage finds the rank
         "method": Choice("shrink", "binned"),
         "tau": Number(0),
         "floor": Number(0, 1, closed="low"),

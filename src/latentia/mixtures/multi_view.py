@@ -84,8 +84,10 @@ class MultiViewMixture(Estimator):
 
     Parameters
     ----------
-    n_components : int, default=5
+    n_components : int, "auto" or several, default=5
         Number of components K.
+        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
+        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
     distribution : {None, "bernoulli", "gaussian"}, default=None
         Distribution of every feature given the component, all features being independent: ``refine``, `predict` and
         `score` need one. "gaussian" has a variance for each feature and component. None assumes nothing, and the fit finds

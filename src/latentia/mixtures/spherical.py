@@ -77,8 +77,10 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
 
     Parameters
     ----------
-    n_components : int, default=10
+    n_components : int, "auto" or several, default=10
         Number of components K, at most the number of features.
+        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
+        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
     refine : int or "auto", default="auto"
         EM from the moments: "auto" makes accelerated steps until they have settled, a number that many plain ones, each a
         pass over the data. 0 keeps to the theorem. See ``refinement_``, and *EM has settled* in the evidence.
@@ -418,9 +420,14 @@ def _checks(
     )
     return [
         *error_checks(
-            parts, limit, "mean |mu_k - mu'_k|_2", "in l2 and the units of the data", "mean", n_rows=measured.samples
+            parts,
+            limit,
+            "mean |mu_k - mu'_k|_2",
+            "in l2 and the units of the data",
+            "component",
+            n_rows=measured.samples,
         ),
-        *misfit.checks(what="means"),
+        *misfit.checks(what="components"),
         *settled_checks(refined.refinement),
         *tensor_checks(measured),
         roundness,
@@ -452,7 +459,7 @@ def _roundness(mixture: _Mixture, moments: _Moments) -> Check:
         "round components", "variance", measured, at_most(limit, "above the mean one"),
         "How much wider rows spread in the widest direction that the means do not explain. Above the limit components are "
         "long, or several each.", "the model", "caution",
-        "Components are not round: scale the features, or compare with more components.",
+        "Components are not round: compare with more components, or with other units of the features.",
     )  # fmt: skip
 
 

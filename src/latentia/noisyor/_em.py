@@ -30,7 +30,7 @@ from ..likelihood.rows import merged, normalised
 from ..moments import binary_rows, present_findings
 from ..passes import Block
 from .inference.network import Network
-from .inference.search import MOST_FOUND, configurations_of_row, likely_causes, log_fired
+from .inference.search import MOST_FOUND, likely_configurations, log_fired
 
 __all__ = [
     "LEAST_GAIN",
@@ -325,13 +325,7 @@ def _add_rows(
     masks, logs, alone, own = np.empty(MOST_FOUND, np.int64), np.empty(MOST_FOUND), np.empty(m), np.empty(m)
     for r in range(len(indptr) - 1):
         present = indices[indptr[r] : indptr[r + 1]]
-        alone[:], own[:] = base, base
-        for i in present:
-            for k in range(m):
-                alone[k] += gains[i, k]
-                own[k] += loads[i, k]
-        causes = likely_causes(alone)
-        n, crowded = configurations_of_row(alone, own, kept, silent, causes, present, masks, logs)
+        causes, n, crowded = likely_configurations(present, gains, loads, base, kept, silent, alone, own, masks, logs)
         n_crowded += crowded
         highest, mass, off = logs[:n].max(), 0.0, np.empty(len(present))
         for x in range(n):

@@ -26,7 +26,7 @@ from ..passes import RowGroups
 from ._em import NoisyOrUpdate, likely_model
 from ._recovery import scaled_pairs
 from .inference.network import Network
-from .inference.search import MOST_FOUND, configurations_of_row, likely_causes
+from .inference.search import MOST_FOUND, likely_configurations
 
 __all__ = ["Goodness", "against_independence", "pairs_misfit", "rows_goodness"]
 
@@ -169,13 +169,7 @@ def _drawn(
     masks, logs, alone, own = np.empty(MOST_FOUND, np.int64), np.empty(MOST_FOUND), np.empty(m), np.empty(m)
     for r in range(len(indptr) - 1):
         present = indices[indptr[r] : indptr[r + 1]]
-        alone[:], own[:] = base, base
-        for i in present:
-            for k in range(m):
-                alone[k] += gains[i, k]
-                own[k] += loads[i, k]
-        causes = likely_causes(alone)
-        n, _ = configurations_of_row(alone, own, kept, silent, causes, present, masks, logs)
+        causes, n, _ = likely_configurations(present, gains, loads, base, kept, silent, alone, own, masks, logs)
         highest = logs[:n].max()
         shares = np.cumsum(np.exp(logs[:n] - highest))
         log_likelihood[r] = highest + np.log(shares[-1])

@@ -95,8 +95,10 @@ class SpectralHMM(Estimator):
 
     Parameters
     ----------
-    n_components : int, default=4
+    n_components : int, "auto" or several, default=4
         Number of states K.
+        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
+        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
     kind : {"auto", "symbols", "vectors"}, default="auto"
         What the steps are. "auto" takes strings and a single column of integers as symbols, all else as vectors.
     n_symbols : int, optional

@@ -59,8 +59,10 @@ class AnchorTopics(Admixture):
 
     Parameters
     ----------
-    n_components : int, default=20
+    n_components : int, "auto" or several, default=20
         Number of topics K.
+        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
+        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
     embedding : {"subspace", "projection"}, default="subspace"
         Columns in which the rows of Q are compared: the leading eigenspace of D^-1/2 Q D^-1/2, with D = diag(Q 1), or
         the thesis's random projection.
@@ -327,6 +329,8 @@ class AnchorTopics(Admixture):
         if isinstance(anchors, str):
             raise LatentiaError(f"reanchor: anchors={anchors!r}; give a list of words, or of lists of words.")
         model = copy.deepcopy(self)
+        if hasattr(model, "n_components_"):  # the number that was chosen
+            model.n_components = model.n_components_
         if replace is not None:
             anchors = _replaced(model._anchors, replace)
             model.n_components = len(anchors)

@@ -63,8 +63,10 @@ class SingleTopicModel(OfDocuments):
 
     Parameters
     ----------
-    n_components : int, default=10
+    n_components : int, "auto" or several, default=10
         Number of topics K.
+        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
+        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
     refine : int or "auto", default="auto"
         EM from the recovered topics, for the mixture of multinomials: a number makes that many plain steps, each a pass over
         the data; 5 are mostly enough to be as good as a fit with known topics. 0 keeps to the theorem, and so does "auto".

@@ -61,8 +61,10 @@ class SpectralLDA(Admixture):
 
     Parameters
     ----------
-    n_components : int, default=10
+    n_components : int, "auto" or several, default=10
         Number of topics K.
+        Of a range or list of numbers, or "auto" for 2 to 100, the one is taken that the evidence recommends: see
+        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
     alpha0 : float, optional
         Sum of the Dirichlet parameters: small for documents about one topic, large for documents that mix all of
         them. By default it is found from the moments (difference 1). Too large is better than too

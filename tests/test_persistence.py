@@ -4,6 +4,8 @@ import io
 import json
 import os
 import struct
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 
@@ -14,6 +16,7 @@ from fuzzing import worlds
 import latentia
 from latentia import LatentiaError, persistence
 from latentia.mixtures import SphericalGaussianMixture
+from latentia.passes import _scratch
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 
@@ -270,6 +273,21 @@ def test_arrays_that_do_not_fit_each_other(saved, name, change):
 
 
 @pytest.mark.parametrize(
+    ("name", "change", "match"),
+    [
+        ("mixing_", np.negative, "mixing_ has entries outside"),
+        ("_matrix.factored.core", np.negative, "not that of components_ and mixing_"),
+        ("_matrix.factored.left", lambda a: a[::-1], "not that of components_ and mixing_"),
+    ],
+)
+def test_factors_of_pairs_that_are_no_probabilities(tmp_path, name, change, match):
+    refined = next(world for world in worlds() if world.name == "ProbabilityMatrix" and world.estimator.refine)
+    path = latentia.save(fit_of(refined), tmp_path / "model")
+    changed(path, name, change)
+    refused(path, match)
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("n_components", 0),
@@ -348,6 +366,32 @@ def test_a_save_that_fails_leaves_nothing(model, tmp_path, monkeypatch, error):
     with pytest.raises(LatentiaError if isinstance(error, OSError) else type(error)):
         latentia.save(model, tmp_path / "model")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(_scratch.fcntl is None, reason="needs locks")
+def test_what_a_killed_save_left_is_removed_by_the_next(model, tmp_path):
+    code = """
+import sys, time
+import numpy as np
+import latentia
+def slow(*_, **__):
+    print("writing", flush=True)
+    time.sleep(60)
+model = latentia.load(sys.argv[1])
+np.savez_compressed = slow
+latentia.save(model, sys.argv[1])
+"""
+    target = latentia.save(model, tmp_path / "model")
+    before = target.read_bytes()
+    process = subprocess.Popen([sys.executable, "-c", code, str(target)], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"writing\n"
+    assert len(list(tmp_path.iterdir())) == 2
+    latentia.save(model, tmp_path / "other")
+    process.kill()
+    process.wait()
+    assert target.read_bytes() == before
+    latentia.save(model, target)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model.npz", "other.npz"]
 
 
 def test_what_is_no_estimator_cannot_be_saved(tmp_path):

@@ -1,4 +1,4 @@
-"""A bar with the time that remains, on standard error."""
+"""A bar with the time that remains, on standard error where that is a screen: a log has no use for one."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ __all__ = ["progress_bar"]
 
 @contextlib.contextmanager
 def progress_bar(progress: bool | str, total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """Gives ``advance(n)``; without ``progress`` it does nothing. A string is the label of the bar."""
+    """Gives ``advance(n)``; without ``progress``, or a screen, it does nothing. A string is the label of the bar."""
     if not progress or total < 1:
         yield lambda _: None
         return
     from rich.console import Console
+
+    console = Console(stderr=True)
+    if not (console.is_interactive or console.is_jupyter):
+        yield lambda _: None
+        return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total} " + unit))
-    console = Console(stderr=True)
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task(progress if isinstance(progress, str) else "pass", total=total)
         yield lambda n: bar.advance(task, n)

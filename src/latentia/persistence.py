@@ -22,6 +22,7 @@ from ._archive import DAMAGE, read_arrays, write_arrays
 from ._base import Estimator
 from ._layouts import check_fitted, check_record
 from .exceptions import LatentiaError
+from .passes._scratch import scratch_folder
 
 __all__ = ["load", "save"]
 
@@ -64,15 +65,14 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
         "attributes": {name: _encode(value, arrays, name) for name, value in attributes.items()},
     }
     arrays[_HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        with open(partial, "wb") as file:
-            write_arrays(file, arrays)
-        partial.replace(target)
+        with scratch_folder(target.parent, f".{target.name}.", ".partial") as folder:
+            partial = folder / target.name
+            with open(partial, "wb") as file:
+                write_arrays(file, arrays)
+            partial.replace(target)
     except OSError as error:
-        raise LatentiaError(f"{target}: cannot be written ({error.strerror}).") from error
-    finally:
-        partial.unlink(missing_ok=True)
+        raise LatentiaError(f"{target}: cannot be written ({error.strerror or error}).") from error
     return target
 
 

@@ -20,7 +20,7 @@ from latentia.cli.commands import app
 from latentia.datasets import planted
 from latentia.evidence import Check, Evidence, at_most
 from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError
-from latentia.passes import Blocks
+from latentia.passes import formats
 
 LEARN = ("topics", "labels", "hmm", "mixture", "ica", "noisy-or", "matrix")
 LONG = {
@@ -49,6 +49,8 @@ def test_every_command_that_learns_has_the_same_options(command):
         "--refine",
         "--cache",
         "--no-cache",
+        "--encoding",
+        "--json",
         "--seed",
         "--jobs",
         "--evidence",
@@ -149,18 +151,10 @@ def test_apply_keeps_copies_where_it_is_told(call, counts, tmp_path):
 
 
 def test_no_copy_is_kept_where_the_folder_cannot_be_written(call, counts, tmp_path, monkeypatch):
-    writable = shared.os.access
-    monkeypatch.setattr(shared.os, "access", lambda path, mode: path != counts.parent and writable(path, mode))
-    call("topics", counts, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
+    monkeypatch.setattr(formats, "can_write", lambda folder: folder != counts.parent)
+    with pytest.warns(FileNotice, match=r"x\.mtx: no binary copy could be kept, as the folder cannot be written"):
+        call("topics", counts, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
     assert sorted(path.name for path in counts.parent.iterdir()) == ["x.mtx"]
-    Blocks.from_files(counts, cache=False)
-    assert shared.Reading().copies_of(counts) is False
-    monkeypatch.undo()
-    Blocks.from_files(counts)
-    monkeypatch.setattr(shared.os, "access", lambda path, mode: path != counts.parent and writable(path, mode))
-    assert shared.Reading().copies_of(counts) is None  # that which is there is used
-    assert shared.Reading().copies_of(counts.parent) is None
-    assert shared.Reading(cache=tmp_path).copies_of(counts) == tmp_path
 
 
 @pytest.mark.parametrize(
@@ -187,7 +181,7 @@ def test_an_encoding_that_was_found_is_announced(shell, tmp_path):
     (tmp_path / "x.csv").write_bytes("\n".join(lines).encode("latin-1"))
     code, said = shell("ica", tmp_path / "x.csv", "--refine", 0, "--quiet", "--out", tmp_path / "o")
     assert code == 0
-    assert "was read as Windows-1252 (Latin-1). If letters are wrong in it, save it as UTF-8.\n" in said
+    assert "was read as Windows-1252 (Latin-1). If letters are wrong in it, name another with --encoding.\n" in said
     assert "encoding=" not in said
 
 
@@ -312,14 +306,14 @@ def _comparison(most, values):
 
 
 def test_numbers_that_the_data_cannot_carry_are_skipped(capsys):
-    rows, best = shared._compared(_comparison(3, {2: 0.5, 3: 0.1}), [2, 3, 4, 5], Console(), False)
+    rows, best, why = shared._compared(_comparison(3, {2: 0.5, 3: 0.1}), [2, 3, 4, 5], Console(), False)
     assert [(row["things"], row["score"], row["grade"]) for row in rows] == [
         (2, 0.5, "not supported"), (3, 0.1, "not supported"),
     ]  # fmt: skip
     assert rows[0]["needed"] == "<= 0.4"
     assert "goodness of fit" not in rows[0]
     assert np.isnan(rows[0]["expected error"])
-    assert best == 2
+    assert (best, why) == (2, "2 things are best.")
     printed = capsys.readouterr().out
     assert "-k 4 and more are skipped: this data supports at most 3 components." in printed
     assert "2 things are best." in printed
@@ -464,6 +458,76 @@ def test_ctrl_c_while_a_file_is_read_leaves_nothing(tmp_path):
     assert (process.returncode, said.strip()) == (130, "interrupted")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["tmp", "x.csv"]
     assert not list((tmp_path / "tmp").iterdir())
+
+
+BOXED = """
+import os, signal, threading
+import numpy as np
+from numba import njit
+from latentia import cli
+
+@njit
+def arrays(n):
+    total = 0.0
+    for i in range(n):
+        total += np.sin(i)
+    return np.full(3, total), np.full(4, total), n
+
+arrays(10)
+signal.signal(signal.SIGINT, cli._stop)
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+for _ in range(100):
+    arrays(20_000_000)
+"""
+
+
+def test_ctrl_c_while_a_compiled_function_returns_arrays():
+    # A signal that comes meanwhile is handled where an exception is not looked for.
+    done = subprocess.run([sys.executable, "-c", BOXED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.strip()) == (130, "interrupted")
+
+
+def test_ctrl_c_after_the_work_changes_nothing():
+    code = (
+        "import atexit, os, signal, sys; from latentia import cli; from latentia.cli import commands; "
+        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT)); sys.argv = ['latentia', '--version']; cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{latentia.__version__}\n", "")
+
+
+@pytest.mark.parametrize("out", ["/proc/o", "/proc/sys"])
+def test_a_folder_that_cannot_be_written_is_refused_before_any_work(table, monkeypatch, out):
+    if not os.path.isdir("/proc/sys"):
+        pytest.skip("needs /proc")
+    monkeypatch.setattr("latentia.mixtures.SphericalGaussianMixture.fit", lambda *_: pytest.fail("fitted"))
+    with pytest.raises(LatentiaError, match=f"^--out {out}: cannot be written"):
+        app(["mixture", str(table), "-k", "2", "--out", out, "--force", "--quiet"], standalone_mode=False)
+
+
+def test_progress_leaves_no_lines_in_a_log(shell, table, tmp_path):
+    command = [sys.executable, "-m", "latentia", "mixture", table, "-k", "2:3", "--out", tmp_path / "o"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["mixture", "ica", "hmm"])
+def test_the_encoding_of_a_table(call, refused, tmp_path, command):
+    lines = ["\u044f,a,b", *(f"x{i},{i % 7},{i % 3}" for i in range(60))]
+    (tmp_path / "x.csv").write_bytes("\n".join(lines).encode("cp1251"))
+    said = refused(command, tmp_path / "x.csv", "--columns", "absent", "--encoding", "cp1251")
+    assert "There are \u044f, a, b" in said
+    said = refused(command, tmp_path / "x.csv", "-k", 2, "--encoding", "ascii")
+    assert "x.csv, line 1: not ASCII text" in said
+    options = ["--columns", "a,b", "-k", 2, "--refine", 1, "--encoding", "cp1251"]
+    call(command, tmp_path / "x.csv", *options, "--out", tmp_path / "o")
+    assert (tmp_path / "o" / "model.npz").exists()
+
+
+@pytest.mark.parametrize("command", ["mixture", "matrix", "topics"])
+def test_what_is_no_text_has_no_encoding(refused, counts, command):
+    said = refused(command, counts, "-k", 2, "--encoding", "utf-8")
+    assert said == f"encoding='utf-8': {counts} is no text, and its encoding cannot be chosen. Leave it out."
 
 
 def test_a_table_of_results_is_exact(tmp_path):

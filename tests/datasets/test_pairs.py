@@ -34,6 +34,51 @@ def test_lists_of_words(tmp_path, name, content):
     assert (pairs.words, pairs.source, pairs.left_out) == (["ann", "bob", "cid"], name, 0)
 
 
+def workbook(path, *rows):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    book.save(path)
+    return path
+
+
+def test_workbooks(tmp_path):
+    path = workbook(
+        tmp_path / "x.xlsx", ("one", "other", "times"), ("ann", "bob", 2), ("bob", "cid", 1), ("ann", "bob", 1)
+    )
+    pairs = read_pairs(path, progress=True)
+    assert counted(pairs) == {("ann", "bob"): 3, ("bob", "cid"): 1}
+    assert (pairs.words, pairs.source) == (["ann", "bob", "cid"], "x.xlsx")
+    named = read_pairs(path, columns=["other", "one"])
+    assert counted(named) == {("bob", "ann"): 2, ("cid", "bob"): 1}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (("ann", None, 2), "x.xlsx, row 3: an empty cell where a word is needed"),
+        (("ann", "bob", "often"), "x.xlsx, row 3: 'often' is no count"),
+    ],
+)
+def test_workbooks_that_hold_no_pairs(tmp_path, row, message):
+    path = workbook(tmp_path / "x.xlsx", ("one", "other", "times"), ("ann", "bob", 2), row)
+    with pytest.raises(LatentiaError, match=message):
+        read_pairs(path)
+    with pytest.raises(LatentiaError, match="no column 'absent'. There are one, other, times"):
+        read_pairs(path, columns=["absent", "other"])
+
+
+def test_the_encoding_of_pairs(tmp_path):
+    text = "one,other\n\u044f,\u0436\n"
+    (tmp_path / "x.csv").write_bytes(text.encode("cp1251"))
+    (tmp_path / "x.txt").write_bytes("\u044f \u0436\n".encode("cp1251"))
+    for name in ("x.csv", "x.txt"):
+        assert counted(read_pairs(tmp_path / name, encoding="cp1251")) == {("\u044f", "\u0436"): 1}
+    found = read_text_pairs(tmp_path / "x.txt", encoding="cp1251", min_count=1)
+    assert counted(found) == {("\u044f", "\u0436"): 1}
+
+
 def test_numbers_stand_in_their_order(tmp_path):
     (tmp_path / "x.txt").write_text("10 2\n2 1000000000\n")
     pairs = read_pairs(tmp_path / "x.txt")

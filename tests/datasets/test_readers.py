@@ -1,9 +1,12 @@
 import gzip
+import tracemalloc
+import warnings
 
 import pytest
 
 from latentia import LatentiaError
 from latentia.datasets import load_bible, readers
+from latentia.passes.formats import _text
 
 LINES = "the red house stood here\n\nred house and blue house\nblue river flows\n"
 
@@ -29,6 +32,61 @@ def test_gzip_and_extra_stop_words(tmp_path):
     corpus = readers.read_corpus(tmp_path / "l.txt.gz", min_df=1, stop_words=["house"])
     assert "house" not in corpus.vocabulary
     assert "the" not in corpus.vocabulary
+
+
+@pytest.mark.parametrize(
+    ("encoding", "named"),
+    [
+        ("utf-8", None), ("utf-8-sig", None), ("utf-16", None), ("utf-16-le", None), ("utf-16-be", None), ("utf-32", None),
+        ("cp1251", "cp1251"), ("koi8-r", "koi8-r"), ("shift_jis", "shift_jis"),
+    ],
+)  # fmt: skip
+def test_encodings(tmp_path, encoding, named):
+    text = "red caf\u00e9\nblue \u20ac river\n" if named is None else "\u043a\u0440\u0430\u0441\u043d\nred\n"
+    for name, content in (("x.txt", text), ("x.csv", "text\n" + text)):
+        (tmp_path / name).write_bytes(content.encode(encoding))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert readers.read_texts(tmp_path / name, encoding=named).texts == text.splitlines()
+
+
+def test_a_column_of_what_has_none_is_refused(tmp_path):
+    (tmp_path / "x.txt").write_text(LINES)
+    with pytest.raises(LatentiaError, match=r"x\.txt: has no columns. Leave 'body' out"):
+        readers.read_corpus(tmp_path / "x.txt", column="body")
+
+
+def test_bytes_that_only_look_like_utf_16_are_no_text(tmp_path):
+    (tmp_path / "x.txt").write_bytes(bytes(byte for i in range(100) for byte in (i % 20 + 1, 0)))
+    with pytest.raises(LatentiaError, match="not a text file"):
+        readers.read_texts(tmp_path / "x.txt")
+
+
+@pytest.mark.parametrize("name", ["x.txt.gz", "x.csv.gz", "docword.x.txt.gz", "x.mtx.gz"])
+def test_what_unpacks_to_more_than_any_text_is_refused(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(_text, "_UNPACKED_ALWAYS", 1 << 20)
+    monkeypatch.setattr(_text, "_CHUNK", 1 << 16)
+    start = {"docword": b"3\n3\n3\n", "x.mtx.g": b"%%MatrixMarket matrix array real general\n9 9\n"}.get(
+        name[:7], b"text\n"
+    )
+    (tmp_path / name).write_bytes(gzip.compress(start + b" " * (1 << 25)))
+    tracemalloc.start()
+    with pytest.raises(LatentiaError, match=rf"{name}: its \d+ bytes unpack to more than \d+, which no text does"):
+        readers.read_corpus(tmp_path / name)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1 << 25  # it is not unpacked whole
+    (tmp_path / name).write_bytes(gzip.compress(b"red house\nblue river\n" * 5000))  # much alike, and within the limit
+    if name == "x.txt.gz":
+        assert len(readers.read_texts(tmp_path / name)) == 10_000
+
+
+def test_a_line_that_is_longer_than_any_row_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(_text, "_CHUNK", 1 << 10)
+    monkeypatch.setattr(_text, "_LONGEST_LINE", 1 << 12)
+    (tmp_path / "docword.x.txt").write_bytes(b"2\n2\n2\n1 1 1\n" + b" " * (1 << 14))
+    with pytest.raises(LatentiaError, match=r"docword.x.txt, line 5: longer than 4096 bytes"):
+        readers.read_corpus(tmp_path / "docword.x.txt")
 
 
 @pytest.mark.parametrize(

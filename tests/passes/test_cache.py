@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -171,15 +172,58 @@ def test_unknown_options_are_refused(tmp_path, name, text, options, message):
         Blocks.from_files(tmp_path / name, **options)
 
 
+def test_a_folder_that_cannot_be_written(path, monkeypatch):
+    said = (
+        "no binary copy could be kept, as the folder cannot be written: later runs convert the file again. cache=FOLDER"
+    )
+    monkeypatch.setattr(formats, "can_write", lambda folder: False)
+    with pytest.warns(FileNotice, match=said):
+        np.testing.assert_array_equal(table(path), TABLE)
+    assert not (path.parent / CACHE).exists()
+
+
+@pytest.mark.parametrize("damage", [False, True])
+def test_a_copy_in_a_folder_that_cannot_be_written(path, monkeypatch, damage):
+    table(path)
+    monkeypatch.setattr(formats, "can_write", lambda folder: False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(table(path), TABLE)  # it is good, and used
+    before = sorted(file.name for file in path.parent.rglob("*"))
+    if damage:
+        (path.parent / CACHE / "0-data.bin").write_bytes(b"")
+    else:
+        path.write_text(TEXT.replace("1 1 4", "1 1 5"))  # it is stale
+    with pytest.warns(FileNotice, match="no binary copy could be kept"):
+        found = table(path)
+    assert found[0, 0] == (4 if damage else 5)
+    assert sorted(file.name for file in path.parent.rglob("*")) == before
+
+
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() == 0, reason="nothing is forbidden to root")
-def test_a_folder_that_cannot_be_written(path):
-    path.parent.chmod(0o500)
+def test_whether_a_folder_can_be_written(tmp_path):
+    assert _scratch.can_write(tmp_path)
+    tmp_path.chmod(0o500)
     try:
-        with pytest.raises(LatentiaError, match="the folder cannot be written.*cache=False"):
-            table(path)
-        np.testing.assert_array_equal(table(path, cache=False), TABLE)
+        assert not _scratch.can_write(tmp_path)
     finally:
-        path.parent.chmod(0o700)
+        tmp_path.chmod(0o700)
+
+
+def test_where_no_file_can_be_made(tmp_path):
+    (tmp_path / "file").touch()
+    assert _scratch.can_write(tmp_path)
+    assert not list(tmp_path.glob("*.*"))
+    assert not _scratch.can_write(tmp_path / "file")
+    assert not _scratch.can_write(tmp_path / "absent")
+
+
+def test_a_copy_that_cannot_be_written_is_named(path, tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        LatentiaError, match=r"latentia-cache: the binary copy cannot be written \(.*\)\. Make room, or name"
+    ):
+        table(path, cache=tmp_path / "file" / "copies")
 
 
 # --- killed runs ------------------------------------------------------------------------------------------------

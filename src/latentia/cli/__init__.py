@@ -5,9 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from types import FrameType
+from typing import NoReturn
 
 __all__ = ["main"]
 
+_UNSAFE = "_numba_unpickle", "_raw_object_cache_notify", "_raw_object_cache_getbuffer", "__del__"
+"""Functions that are called from outside of Python, where an exception is forgotten, or crashes the process as in what
+compiled functions call when they return arrays."""
 INTERRUPTED = 130  # the exit code that shells give to what Ctrl-C ends
 
 
@@ -18,7 +23,10 @@ def main() -> None:
     from .commands import run
 
     signal.signal(signal.SIGINT, _stop)
-    run()
+    try:
+        run()
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # while the interpreter is taken down: all is done by then
 
 
 def _leave(*_: object) -> None:
@@ -26,12 +34,34 @@ def _leave(*_: object) -> None:
     os._exit(INTERRUPTED)
 
 
-def _stop(*_: object) -> None:
-    """Leave every block of code, so that files in progress are removed."""
+def _stop(_: int, frame: FrameType | None) -> None:
+    """Leave every block of code, so that files in progress are removed; after a function of `_UNSAFE`, not within."""
+    safe = _outside(frame)
+    if safe is not frame and safe is not None:
+        safe.f_trace = _leave_blocks
+        sys.settrace(lambda *_: None)  # or the trace of that frame is not called
+        return
+    _leave_blocks()
+
+
+def _leave_blocks(*_: object) -> NoReturn:
+    sys.settrace(None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C does not keep them from it
     _say_interrupted()
     sys.exit(INTERRUPTED)
 
 
+def _outside(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame that no function of `_UNSAFE` has called."""
+    safe = frame
+    while frame is not None:
+        if frame.f_code.co_name in _UNSAFE:
+            safe = frame.f_back
+        frame = frame.f_back
+    return safe
+
+
 def _say_interrupted() -> None:
     os.write(2, b"\ninterrupted\n")
+    if "--json" in sys.argv[1:]:
+        os.write(1, b'{"error": "interrupted"}\n')

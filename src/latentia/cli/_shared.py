@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import glob
 import json
 import os
 import re
@@ -11,8 +10,9 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -31,9 +31,8 @@ from ..evidence.grades import status
 from ..evidence.sizes import Size, recommend
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
-from ..passes._scratch import scratch_folder
-from ..passes.cache import read_header
-from ..passes.formats import CACHE_SUFFIX
+from ..passes._scratch import can_write, scratch_folder
+from ..passes.formats import known_encoding
 from ..report import import_report
 from ..report._parts import first_sentence
 
@@ -41,6 +40,7 @@ __all__ = [
     "Cache",
     "Columns",
     "Comparison",
+    "Encoding",
     "Force",
     "FullEvidence",
     "Ignore",
@@ -116,6 +116,10 @@ Cache = Annotated[
 ]
 NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no binary copies.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace the results of an earlier run in the folder.")]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", help="Encoding of texts and CSV files, such as cp1251; by default it is found."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 FullEvidence = Annotated[bool, typer.Option("--evidence", help="Print all checks, not only those that decide.")]
 
@@ -179,6 +183,10 @@ class Results:
                 )
             foreign = self._foreign()
             out.parent.mkdir(parents=True, exist_ok=True)
+            for folder in (out.parent, out):  # in the first the results are made, in the second they are put
+                if folder.exists():
+                    with TemporaryFile(dir=folder):
+                        pass
         except OSError as error:
             raise LatentiaError(f"--out {out}: cannot be written ({error.strerror or error}).") from error
         if foreign:
@@ -197,7 +205,7 @@ class Results:
 
     def write(self, write: Callable[[Path], object]) -> list[str]:
         """Write into a folder beside ``out`` and move the files over when all are there; returns their names."""
-        out = self.out
+        out, partial = self.out, self.out
         try:
             out.parent.mkdir(parents=True, exist_ok=True)
             with scratch_folder(out.parent, f".{out.name}.", _PARTIAL) as scratch:
@@ -213,6 +221,10 @@ class Results:
                     os.replace(partial / name, out / name)
         except OSError as error:
             raise LatentiaError(f"{out}: cannot be written ({error.strerror or error}).") from error
+        except LatentiaError as error:
+            error.problem = error.problem.replace(str(partial), str(out))  # where the files were to go
+            error.args = (str(error).replace(str(partial), str(out)),)
+            raise
         return files
 
     def _foreign(self) -> list[str]:
@@ -280,7 +292,7 @@ def run_command(
     reading: Mapping[str, Any],
     compare: Callable[[], Comparison],
     evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
-) -> None:
+) -> dict[str, Any]:
     """Compare numbers of components where there are several, fit one, write the results and print them.
 
     Parameters
@@ -302,12 +314,19 @@ def run_command(
         Makes the `Comparison` where there are several sizes.
     evidence : callable
         ``evidence(model)``, where it is another than that of the model.
+
+    Returns
+    -------
+    dict
+        A summary for programs, which ``--json`` prints.
     """
     console = Console()
     with named(source):
-        rows, size = None, sizes[0]
+        rows, size, comparison = None, sizes[0], None
         if len(sizes) > 1:
-            rows, size = _compared(compare(), sizes, console, results.progress, evidence)
+            how = compare()
+            rows, size, why = _compared(how, sizes, console, results.progress, evidence)
+            comparison = {"held_out": how.held_out, "rows": rows, "recommended": size, "why": why}
         model = fit(size)
     model.reading_ = dict(reading)
     found = evidence(model)
@@ -324,6 +343,31 @@ def run_command(
     show(model, console)
     print_evidence(found, console, full=results.evidence)
     say(console, f"Wrote {', '.join(files)} to {results.out}")
+    return {
+        "source": str(results.source),
+        "out": str(results.out),
+        "files": files,
+        "estimator": type(model).__name__,
+        "n_components": getattr(model, "n_components_", size),
+        "comparison": comparison,
+        **_said(found),
+    }
+
+
+def _said(evidence: Evidence) -> dict[str, Any]:
+    """The evidence as plain values, with the names of the columns of ``evidence.csv``."""
+    checks = [
+        {"says": status(check), "role": check.role, **row, "limit": None if check.bound is None else check.bound.limit}
+        for check, row in zip(evidence.checks, evidence.rows(), strict=True)
+    ]
+    return {
+        "grade": evidence.grade,
+        "verdict": evidence.verdict,
+        "advice": evidence.advice,
+        "expected_error": evidence.expected_error,
+        "components": [asdict(component) for component in evidence.components],
+        "checks": checks,
+    }
 
 
 def _compared(
@@ -332,8 +376,8 @@ def _compared(
     console: Console,
     progress: bool,
     evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
-) -> tuple[Rows, int]:
-    """A row of measures for every number of components that the data can carry, printed, and the best number."""
+) -> tuple[Rows, int, str]:
+    """A row of measures for every number of components that the data can carry, printed; the best number, and why."""
     rows: Rows = []
     found: list[Size] = []
     with progress_bar(progress and "comparing", len(sizes), how.noun) as advance, warnings.catch_warnings():
@@ -356,7 +400,7 @@ def _compared(
         rows, best, f"Comparison ({f'held out: {how.held_out}' if how.held_out else 'on all rows'})", console
     )
     say(console, sentence)
-    return rows, best
+    return rows, best, sentence
 
 
 def _columns(found: Size) -> dict[str, Any]:
@@ -396,7 +440,8 @@ def in_options(error: LatentiaError) -> str:
     """What an error says, with the command's option instead of the parameter."""
     parameter = error.parameter or ""
     name = _OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}") if parameter else None
-    problem = error.problem.replace("cache=False", "--no-cache").replace("cache=", "--cache")
+    problem = error.problem.replace("cache=False", "--no-cache")
+    problem = re.sub(r"\b(cache|encoding)=(?=[\s.,])", r"--\1", problem)
     if name is None:
         return problem
     said = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"
@@ -463,42 +508,44 @@ class Reading:
     ----------
     progress : bool
     cache : Path or False, optional
-        Folder for binary copies of tables; False keeps none.
+        Folder for binary copies of tables, by default that of each file, if it can be written; False keeps none.
     missing : {"error", "drop", "mean"}
         What is done with cells without a value.
     ways : tuple of str
         What ``--missing`` may say in this command; empty where there is no such option.
+    encoding : str, optional
+        Of texts; found if it is not given.
     """
 
     progress: bool = True
     cache: Path | Literal[False] | None = None
     missing: str = "error"
     ways: tuple[str, ...] = ()
+    encoding: str | None = None
 
     @classmethod
     def of(
-        cls, quiet: bool, cache: Path | None, no_cache: bool, missing: str | None = None, ways: tuple[str, ...] = ()
+        cls,
+        quiet: bool,
+        cache: Path | None,
+        no_cache: bool,
+        missing: str | None = None,
+        ways: tuple[str, ...] = (),
+        *,
+        encoding: str | None = None,
     ) -> Reading:
         """From options, which are checked."""
+        if encoding is not None:
+            known_encoding(encoding)
         if missing is not None:
             check_choice("--missing", missing, ways)
         if cache is not None:
             if no_cache:
                 raise LatentiaError("--cache and --no-cache: give one of the two.")
             there = next(path for path in (cache, *cache.absolute().parents) if path.exists())
-            if not there.is_dir() or not os.access(there, os.W_OK):
+            if not can_write(there):
                 raise LatentiaError(f"--cache {cache}: no folder that can be written. Choose another, or --no-cache.")
-        return cls(not quiet, False if no_cache else cache, missing or "error", ways)
-
-    def copies_of(self, source: Path) -> Path | Literal[False] | None:
-        """Where binary copies of a file lie, or of those in a folder: by default beside it, if that can be written."""
-        if self.cache is not None:
-            return self.cache
-        folder = source if source.is_dir() else source.parent
-        if os.access(folder, os.W_OK):
-            return None
-        copies = folder.glob(f"{'*' if source.is_dir() else glob.escape(source.name)}{CACHE_SUFFIX}")
-        return None if any(read_header(copy) for copy in copies) else False
+        return cls(not quiet, False if no_cache else cache, missing or "error", ways, encoding)
 
 
 # --- printing ---------------------------------------------------------------------------------------------------

@@ -72,7 +72,7 @@ def read_table(
 ) -> Table:
     """Read columns as `datasets.tables.read_table` does; the option ``other``, if there is one, chooses other columns."""
     try:
-        return tables.read_table(path, choose, missing=reading.missing, cache=reading.copies_of(path))
+        return tables.read_table(path, choose, missing=reading.missing, cache=reading.cache, encoding=reading.encoding)
     except CellError as error:
         text = f"{error.problem.removesuffix('.')}, or use other columns with {other}." if other else error.problem
         ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]

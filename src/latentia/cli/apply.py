@@ -18,7 +18,7 @@ from ..multilabel import MomentMultiLabelClassifier
 from ..noisyor import NoisyOr
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from ._shared import MODEL_FILE, Cache, Force, Jobs, NoCache, Out, Quiet, Reading, Results, named, say
+from ._shared import MODEL_FILE, Cache, Encoding, Force, Jobs, NoCache, Out, Quiet, Reading, Results, named, say
 from .hmm import apply_hmm
 from .ica import apply_ica
 from .labels import apply_labels
@@ -57,10 +57,11 @@ def apply(
     ] = None,
     cache: Cache = None,
     no_cache: NoCache = False,
+    encoding: Encoding = None,
     jobs: Jobs = -1,
     force: Force = False,
     quiet: Quiet = False,
-) -> None:
+) -> dict[str, Any]:
     """Apply a model to other data: its topics, labels, states, components, sources, causes or pairs."""
     path = model / MODEL_FILE if model.is_dir() else model
     if not path.exists():
@@ -74,10 +75,13 @@ def apply(
     ways = ("drop",) if family in _OF_ROWS else ()
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {type(fitted).__name__} is not applied to rows of a table; leave it out.")
-    how = Reading.of(quiet, cache, no_cache, missing, ways)
+    how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     console = Console()
     with named(source.name):
         write = family(fitted, source, console, how)
-        results.write(lambda folder: write(folder / file))
+        files = results.write(lambda folder: write(folder / file))
     say(console, f"Wrote {file} of the {type(fitted).__name__} in {path} to {out}")
+    return {
+        "source": str(source), "out": str(out), "files": files, "model": str(path), "estimator": type(fitted).__name__,
+    }  # fmt: skip

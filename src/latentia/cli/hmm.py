@@ -22,6 +22,7 @@ from ._shared import (
     Cache,
     Columns,
     Comparison,
+    Encoding,
     Force,
     FullEvidence,
     Jobs,
@@ -110,12 +111,13 @@ def hmm(
     refine: Refine = "auto",
     cache: Cache = None,
     no_cache: NoCache = False,
+    encoding: Encoding = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
-) -> None:
+) -> dict[str, Any]:
     """Learn a hidden Markov model of sequences and write tables, a model and a report."""
     sizes = parse_sizes(k or ("2" if two_state else "4"), "states")
     check_choice("--kind", kind, ("auto", "symbols", "vectors"))
@@ -123,7 +125,7 @@ def hmm(
         raise LatentiaError(f"-k {k}: --two-state has two states; give one of the two options.")
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
-    how = Reading.of(quiet, cache, no_cache)
+    how = Reading.of(quiet, cache, no_cache, encoding=encoding)
     data = _read(source, _Asked(column, split_names(columns), sequence, kind), how)
     if data.symbols:
         data = _mapped(data, min_count, lower)
@@ -138,7 +140,7 @@ def hmm(
     most = len(np.unique(data.steps)) if data.symbols else data.steps.shape[1] + 1
     sizes = possible_sizes(sizes, most, str(data), "states", console)
     options = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
-    run_command(
+    return run_command(
         results, data.source, sizes,
         fit=lambda size: _fit(size, two_state, data, options),
         show=lambda model, console: _show(model, data, seed, console),
@@ -227,16 +229,16 @@ def _read(path: Path, asked: _Asked, how: Reading) -> Sequences:
         raise LatentiaError(
             f"{path}: what stands in a text file is taken for symbols. Save vectors as .csv, one step per line."
         )
-    return _read_text(path)
+    return _read_text(path, how.encoding)
 
 
-def _read_text(path: Path) -> Sequences:
+def _read_text(path: Path, encoding: str | None) -> Sequences:
     """One sequence per line, symbols separated by white space; empty lines are skipped."""
     if path.is_dir():
         raise LatentiaError(f"{path}: a folder, and a file with one sequence per line is needed.")
     if not path.exists():
         raise LatentiaError(f"{path}: no such file.")
-    lines = [(number, line.split()) for number, line in enumerate(read_lines(path), 1)]
+    lines = [(number, line.split()) for number, line in enumerate(read_lines(path, encoding), 1)]
     lines = [(number, symbols) for number, symbols in lines if symbols]
     if not lines:
         raise LatentiaError(f"{path}: the file has no symbols in it.")

@@ -18,6 +18,7 @@ from ._shared import (
     Cache,
     Columns,
     Comparison,
+    Encoding,
     Force,
     FullEvidence,
     Ignore,
@@ -65,17 +66,18 @@ def ica(
     missing: MayBeMissing = None,
     cache: Cache = None,
     no_cache: NoCache = False,
+    encoding: Encoding = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
-) -> None:
+) -> dict[str, Any]:
     """Separate mixed signals into independent sources and write tables, a model and a report."""
     sizes: list[Any] = [None] if k is None else parse_sizes(k, "sources")
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
-    how = Reading.of(quiet, cache, no_cache, missing, MISSING)
+    how = Reading.of(quiet, cache, no_cache, missing, MISSING, encoding=encoding)
     why = "two or more signals are needed to separate them"
     table = read_numbers(source, split_names(columns), split_names(ignore) or [], 2, why, how)
     console = Console()
@@ -89,7 +91,7 @@ def ica(
         options: dict[str, Any] = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
         return TensorICA(size, **options | more).fit(values)
 
-    run_command(
+    return run_command(
         results, table.source, sizes, fit,
         show=lambda model, console: _show(model, table, values, console),
         write=lambda folder, model, comparison: _write(folder, model, table, values, comparison),

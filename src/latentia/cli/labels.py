@@ -36,6 +36,7 @@ from ..report.labels import Names
 from ._shared import (
     Cache,
     Comparison,
+    Encoding,
     Force,
     FullEvidence,
     Jobs,
@@ -155,19 +156,20 @@ def labels(
     ] = None,
     cache: Cache = None,
     no_cache: NoCache = False,
+    encoding: Encoding = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
-) -> None:
+) -> dict[str, Any]:
     """Learn which labels text has, predict those of new text, and write tables, a model and a report."""
     sizes = parse_sizes(k, "topics")
     check_choice("--head", head, ("ridge", "bayes"))
     check_choice("--moments", moments, ("auto", "occurrence", "factorial", "paper"))
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
-    how = Reading.of(quiet, cache, no_cache)
+    how = Reading.of(quiet, cache, no_cache, encoding=encoding)
     numbers = _Numbers(zero_based, labels_zero_based)
     data = _read(source, test, numbers, (word_names, label_names), how)
     console = Console()
@@ -179,7 +181,7 @@ def labels(
         "label_names": data.labels.given, "random_state": seed, "n_jobs": jobs, "verbose": not quiet,
     }  # fmt: skip
     run = _Run(data, options, top)
-    run_command(
+    return run_command(
         results, data.source, sizes, run.fit, run.show, run.write,
         reading=numbers.known(source) | {"first_label": data.labels.first, "top": top},
         compare=run.comparison,
@@ -204,8 +206,8 @@ def _read(
     if len(train.shapes) < 2 or not train.shapes[1][1]:
         raise LatentiaError(f"{source}: there are no labels in it. A line is 'label,label word:value word:value ...'.")
     sizes = train.shapes[0][1], train.shapes[1][1]
-    words = _names(names[0], "--words", sizes[0], "words", source)
-    labels = _names(names[1], "--labels", sizes[1], "labels", source)
+    words = _names(names[0], "--words", sizes[0], "words", source, how.encoding)
+    labels = _names(names[1], "--labels", sizes[1], "labels", source, how.encoding)
     first = numbers.first
     tested = None
     if test is not None:
@@ -221,8 +223,7 @@ def _open(path: Path, options: dict[str, Any], how: Reading) -> Blocks:
     with named(str(path)):
         if path.is_dir():
             return Blocks.from_files(path)
-        cache = how.copies_of(path)
-        return Blocks.from_files(path, format="svmlight", cache=cache, progress=how.progress, **options)
+        return Blocks.from_files(path, format="svmlight", cache=how.cache, progress=how.progress, **options)
 
 
 def _open_like(
@@ -262,11 +263,13 @@ def _check_sizes(path: str, found: tuple[int, ...], other: str, sizes: tuple[int
         )
 
 
-def _names(path: Path | None, option: str, needed: int, what: str, source: Path) -> list[str] | None:
+def _names(
+    path: Path | None, option: str, needed: int, what: str, source: Path, encoding: str | None
+) -> list[str] | None:
     """The names in a file, one a line, which must be as many as there are columns."""
     if path is None:
         return None
-    names = [name.strip() for name in read_lines(existing(path, option))]
+    names = [name.strip() for name in read_lines(existing(path, option), encoding)]
     while names and not names[-1]:
         names.pop()
     if len(names) != needed:

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from ..datasets import Pairs, read_pairs, read_text_pairs
+from ..datasets._csv import has_columns
 from ..exceptions import LatentiaError
 from ..matrices import ProbabilityMatrix
 from ..moments import split_counts, symmetric_counts
@@ -19,6 +20,7 @@ from ..report.matrix import Community, communities, community_evidence, telling_
 from ._shared import (
     Cache,
     Comparison,
+    Encoding,
     Force,
     FullEvidence,
     Jobs,
@@ -86,12 +88,13 @@ def matrix(
     refine: Refine = "0",
     cache: Cache = None,
     no_cache: NoCache = False,
+    encoding: Encoding = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
-) -> None:
+) -> dict[str, Any]:
     """Learn how probable every pair is, what is near to what, or communities, and write tables and a report."""
     sizes = parse_sizes(k, "communities" if group else "dimensions")
     if group and min(sizes) < 2:
@@ -99,7 +102,7 @@ def matrix(
     check_choice("--method", method, ("shrink", "binned"))
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
-    how = Reading.of(quiet, cache, no_cache)
+    how = Reading.of(quiet, cache, no_cache, encoding=encoding)
     reading = {
         "window": 1 if bigrams and window is None else window,
         "lines": lines,
@@ -124,7 +127,7 @@ def matrix(
         if wanted or not group:
             _print_nearest(model, pairs, wanted, console)
 
-    run_command(
+    return run_command(
         results, pairs.source, sizes,
         fit=lambda size: ProbabilityMatrix(size, **options).fit(pairs.counts),  # type: ignore[arg-type]
         show=show,
@@ -147,15 +150,17 @@ def _read(path: Path, reading: dict[str, Any], vocabulary: Path | None, min_coun
             existing(vocabulary, "--vocabulary")
         columns = reading["columns"]
         return read_pairs(
-            path, columns=columns, vocabulary=vocabulary, min_count=min_count or 1, cache=how.copies_of(path),
-            progress=how.progress,
+            path, columns=columns, vocabulary=vocabulary, min_count=min_count or 1, cache=how.cache,
+            encoding=how.encoding, progress=how.progress,
         )  # fmt: skip
     for option, value in (("--columns", reading["columns"]), ("--vocabulary", vocabulary)):
         if value is not None:
             raise LatentiaError(f"{option} is for pairs that were counted before, not for --bigrams and --window.")
     least = {} if min_count is None else {"min_count": min_count}
     window, lines, column = reading["window"], reading["lines"], reading["column"]
-    return read_text_pairs(path, window=window, lines=lines, column=column, progress=how.progress, **least)
+    return read_text_pairs(
+        path, window=window, lines=lines, column=column, encoding=how.encoding, progress=how.progress, **least
+    )
 
 
 def _described(pairs: Pairs, graph: bool) -> str:
@@ -295,8 +300,8 @@ def _all_nearest(model: Any, pairs: Pairs, wanted: list[str]) -> Iterator[list[A
 def apply_matrix(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other pairs; gives the function that writes how probable each is."""
     reading = getattr(model, "reading_", {"window": None, "lines": False, "column": None, "columns": None})
-    if reading["columns"] and not source.name.removesuffix(".gz").lower().endswith((".csv", ".tsv")):
-        reading = reading | {"columns": None}
+    if not has_columns(source):
+        reading = reading | {"column": None, "columns": None}
     pairs = _read(source, reading, None, 1, how)
     names = range(model.n_features_in_) if model.vocabulary is None else model.vocabulary
     numbers = {str(name): i for i, name in enumerate(names)}

@@ -20,6 +20,7 @@ from ._shared import (
     Cache,
     Columns,
     Comparison,
+    Encoding,
     Force,
     FullEvidence,
     Ignore,
@@ -74,18 +75,19 @@ def mixture(
     missing: MayBeMissing = None,
     cache: Cache = None,
     no_cache: NoCache = False,
+    encoding: Encoding = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
-) -> None:
+) -> dict[str, Any]:
     """Learn a mixture of components of the rows of a table and write tables, a model and a report."""
     sizes = parse_sizes(k, "components")
     grouped = _parse_views(views, columns, ignore, scale, distribution)
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
-    how = Reading.of(quiet, cache, no_cache, missing, MISSING)
+    how = Reading.of(quiet, cache, no_cache, missing, MISSING, encoding=encoding)
     chosen = [name for group in grouped for name in group] or split_names(columns)
     option, why = "--views" if grouped else "--columns", "a mixture needs two or more"
     table = read_numbers(source, chosen, split_names(ignore) or [], 2, why, how, option)
@@ -100,7 +102,7 @@ def mixture(
         reading |= _scaling(table.values)
         say(console, "Columns are scaled: distances and errors are in standard deviations.")
     rows = _scaled(table.values, reading)
-    run_command(
+    return run_command(
         results, table.source, sizes,
         fit=lambda size: _fit(rows, table.columns, grouped, size, options),
         show=lambda model, console: _show(model, table, console),

@@ -23,6 +23,7 @@ from ..report.noisy_or import frequencies, percent, strongest_findings
 from ._shared import (
     Cache,
     Comparison,
+    Encoding,
     Force,
     FullEvidence,
     Ignore,
@@ -103,19 +104,20 @@ def noisy_or(
     ] = None,
     cache: Cache = None,
     no_cache: NoCache = False,
+    encoding: Encoding = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
-) -> None:
+) -> dict[str, Any]:
     """Learn hidden causes of findings that are present or absent and write tables, a network and a report."""
     sizes: list[Any] = [None] if k is None else parse_sizes(k, "causes")
     if prior is not None and not 0 < prior < 1:
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
-    how = Reading.of(quiet, cache, no_cache, missing, ("drop",))
+    how = Reading.of(quiet, cache, no_cache, missing, ("drop",), encoding=encoding)
     console = Console()
     why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
     data = read_numbers(source, split_names(columns), split_names(ignore) or [], 3, why, how)
@@ -136,7 +138,7 @@ def noisy_or(
         if row:
             _print_rows(explained(model), data, console)
 
-    run_command(
+    return run_command(
         results, data.source, sizes,
         fit=lambda size: _fit(data.values, data.columns, size, options),
         show=show,

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from .._validation import column_names
 from ..datasets import Corpus, load_bible, readers
+from ..datasets._csv import has_columns
 from ..exceptions import LatentiaError
 from ..metrics import npmi_coherence, top_words, umass_coherence, unique_words
 from ..passes import Blocks
@@ -23,6 +24,7 @@ from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._shared import (
     Cache,
     Comparison,
+    Encoding,
     Force,
     FullEvidence,
     Jobs,
@@ -92,34 +94,36 @@ def topics(
     ] = 0.5,
     cache: Cache = None,
     no_cache: NoCache = False,
+    encoding: Encoding = None,
     seed: Seed = 0,
     jobs: Jobs = -1,
     evidence: FullEvidence = False,
     force: Force = False,
     quiet: Quiet = False,
-) -> None:
+) -> dict[str, Any]:
     """Learn topics of documents and write tables, a model and a report."""
     sizes = parse_sizes(k, "topics")
     own = _options_of(model, anchors, alpha0)
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
-    how = Reading.of(quiet, cache, no_cache)
+    how = Reading.of(quiet, cache, no_cache, encoding=encoding)
     words = {"stop_words": _stop_words(stop_words), "min_df": min_df, "max_df": max_df}
     corpus = readers.read_corpus(
-        source, column=column, vocabulary=vocabulary, progress=how.progress, cache=how.copies_of(source), **words
-    )
+        source, column=column, vocabulary=vocabulary, progress=how.progress, cache=how.cache,
+        encoding=how.encoding, **words,
+    )  # fmt: skip
     options = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
     reading = {"column": column, "stop_words": words["stop_words"]}
-    _run(_MODELS[model], corpus, sizes, own | options, reading, results)
+    return _run(_MODELS[model], corpus, sizes, own | options, reading, results)
 
 
-def demo(out: Out = Path("out/demo"), evidence: FullEvidence = False) -> None:
+def demo(out: Out = Path("out/demo"), evidence: FullEvidence = False) -> dict[str, Any]:
     """Learn topics of the King James Bible, which comes with the library, as many as the evidence recommends."""
     results = Results(out, Path("bible"), _FILES, force=True, evidence=evidence)
     results.check()
     corpus = readers.count_words(load_bible(), stop_words=_ARCHAIC.split(), min_df=5)
     reading = {"stop_words": _ARCHAIC.split()}
-    _run(AnchorTopics, corpus, list(_DEMO_SIZES), {"refine": 10, "n_jobs": -1}, reading, results)
+    return _run(AnchorTopics, corpus, list(_DEMO_SIZES), {"refine": 10, "n_jobs": -1}, reading, results)
 
 
 def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[str, Any]:
@@ -138,7 +142,7 @@ def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[
 
 def _run(
     kind: type, corpus: Corpus, sizes: list[int], options: dict[str, Any], reading: dict[str, Any], results: Results
-) -> None:
+) -> dict[str, Any]:
     n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
     console = Console()
     say(console, f"{corpus.source}: {n_rows:,} documents, {n_words:,} words")
@@ -148,7 +152,7 @@ def _run(
     if given > min(sizes):
         raise LatentiaError(f"{given} anchors are given for {min(sizes)} topics: raise -k.")
     options = options | {"vocabulary": corpus.vocabulary}
-    run_command(
+    return run_command(
         results, corpus.source, sizes,
         fit=lambda size: kind(size, **options).fit(corpus.blocks),
         show=lambda model, console: _show(model, corpus, console),
@@ -271,9 +275,11 @@ def _document_rows(model: Any, corpus: Corpus, names: list[str]) -> Any:
 def apply_topics(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other documents; gives the function that writes their topics."""
     reading = getattr(model, "reading_", {})
-    column = reading.get("column") if source.name.removesuffix(".gz").lower().endswith((".csv", ".tsv")) else None
+    column = reading.get("column") if has_columns(source) else None
     words: dict[str, Any] = {"stop_words": reading.get("stop_words"), "min_df": 1, "max_df": 1.0}
-    corpus = readers.read_corpus(source, column=column, progress=how.progress, cache=how.copies_of(source), **words)
+    corpus = readers.read_corpus(
+        source, column=column, progress=how.progress, cache=how.cache, encoding=how.encoding, **words
+    )
     say(console, f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
     known = _known_words(corpus, column_names(model), model.n_features_in_, console)
     return lambda path: _write_documents(path, model, known)

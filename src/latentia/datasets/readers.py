@@ -18,7 +18,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 from ..exceptions import LatentiaError
 from ..passes import Blocks
 from ..passes.cache import read_header
-from ..passes.formats import detect_format, plain_name, readable, reusable
+from ..passes.formats import detect_format, no_encoding, plain_name, readable, reusable
 from ._csv import has_columns
 from .texts import Texts, read_lines, read_texts
 
@@ -81,7 +81,7 @@ def read_corpus(
     cache : path or bool, optional
         Folder for the binary cache of tables of counts; by default beside the file. False keeps none.
     encoding : str, optional
-        Of texts, see `read_texts`.
+        Of texts, or of the vocabulary, see `read_texts`.
     vocabulary : path, optional
         A file with one word a line, for tables of counts without one.
     **vectorizer
@@ -99,14 +99,18 @@ def read_corpus(
             raise LatentiaError(f"{source}: a table of counts has no text column; leave {column!r} out.")
         if vocabulary is not None and not table:
             raise LatentiaError(f"{source}: holds texts, which bring their own words; leave the vocabulary out.")
+        if table and vocabulary is None and encoding is not None:
+            raise no_encoding(source, encoding)
         if not table:
             return count_words(read_texts(source, column=column, encoding=encoding), **vectorizer)
         blocks = Blocks.from_files(source, cache=False if piped else cache, progress=progress)
-        return _table_corpus(blocks, vocabulary, source)
+        return _table_corpus(blocks, vocabulary, source, encoding)
 
 
-def _table_corpus(blocks: Blocks, vocabulary: str | os.PathLike[str] | None, source: Path) -> Corpus:
-    words = blocks.names if vocabulary is None else read_lines(Path(vocabulary))
+def _table_corpus(
+    blocks: Blocks, vocabulary: str | os.PathLike[str] | None, source: Path, encoding: str | None
+) -> Corpus:
+    words = blocks.names if vocabulary is None else read_lines(Path(vocabulary), encoding)
     if words is not None and len(words) != blocks.shapes[0][1]:
         raise LatentiaError(
             f"{vocabulary}: {len(words)} words, and {source} has {blocks.shapes[0][1]} columns: they must agree."

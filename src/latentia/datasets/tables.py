@@ -17,7 +17,7 @@ from scipy import sparse
 
 from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
 from ..passes import Blocks
-from ..passes.formats import plain_name, readable, reusable
+from ..passes.formats import no_encoding, plain_name, readable, reusable
 from ..passes.formats.parquet import arrow_kind, open_parquet
 from ._csv import open_rows
 
@@ -143,6 +143,8 @@ def read_table(
             raise LatentiaError(
                 f"{source}: not a table that can be read. Save it as .csv, .tsv, .xlsx, .parquet or .mtx."
             )
+        if encoding is not None and name.endswith((".mtx", ".parquet", ".xlsx")):
+            raise no_encoding(source, encoding)
         if name.endswith(".mtx"):
             return _read_matrix(source, choose, cache if source == Path(path) else False)
         if name.endswith(".parquet"):

@@ -30,6 +30,7 @@ def read_text_pairs(
     window: int = 1,
     lines: bool = False,
     column: str | None = None,
+    encoding: str | None = None,
     min_count: int = _LEAST,
     progress: bool = False,
 ) -> Pairs:
@@ -49,13 +50,15 @@ def read_text_pairs(
         Every line is a text of its own.
     column : str, optional
         Text column of a CSV file; by default one named text, or the only one.
+    encoding : str, optional
+        See `read_texts`.
     min_count : int
         Leave out words that occur less often. They keep their places: with a window of 1 pairs do not reach over them.
     """
     if window < 1:
         raise LatentiaError("1 counts neighbouring words; give 1 or more.", parameter="window", value=window)
     with reusable(path) as source:
-        texts = read_texts(source, column=column)
+        texts = read_texts(source, column=column, encoding=encoding)
         together = source.is_file() and not has_columns(source)
     documents: Iterable[str] = texts.texts
     if lines:

@@ -57,6 +57,8 @@ def read_texts(path: str | os.PathLike[str], *, column: str | None = None, encod
 
 
 def _read_texts(source: Path, column: str | None, encoding: str | None) -> Texts:
+    if column is not None and not has_columns(source):
+        raise LatentiaError(f"{source}: has no columns. Leave {column!r} out, or name a table .csv, .tsv or .xlsx.")
     if source.is_dir():
         return _read_folder(source, encoding)
     if has_columns(source):

@@ -18,7 +18,7 @@ try:
 except ImportError:  # not on this system: what is left behind goes when it is old
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["SCRATCH", "scratch_folder", "sweep", "unlock"]
+__all__ = ["SCRATCH", "can_write", "scratch_folder", "sweep", "unlock"]
 
 SCRATCH = "latentia-", ".scratch"
 """How the names of folders for temporary files begin and end."""
@@ -43,6 +43,15 @@ def scratch_folder(
         shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:
             os.close(lock)
+
+
+def can_write(folder: str | os.PathLike[str]) -> bool:
+    """Whether a file can be made in a folder. One without a name is made: permissions do not tell it of every system."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def unlock(folder: Path) -> None:

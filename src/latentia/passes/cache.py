@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,9 +59,10 @@ class CacheWriter:
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> CacheWriter:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        folder = scratch_folder(self.path.parent, f".{self.path.name}.", _PARTIAL)
-        self._partial = self._stack.enter_context(folder)
+        with _writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            folder = scratch_folder(self.path.parent, f".{self.path.name}.", _PARTIAL)
+            self._partial = self._stack.enter_context(folder)
         return self
 
     def append(self, *tables: Any) -> None:
@@ -94,15 +95,16 @@ class CacheWriter:
             entry.update(n_rows=0, nnz=0)
 
     def _write(self, table: int, name: str, values: np.ndarray) -> None:
-        file = self._files.get((table, name))
-        if file is None:
-            file = self._files[table, name] = open(self._partial / f"{table}-{name}.bin", "wb")  # noqa: SIM115
         piece = np.ascontiguousarray(values).view(np.uint8).data if values.size else b""
-        file.write(piece)
+        with _writing(self.path):
+            file = self._files.get((table, name))
+            if file is None:
+                file = self._files[table, name] = open(self._partial / f"{table}-{name}.bin", "wb")  # noqa: SIM115
+            file.write(piece)
         self._checksums[table, name] = zlib.crc32(piece, self._checksums.get((table, name), 0))
 
     def __exit__(self, kind: object, *_: object) -> None:
-        with self._stack:
+        with self._stack, _writing(self.path):
             for file in self._files.values():
                 file.close()
             if kind is None:
@@ -112,6 +114,18 @@ class CacheWriter:
                 (self._partial / "header.json").write_text(f"{_digest(text)}\n{text}\n", encoding="utf-8")
                 unlock(self._partial)
                 _publish(self._partial, self.path, self._header["source"])
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn errors of the file system into messages that name the cache."""
+    try:
+        yield
+    except OSError as error:
+        raise LatentiaError(
+            f"{path}: the binary copy cannot be written ({error.strerror or error}). Make room, or name another folder with "
+            "cache=."
+        ) from error
 
 
 def _digest(text: str) -> str:

@@ -7,6 +7,7 @@ long as the file has the same content, whatever its times say.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import shutil
@@ -18,11 +19,21 @@ from typing import Any
 import numpy as np
 
 from ...exceptions import FileNotice, LatentiaError, warn
-from .._scratch import scratch_folder
+from .._scratch import can_write, scratch_folder
 from ..cache import read_cache, read_header, sweep_cache
 from . import matrixmarket, pairs, parquet, svmlight, uci
 from ._sizes import free_memory, rows_fit
-from ._text import bytes_read, find_encoding, known_encoding, open_text, open_unicode, plain_name, readable, reusable
+from ._text import (
+    bytes_read,
+    find_encoding,
+    known_encoding,
+    no_encoding,
+    open_text,
+    open_unicode,
+    plain_name,
+    readable,
+    reusable,
+)
 from ._vocabulary import vocabulary_file
 
 __all__ = [
@@ -32,6 +43,7 @@ __all__ = [
     "find_encoding",
     "free_memory",
     "known_encoding",
+    "no_encoding",
     "open_tables",
     "open_text",
     "open_unicode",
@@ -81,14 +93,10 @@ def open_tables(
             if kind == "pairs" and pairs.is_array(file):
                 return [pairs.map_array(file)], None
         if file != path or cache is False:
-            with scratch_folder() as folder:
-                return _through_cache(file, kind, folder / f"tables{CACHE_SUFFIX}", progress, options)
+            return _without_cache(file, kind, progress, options)
         folder = _cache_folder(path, None if cache is True else cache)
-        if folder.parent == path.parent and read_header(folder) is None and not os.access(folder.parent, os.W_OK):
-            raise LatentiaError(
-                f"{path}: the folder cannot be written, and a binary copy of the file is to lie in it. Name another folder "
-                "with cache=, or keep none with cache=False."
-            )
+        if cache in (None, True) and not can_write(folder.parent):
+            return _through_unwritable(path, kind, folder, progress, options)
         return _through_cache(path, kind, folder, progress, options)
 
 
@@ -101,9 +109,33 @@ def _check_options(kind: str, options: dict[str, Any]) -> None:
             raise LatentiaError(f"no option of this format ({kind}), which {has}.", parameter=name, value=value)
 
 
-def _through_cache(
-    path: Path, kind: str, folder: Path, progress: bool, options: dict[str, Any]
-) -> tuple[list[Any], list[str] | None]:
+_Tables = tuple[list[Any], list[str] | None]
+
+
+def _without_cache(path: Path, kind: str, progress: bool, options: dict[str, Any]) -> _Tables:
+    """Through a temporary copy, which goes as soon as it is mapped."""
+    with scratch_folder() as folder:
+        return _through_cache(path, kind, folder / f"tables{CACHE_SUFFIX}", progress, options)
+
+
+def _through_unwritable(path: Path, kind: str, folder: Path, progress: bool, options: dict[str, Any]) -> _Tables:
+    """Through the cache beside the file if that is still good; else without one, which is said."""
+    with readable(path):
+        header = read_header(folder)
+        if header is not None and header["source"] == _fingerprint(path, kind, options):
+            with contextlib.suppress(LatentiaError):  # damaged
+                return read_cache(folder)
+    tables = _without_cache(path, kind, progress, options)
+    warn(
+        FileNotice(
+            f"{path}: no binary copy could be kept, as the folder cannot be written: later runs convert the file again.",
+            "cache=FOLDER puts one elsewhere.",
+        )
+    )
+    return tables
+
+
+def _through_cache(path: Path, kind: str, folder: Path, progress: bool, options: dict[str, Any]) -> _Tables:
     sweep_cache(folder)
     with readable(path, "read or converted"):
         source, before = _fingerprint(path, kind, options), _moment(path)

@@ -29,6 +29,7 @@ __all__ = [
     "find_encoding",
     "is_packed",
     "known_encoding",
+    "no_encoding",
     "open_lines",
     "open_text",
     "open_unicode",
@@ -42,6 +43,9 @@ __all__ = [
 _CHUNK = 1 << 25
 _LOOKED_AT = 1 << 12  # bytes among which a text has no NUL
 _GZIP = b"\x1f\x8b"
+_UNPACKED_ALWAYS = 1 << 28  # bytes that any packed file may have,
+_UNPACKED_RATIO = 250  # and how many times its own size: texts have 3 to 10 times, tables of zeros up to 200
+_LONGEST_LINE = 1 << 28
 _PATIENCE = 10.0  # seconds without anyone who writes to a pipe
 _SCANNED = 1 << 20
 _MARKS = {  # a byte order mark, the longer ones first
@@ -101,9 +105,40 @@ def open_text(path: Path) -> BinaryIO:
     file.seek(0)
     if not packed:
         return file
-    unpacked: Any = gzip.GzipFile(fileobj=file)
+    unpacked: Any = _Unpacked(path, file)
     unpacked.myfileobj = file  # closed with it
     return unpacked
+
+
+class _Unpacked(gzip.GzipFile):
+    """What a packed file holds, as long as that is not more than any text or table packs to."""
+
+    def __init__(self, path: Path, file: Any) -> None:
+        super().__init__(fileobj=file)
+        self._path = path
+        self._size = os.fstat(file.fileno()).st_size
+        self._most = max(_UNPACKED_ALWAYS, _UNPACKED_RATIO * self._size)
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._checked(super().read(self._allowed(size)))
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._checked(super().read1(size))
+
+    def readline(self, size: int | None = -1) -> bytes:  # type: ignore[override]
+        return self._checked(super().readline(self._allowed(size)))
+
+    def _allowed(self, size: int | None) -> int:
+        left = max(self._most - self.tell(), 0) + 1
+        return left if size is None or size < 0 else min(size, left)
+
+    def _checked(self, data: bytes) -> bytes:
+        if self.tell() > self._most:
+            raise LatentiaError(
+                f"{self._path}: its {self._size} bytes unpack to more than {self._most}, which no text does. If the file is "
+                "what it should be, unpack it first."
+            )
+        return data
 
 
 @contextlib.contextmanager
@@ -134,6 +169,8 @@ def find_encoding(path: Path, file: BinaryIO, encoding: str | None = None) -> st
     else:
         found = known_encoding(encoding)
     if b"\0" in start and found == "utf-8-sig":
+        found = _unmarked(start) if encoding is None else found
+    if b"\0" in start and found == "utf-8-sig":
         raise LatentiaError(f"{path}: not a text file.")
     problem = _scan(path, file, found)
     if problem and encoding is None and found == "utf-8-sig" and _is_western(file):
@@ -142,6 +179,16 @@ def find_encoding(path: Path, file: BinaryIO, encoding: str | None = None) -> st
         raise problem
     file.seek(0)
     return found
+
+
+def _unmarked(start: bytes) -> str:
+    """UTF-16 without a mark, where most characters of a text are ASCII and so have one NUL each; or else UTF-8."""
+    for name, nul, other in (("utf-16-le", start[1::2], start[::2]), ("utf-16-be", start[::2], start[1::2])):
+        if 2 * nul.count(0) > len(nul) and not other.count(0):
+            text = start.decode(name, "ignore")
+            if all(letter.isprintable() or letter.isspace() for letter in text):
+                return name
+    return "utf-8-sig"
 
 
 def known_encoding(encoding: str) -> str:
@@ -153,6 +200,12 @@ def known_encoding(encoding: str) -> str:
     if codec is None or not getattr(codec, "_is_text_encoding", True):  # such as hex
         raise LatentiaError("no encoding of texts that Python knows.", parameter="encoding", value=encoding)
     return "utf-8-sig" if codec.name == "utf-8" else codec.name
+
+
+def no_encoding(path: Path, encoding: str) -> LatentiaError:
+    """The error of an encoding that is named for a file which has none."""
+    problem = f"{path} is no text, and its encoding cannot be chosen. Leave it out."
+    return LatentiaError(problem, parameter="encoding", value=encoding)
 
 
 def _scan(path: Path, file: BinaryIO, encoding: str) -> LatentiaError | None:
@@ -304,6 +357,9 @@ def chunks(path: Path, file: BinaryIO, progress: bool, line: int = 1) -> Iterato
             chunk = rest + chunk
             cut = chunk.rfind(b"\n") + 1
             rest = chunk[cut:]
+            if len(rest) > _LONGEST_LINE:
+                at = line + chunk.count(b"\n", 0, cut)
+                raise LatentiaError(f"{path}, line {at}: longer than {_LONGEST_LINE} bytes, which no row is.")
             if cut:
                 piece = np.frombuffer(chunk, np.uint8, cut)
                 yield piece, line
@@ -323,10 +379,15 @@ def _byte_bar(path: Path, progress: bool) -> Iterator[Callable[[Any], None]]:
         yield lambda _: None
         return
     from rich.console import Console
+
+    console = Console(stderr=True)
+    if not (console.is_interactive or console.is_jupyter):  # a log, which has no use for a bar
+        yield lambda _: None
+        return
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("converting {task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(path.name, total=path.stat().st_size)
         yield lambda file: bar.update(task, completed=bytes_read(file))
 

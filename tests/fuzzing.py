@@ -45,7 +45,7 @@ def budget(normal, full):
 
 
 @contextmanager
-def documented(*others):
+def documented(*others, seconds=SECONDS):
     """A case: no error but the library's, those of files, and ``others``; no warning but the library's; in time."""
     start = time.process_time()
     with warnings.catch_warnings():
@@ -56,7 +56,7 @@ def documented(*others):
             yield
         except (LatentiaError, OSError, *others):
             pass
-    if time.process_time() - start > SECONDS:
+    if time.process_time() - start > seconds:
         raise TooSlowError
 
 

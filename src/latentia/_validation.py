@@ -86,11 +86,12 @@ def table_blocks(
         return X if reset else finite_blocks(X)
     refuse_dates(X)
     try:
-        X = validate_data(
-            estimator, X, reset=reset, accept_sparse="csr" if sparse else False,
-            dtype=dtype if isinstance(dtype, str) else list(dtype),
-            ensure_min_samples=min_rows if reset else 1, ensure_min_features=min_columns if reset else 1,
-        )  # fmt: skip
+        with np.errstate(all="ignore"):  # of numbers whose sum is too large, which are looked for one by one then
+            X = validate_data(
+                estimator, X, reset=reset, accept_sparse="csr" if sparse else False,
+                dtype=dtype if isinstance(dtype, str) else list(dtype),
+                ensure_min_samples=min_rows if reset else 1, ensure_min_features=min_columns if reset else 1,
+            )  # fmt: skip
     except (ValueError, OverflowError) as error:
         raise LatentiaError(str(error)) from error
     except TypeError as error:

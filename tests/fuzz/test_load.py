@@ -4,6 +4,7 @@ import io
 import json
 import struct
 import zipfile
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -218,7 +219,7 @@ def header_changed(content, rng):
         nodes = list(places_of(header))
         holder, key = nodes[int(rng.integers(len(nodes)))]
         kind = rng.integers(6)
-        junk = JUNK[int(rng.integers(len(JUNK)))]
+        junk = deepcopy(JUNK[int(rng.integers(len(JUNK)))])
         if kind == 0 and isinstance(holder, dict):
             del holder[key]
         elif kind == 1 and isinstance(holder, dict):

@@ -231,6 +231,8 @@ class MultiViewMixture(Estimator):
         for i, column in enumerate(columns):
             if not (column.variance > 0).any():
                 raise LatentiaError(f"View {i + 1} is constant and says nothing about the component: remove it.")
+        if self.distribution == "bernoulli":
+            _check_binary(columns, layout, blocks)
         scales = [np.sqrt(np.where(c.variance > 0, c.variance, 1.0)) for c in columns]
         inverse = [np.where(c.variance > 0, 1.0 / scale, 0.0) for c, scale in zip(columns, scales, strict=True)]
         joined, coordinates, n_passes = _joined(blocks, layout.joined), [], 0
@@ -522,6 +524,15 @@ def _features(block: Block, kind: str, layout: _Layout) -> Any:
             parameter="distribution", value=kind,
         )  # fmt: skip
     return table
+
+
+def _check_binary(columns: list[ColumnMoments], layout: _Layout, blocks: Blocks) -> None:
+    """Raise for features that are not 0 and 1, where there are any: the mean of their squares is not theirs."""
+    mean = np.concatenate([column.mean for column in columns])
+    off = np.abs(np.concatenate([column.variance for column in columns]) + mean**2 - mean)
+    if ((off > 1e-6) | (mean < 0) | (mean > 1)).any():
+        for block in blocks:
+            _features(block, "bernoulli", layout)
 
 
 def _possible(means: list[np.ndarray], kind: str) -> list[np.ndarray]:

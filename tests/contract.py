@@ -15,6 +15,14 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from latentia.contrastive import (
+    ContrastiveComponents,
+    ContrastiveGaussianMixture,
+    ContrastiveIsing,
+    ContrastiveLogisticRegression,
+    ContrastivePCA,
+    ContrastiveRegression,
+)
 from latentia.datasets import planted
 from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
@@ -71,6 +79,11 @@ class Case:
     common_checks: bool = True
     why_not: str = ""
     needs_splits: bool = True
+
+    @property
+    def plain(self) -> Arguments:
+        """Parameters without refining."""
+        return {"refine": 0} if "refine" in self.estimator.get_params() else {}
 
     @property
     def name(self) -> str:
@@ -149,6 +162,13 @@ def pairs():
     return planted.word_pairs(30_000, n_components=3, n_words=300, random_state=11)
 
 
+@cache
+def contrast(problem: str, n_rows: int = 8000, n_features: int = 5):
+    return planted.contrastive_views(
+        n_rows, n_features, problem, shared="exponential", linear_map="orthogonal", random_state=11
+    )
+
+
 def random(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
@@ -186,6 +206,51 @@ def label_error(model: Any) -> float:
     return mean_distance(found, true, "cityblock")
 
 
+def relative_covariances(model: Any) -> float:
+    data = contrast("regression")
+    errors = []
+    for part, rows, view in ((1, data.own, data.U), (2, data.shared, data.U), (3, data.other, data.V)):
+        scale = np.outer(view.std(axis=0), view.std(axis=0))
+        found, true = model.covariance(part) / scale, np.cov(rows.T) / scale
+        errors.append(np.linalg.norm(found - true) / np.linalg.norm(true))
+    return float(np.mean(errors))
+
+
+def sine(model: Any) -> float:
+    return float(np.sqrt(max(1 - (model.components_[0] @ contrast("pca").truth) ** 2, 0)))
+
+
+def coefficient_error(model: Any, problem: str) -> float:
+    data = contrast(problem)
+    scale = data.U.std(axis=0)
+    true = data.truth * scale
+    return float(np.abs(np.ravel(model.coef_) * scale - true).mean() / np.sqrt(np.mean(true**2)))
+
+
+def two_views_of(problem: str, target: bool = False, n_columns: int | None = None) -> Arguments:
+    data = contrast(problem) if problem != "ising" else contrast("ising", 20_000, 9)
+    found = {"U": data.U[:, :n_columns], "V": data.V}
+    return {**found, "y": data.y} if target else found
+
+
+def gaussian_views(target: str = "", n_columns: int = 5) -> Arguments:
+    found = {"U": random().standard_normal((400, n_columns)), "V": random(1).standard_normal((400, n_columns))}
+    if target == "classes":
+        return {**found, "y": random(2).integers(0, 2, 400)}
+    return {**found, "y": random(2).standard_normal(400)} if target else found
+
+
+def side_by_side(data: Arguments) -> Arguments:
+    """Blocks with a part for each view and for the target."""
+    tables = [np.asarray(table, dtype=float) for table in data.values()]
+    return {"U": Blocks.from_array(*[table[:, None] if table.ndim == 1 else table for table in tables])}
+
+
+def both_views(data: Arguments) -> Arguments:
+    """What methods that use a model take."""
+    return {name: data[name] for name in ("U", "V") if name in data}
+
+
 def cut(data: Arguments) -> Arguments:
     """Blocks with one part a view."""
     return {"X": Blocks.from_array(*[data["X"][:, list(columns)] for columns in data["views"]])}
@@ -198,6 +263,12 @@ def with_lengths(data: Arguments) -> Arguments:
 VIEWS = [range(8), range(8, 16), range(16, 24)]
 SQUARE = "fitted on a square table of counts"
 SEQUENCES = "fitted on sequences"
+TWO_VIEWS: Any = {
+    "blocks": side_by_side,
+    "predicts": both_views,
+    "common_checks": False,
+    "why_not": "fitted on two views",
+}
 
 CASES = [
     Case(
@@ -314,5 +385,61 @@ CASES = [
         common_checks=False,
         why_not=SQUARE,
         needs_splits=False,
+    ),
+    Case(
+        ContrastiveComponents(),
+        data=lambda: two_views_of("regression"),
+        other=lambda: two_views_of("regression", n_columns=4),
+        hopeless=gaussian_views,
+        truth=relative_covariances,
+        uses=("transform",),
+        **TWO_VIEWS,
+    ),
+    Case(
+        ContrastivePCA(1),
+        data=lambda: two_views_of("pca"),
+        other=lambda: two_views_of("pca", n_columns=4),
+        hopeless=gaussian_views,
+        truth=sine,
+        uses=("transform",),
+        **TWO_VIEWS,
+    ),
+    Case(
+        ContrastiveRegression(),
+        data=lambda: two_views_of("regression", target=True),
+        other=lambda: two_views_of("regression", target=True, n_columns=4),
+        hopeless=lambda: gaussian_views("numbers"),
+        truth=lambda model: coefficient_error(model, "regression"),
+        uses=("predict",),
+        **TWO_VIEWS,
+    ),
+    Case(
+        ContrastiveLogisticRegression(),
+        data=lambda: two_views_of("logistic", target=True),
+        other=lambda: two_views_of("logistic", target=True, n_columns=4),
+        hopeless=lambda: gaussian_views("classes"),
+        truth=lambda model: coefficient_error(model, "logistic"),
+        uses=("decision_function", "predict_proba", "predict"),
+        **TWO_VIEWS,
+    ),
+    Case(
+        ContrastiveGaussianMixture(5),
+        data=lambda: two_views_of("mixture"),
+        other=lambda: two_views_of("mixture", n_columns=5) | {"V": two_views_of("mixture")["V"][:, :5]},
+        hopeless=gaussian_views,
+        truth=lambda model: mean_distance(
+            model.means_ - model.mean_, contrast("mixture").truth - contrast("mixture").truth.mean(axis=0), "euclidean"
+        ),
+        uses=("predict", "predict_proba"),
+        **TWO_VIEWS,
+    ),
+    Case(
+        ContrastiveIsing(planted.grid_edges(9).tolist()),
+        data=lambda: two_views_of("ising"),
+        other=lambda: {"U": two_views_of("ising")["U"], "V": two_views_of("ising")["V"]},
+        hopeless=lambda: gaussian_views(n_columns=9),
+        truth=lambda model: float(np.abs(model.couplings_ - contrast("ising", 20_000, 9).truth).mean()),
+        uses=(),
+        **TWO_VIEWS,
     ),
 ]

@@ -80,6 +80,11 @@ _TOPICS = {"components_": _distributions("K V"), "word_frequencies_": _numbers("
 _ADMIXTURE = _TOPICS | {"prevalence_": _numbers("K", *_SHARE), "dirichlet_": _numbers("K", 0.0)}
 _CHAIN = {"startprob_": _distributions("K"), "transmat_": _distributions("K K"), "weights_": _distributions("K")}
 
+_CONTRASTIVE = {
+    "linear_map_": _numbers("W V"), "inverse_map_": _numbers("V W"), "mean_": _numbers("V"), "_mean_v": _numbers("W"),
+    "_own_given_views": _numbers("V B"),
+}  # fmt: skip
+
 LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
     "AnchorTopics": _ADMIXTURE | {
         "topic_covariance_": _numbers("K K"),
@@ -129,8 +134,26 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "marginals_": _numbers("V", *_SHARE), "_scale": _numbers("V", 0.0), "spectrum_": _numbers("*"),
         "embedding_": _numbers("V E"), "_matrix.factored.left": _numbers("V R"), "_matrix.factored.core": _numbers("R R"),
         "_matrix.factored.least": _optional(_numbers("V", 0.0)), "components_": _optional(_numbers("R V", 0.0)),
-        "mixing_": _optional(_numbers("R R")), "_communities.points": _numbers("V P"),
+        "mixing_": _optional(_numbers("R R", 0.0)), "_communities.points": _numbers("V P"),
         "_communities.marginals": _numbers("V", *_SHARE),
+    },
+    "ContrastiveComponents": _CONTRASTIVE,
+    "ContrastivePCA": _CONTRASTIVE | {
+        "components_": _numbers("K V"), "explained_variance_": _numbers("K"), "explained_variance_ratio_": _numbers("K"),
+        "naive_variance_": _numbers("V"),
+    },
+    "ContrastiveRegression": _CONTRASTIVE | {
+        "coef_": _numbers("V"), "covariates_coef_": _numbers("V"), "naive_coef_": _numbers("V"),
+        "_scale": _numbers("V", _LEAST),
+    },
+    "ContrastiveLogisticRegression": _CONTRASTIVE | {
+        "coef_": _numbers("* V"), "intercept_": _numbers("*"), "classes_": _symbols("C"), "_scale": _numbers("V", _LEAST),
+    },
+    "ContrastiveGaussianMixture": _CONTRASTIVE | {
+        "means_": _numbers("K V"), "weights_": _distributions("K"), "_within_root": _numbers("B B"),
+    },
+    "ContrastiveIsing": _CONTRASTIVE | {
+        "couplings_": _numbers("E"), "edges_": Layout("E *", "iu", low=0), "correlations_": _numbers("V V"),
     },
     "MomentMultiLabelClassifier": {
         "weights_": _numbers("K", *_SHARE), "word_probabilities_": _numbers("K V", *_SHARE),
@@ -294,6 +317,16 @@ def _ascending(symbols: np.ndarray) -> bool:
     return bool((symbols[:-1] < symbols[1:]).all())
 
 
+def _factors_of_pairs(model: Any, sizes: _Sizes) -> None:
+    factored, own = model._matrix.factored, vars(model)
+    if factored.least is not None:  # whose products no entry is below
+        return
+    if "components_" not in own or "mixing_" not in own:
+        raise LatentiaError("_matrix.factored.least is missing")
+    if not np.array_equal(factored.left, own["components_"].T) or not np.array_equal(factored.core, own["mixing_"]):
+        raise LatentiaError("_matrix.factored is not that of components_ and mixing_")
+
+
 def _head_of_labels(model: Any, sizes: _Sizes) -> None:
     needed = ("word_features_", "coef_", "intercept_") if model.head == "ridge" else ()
     missing = [name for name in needed if name not in vars(model)]
@@ -310,6 +343,7 @@ _FURTHER: Mapping[str, Sequence[Callable[[Any, _Sizes], None]]] = {
     "MultiViewMixture": (_widths_of_views,),
     "SpectralHMM": (_states_of_chain,),
     "TwoStateHMM": (_two_states,),
+    "ProbabilityMatrix": (_factors_of_pairs,),
     "MomentMultiLabelClassifier": (_head_of_labels,),
 }
 

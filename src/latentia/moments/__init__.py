@@ -10,6 +10,14 @@ from .absences import (
     Partition,
 )
 from .cooccurrence import Cooccurrence, WordCounts
+from .cumulants import (
+    FourthGram,
+    cross_cumulant,
+    cumulants_to_moments,
+    k_factors,
+    moments_to_cumulants,
+    set_partitions,
+)
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
 from .findings import binary_rows, present_findings
 from .fourth import FourthMoments, FourthSums
@@ -63,6 +71,7 @@ __all__ = [
     "DocumentMoments",
     "ExactAbsences",
     "Factors",
+    "FourthGram",
     "FourthMoments",
     "FourthSums",
     "LabelledCounts",
@@ -92,11 +101,14 @@ __all__ = [
     "column_moments",
     "common_frame",
     "count_pairs",
+    "cross_cumulant",
+    "cumulants_to_moments",
     "diagonal_moments",
     "frame_noise",
     "frequent_words",
     "gathered",
     "independent_rows",
+    "k_factors",
     "lagged_coordinates",
     "lda_corrected",
     "leading_words",
@@ -105,10 +117,12 @@ __all__ = [
     "left_within_views",
     "means_given_middle",
     "means_of_neighbours",
+    "moments_to_cumulants",
     "one_hot_blocks",
     "past_and_future",
     "present_findings",
     "principal_coordinates",
+    "set_partitions",
     "split_counts",
     "symmetric_counts",
     "third_moment",

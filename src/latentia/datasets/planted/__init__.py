@@ -7,12 +7,14 @@ from .noisy_or import NoisyOrTruth, PlantedFindings, noisy_or_network, qmr_netwo
 from .sequences import PlantedChain, PlantedGaussianChain, gaussian_chain, hidden_markov_chain
 from .sources import PlantedSources, independent_sources
 from .topics import PlantedTopics, TopicModelTruth, topic_corpus, topic_model
+from .views import PlantedComponents, PlantedViews, contrastive_views, grid_edges, rich_components
 
 __all__ = [
     "LabelModelTruth",
     "NoisyOrTruth",
     "PlantedBlocks",
     "PlantedChain",
+    "PlantedComponents",
     "PlantedFindings",
     "PlantedGaussianChain",
     "PlantedLabels",
@@ -21,11 +23,14 @@ __all__ = [
     "PlantedProducts",
     "PlantedSources",
     "PlantedTopics",
+    "PlantedViews",
     "TopicModelTruth",
     "TopicTerms",
     "block_model",
+    "contrastive_views",
     "gaussian_chain",
     "gaussian_mixture",
+    "grid_edges",
     "hidden_markov_chain",
     "independent_sources",
     "label_model",
@@ -33,6 +38,7 @@ __all__ = [
     "noisy_or_network",
     "product_mixture",
     "qmr_network",
+    "rich_components",
     "topic_corpus",
     "topic_model",
     "two_state_chain",

@@ -1,0 +1,17 @@
+"""Rich component analysis: models of one component of several views, without models of the others."""
+
+from .components import ContrastiveComponents
+from .ising import ContrastiveIsing
+from .logistic import ContrastiveLogisticRegression
+from .mixture import ContrastiveGaussianMixture
+from .pca import ContrastivePCA
+from .regression import ContrastiveRegression
+
+__all__ = [
+    "ContrastiveComponents",
+    "ContrastiveGaussianMixture",
+    "ContrastiveIsing",
+    "ContrastiveLogisticRegression",
+    "ContrastivePCA",
+    "ContrastiveRegression",
+]

@@ -1,0 +1,263 @@
+"""One component of two views, without a model of the others.
+
+Model. Rows of two views are
+
+    u = s1 + s2,        v = A s2 + s3,
+
+with s1, s2 and s3 independent and of any distribution, and an unknown linear map A (d_v x d_u) of full column rank.
+Cross-cumulants of both views depend on s2 alone, so that their last mode tells A, and with it the cumulants of all three
+parts.
+
+Source: R. Ge and J. Zou, Rich component analysis, 2015, sections 3.1 and B.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from .._base import fitted, fitting
+from ..exceptions import LatentiaError
+from ..moments import cross_cumulant
+from ._estimator import ContrastiveEstimator, Own
+from ._extract import parts_of_cumulant
+from ._views import two_views
+
+__all__ = ["ContrastiveComponents"]
+
+_MOST_ORDER = 6
+
+
+class _Parts(NamedTuple):
+    """Covariances of s1, s2 and s3, columns in unit variance."""
+
+    own: np.ndarray
+    shared: np.ndarray
+    other: np.ndarray
+
+
+class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ContrastiveEstimator):
+    """What two views share, and what each has alone: the linear map between them, and covariances and cumulants of the parts.
+
+    Of rows u = s1 + s2 and v = A s2 + s3 with independent s1, s2 and s3 of any distribution, the fit learns A without a model
+    of any of them. It needs a shared part s2 that is not Gaussian; evidence says whether this one can be told.
+
+    Choose it to learn what is in one table of measurements and not in another one of the same rows: molecular patterns beyond
+    what physiology says, or signals beyond artefacts of a device that control channels see too. For a model of s1 use
+    `ContrastivePCA`, `ContrastiveRegression`, `ContrastiveLogisticRegression`, `ContrastiveGaussianMixture` or
+    `ContrastiveIsing`. Where the shared part may be Gaussian, or rows are few, use V as covariates instead: it is simpler, and
+    nearly as good.
+
+    Parameters
+    ----------
+    method : {"auto", "bls", "gtls", "eq2"}, default="auto"
+        How the linear map is solved for. "eq2": the paper's equation 2. "bls": least squares for the inverse B, which falls
+        back to the regression of U on V where the signal is weak. "gtls": generalised total least squares, without bias and
+        without a fallback. "auto": "gtls" where the cumulants are clearly above their noise, otherwise "bls".
+    order : {"auto", 3, 4}, default="auto"
+        Of the cumulants: third ones, of skewed data, have less noise, and fourth ones serve symmetric data as well. "auto"
+        takes those with the stronger signal; with "eq2" fourth ones, as the paper.
+    n_shared : int, optional
+        Dimensions of s2; d_u by default. With fewer, A is learned where s2 is (appendix D).
+    n_splits : int, default=3
+        Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+    random_state : int, default=0
+        Seed of the splits. The answer does not depend on it.
+    n_jobs : int, optional
+        Number of threads. Results are bitwise identical for any value.
+    verbose : bool, default=False
+        Whether to show progress and the remaining time.
+
+    Attributes
+    ----------
+    linear_map_ : ndarray of shape (d_v, d_u)
+        A: V is s2 @ A.T + s3.
+    inverse_map_ : ndarray of shape (d_u, d_v)
+        B, an estimate of a left inverse of A; where "auto" takes least squares for it, not that of ``linear_map_``.
+    mean_ : ndarray of shape (d_u,)
+        Mean of U. How it is divided between s1 and s2 the data does not say.
+    n_features_v_ : int
+        d_v.
+    evidence_ : Evidence
+        Checks of the assumptions. Expected errors (``component_errors``) are those of the covariances of s1, s2 and s3, columns
+        in unit variance, in Frobenius norm and relative to the size of each.
+    n_passes_ : int
+        Number of passes over the data.
+
+    Notes
+    -----
+    Differences from the paper:
+
+    1. Equation 2 (``method="eq2"``) needs very many rows: its least squares has noise on both sides, and A is then inverted.
+       "bls" solves for the inverse. Instruments are whitened, and the block kappa_4(V, V, U, .) is used as well.
+    2. Cumulants are unbiased k-statistics, of four groups of rows each, which also tell signal from noise.
+    3. The covariance of s1 lies between 0 and that of U less its regression on V; it is brought there, and shrunk towards a
+       multiple of the latter by as much of it as is noise. "eq2" leaves it as the formula has it, perhaps indefinite.
+    4. Means are removed. The paper takes them to be zero, or given.
+
+    References
+    ----------
+    R. Ge, J. Zou, Rich component analysis, 2015.
+
+    Examples
+    --------
+    >>> from latentia.contrastive import ContrastiveComponents
+    >>> from latentia.datasets import planted
+    >>> data = planted.contrastive_views(20_000, 4, shared="exponential", linear_map="orthogonal")
+    >>> model = ContrastiveComponents().fit(data.U, data.V)
+    >>> float(abs(model.linear_map_ - data.linear_map).max()) < 0.2
+    True
+    """
+
+    _compared = ("_covariances",)
+    _nouns = ("part", "parts", "rows")
+    _most: ClassVar[float] = 2.0
+    _symbol: ClassVar[str] = "mean relative error of cov(s)"
+    _unit: ClassVar[str] = "of its covariance, relative to its size"
+
+    def __init__(
+        self,
+        *,
+        method: str = "auto",
+        order: int | str = "auto",
+        n_shared: int | None = None,
+        n_splits: int = 3,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.method = method
+        self.order = order
+        self.n_shared = n_shared
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @fitting
+    def fit(self, U: Any, V: Any = None) -> ContrastiveComponents:
+        """Learn the linear map, and the second cumulants of the three parts.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view. Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view of the same rows, with d_v of at least d_u.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(U, V)  # type: ignore[no-any-return]
+
+    def _learn(self, own: Own) -> _Parts:
+        s, m = own.found.sums.covariance, own.moments
+        shared = s[m.u, m.u] - own.found.covariance
+        return _Parts(
+            own.found.covariance, shared, s[m.v, m.v] - own.found.map.forward @ shared @ own.found.map.forward.T
+        )
+
+    def _apart(self, learned: _Parts, other: _Parts) -> np.ndarray:
+        tiny = np.finfo(float).tiny
+        return np.array(
+            [np.linalg.norm(a - b) / max(np.linalg.norm(a), tiny) for a, b in zip(learned, other, strict=True)]
+        )
+
+    def _keep(self, learned: _Parts, own: Own) -> None:
+        m = own.moments
+        self._covariances = [
+            part * np.outer(m.scale[some], m.scale[some]) for part, some in zip(learned, (m.u, m.u, m.v), strict=True)
+        ]
+        self._cumulants: dict[int, np.ndarray] = {}
+        for order in (3, 4):
+            if m.keeps(order):
+                joint = m.tensor(m.dealt.all, order)
+                for place in range(order):
+                    joint = np.moveaxis(np.moveaxis(joint, place, -1) * m.scale[: m.n_views], -1, place)
+                self._cumulants[order] = joint
+        self._n_features_out = m.widths[0]
+
+    def _distances(self, other: ContrastiveComponents) -> np.ndarray:
+        scales = [np.sqrt(np.maximum(np.diag(one), np.finfo(float).tiny)) for one in self._covariances]
+        scales = [np.hypot(scales[0], scales[1])] * 2 + [scales[2]]
+        mine, others = (
+            _Parts(*(one / np.outer(s, s) for one, s in zip(model._covariances, scales, strict=True)))
+            for model in (self, other)
+        )
+        return self._apart(mine, others)
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    @fitted
+    def covariance(self, part: int) -> np.ndarray:
+        """Covariance of s1, s2 or s3, in the units of the data.
+
+        Parameters
+        ----------
+        part : {1, 2, 3}
+        """
+        return self._covariances[_checked_part(part) - 1].copy()
+
+    @fitted
+    def cumulant(self, part: int, order: int, U: Any = None, V: Any = None, *, sums: bool = False) -> np.ndarray:
+        """Cumulant of s1, s2 or s3, in the units of the data, by the paper's equations.
+
+        Parameters
+        ----------
+        part : {1, 2, 3}
+        order : int
+            From 2 to 6.
+        U, V : array-like, optional
+            The views, or Blocks of both as U: needed for orders 5 and 6, and for views of so many columns that the model does
+            not keep their joint cumulants (more than 161 for the third order, 45 for the fourth).
+        sums : bool
+            Equations 8 to 10, which average all cross-cumulants of both views; by default equations 3 to 5, which take one and
+            have less noise of V in them.
+
+        Returns
+        -------
+        ndarray with ``order`` modes, of size d_u or, for s3, d_v
+        """
+        part = _checked_part(part)
+        if isinstance(order, bool) or not isinstance(order, (int, np.integer)) or not 2 <= order <= _MOST_ORDER:
+            raise LatentiaError(f"a whole number from 2 to {_MOST_ORDER} is needed.", parameter="order", value=order)
+        if U is not None:
+            blocks = two_views(self, U, V, reset=False)
+            d = sum(shape[1] for shape in blocks.shapes[:2])
+            if d**order > 1 << 26:
+                raise LatentiaError(
+                    f"the joint cumulant of {d} columns would have {d**order:,} entries: choose a lower order, or fewer "
+                    "columns.",
+                    parameter="order", value=order,
+                )  # fmt: skip
+            joined = blocks.map(lambda block: [np.hstack(block[:2])], [(blocks.n_rows, d)])
+            joint = cross_cumulant(joined, (0,) * order, n_jobs=self.n_jobs)
+        elif order == 2:
+            if not sums:
+                return self.covariance(part)
+            raise LatentiaError("Equations 8 to 10 of second order need the views: give U and V.")
+        elif order in self._cumulants:
+            joint = self._cumulants[order]
+        else:
+            raise LatentiaError(
+                f"The model does not keep cumulants of order {order} of so many columns: give U and V.",
+                parameter="order", value=order,
+            )  # fmt: skip
+        return parts_of_cumulant(joint, self.linear_map_, self.inverse_map_, part, sums)
+
+    @fitted
+    def transform(self, U: Any, V: Any = None) -> np.ndarray:
+        """Return the best linear estimate of s1 from both views, with the mean of U, shape (n_rows, d_u).
+
+        Rows of s1 themselves cannot be had from two views, and this estimate has less variance than they.
+        """
+        return self._own_rows(U, V)
+
+
+def _checked_part(part: Any) -> int:
+    if isinstance(part, bool) or not isinstance(part, (int, np.integer)) or part not in (1, 2, 3):
+        raise LatentiaError("1, 2 or 3 is needed, for s1, s2 or s3.", parameter="part", value=part)
+    return int(part)

@@ -1,0 +1,252 @@
+"""Logistic regression on what one view has alone.
+
+Model. u = s1 + s2 and v = A s2 + s3, see `latentia.contrastive.components`, and P(y = 1 | s1) = 1 / (1 + exp(-beta . s1 - b)),
+with y independent of s2 and s3. The gradient of the likelihood is E[(y - sigma(p)) s1] with p = beta . s1 + b; a polynomial in
+place of sigma makes it a function of the moments of s1, which its cumulants give.
+
+Source: R. Ge and J. Zou, Rich component analysis, 2015, section 4.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.polynomial import Polynomial
+from numpy.polynomial.hermite_e import hermegauss
+from scipy.optimize import root
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import unique_labels
+
+from .._base import fitted, fitting
+from .._parameters import Choice, Integer
+from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+
+__all__ = ["ContrastiveLogisticRegression"]
+
+_PAPER = (0.5, 0.245, 0.0, -0.014)
+_NODES = 40
+_LARGEST = 8.0  # standard deviation of beta . s1 + b beyond which there is no solution
+
+
+class _Logistic(NamedTuple):
+    """Coefficients for columns in unit variance, (d_u,), the intercept at the mean, and whether the equations were solved."""
+
+    coef: np.ndarray
+    intercept: float
+    solved: bool
+
+
+class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
+    """Logistic regression on U without the part that it shares with V, by a polynomial in place of the logistic function.
+
+    Choose it where two classes depend on U without a disturbance that V sees too, and see `ContrastiveRegression`.
+
+    Parameters
+    ----------
+    degree : {1, 2, 3}, default=3
+        Of the polynomial. The bias falls with the degree, and moments of one order more are needed.
+    approximation : {"adaptive", "paper"}, default="adaptive"
+        "adaptive": the polynomial nearest to the logistic function where beta . s1 is normal with the variance that it has.
+        "paper": 0.5 + 0.245 p - 0.014 p^3, up to ``degree``.
+    method, order, n_shared : see `ContrastiveComponents`
+    n_splits : int, default=3
+        Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+    random_state : int, default=0
+        Seed of the splits. The answer does not depend on it.
+    n_jobs : int, optional
+        Number of threads. Results are bitwise identical for any value.
+    verbose : bool, default=False
+        Whether to show progress and the remaining time.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, d_u)
+    intercept_ : ndarray of shape (1,)
+    classes_ : ndarray of shape (2,)
+    n_iter_ : int
+        Evaluations of the gradient.
+    linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
+    evidence_ : Evidence
+        Checks of the assumptions. Expected errors (``component_errors``) are those of the coefficients, columns in unit
+        variance, relative to their root mean square.
+    n_passes_ : int
+        Number of passes over the data.
+
+    Notes
+    -----
+    Differences from the paper, besides those of `ContrastiveComponents`:
+
+    1. The equations gradient = 0 are solved, in place of stochastic steps.
+    2. There is an intercept, and the polynomial adapts to the spread of beta . s1. The paper's is of third degree, not of
+    fourth.
+
+    References
+    ----------
+    R. Ge, J. Zou, Rich component analysis, 2015, sections 4.2 and 5.
+
+    Examples
+    --------
+    >>> from latentia.contrastive import ContrastiveLogisticRegression
+    >>> from latentia.datasets import planted
+    >>> data = planted.contrastive_views(40_000, 5, "logistic", linear_map="orthogonal")
+    >>> model = ContrastiveLogisticRegression().fit(data.U, data.V, data.y)
+    >>> bool(((model.coef_[0] - data.truth) ** 2).sum() < 0.05)
+    True
+    """
+
+    _constraints: ClassVar = {**CONSTRAINTS, "degree": Integer(1, 3), "approximation": Choice("adaptive", "paper")}
+    _compared = ("coef_", "_scale")
+    _nouns = ("coefficient", "coefficients", "rows")
+    _target: ClassVar[bool] = True
+    _symbol: ClassVar[str] = "mean error of a coefficient"
+    _unit: ClassVar[str] = "relative to their root mean square"
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    classes_: np.ndarray
+
+    def __init__(
+        self,
+        *,
+        degree: int = 3,
+        approximation: str = "adaptive",
+        method: str = "auto",
+        order: int | str = "auto",
+        n_shared: int | None = None,
+        n_splits: int = 3,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.degree = degree
+        self.approximation = approximation
+        self.method = method
+        self.order = order
+        self.n_shared = n_shared
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @fitting
+    def fit(self, U: Any, V: Any = None, y: Any = None) -> ContrastiveLogisticRegression:
+        """Learn the coefficients.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            Blocks may have three parts: U, V, and y of one column with 0 and 1.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view of the same rows, with d_v of at least d_u.
+        y : array-like of shape (n_rows,), optional
+            Two classes.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(U, V, y)  # type: ignore[no-any-return]
+
+    def _checked_target(self, y: Any) -> Any:
+        """The classes as 0 and 1."""
+        if y is None:
+            self.classes_ = np.array([0, 1])
+            return None
+        try:
+            self.classes_ = unique_labels(y)
+        except ValueError as error:
+            raise LatentiaError(f"y: {error}") from error
+        if len(self.classes_) != 2:
+            raise LatentiaError(f"y has {len(self.classes_)} different values: two classes are needed.")
+        return (np.asarray(y) == self.classes_[1]).astype(float)
+
+    def _learn(self, own: Own) -> _Logistic:
+        """Solve gradient = 0 for columns in unit variance."""
+        m, found = own.moments, own.found
+        if not 0 < own.mean_y < 1:
+            raise LatentiaError("y has other values than 0 and 1, or only one of them: two classes are needed.")
+        assert found.target is not None
+        covariance, target = found.covariance, found.target * m.scale[m.y][0]
+        third = own.cumulant(3) if self.degree > 1 else None
+        fourth = own.cumulant(4) if self.degree > 2 else None
+        mean_y = float(np.clip(own.mean_y, 1e-9, 1 - 1e-9))
+
+        def gradient(parameters: np.ndarray) -> np.ndarray:
+            beta, at = parameters[:-1], parameters[-1]
+            spread = float(np.sqrt(max(beta @ covariance @ beta, 1e-12)))
+            c = _polynomial(self.degree, self.approximation, at, spread)
+            images = covariance @ beta
+            expected, mean = c[1] * images, c[0]
+            if third is not None:
+                expected = expected + c[2] * third @ beta @ beta
+                mean += c[2] * spread**2
+            if fourth is not None:
+                expected = expected + c[3] * (fourth @ beta @ beta @ beta + 3 * spread**2 * images)
+                mean += c[3] * float(third @ beta @ beta @ beta) if third is not None else 0.0
+            return np.append(target - expected, mean_y - mean)
+
+        slope = max(mean_y * (1 - mean_y), 1e-9)
+        start = np.append(np.linalg.solve(covariance, target) / slope, np.log(mean_y / (1 - mean_y)))
+        answer = root(gradient, start, method="hybr", options={"maxfev": 200 * len(start)})
+        beta = answer.x[:-1]
+        solved = bool(answer.success) and float(beta @ covariance @ beta) < _LARGEST**2
+        self._evaluations = int(answer.nfev)
+        if not solved:
+            return _Logistic(start[:-1], float(start[-1]), False)
+        return _Logistic(beta, float(answer.x[-1]), True)
+
+    def _keep(self, learned: _Logistic, own: Own) -> None:
+        self._scale = own.scale
+        self.coef_ = (learned.coef / own.scale)[None, :]
+        self.intercept_ = np.array([learned.intercept - own.mean_u @ self.coef_[0]])
+        self.n_iter_ = self.__dict__.pop("_evaluations")
+        if not learned.solved:
+            warn(
+                f"The polynomial of degree {self.degree} has no solution: the coefficients are those of degree 1. The classes "
+                "may be too well separated for it.",
+                EvidenceWarning,
+            )
+
+    def _apart(self, learned: _Logistic, other: _Logistic) -> np.ndarray:
+        size = max(float(np.sqrt(np.mean(learned.coef**2))), np.finfo(float).tiny)
+        return np.abs(learned.coef - other.coef) / size
+
+    def _distances(self, other: ContrastiveLogisticRegression) -> np.ndarray:
+        mine, others = (_Logistic(one.coef_[0] * self._scale, 0.0, True) for one in (self, other))
+        return self._apart(mine, others)
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    @fitted
+    def decision_function(self, U: Any, V: Any = None) -> np.ndarray:
+        """Return the log-odds of the second class, shape (n_rows,); see `ContrastiveRegression.predict` for V."""
+        return self._own_rows(U, V) @ self.coef_[0] + self.intercept_[0]
+
+    @fitted
+    def predict_proba(self, U: Any, V: Any = None) -> np.ndarray:
+        """Return the probabilities of both classes, shape (n_rows, 2)."""
+        second = expit(self.decision_function(U, V))
+        return np.column_stack([1 - second, second])
+
+    @fitted
+    def predict(self, U: Any, V: Any = None) -> np.ndarray:
+        """Return the more probable class of every row, shape (n_rows,)."""
+        return self.classes_[(self.decision_function(U, V) > 0).astype(int)]
+
+    def score(self, U: Any, V: Any = None, y: Any = None) -> float:
+        """Return the share of rows whose class `predict` finds."""
+        return float(np.mean(self.predict(U, V) == np.asarray(y)))
+
+
+def _polynomial(degree: int, approximation: str, at: float, spread: float) -> np.ndarray:
+    """Coefficients c_0, ..., c_3 of a polynomial in p - at that stands for the logistic function of p."""
+    if approximation == "paper":
+        shifted = Polynomial(_PAPER[: degree + 1])(Polynomial([at, 1.0])).coef
+        return np.pad(shifted, (0, 4 - len(shifted)))
+    nodes, weights = hermegauss(_NODES)
+    powers = nodes[:, None] ** np.arange(degree + 1)
+    values = expit(at + spread * nodes)
+    fitted_ = np.linalg.solve((powers.T * weights) @ powers, (powers.T * weights) @ values)
+    return np.pad(fitted_ / spread ** np.arange(degree + 1), (0, 3 - degree))

@@ -1,0 +1,214 @@
+"""A mixture of spherical Gaussians in what one view has alone.
+
+Model. u = s1 + s2 and v = A s2 + s3, see `latentia.contrastive.components`, and s1 is drawn from component k with probability
+w_k, from N(mu_k, sigma^2 I). About the mean, with nu_k = mu_k - sum_l w_l mu_l,
+
+    cov(s1) = sum_k w_k nu_k nu_k^T + sigma^2 I,        kappa_3(s1) = sum_k w_k nu_k (x) nu_k (x) nu_k,
+
+and K means span K - 1 dimensions. With a constant appended, (nu_k, 1), both are moments of K vectors in K dimensions, whose
+whitened third moment is an orthogonal tensor.
+
+Source: R. Ge and J. Zou, Rich component analysis, 2015, sections 4.1 and 5; D. Hsu and S. Kakade, Learning mixtures of
+spherical Gaussians, ITCS 2013.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.base import DensityMixin
+
+from .._base import fitted, fitting
+from .._parameters import Integer
+from ..evidence import separation_limit
+from ..exceptions import LatentiaError
+from ..tensor import apply_to_modes, decompose
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+from ._views import two_views
+
+__all__ = ["ContrastiveGaussianMixture"]
+
+_LEAST = 1e-6  # share of the variance that a direction of the means has at least
+
+
+class _Mixture(NamedTuple):
+    """Means about the mean of s1 (K, d_u), weights (K,), and the variance."""
+
+    means: np.ndarray
+    weights: np.ndarray
+    variance: float
+
+
+class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
+    """Clusters in U that are not due to what U shares with V.
+
+    Choose it in place of scikit-learn's `GaussianMixture` where a disturbance in U has clusters of its own, and V, of the same
+    rows, sees it through an unknown linear map.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of clusters K, at most d_u.
+    method, order, n_shared : see `ContrastiveComponents`
+    n_splits : int, default=3
+        Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+    random_state : int, default=0
+        Seed of the splits, and of the tensor's starts.
+    n_jobs : int, optional
+        Number of threads. Results are bitwise identical for any value.
+    verbose : bool, default=False
+        Whether to show progress and the remaining time.
+
+    Attributes
+    ----------
+    means_ : ndarray of shape (K, d_u)
+        In order of decreasing weight. The mean of all is that of U: how it is divided between s1 and s2 the data does not say.
+    weights_ : ndarray of shape (K,)
+    variance_ : float
+        sigma^2, of every feature and component.
+    linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
+    evidence_ : Evidence
+        Checks of the assumptions. Expected errors (``component_errors``) are distances of the means to true ones,
+        in the units of the data.
+    n_passes_ : int
+        Number of passes over the data.
+
+    Notes
+    -----
+    Differences from the paper, besides those of `ContrastiveComponents`:
+
+    1. Cumulants are about the mean, and a constant is appended: the paper takes third moments, and means that span K
+    dimensions.
+
+    References
+    ----------
+    R. Ge, J. Zou, Rich component analysis, 2015, sections 4.1 and 5. D. Hsu, S. Kakade, ITCS 2013.
+
+    Examples
+    --------
+    >>> from latentia.contrastive import ContrastiveGaussianMixture
+    >>> from latentia.datasets import planted
+    >>> data = planted.contrastive_views(20_000, 4, "mixture", linear_map="orthogonal")
+    >>> model = ContrastiveGaussianMixture(4).fit(data.U, data.V)
+    >>> model.means_.shape
+    (4, 4)
+    """
+
+    _constraints: ClassVar = {**CONSTRAINTS, "n_components": Integer(1)}
+    _compared = ("means_",)
+    _symbol: ClassVar[str] = "mean |mu - mu'|"
+    _unit: ClassVar[str] = "as distance in the units of the data"
+    means_: np.ndarray
+    weights_: np.ndarray
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        method: str = "auto",
+        order: int | str = "auto",
+        n_shared: int | None = None,
+        n_splits: int = 3,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.order = order
+        self.n_shared = n_shared
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @fitting
+    def fit(self, U: Any, V: Any = None) -> ContrastiveGaussianMixture:
+        """Learn the mixture.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view of the same rows, with d_v of at least d_u.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(U, V)  # type: ignore[no-any-return]
+
+    def _learn(self, own: Own) -> _Mixture:
+        """Whiten the means' part of cov(s1), and decompose the third cumulant with a constant appended."""
+        d, k = own.moments.widths[0], self.n_components
+        if k > d:
+            raise LatentiaError(f"{d} features support at most {d} components.", parameter="n_components", value=k)
+        values, vectors = np.linalg.eigh(own.covariance)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        variance = max(float(values[k - 1 :].mean()), 0.0)
+        signal = np.maximum(values[: k - 1] - variance, _LEAST * values[0])
+        scales = np.sqrt(signal)
+        whitening = vectors[:, : k - 1] / scales
+        tensor = np.zeros((k, k, k))
+        tensor[-1, -1, -1] = 1.0
+        for i in range(k - 1):
+            tensor[i, i, -1] = tensor[i, -1, i] = tensor[-1, i, i] = 1.0
+        if k > 1:
+            tensor[:-1, :-1, :-1] = apply_to_modes(own.cumulant(3), whitening * own.scale[:, None])
+        eigenvalues, v, _ = decompose(tensor, k, self._seed)
+        roots = np.clip(v[:, -1], 0.3 / eigenvalues, 3 / eigenvalues)
+        means = (v[:, :-1] / roots[:, None] * scales) @ vectors[:, : k - 1].T
+        weights = roots**2 / (roots**2).sum()
+        order = np.argsort(-weights, kind="stable")
+        return _Mixture(means[order], weights[order], variance)
+
+    def _keep(self, learned: _Mixture, own: Own) -> None:
+        m, d = own.moments, own.moments.n_views
+        self.means_, self.weights_, self.variance_ = learned.means + own.mean_u, learned.weights, learned.variance
+        # Given a component, both views are taken to be Gaussian about their means.
+        within = own.found.sums.covariance[:d, :d] * np.outer(m.scale[:d], m.scale[:d])
+        within[m.u, m.u] -= (learned.means.T * learned.weights) @ learned.means
+        values, vectors = np.linalg.eigh(within)
+        self._within_root = vectors / np.sqrt(np.maximum(values, _LEAST * values[-1]))
+
+    def _apart(self, learned: _Mixture, other: _Mixture) -> np.ndarray:
+        return cdist(learned.means, other.means).min(axis=1)
+
+    def _accuracy(self, learned: _Mixture) -> float:
+        spread = float(np.sqrt(max(learned.variance, np.finfo(float).tiny)))
+        return separation_limit(learned.means, "euclidean") if len(learned.means) > 1 else spread
+
+    def _distances(self, other: ContrastiveGaussianMixture) -> np.ndarray:
+        return cdist(self.means_, other.means_).min(axis=1)
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    @fitted
+    def predict_proba(self, U: Any, V: Any = None) -> np.ndarray:
+        """Return the probabilities of the components, shape (n_rows, K).
+
+        With V, both views are taken to be Gaussian given the component; without, U is taken to be s1 itself.
+        """
+        tables: list[Any]
+        if V is None and not hasattr(U, "shapes"):
+            root = np.eye(self.n_features_in_) / np.sqrt(max(self.variance_, np.finfo(float).tiny))
+            tables, means = [self._own_rows(U, None)], self.means_
+        else:
+            root = self._within_root
+            tables = [np.hstack(block[:2]) for block in two_views(self, U, V, reset=False)]
+            means = np.hstack([self.means_, np.tile(self._mean_v, (len(self.means_), 1))])
+        log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
+        found = []
+        for table in tables:
+            joint = log_weights - cdist(table @ root, means @ root, "sqeuclidean") / 2
+            joint = np.exp(joint - joint.max(axis=1, keepdims=True))
+            found.append(joint / joint.sum(axis=1, keepdims=True))
+        return np.vstack(found)
+
+    @fitted
+    def predict(self, U: Any, V: Any = None) -> np.ndarray:
+        """Return the most probable component of every row, shape (n_rows,)."""
+        return self.predict_proba(U, V).argmax(axis=1)

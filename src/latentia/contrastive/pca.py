@@ -1,0 +1,180 @@
+"""Principal components of what one view has alone.
+
+Model. u = s1 + s2 and v = A s2 + s3, see `latentia.contrastive.components`; cov(s1) is what is left of cov(u) without the
+shared part.
+
+Source: R. Ge and J. Zou, Rich component analysis, 2015, section 4.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from .._base import fitted, fitting
+from .._parameters import Integer, OrNone
+from ..exceptions import LatentiaError
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+from ._views import view_table
+
+__all__ = ["ContrastivePCA"]
+
+
+class _Axes(NamedTuple):
+    """Variances (K,), directions in rows (K, d_u), and the variance of all directions."""
+
+    variances: np.ndarray
+    directions: np.ndarray
+    total: float
+
+
+class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ContrastiveEstimator):
+    """Directions of large variance in U that are not due to what U shares with V.
+
+    Choose it in place of scikit-learn's `PCA` where a second table of the same rows sees a disturbance that is in U as well.
+    (Contrastive PCA by Abid et al. 2018 compares two sets of rows with the same columns; here two sets of columns are
+    compared.)
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of directions; all d_u by default.
+    method, order, n_shared : see `ContrastiveComponents`
+    n_splits : int, default=3
+        Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+    random_state : int, default=0
+        Seed of the splits. The answer does not depend on it.
+    n_jobs : int, optional
+        Number of threads. Results are bitwise identical for any value.
+    verbose : bool, default=False
+        Whether to show progress and the remaining time.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (K, d_u)
+        Directions in rows, of unit length, in order of decreasing variance. The largest entry of each is positive.
+    explained_variance_ : ndarray of shape (K,)
+        Variance of s1 along them.
+    explained_variance_ratio_ : ndarray of shape (K,)
+        Its share in the variance of s1.
+    naive_variance_ : ndarray of shape (d_u,)
+        Eigenvalues of cov(u), as PCA of U alone has them.
+    linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
+    evidence_ : Evidence
+        Checks of the assumptions. Expected errors (``component_errors``) are the sines of the angles between directions and
+        true ones.
+    n_passes_ : int
+        Number of passes over the data.
+
+    Notes
+    -----
+    The covariance of s1 is that of `ContrastiveComponents`, with its differences from the paper.
+
+    References
+    ----------
+    R. Ge, J. Zou, Rich component analysis, 2015, sections 4.1 and 5.
+
+    Examples
+    --------
+    >>> from latentia.contrastive import ContrastivePCA
+    >>> from latentia.datasets import planted
+    >>> data = planted.contrastive_views(20_000, 6, "pca", linear_map="orthogonal")
+    >>> model = ContrastivePCA(1).fit(data.U, data.V)
+    >>> bool(abs(model.components_[0] @ data.truth) > 0.99)
+    True
+    """
+
+    _constraints: ClassVar = {**CONSTRAINTS, "n_components": OrNone(Integer(1))}
+    _compared = ("components_",)
+    _nouns = ("direction", "directions", "rows")
+    _most: ClassVar[float] = 1.0
+    _symbol: ClassVar[str] = "mean sine of angle"
+    _unit: ClassVar[str] = "as sine of the angle to the true one"
+    components_: np.ndarray
+    explained_variance_: np.ndarray
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        method: str = "auto",
+        order: int | str = "auto",
+        n_shared: int | None = None,
+        n_splits: int = 3,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.order = order
+        self.n_shared = n_shared
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @fitting
+    def fit(self, U: Any, V: Any = None) -> ContrastivePCA:
+        """Learn the directions.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view of the same rows, with d_v of at least d_u.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(U, V)  # type: ignore[no-any-return]
+
+    def _learn(self, own: Own) -> _Axes:
+        d = own.moments.widths[0]
+        size = d if self.n_components is None else int(self.n_components)
+        if size > d:
+            raise LatentiaError(f"{d} features support at most {d} components.", parameter="n_components", value=size)
+        values, vectors = np.linalg.eigh(own.covariance)
+        directions = vectors[:, ::-1].T
+        signs = np.sign(directions[np.arange(d), np.abs(directions).argmax(axis=1)])
+        return _Axes(values[::-1][:size], (directions * signs[:, None])[:size], float(values.sum()))
+
+    def _keep(self, learned: _Axes, own: Own) -> None:
+        self.explained_variance_, self.components_ = learned.variances, learned.directions
+        self.explained_variance_ratio_ = learned.variances / max(learned.total, np.finfo(float).tiny)
+        of_u = own.found.sums.covariance[own.moments.u, own.moments.u] * np.outer(own.scale, own.scale)
+        self.naive_variance_ = np.linalg.eigvalsh(of_u)[::-1]
+        self._n_features_out = len(learned.directions)
+
+    def _apart(self, learned: _Axes, other: _Axes) -> np.ndarray:
+        cosines = np.abs(np.einsum("kd,kd->k", learned.directions, other.directions))
+        return np.sqrt(np.clip(1 - cosines**2, 0, None))
+
+    def _distances(self, other: ContrastivePCA) -> np.ndarray:
+        mine, others = (_Axes(np.empty(0), one.components_, 1.0) for one in (self, other))
+        return self._apart(mine, others)
+
+    def _shares(self) -> np.ndarray:
+        return np.clip(self.explained_variance_ratio_, 0.0, 1.0)
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    @fitted
+    def transform(self, U: Any, V: Any = None) -> np.ndarray:
+        """Return the coordinates of the rows along the directions, shape (n_rows, K).
+
+        With V they are those of the best linear estimate of s1 from both views; without, those of U as it is.
+        """
+        return (self._own_rows(U, V) - self.mean_) @ self.components_.T
+
+    @fitted
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Return the rows that coordinates (n_rows, K) stand for, shape (n_rows, d_u)."""
+        table = view_table(X, "X")
+        if table.shape[1] != len(self.components_):
+            raise LatentiaError(f"X has {table.shape[1]} columns and the model {len(self.components_)} components.")
+        return table @ self.components_ + self.mean_

@@ -1,0 +1,175 @@
+"""Regression on what one view has alone.
+
+Model. u = s1 + s2 and v = A s2 + s3, see `latentia.contrastive.components`, and y = beta . s1 + intercept + noise, independent
+of s2 and s3. Then cov(s1) beta = cov(s1, y) = cov(u, y).
+
+Source: R. Ge and J. Zou, Rich component analysis, 2015, sections 4.1 and 4.2.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.linear_model import Lasso
+
+from .._base import fitted, fitting
+from .._parameters import Choice, Number, OrNone
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+
+__all__ = ["ContrastiveRegression"]
+
+
+class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
+    """Linear regression on U without the part that it shares with V.
+
+    A disturbance s2 in U weakens and mixes its coefficients. V, of the same rows, sees s2 through an unknown linear map, and
+    perhaps something of its own. Putting V beside U as covariates removes only what V predicts of s2 linearly; here the rest is
+    removed as well, where s2 is not Gaussian.
+
+    Parameters
+    ----------
+    penalty : {None, "l1", "l2"}, default=None
+        Of (1/2) E (y - beta . s1)^2 + alpha |beta|_1, or + (alpha / 2) |beta|_2^2, in the units of the data.
+    alpha : float, default=0.1
+        The penalty's weight.
+    method, order, n_shared : see `ContrastiveComponents`
+    n_splits : int, default=3
+        Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+    random_state : int, default=0
+        Seed of the splits. The answer does not depend on it.
+    n_jobs : int, optional
+        Number of threads. Results are bitwise identical for any value.
+    verbose : bool, default=False
+        Whether to show progress and the remaining time.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d_u,)
+    intercept_ : float
+    covariates_coef_ : ndarray of shape (d_u,)
+        Coefficients of U in the regression on U and V, the simple remedy; without ``penalty``.
+    naive_coef_ : ndarray of shape (d_u,)
+        Those of the regression on U alone.
+    linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
+    evidence_ : Evidence
+        Checks of the assumptions. Expected errors (``component_errors``) are those of the coefficients, columns in unit
+        variance, relative to their root mean square.
+    n_passes_ : int
+        Number of passes over the data.
+
+    Notes
+    -----
+    Differences from the paper, besides those of `ContrastiveComponents`:
+
+    1. cov(s1, y) is cov(u, y) less the regression of u on v, whose covariance with y is noise.
+
+    References
+    ----------
+    R. Ge, J. Zou, Rich component analysis, 2015, sections 4.1, 4.2 and 5.
+
+    Examples
+    --------
+    >>> from latentia.contrastive import ContrastiveRegression
+    >>> from latentia.datasets import planted
+    >>> data = planted.contrastive_views(20_000, 6, "regression", linear_map="orthogonal")
+    >>> model = ContrastiveRegression().fit(data.U, data.V, data.y)
+    >>> bool(((model.coef_ - data.truth) ** 2).sum() < 0.02 < ((model.naive_coef_ - data.truth) ** 2).sum())
+    True
+    """
+
+    _constraints: ClassVar = {**CONSTRAINTS, "penalty": OrNone(Choice("l1", "l2")), "alpha": Number(0, closed="low")}
+    _compared = ("coef_", "_scale")
+    _nouns = ("coefficient", "coefficients", "rows")
+    _target: ClassVar[bool] = True
+    _symbol: ClassVar[str] = "mean error of a coefficient"
+    _unit: ClassVar[str] = "relative to their root mean square"
+    coef_: np.ndarray
+
+    def __init__(
+        self,
+        *,
+        penalty: str | None = None,
+        alpha: float = 0.1,
+        method: str = "auto",
+        order: int | str = "auto",
+        n_shared: int | None = None,
+        n_splits: int = 3,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.penalty = penalty
+        self.alpha = alpha
+        self.method = method
+        self.order = order
+        self.n_shared = n_shared
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @fitting
+    def fit(self, U: Any, V: Any = None, y: Any = None) -> ContrastiveRegression:
+        """Learn the coefficients.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            Blocks may have three parts: U, V, and y of one column.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view of the same rows, with d_v of at least d_u.
+        y : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(U, V, y)  # type: ignore[no-any-return]
+
+    def _learn(self, own: Own) -> np.ndarray:
+        """Coefficients for columns in unit variance."""
+        covariance, target = own.covariance, own.target
+        if self.penalty == "l2":
+            covariance = covariance + self.alpha * np.eye(len(covariance))
+        if self.penalty == "l1" and self.alpha:
+            return _lasso(covariance, target, self.alpha) * own.scale
+        return np.asarray(np.linalg.lstsq(covariance, target, rcond=None)[0]) * own.scale
+
+    def _keep(self, learned: np.ndarray, own: Own) -> None:
+        m, s = own.moments, own.found.sums.covariance
+        self._scale = own.scale
+        self.coef_ = learned / own.scale
+        self.intercept_ = own.mean_y - float(own.mean_u @ self.coef_)
+        of_y = m.scale[m.y][0]
+        both = slice(0, m.n_views)
+        self.covariates_coef_ = np.linalg.solve(s[both, both], s[both, m.y][:, 0])[m.u] * of_y / own.scale
+        self.naive_coef_ = np.linalg.solve(s[m.u, m.u], s[m.u, m.y][:, 0]) * of_y / own.scale
+
+    def _apart(self, learned: np.ndarray, other: np.ndarray) -> np.ndarray:
+        return np.abs(learned - other) / max(float(np.sqrt(np.mean(learned**2))), np.finfo(float).tiny)
+
+    def _distances(self, other: ContrastiveRegression) -> np.ndarray:
+        return self._apart(self.coef_ * self._scale, other.coef_ * self._scale)
+
+    @fitted
+    def predict(self, U: Any, V: Any = None) -> np.ndarray:
+        """Return the expected y of the rows, shape (n_rows,).
+
+        With V from the best linear estimate of s1; without, U is taken to be s1 itself, free of the disturbance.
+        """
+        return self._own_rows(U, V) @ self.coef_ + self.intercept_
+
+    def score(self, U: Any, V: Any = None, y: Any = None) -> float:
+        """Return the coefficient of determination of `predict`."""
+        from sklearn.metrics import r2_score
+
+        return float(r2_score(y, self.predict(U, V)))
+
+
+def _lasso(covariance: np.ndarray, target: np.ndarray, alpha: float) -> np.ndarray:
+    """The lasso of moments: of d rows that have them."""
+    root = np.linalg.cholesky(covariance) * np.sqrt(len(covariance))
+    rows = np.linalg.solve(root, target) * len(covariance)
+    return np.asarray(Lasso(alpha=alpha, fit_intercept=False, max_iter=100_000, tol=1e-10).fit(root.T, rows).coef_)

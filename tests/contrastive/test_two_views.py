@@ -1,0 +1,325 @@
+"""One component of two views: the paper's equations, recovery of planted truth, what is refused, and what evidence says."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import latentia
+from latentia import LatentiaError
+from latentia.contrastive import (
+    ContrastiveComponents,
+    ContrastiveGaussianMixture,
+    ContrastiveIsing,
+    ContrastiveLogisticRegression,
+    ContrastivePCA,
+    ContrastiveRegression,
+)
+from latentia.contrastive._extract import parts_of_cumulant
+from latentia.datasets import planted
+from latentia.moments import cross_cumulant, moments_to_cumulants
+from latentia.passes import Blocks, deal
+
+pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+METHODS = ["auto", "bls", "gtls", "eq2"]
+
+
+def population_cumulants(rows, order):
+    moments = []
+    for t in range(1, order + 1):
+        total = rows
+        for _ in range(t - 1):
+            total = np.einsum("n...,ni->n...i", total, rows)
+        moments.append(total.mean(axis=0))
+    return moments_to_cumulants(moments)[-1]
+
+
+@pytest.fixture(scope="module")
+def exact():
+    """A population with independent s1, s2 and s3: all combinations of a few points of each."""
+    rng = np.random.default_rng(0)
+    points = [rng.exponential(size=(n, 2)) for n in (4, 5)] + [rng.exponential(size=(4, 3))]
+    matrix = rng.uniform(-1, 1, (3, 2))
+    s1, s2, s3 = (np.array(rows) for rows in zip(*itertools.product(*points), strict=True))
+    return s1 + s2, s2 @ matrix.T + s3, (s1, s2, s3), matrix
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+@pytest.mark.parametrize("sums", [False, True], ids=["equations 3 to 5", "equations 8 to 10"])
+def test_cumulants_of_the_parts_are_exact_for_a_population(exact, order, sums):
+    u, v, parts, matrix = exact
+    joint = population_cumulants(np.hstack([u, v]), order)
+    for part in (1, 2, 3):
+        found = parts_of_cumulant(joint, matrix, np.linalg.pinv(matrix), part, sums)
+        np.testing.assert_allclose(found, population_cumulants(parts[part - 1], order), atol=1e-8)
+
+
+def test_equation_2_is_exact_for_a_population(exact):
+    u, v, _, matrix = exact
+    joint = population_cumulants(np.hstack([u, v]), 4)
+    of_u, of_v = (joint[2:, :2, :2, some].reshape(12, -1) for some in (slice(2), slice(2, None)))
+    np.testing.assert_allclose((np.linalg.pinv(of_u) @ of_v).T, matrix, atol=1e-8)
+
+
+def test_equation_2_is_that_of_the_paper():
+    """Against the formula itself, with the cumulants of four groups of rows averaged."""
+    data = planted.contrastive_views(400, 3, n_features_v=4, shared="exponential")
+    model = ContrastiveComponents(method="eq2").fit(data.U, data.V)
+    groups = deal(Blocks.from_array(data.U, data.V), 0).of(np.arange(400))
+    of_u, of_v = (
+        np.mean(
+            [
+                cross_cumulant([data.U[groups == g], data.V[groups == g]], (1, 0, 0, last)).reshape(36, -1)
+                for g in range(4)
+            ],
+            axis=0,
+        )
+        for last in (0, 1)
+    )
+    np.testing.assert_allclose(model.linear_map_, (np.linalg.pinv(of_u) @ of_v).T, rtol=1e-8)
+    shared = np.cov(data.U.T, data.V.T)[:3, 3:] @ np.linalg.pinv(model.linear_map_).T
+    np.testing.assert_allclose(model.covariance(2), (shared + shared.T) / 2, rtol=1e-8)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", [{}, {"n_features_v": 7}, {"shared": "laplace"}], ids=["square", "wide", "symmetric"])
+def test_the_linear_map_is_found(method, kind):
+    data = planted.contrastive_views(40_000, 4, **{"shared": "exponential", "linear_map": "orthogonal", **kind})
+    model = ContrastiveComponents(method=method).fit(data.U, data.V)
+    assert model.linear_map_.shape == data.linear_map.shape
+    assert np.mean((model.linear_map_ - data.linear_map) ** 2) < 0.02
+    np.testing.assert_allclose(model.inverse_map_ @ data.linear_map, np.eye(4), atol=0.35)
+    for part, rows in ((1, data.own), (2, data.shared), (3, data.other)):
+        np.testing.assert_allclose(model.covariance(part), np.cov(rows.T), atol=0.15)
+
+
+def test_parts_and_what_they_add_up_to():
+    data = planted.contrastive_views(20_000, 4, shared="exponential", linear_map="orthogonal")
+    model = ContrastiveComponents().fit(data.U, data.V)
+    np.testing.assert_allclose(model.covariance(1) + model.covariance(2), np.cov(data.U.T), atol=1e-8)
+    for order in (3, 4):
+        found = [model.cumulant(part, order) for part in (1, 2, 3)]
+        np.testing.assert_allclose(found[0] + found[1], cross_cumulant([data.U], (0,) * order), atol=1e-8)
+        again = model.cumulant(2, order, data.U, data.V)
+        np.testing.assert_allclose(found[1], again, atol=1e-8)
+        assert np.linalg.norm(found[1] - model.cumulant(2, order, sums=True)) < 0.5 * np.linalg.norm(found[1])
+    true = cross_cumulant([data.shared], (0,) * 3)
+    assert np.linalg.norm(model.cumulant(2, 3) - true) < 0.15 * np.linalg.norm(true)
+    assert model.cumulant(2, 5, data.U, data.V).shape == (4,) * 5
+    rows = model.transform(data.U, data.V)
+    assert np.corrcoef(rows[:, 0], data.own[:, 0])[0, 1] > 1.02 * np.corrcoef(data.U[:, 0], data.own[:, 0])[0, 1]
+    with pytest.raises(LatentiaError, match="give U and V"):
+        model.cumulant(1, 5)
+    for part, order in ((0, 3), (4, 3), (1, 1), (1, 7), (True, 3), ("a", 3), (1, 2.5)):
+        with pytest.raises(LatentiaError):
+            model.cumulant(part, order)
+
+
+def test_a_shared_part_of_few_dimensions():
+    data = planted.contrastive_views(30_000, 6, n_shared=2, shared="exponential", linear_map="orthogonal")
+    model = ContrastiveComponents(n_shared=2).fit(data.U, data.V)
+    frame = np.linalg.svd(data.shared, full_matrices=False)[2][:2].T
+    np.testing.assert_allclose(model.linear_map_ @ frame, data.linear_map @ frame, atol=0.1)
+    np.testing.assert_allclose(model.covariance(2), np.cov(data.shared.T), atol=0.05)
+    assert model.evidence_.grade == "supported"
+
+
+def test_views_of_many_columns_are_compared_row_by_row():
+    """Beyond 64 columns pairs of rows take the place of moments; the answer is the same where both ways are open."""
+    import latentia.contrastive._views as views
+
+    data = planted.contrastive_views(1500, 4, shared="exponential", linear_map="orthogonal")
+    usual = ContrastiveComponents().fit(data.U, data.V)
+    most, views.MOST_IN_TENSORS = views.MOST_IN_TENSORS, 4
+    try:
+        other = ContrastiveComponents().fit(data.U, data.V)
+    except LatentiaError as error:
+        raise AssertionError from error
+    finally:
+        views.MOST_IN_TENSORS = most
+    np.testing.assert_allclose(usual.linear_map_, other.linear_map_, rtol=1e-6)
+    np.testing.assert_allclose(usual.covariance(1), other.covariance(1), rtol=1e-6, atol=1e-9)
+    wide = planted.contrastive_views(600, 40, shared="exponential", linear_map="orthogonal")
+    assert ContrastivePCA(2).fit(wide.U, wide.V).components_.shape == (2, 40)
+
+
+# --- what is learned from s1 ----------------------------------------------------------------------------------------
+
+
+def test_the_direction_of_what_one_view_has_alone():
+    data = planted.contrastive_views(10_000, 8, "pca", linear_map="orthogonal", strength=1.5, random_state=3)
+    model = ContrastivePCA().fit(data.U, data.V)
+    assert abs(model.components_[0] @ data.truth) > 0.97
+    assert abs(np.linalg.eigh(np.cov(data.U.T))[1][:, -1] @ data.truth) < 0.9
+    assert model.explained_variance_ratio_.sum() == pytest.approx(1)
+    rows = model.transform(data.U, data.V)
+    np.testing.assert_allclose(model.inverse_transform(rows), model._own_rows(data.U, data.V), atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_regression_without_the_shared_part(seed):
+    data = planted.contrastive_views(10_000, 10, "regression", linear_map="orthogonal", random_state=seed)
+    model = ContrastiveRegression().fit(data.U, data.V, data.y)
+
+    def error(coef):
+        return float(((coef - data.truth) ** 2).sum())
+
+    assert error(model.coef_) < 0.012
+    assert error(model.coef_) < error(model.covariates_coef_) / 3
+    assert error(model.coef_) < error(model.naive_coef_) / 20
+    both = np.linalg.lstsq(np.column_stack([data.U, data.V, np.ones(10_000)]), data.y, rcond=None)[0]
+    np.testing.assert_allclose(model.covariates_coef_, both[:10], atol=1e-8)
+    clean = model.predict(data.own)
+    assert np.corrcoef(clean, data.own @ data.truth)[0, 1] > 0.99
+    assert model.score(data.U, data.V, data.y) > 0.05
+
+
+def test_penalties():
+    data = planted.contrastive_views(10_000, 6, "regression", linear_map="orthogonal", shared="exponential")
+    plain = ContrastiveRegression().fit(data.U, data.V, data.y)
+    none = [ContrastiveRegression(penalty=p, alpha=0.0).fit(data.U, data.V, data.y) for p in ("l1", "l2")]
+    for model in none:
+        np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-6)
+    ridge = ContrastiveRegression(penalty="l2", alpha=1.0).fit(data.U, data.V, data.y)
+    assert np.linalg.norm(ridge.coef_) < 0.6 * np.linalg.norm(plain.coef_)
+    lasso = ContrastiveRegression(penalty="l1", alpha=0.08).fit(data.U, data.V, data.y)
+    assert 0 < (lasso.coef_ == 0).sum() < 6
+    # Slopes of the penalised objective are zero where coefficients are not.
+    everything = ContrastiveComponents().fit(data.U, data.V)
+    slope = everything.covariance(1) @ (plain.coef_ - lasso.coef_)
+    on = lasso.coef_ != 0
+    np.testing.assert_allclose(slope[on], 0.08 * np.sign(lasso.coef_[on]), atol=1e-5)
+    assert (np.abs(slope[~on]) <= 0.08 + 1e-5).all()
+
+
+@pytest.mark.parametrize("classes", [(0, 1), ("no", "yes")])
+def test_logistic_regression_without_the_shared_part(classes):
+    data = planted.contrastive_views(40_000, 6, "logistic", linear_map="orthogonal", random_state=1)
+    y = np.array(classes)[data.y.astype(int)]
+    model = ContrastiveLogisticRegression().fit(data.U, data.V, y)
+    assert ((model.coef_[0] - data.truth) ** 2).sum() < 0.02
+    assert abs(model.intercept_[0]) < 0.1
+    assert list(model.classes_) == list(classes)
+    assert set(model.predict(data.U, data.V)) == set(classes)
+    np.testing.assert_allclose(model.predict_proba(data.own).sum(axis=1), 1)
+    assert model.score(data.own, None, y) > model.score(data.U, None, y)
+    for degree in (1, 2, 3):
+        other = ContrastiveLogisticRegression(degree=degree, approximation="paper").fit(data.U, data.V, y)
+        assert ((other.coef_[0] - data.truth) ** 2).sum() < 0.1
+
+
+def test_an_intercept_of_rare_classes():
+    rng = np.random.default_rng(0)
+    data = planted.contrastive_views(60_000, 4, "logistic", linear_map="orthogonal", shared="exponential")
+    y = rng.random(60_000) < 1 / (1 + np.exp(1.5 - data.own @ data.truth))
+    model = ContrastiveLogisticRegression().fit(data.U, data.V, y)
+    assert model.intercept_[0] == pytest.approx(-1.5, abs=0.1)
+    assert ((model.coef_[0] - data.truth) ** 2).sum() < 0.03
+
+
+def test_clusters_without_the_shared_part():
+    data = planted.contrastive_views(30_000, 5, "mixture", linear_map="orthogonal", shared="exponential")
+    model = ContrastiveGaussianMixture(5).fit(data.U, data.V)
+    true = data.truth - data.truth.mean(axis=0) + model.mean_
+    apart = np.linalg.norm(model.means_[:, None] - true, axis=2)
+    assert apart.min(axis=1).max() < 0.4
+    assert sorted(apart.argmin(axis=1)) == list(range(5))
+    np.testing.assert_allclose(model.predict_proba(data.U, data.V).sum(axis=1), 1)
+    labels = np.linalg.norm(data.own[:, None] - data.truth, axis=2).argmin(axis=1)
+    assert (apart.argmin(axis=1)[model.predict(data.U, data.V)] == labels).mean() > 0.8
+    one = ContrastiveGaussianMixture(1).fit(data.U, data.V)
+    np.testing.assert_allclose(one.means_[0], data.U.mean(axis=0))
+
+
+def test_couplings_without_the_shared_part():
+    data = planted.contrastive_views(50_000, 25, "ising", linear_map="orthogonal")
+    model = ContrastiveIsing(data.edges).fit(data.U, data.V)
+    assert np.mean((model.couplings_ - data.truth) ** 2) < 0.01
+    paper = ContrastiveIsing(data.edges, gradient="taylor").fit(data.U, data.V)
+    assert np.mean((paper.couplings_ - data.truth) ** 2) > 5 * np.mean((model.couplings_ - data.truth) ** 2)
+    graph = model.graph()
+    assert (graph != 0).sum() == 100
+    np.testing.assert_array_equal(graph, graph.T)
+
+
+# --- what is refused, and what evidence says ------------------------------------------------------------------------
+
+
+def views(n=200, d=3):
+    rng = np.random.default_rng(0)
+    return rng.exponential(size=(n, d)), rng.exponential(size=(n, d))
+
+
+def spoiled(table, value):
+    table = table.copy()
+    table[7, 1] = value
+    return table
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda u, v: (u, v[:-1]), "V has 199 rows and U 200"),
+        (lambda u, v: (spoiled(u, np.nan), v), "NaN"),
+        (lambda u, v: (u, spoiled(v, np.nan)), "V.*NaN"),
+        (lambda u, v: (u, spoiled(v, np.inf)), "V.*infinity"),
+        (lambda u, v: (np.column_stack([u, np.ones(200)]), v), "Column 3 of U is constant"),
+        (lambda u, v: (u, np.column_stack([v, v[:, :1] + v[:, 1:2]])), "covariance of V is singular"),
+        (lambda u, v: (u, u @ np.ones((3, 3)) + v @ np.diag([1, 1, 0])), "depend on each other|exactly|singular"),
+        (lambda u, v: (u, u), "depend on each other"),
+        (lambda u, v: (u[:5], v[:5]), "minimum of 8|at least 8"),
+        (lambda u, v: (u, None), "second view is needed"),
+        (lambda u, v: (u, v[:, 0]), "V"),
+    ],
+)
+def test_views_that_cannot_be_used_are_refused(change, message):
+    u, v = change(*views())
+    with pytest.raises(LatentiaError, match=message):
+        ContrastiveComponents().fit(u, v)
+
+
+def test_wrong_targets_edges_and_numbers_are_refused():
+    u, v = views()
+    with pytest.raises(LatentiaError, match="target is needed"):
+        ContrastiveRegression().fit(u, v)
+    with pytest.raises(LatentiaError, match="y has 199 rows"):
+        ContrastiveRegression().fit(u, v, np.arange(199.0))
+    with pytest.raises(LatentiaError, match="y is constant"):
+        ContrastiveRegression().fit(u, v, np.ones(200))
+    with pytest.raises(LatentiaError, match="3 different values"):
+        ContrastiveLogisticRegression().fit(u, v, np.arange(200) % 3)
+    with pytest.raises(LatentiaError, match="at most 3 components"):
+        ContrastiveGaussianMixture(4).fit(u, v)
+    with pytest.raises(LatentiaError, match="at most 3 dimensions"):
+        ContrastivePCA(n_shared=4).fit(u, v)
+    for edges in ([[0, 3]], [[0, 0]], [[0, 1], [1, 0]], [0, 1], [[0.5, 1]], []):
+        with pytest.raises(LatentiaError):
+            ContrastiveIsing(edges).fit(u, v)
+    with pytest.raises(LatentiaError, match="3 or 4|3, 4"):
+        ContrastivePCA(order=5).fit(u, v)
+
+
+def test_a_gaussian_shared_part_is_not_supported():
+    refused = 0
+    for seed in range(10):
+        data = planted.contrastive_views(5000, 5, shared="gaussian", random_state=seed)
+        evidence = ContrastiveRegression().fit(data.U, data.V, data.y).evidence_
+        refused += evidence.grade == "not supported"
+    assert refused >= 9
+
+
+def test_data_frames_blocks_and_saving(tmp_path):
+    data = planted.contrastive_views(2000, 4, shared="exponential", linear_map="orthogonal")
+    U = pd.DataFrame(data.U, columns=list("abcd"))
+    V = pd.DataFrame(data.V, columns=list("wxyz"))
+    model = ContrastivePCA(2).fit(U, V)
+    assert list(model.feature_names_in_) == list("abcd")
+    again = latentia.load(latentia.save(model, tmp_path / "model"))
+    np.testing.assert_array_equal(again.transform(U, V), model.transform(U, V))
+    cut = ContrastivePCA(2).fit(Blocks.from_array(data.U, data.V, block_rows=300))
+    np.testing.assert_allclose(cut.components_, model.components_, rtol=1e-8)
+    assert list(ContrastivePCA(2).set_output(transform="pandas").fit(U, V).transform(U, V).columns) == [
+        "contrastivepca0",
+        "contrastivepca1",
+    ]

@@ -7,6 +7,7 @@ import pytest
 from fuzzing import documented, worlds
 from scipy import sparse
 
+import latentia
 from latentia import LatentiaError
 from latentia.linalg import scaled_eigenspace
 from latentia.matrices import ProbabilityMatrix
@@ -185,10 +186,34 @@ def test_pairs_of_words_with_large_numbers(word):
         ProbabilityMatrix(2).fit_pairs(np.array([[0, 1], [2, word]]))
 
 
-@pytest.mark.parametrize("missing", [None, np.nan])
+@pytest.mark.parametrize("missing", [None, np.nan, "pandas"])
 def test_missing_symbols_are_no_symbols(missing):
+    missing = pytest.importorskip("pandas").NA if missing == "pandas" else missing
     with pytest.raises(LatentiaError, match="Row 2 has no symbol"):
         SpectralHMM(1).fit(np.array(["a", "b", missing] * 50, dtype=object))
+
+
+@pytest.mark.parametrize("value", [[1], (1, 2), {"a": 1}, np.array([1, 2]), range(3)], ids=repr)
+@pytest.mark.parametrize("estimator", [SpectralHMM(1), TwoStateHMM()], ids=lambda one: type(one).__name__)
+def test_symbols_that_are_no_single_value(estimator, value):
+    symbols = np.array(["a", "b", "c"] * 100, dtype=object)
+    found = estimator.fit(symbols)
+    symbols[5] = value
+    for method in (estimator.fit, found.score):
+        with pytest.raises(LatentiaError, match=f"Row 5 holds a {type(value).__name__}"):
+            method(symbols)
+
+
+@pytest.mark.parametrize("tau", [5e-324, 1e-300, 1e-20, 1e160, 1e300])
+def test_scaling_of_words_that_were_not_seen(tau, tmp_path):
+    counts = np.zeros((35, 35))
+    counts[:30, :30] = dense(worlds()[12])
+    for model, data in (
+        (ProbabilityMatrix(2, tau=tau), counts),
+        (TwoStateHMM(n_symbols=25, tau=tau), dense(worlds()[10])),
+    ):
+        assert np.isfinite(model.fit(data).score(data))
+        assert latentia.load(latentia.save(model, tmp_path / "model")).score(data) == model.score(data)
 
 
 def test_the_noisy_or_algorithm_as_printed_with_one_cause():

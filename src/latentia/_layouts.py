@@ -185,6 +185,8 @@ def check_fitted(model: Any) -> None:
     if "n_features_in_" in vars(model):
         sizes.agree("V", model.n_features_in_, "n_features_in_")
     table = {**LAYOUTS.get(type(model).__name__, {}), **_EVIDENCE}
+    if "V" not in sizes.of and any("V" in layout.shape for layout in table.values()):
+        raise LatentiaError("n_features_in_ is missing")
     found = dict(_arrays(vars(model)))
     laid_out = [(path, array, table.get(_PLACE.sub("", path), _ANY)) for path, array in found.items()]
     for path, array, layout in sorted(laid_out, key=lambda one: bool(one[2].below)):
@@ -266,6 +268,11 @@ def _check_names(model: Any) -> None:
 # --- what sizes and types do not say ------------------------------------------------------------------------------
 
 
+def _proportions_of_topics(model: Any, sizes: _Sizes) -> None:
+    if not model.dirichlet_.any():
+        raise LatentiaError("dirichlet_ is zero")
+
+
 def _anchors_of_topics(model: Any, sizes: _Sizes) -> None:
     anchors = model._anchors
     words = [word for anchor in anchors for word in anchor.words]
@@ -339,7 +346,8 @@ def _head_of_labels(model: Any, sizes: _Sizes) -> None:
 
 
 _FURTHER: Mapping[str, Sequence[Callable[[Any, _Sizes], None]]] = {
-    "AnchorTopics": (_anchors_of_topics,),
+    "AnchorTopics": (_anchors_of_topics, _proportions_of_topics),
+    "SpectralLDA": (_proportions_of_topics,),
     "MultiViewMixture": (_widths_of_views,),
     "SpectralHMM": (_states_of_chain,),
     "TwoStateHMM": (_two_states,),

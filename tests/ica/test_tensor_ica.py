@@ -10,7 +10,7 @@ import latentia
 from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.exceptions import EvidenceWarning
-from latentia.ica import TensorICA
+from latentia.ica import TensorICA, _fast_ica
 from latentia.metrics import amari_index
 from latentia.passes import Blocks
 
@@ -141,6 +141,16 @@ def test_data_is_read_block_by_block(data):
     one, many = TensorICA().fit(x), TensorICA().fit(Blocks.from_array(x, block_rows=333))
     np.testing.assert_allclose(one.components_, many.components_, rtol=1e-9)
     assert one.n_iter_ == many.n_iter_
+
+
+@pytest.mark.parametrize("rows", [7, 5000])
+def test_coordinates_are_kept_where_they_are_few_and_computed_anew_otherwise(data, monkeypatch, rows):
+    blocks = Blocks.from_array(data.X[:5000], block_rows=rows)
+    kept = TensorICA(n_splits=0).fit(blocks)
+    monkeypatch.setattr(_fast_ica, "_MOST_KEPT", 0)
+    anew = TensorICA(n_splits=0).fit(blocks)
+    np.testing.assert_allclose(kept.components_, anew.components_, rtol=1e-9)
+    assert kept.n_iter_ == anew.n_iter_ > 0
 
 
 def test_one_source_needs_no_iterations():

@@ -29,6 +29,7 @@ __all__ = ["STILL", "FastICAResult", "fast_ica"]
 
 STILL = 1e-4  # 1 - |cosine| of what an iteration turns a source by, where it has converged
 _ROWS = 2048
+_MOST_KEPT = 1 << 22  # numbers, 32 MiB
 _GAUSSIAN = 0.3745672074914381  # E log cosh of a standard normal
 
 
@@ -58,7 +59,7 @@ def fast_ica(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> FastICAResult:
-    """Rotate white rows until FastICA has converged.
+    """Rotate white rows until FastICA has converged. The coordinates of all rows are kept where they are few.
 
     Parameters
     ----------
@@ -71,12 +72,13 @@ def fast_ica(
     most : int
         Largest number of iterations, each a pass.
     """
+    rows = _rows(blocks, coordinates, mean)
     log_likelihood: list[float] = []
     rotation, turn = np.eye(len(whitening)), np.inf
     while turn >= STILL and len(log_likelihood) < most:
-        step = _Iteration(coordinates, mean, rotation @ whitening)
+        step = _Iteration(rotation @ whitening)
         label = progress and f"FastICA, iteration {len(log_likelihood) + 1}"
-        sums = accumulate(blocks, step, n_jobs, progress=label)
+        sums = accumulate(rows, step, n_jobs, progress=label)
         log_likelihood.append(float(np.abs(sums.log_cosh / sums.n_rows - _GAUSSIAN).sum()))
         left, _, right = linalg.svd(sums.products @ whitening.T - sums.slopes[:, None] * rotation)
         after = left @ right
@@ -85,9 +87,17 @@ def fast_ica(
     return FastICAResult(rotation, np.array(log_likelihood), turn)
 
 
+def _rows(blocks: Blocks, coordinates: Coordinates, mean: np.ndarray) -> Blocks:
+    """The coordinates of the rows without their mean, shape (n, b): computed once, or anew in every pass if they are many."""
+    centred = blocks.map(lambda block: [coordinates(block[0])[:, :-1] - mean], [(blocks.n_rows, len(mean))])
+    if blocks.n_rows * len(mean) > _MOST_KEPT:
+        return centred
+    return Blocks.from_array(np.vstack([block[0] for block in centred]))
+
+
 @dataclass
 class _Sums:
-    """Sums over rows: tanh(y) (c - mean)^T for coordinates c, (K, b); 1 - tanh(y)^2 and log cosh y, (K,)."""
+    """Sums over rows c without their mean: tanh(y) c^T, (K, b); 1 - tanh(y)^2 and log cosh y, (K,)."""
 
     products: np.ndarray
     slopes: np.ndarray
@@ -96,10 +106,10 @@ class _Sums:
 
 
 class _Iteration:
-    """Statistic of one iteration for sources y = matrix (c - mean)."""
+    """Statistic of one iteration for sources y = matrix c of rows c without their mean."""
 
-    def __init__(self, coordinates: Coordinates, mean: np.ndarray, matrix: np.ndarray) -> None:
-        self.coordinates, self.mean, self.matrix = coordinates, mean, matrix
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix = matrix
 
     def zero(self) -> _Sums:
         k = len(self.matrix)
@@ -107,7 +117,7 @@ class _Iteration:
 
     def add(self, state: _Sums, block: Block) -> _Sums:
         for a in range(0, block[0].shape[0], _ROWS):
-            rows = self.coordinates(block[0][a : a + _ROWS])[:, :-1] - self.mean
+            rows = block[0][a : a + _ROWS]
             sources = rows @ self.matrix.T
             sizes = np.abs(sources)
             falls = np.exp(-2 * sizes)

@@ -110,7 +110,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         beyond noise, and rows are dealt in stretches, and copies together, so that signals and copied rows have errors of
         their own size.
     n_passes_ : int
-        Number of passes over the data, those for the expected errors not counted.
+        Number of passes over the data, those for the expected errors not counted. Each iteration of FastICA counts as one,
+        though it reads coordinates that were kept where there are at most four million of them.
 
     Notes
     -----

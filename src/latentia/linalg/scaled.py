@@ -40,6 +40,8 @@ from .sparse import lowered_squares, sparse_product
 
 __all__ = ["ScaledSpace", "scaled_eigenspace", "signal_norm"]
 
+_TAUS = 1e-9, 1e30  # beyond these, words that were not seen, or all, are scaled out of the range of single precision
+
 
 @dataclass(frozen=True)
 class ScaledSpace:
@@ -135,7 +137,7 @@ def scaled_eigenspace(
     if not total > 0:
         raise LatentiaError("A part of the data has no pairs: there are too few to be split.")
     marginals = sparse_product(counts, np.ones((size, 1)), n_jobs).ravel() / total
-    scale = marginals + tau / size
+    scale = marginals + min(max(tau, _TAUS[0]), _TAUS[1]) / size
     simple = counts.data.max() <= 1
     degrees = marginals * total
     tables = [(1.0, counts, total), *((weight, table, float(table.sum())) for weight, table in further)]

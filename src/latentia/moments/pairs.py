@@ -17,6 +17,7 @@ __all__ = ["PairCounts", "count_pairs", "symmetric_counts"]
 _CHUNK = 1 << 20
 _ROUNDING = 1e-9
 _MOST_WORDS = 2**31 - 1
+_MOST_UNSEEN = 1 << 24  # or a hundred for each pair: words that do not occur take memory as well
 
 
 class PairCounts:
@@ -28,10 +29,12 @@ class PairCounts:
     ----------
     n_words : int, optional
         M, where it is known beforehand.
+    n_pairs : int, optional
+        How many there are in all blocks: numbers of words that are too large for so few are refused.
     """
 
-    def __init__(self, n_words: int | None = None) -> None:
-        self.n_words = n_words
+    def __init__(self, n_words: int | None = None, n_pairs: int | None = None) -> None:
+        self.n_words, self.n_pairs = n_words, n_pairs
 
     def zero(self) -> sparse.csr_array:
         size = self.n_words or 1
@@ -43,14 +46,23 @@ class PairCounts:
             return state
         words = _checked(pairs[:, :2], self.n_words, block.start)
         size = self.n_words or int(words.max()) + 1
-        if self.n_words is None and not rows_fit(size):
-            raise LatentiaError(
-                f"Pair {block.start + int(words.max(axis=1).argmax())} has the word {size - 1}: a table of so many words does "
-                "not fit into memory. Number the words from 0 without gaps."
-            )
+        if self.n_words is None:
+            self._check_size(size, block.start + int(words.max(axis=1).argmax()))
         times = np.ones(len(pairs), np.int32) if pairs.shape[1] == 2 else _times(pairs[:, 2])
         table = sparse.csr_array(sparse.coo_array((times, (words[:, 0], words[:, 1])), shape=(size, size)))
         return self.merge(state, table)
+
+    def _check_size(self, size: int, pair: int) -> None:
+        """Raise if the largest word, which this pair has, is too large."""
+        why = ""
+        if self.n_pairs is not None and size > max(_MOST_UNSEEN, 100 * self.n_pairs):
+            why = f"is too large for {self.n_pairs} pairs"
+        elif not rows_fit(size):
+            why = "does not fit into memory"
+        if why:
+            raise LatentiaError(
+                f"Pair {pair} has the word {size - 1}: a table of so many words {why}. Number the words from 0 without gaps."
+            )
 
     def merge(self, first: sparse.csr_array, second: sparse.csr_array) -> sparse.csr_array:
         size = max(first.shape[0], second.shape[0])
@@ -93,7 +105,7 @@ def count_pairs(
         )
     if not pairs.n_rows:
         raise LatentiaError("There are no pairs.")
-    return accumulate(pairs, PairCounts(n_words), n_jobs, progress=progress)
+    return accumulate(pairs, PairCounts(n_words, pairs.n_rows), n_jobs, progress=progress)
 
 
 def _count_file(

@@ -209,11 +209,13 @@ def _plain(block: Block) -> np.ndarray:
     """The one column of a block as strings or integers, shape (n,)."""
     values = block[0][:, 0]
     if values.dtype.kind == "O":
-        missing = [value is None or value != value for value in values.tolist()]
-        if any(missing):
-            raise LatentiaError(
-                f"Row {block.rows[missing.index(True)]} has no symbol: drop it, or give one for such rows."
-            )
+        for row, value in zip(block.rows, values.tolist(), strict=True):
+            if hasattr(value, "__len__") and not isinstance(value, (str, bytes)):
+                raise LatentiaError(
+                    f"Row {row} holds a {type(value).__name__}: symbols must be whole numbers or strings."
+                )
+            if _is_missing(value):
+                raise LatentiaError(f"Row {row} has no symbol: drop it, or give one for such rows.")
         return values.astype(str)
     if values.dtype.kind not in "fiubUS":
         raise LatentiaError(f"Symbols of type {values.dtype}: whole numbers or strings are needed.")
@@ -225,3 +227,11 @@ def _plain(block: Block) -> np.ndarray:
         at = int(np.argmin(whole))
         raise LatentiaError(f"Symbol {values[at]} in row {block.rows[at]}: symbols must be whole numbers or strings.")
     return values.astype(np.int64)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, or what pandas has in their place."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas.NA is neither equal to itself nor different
+        return True

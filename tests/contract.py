@@ -22,6 +22,7 @@ from latentia.contrastive import (
     ContrastiveLogisticRegression,
     ContrastivePCA,
     ContrastiveRegression,
+    RichComponents,
 )
 from latentia.datasets import planted
 from latentia.ica import TensorICA
@@ -225,6 +226,24 @@ def coefficient_error(model: Any, problem: str) -> float:
     scale = data.U.std(axis=0)
     true = data.truth * scale
     return float(np.abs(np.ravel(model.coef_) * scale - true).mean() / np.sqrt(np.mean(true**2)))
+
+
+@cache
+def three_views():
+    return planted.rich_components(40_000, 3, absent=[0, 4], random_state=2)
+
+
+def map_errors(model: Any) -> float:
+    """Of the components in several views: over all maps but the first, columns in unit variance."""
+    errors = []
+    for j, one in enumerate(model.subsets_):
+        if model.present_[j] and len(one) > 1:
+            true, found = (
+                np.hstack([maps[i, j] * model._scale[one[0]] / model._scale[i][:, None] for i in one[1:]])
+                for maps in (three_views().linear_maps, model.linear_maps_)
+            )
+            errors.append(np.linalg.norm(found - true) / np.linalg.norm(true))
+    return float(np.mean(errors))
 
 
 def two_views_of(problem: str, target: bool = False, n_columns: int | None = None) -> Arguments:
@@ -441,5 +460,16 @@ CASES = [
         truth=lambda model: float(np.abs(model.couplings_ - contrast("ising", 20_000, 9).truth).mean()),
         uses=(),
         **TWO_VIEWS,
+    ),
+    Case(
+        RichComponents(),
+        data=lambda: {"X": three_views().views},
+        other=lambda: {"X": [view[:20_000, :2] for view in three_views().views]},
+        hopeless=lambda: {"X": planted.rich_components(400, 3, distribution="gaussian").views},
+        truth=map_errors,
+        uses=(),
+        blocks=lambda data: {"X": Blocks.from_array(*data["X"])},
+        common_checks=False,
+        why_not="fitted on several views",
     ),
 ]

@@ -11,6 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from latentia import LatentiaError, LatentiaWarning
+from latentia.contrastive import (
+    ContrastiveComponents,
+    ContrastiveGaussianMixture,
+    ContrastiveIsing,
+    ContrastiveLogisticRegression,
+    ContrastivePCA,
+    ContrastiveRegression,
+)
 from latentia.datasets import planted
 from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
@@ -94,6 +102,11 @@ def worlds():
     findings = planted.noisy_or_network(15, 2, leak=0.02, random_state=1).sample(400).X
     pairs = planted.word_pairs(3000, n_components=2, n_words=30, random_state=1).counts
     views = [range(4), range(4, 8), range(8, 12)]
+    shared = {
+        problem: planted.contrastive_views(400, 4, problem, shared="exponential", random_state=1)
+        for problem in ("pca", "regression", "logistic", "mixture")
+    }
+    both = {problem: {"U": one.U, "V": one.V} for problem, one in shared.items()}
     steps = ("predict", "predict_proba", "score")
     return [
         World(AnchorTopics(3), {"X": topics}, ("transform", "score", "perplexity"), ("transform",)),
@@ -122,6 +135,17 @@ def worlds():
         World(NoisyOr(2), {"X": findings}, ("transform", "predict_proba", "score")),
         World(ProbabilityMatrix(2), {"C": pairs}, ("score",)),
         World(ProbabilityMatrix(3, refine=5), {"C": pairs}, ("score",)),
+        World(ContrastiveComponents(), both["regression"], ("transform",)),
+        World(ContrastivePCA(2), both["pca"], ("transform",)),
+        World(ContrastiveRegression(), {**both["regression"], "y": shared["regression"].y}, ("predict",)),
+        World(
+            ContrastiveLogisticRegression(),
+            {**both["logistic"], "y": shared["logistic"].y},
+            ("predict", "predict_proba", "decision_function"),
+            ("predict_proba",),
+        ),
+        World(ContrastiveGaussianMixture(3), both["mixture"], ("predict", "predict_proba"), ("predict_proba",)),
+        World(ContrastiveIsing([[0, 1], [1, 2], [2, 3]]), both["pca"], ()),
     ]
 
 

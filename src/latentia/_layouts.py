@@ -155,6 +155,10 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
     "ContrastiveIsing": _CONTRASTIVE | {
         "couplings_": _numbers("E"), "edges_": Layout("E *", "iu", low=0), "correlations_": _numbers("V V"),
     },
+    "RichComponents": {
+        "_scale": _numbers("I V", _LEAST), "zero_test_": _numbers("J"), "present_": Layout("J", "b"),
+        "linear_maps_": _optional(_numbers("V V")),
+    },
     "MomentMultiLabelClassifier": {
         "weights_": _numbers("K", *_SHARE), "word_probabilities_": _numbers("K V", *_SHARE),
         "label_probabilities_": _numbers("K L", *_SHARE), "word_frequencies_": _numbers("V", 0.0),
@@ -239,10 +243,13 @@ def _check_array(path: str, array: np.ndarray, layout: Layout, sizes: _Sizes) ->
 
 
 def _arrays(state: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays of attributes, of lists in them and of records, by their paths."""
+    """The arrays of attributes, of lists and dicts in them and of records, by their paths."""
     for name, value in state.items():
-        for place, one in [(above + name, value)] if not isinstance(value, (list, tuple)) else [
-            (f"{above}{name}[{i}]", item) for i, item in enumerate(value)
+        items: Any = (
+            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else None
+        )
+        for place, one in [(above + name, value)] if items is None else [
+            (f"{above}{name}[{i}]", item) for i, item in enumerate(item for _, item in items)
         ]:  # fmt: skip
             if isinstance(one, np.ndarray):
                 yield place, one

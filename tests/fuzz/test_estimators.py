@@ -51,7 +51,7 @@ PARAMETERS = {
     "eta": [0.0, 0.5, 1.0, -1],
     "kind": ["auto", "symbols", "vectors", "x"],
     "n_symbols": [None, 6, 30, 3, 0, 10**12],
-    "method": ["moments", "cubic", "shrink", "binned"],
+    "method": ["moments", "cubic", "shrink", "binned", "auto", "bls", "gtls", "eq2"],
     "cross_fit": [1, 2, 4, 0],
     "tau": [0.3, 0.0, 1e9, 1e-300, np.nan],
     "pseudo_counts": [0.2, 1.0, 1e9, -1],
@@ -62,6 +62,14 @@ PARAMETERS = {
     "corrections": [2, 0, 1, -1],
     "max_weight": [5.0, 0.1, 30.0, 1e3, 0.0],
     "max_triples": [150_000_000, 1000],
+    "order": ["auto", 3, 4, 2, 5, "x"],
+    "n_shared": [None, 1, 2, 4, 5, 0],
+    "penalty": [None, "l1", "l2", "x"],
+    "alpha": [0.1, 0.0, 10.0, -1, np.nan],
+    "degree": [1, 2, 3, 0, 4],
+    "approximation": ["adaptive", "paper"],
+    "gradient": ["bethe", "taylor"],
+    "edges": [None, [[0, 1]], [[0, 9]], "x", [[0.5, 1]], []],
 }
 SCALES = [1e-160, 1e-308, 5e-324, 1e-80, 1e-9, 1e9, 1e80, 1e154, 1e200, 1.7e308, 2.0**53, 2.0**31]
 
@@ -191,6 +199,9 @@ def changed_data(world, rng):
     data[name] = pick(rng, FORMS)(table, rng)
     if "Y" in data:
         data["Y"] = data["Y"][: len(table)] if rng.random() < 0.9 else pick(rng, ODD)
+    for name in ("V", "y"):
+        if name in data:
+            data[name] = data[name][: len(table)] if rng.random() < 0.9 else pick(rng, ODD)
     if world.estimator.__class__.__name__.endswith("HMM"):
         n = len(table)
         if rng.random() < 0.3:

@@ -6,6 +6,7 @@ from .logistic import ContrastiveLogisticRegression
 from .mixture import ContrastiveGaussianMixture
 from .pca import ContrastivePCA
 from .regression import ContrastiveRegression
+from .rich import RichComponents
 
 __all__ = [
     "ContrastiveComponents",
@@ -14,4 +15,5 @@ __all__ = [
     "ContrastiveLogisticRegression",
     "ContrastivePCA",
     "ContrastiveRegression",
+    "RichComponents",
 ]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, column_or_1d
 
-from .._validation import finite_blocks, table_blocks
+from .._validation import check_sizes, finite_blocks, table_blocks
 from ..exceptions import LatentiaError
 from ..moments import (
     ColumnMoments,
@@ -79,10 +79,12 @@ def two_views(estimator: Any, U: Any, V: Any, y: Any = None, *, reset: bool = Tr
 def view_table(table: Any, name: str) -> np.ndarray:
     """A dense table of numbers, shape (n, D)."""
     try:
-        found = check_array(table, dtype=np.float64, input_name=name)
-    except ValueError as error:
+        with np.errstate(all="ignore"):
+            found = np.asarray(check_array(table, dtype=np.float64, input_name=name))
+    except (ValueError, OverflowError) as error:
         raise LatentiaError(f"{name}: {error}") from error
-    return np.asarray(found)
+    check_sizes(found, f" of {name}")
+    return found
 
 
 def _target(y: Any) -> np.ndarray:

@@ -20,6 +20,8 @@ from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 
 __all__ = ["ContrastiveIsing"]
 
+_LEAST = 1e-6  # variance of a spin, as a share of the largest, where "eq2" leaves it negative
+
 
 class ContrastiveIsing(ContrastiveEstimator):
     """Couplings of spins in U that are not due to what U shares with V.
@@ -175,8 +177,11 @@ class ContrastiveIsing(ContrastiveEstimator):
 
 
 def _correlations(covariance: np.ndarray) -> np.ndarray:
-    scale = np.sqrt(np.maximum(np.diag(covariance), np.finfo(float).tiny))
-    return covariance / np.outer(scale, scale)
+    variances = np.diag(covariance)
+    scale = np.sqrt(np.maximum(variances, _LEAST * np.abs(variances).max()))
+    found = covariance / np.outer(scale, scale)
+    np.fill_diagonal(found, 1.0)
+    return found
 
 
 def _bethe(correlations: np.ndarray, edges: np.ndarray) -> np.ndarray:

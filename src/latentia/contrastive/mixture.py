@@ -148,8 +148,9 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
             raise LatentiaError(f"{d} features support at most {d} components.", parameter="n_components", value=k)
         values, vectors = np.linalg.eigh(own.covariance)
         values, vectors = values[::-1], vectors[:, ::-1]
-        variance = max(float(values[k - 1 :].mean()), 0.0)
-        signal = np.maximum(values[: k - 1] - variance, _LEAST * values[0])
+        least = _LEAST * float(np.abs(values).max())
+        variance = max(float(values[k - 1 :].mean()), least)
+        signal = np.maximum(values[: k - 1] - variance, least)
         scales = np.sqrt(signal)
         whitening = vectors[:, : k - 1] / scales
         tensor = np.zeros((k, k, k))

@@ -169,7 +169,8 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
 
 
 def _lasso(covariance: np.ndarray, target: np.ndarray, alpha: float) -> np.ndarray:
-    """The lasso of moments: of d rows that have them."""
-    root = np.linalg.cholesky(covariance) * np.sqrt(len(covariance))
-    rows = np.linalg.solve(root, target) * len(covariance)
-    return np.asarray(Lasso(alpha=alpha, fit_intercept=False, max_iter=100_000, tol=1e-10).fit(root.T, rows).coef_)
+    """The lasso of moments: of d rows that have them. Directions without variance, as "eq2" may leave them, get little."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = np.sqrt(len(values) * np.maximum(values, 1e-9 * np.abs(values).max()))
+    rows, wanted = (vectors * root).T, (vectors.T @ target) * len(values) / root
+    return np.asarray(Lasso(alpha=alpha, fit_intercept=False, max_iter=100_000, tol=1e-10).fit(rows, wanted).coef_)

@@ -343,13 +343,19 @@ def _factors_of_pairs(model: Any, sizes: _Sizes) -> None:
 
 def _head_of_labels(model: Any, sizes: _Sizes) -> None:
     needed = ("word_features_", "coef_", "intercept_") if model.head == "ridge" else ()
-    missing = [name for name in needed if name not in vars(model)]
+    always = ("inverse_document_frequency_", "_share", "_occurrences")
+    missing = [name for name in (*always, *needed) if name not in vars(model)]
     if missing:
         raise LatentiaError(f"{missing[0]} is missing")
     names = model.label_names
     if names is not None and len(names) != sizes.of["L"]:
         raise LatentiaError("label_names does not name every label")
     np.dtype(model._labels.dtype)
+
+
+def _one_of_two_classes(model: Any, sizes: _Sizes) -> None:
+    if len(model.coef_) != 1 or len(model.intercept_) != 1 or len(model.classes_) != 2:
+        raise LatentiaError("there must be two classes, and one intercept")
 
 
 _FURTHER: Mapping[str, Sequence[Callable[[Any, _Sizes], None]]] = {
@@ -360,6 +366,7 @@ _FURTHER: Mapping[str, Sequence[Callable[[Any, _Sizes], None]]] = {
     "TwoStateHMM": (_two_states,),
     "ProbabilityMatrix": (_factors_of_pairs,),
     "MomentMultiLabelClassifier": (_head_of_labels,),
+    "ContrastiveLogisticRegression": (_one_of_two_classes,),
 }
 
 

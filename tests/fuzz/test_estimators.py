@@ -199,9 +199,8 @@ def changed_data(world, rng):
     data[name] = pick(rng, FORMS)(table, rng)
     if "Y" in data:
         data["Y"] = data["Y"][: len(table)] if rng.random() < 0.9 else pick(rng, ODD)
-    for name in ("V", "y"):
-        if name in data:
-            data[name] = data[name][: len(table)] if rng.random() < 0.9 else pick(rng, ODD)
+    for other in [key for key in ("V", "y") if key in data]:
+        data[other] = data[other][: len(table)] if rng.random() < 0.9 else pick(rng, ODD)
     if world.estimator.__class__.__name__.endswith("HMM"):
         n = len(table)
         if rng.random() < 0.3:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +20,7 @@ from ..noisyor import NoisyOr
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._shared import MODEL_FILE, Cache, Encoding, Force, Jobs, NoCache, Out, Quiet, Reading, Results, named, say
+from .contrast import CONTRASTIVE, apply_contrast
 from .hmm import apply_hmm
 from .ica import apply_ica
 from .labels import apply_labels
@@ -44,6 +46,7 @@ _FAMILIES: dict[type, tuple[_Apply, str]] = {
     ProbabilityMatrix: (apply_matrix, "pairs.csv"),
 }
 _OF_ROWS = apply_mixture, apply_ica, apply_noisy_or
+_SCORES = "scores.csv"  # of models of two tables
 
 
 def apply(
@@ -51,6 +54,9 @@ def apply(
     source: Annotated[
         Path, typer.Argument(help="Other data, in a form that the command which learned the model reads.")
     ],
+    other: Annotated[
+        Path | None, typer.Argument(metavar="V", help="Of 'contrast' models: V, a second table of the same rows.")
+    ] = None,
     out: Out = Path("applied"),
     missing: Annotated[
         str | None, typer.Option(help="Cells without a value: drop leaves their rows out; otherwise they are an error.")
@@ -62,24 +68,29 @@ def apply(
     force: Force = False,
     quiet: Quiet = False,
 ) -> dict[str, Any]:
-    """Apply a model to other data: its topics, labels, states, components, sources, causes or pairs."""
+    """Apply a model to other data: its topics, labels, states, components, sources, causes, pairs or scores."""
     path = model / MODEL_FILE if model.is_dir() else model
     if not path.exists():
         raise LatentiaError(f"{model}: no model there. Give a folder of results, or its {MODEL_FILE}.")
     fitted = persistence.load(path)
-    if type(fitted) not in _FAMILIES:
+    of_two = type(fitted) in CONTRASTIVE
+    if type(fitted) not in _FAMILIES and not of_two:
         raise LatentiaError(f"{path}: a {type(fitted).__name__}, which cannot be applied to other data here.")
-    family, file = _FAMILIES[type(fitted)]
+    if other is not None and not of_two:
+        raise LatentiaError(f"{other}: a {type(fitted).__name__} is applied to one source; leave this one out.")
+    family, file = (None, _SCORES) if of_two else _FAMILIES[type(fitted)]
     results = Results(out, source, (file,), force, progress=not quiet, model=path)
-    results.check()
-    ways = ("drop",) if family in _OF_ROWS else ()
+    for one in (source, other):
+        if one is not None:
+            replace(results, source=one).check()
+    ways = ("drop",) if of_two or family in _OF_ROWS else ()
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {type(fitted).__name__} is not applied to rows of a table; leave it out.")
     how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     console = Console()
     with named(source.name):
-        write = family(fitted, source, console, how)
+        write = family(fitted, source, console, how) if family else apply_contrast(fitted, source, console, how, other)
         files = results.write(lambda folder: write(folder / file))
     say(console, f"Wrote {file} of the {type(fitted).__name__} in {path} to {out}")
     return {

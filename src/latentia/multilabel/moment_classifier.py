@@ -169,6 +169,8 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         "label_names": OrNone(Names()),
     }
     word_probabilities_: np.ndarray
+    _share: float
+    _occurrences: bool
 
     def __init__(
         self,

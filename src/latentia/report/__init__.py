@@ -1,6 +1,7 @@
 """Reports: one HTML file that needs no network and no other file."""
 
 from ._page import import_report
+from .contrast import write_contrast_report
 from .hmm import write_hmm_report
 from .ica import write_ica_report
 from .labels import write_labels_report
@@ -11,6 +12,7 @@ from .topics import write_topics_report
 
 __all__ = [
     "import_report",
+    "write_contrast_report",
     "write_hmm_report",
     "write_ica_report",
     "write_labels_report",

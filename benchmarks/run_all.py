@@ -42,6 +42,11 @@ COMMANDS = [
     ["two_state_hmm.py"],
     ["two_state_detection.py"],
     ["blocks_at_low_degree.py"],
+    ["contrastive_recovery.py"],
+    ["contrastive_figure_1.py"],
+    ["contrastive_gram.py"],
+    ["contrastive_rich.py"],
+    ["contrastive_real_data.py"],
 ]
 WITH_QUICK = (
     "evidence",
@@ -57,6 +62,7 @@ WITH_QUICK = (
     "binned",
     "two_state",
     "blocks",
+    "contrastive",
 )
 QUICK = {"topics_recover_planted.py": ["--quick", "--seeds", "1"], "topics_at_scale.py": ["--documents", "10000"]}
 

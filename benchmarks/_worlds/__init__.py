@@ -20,12 +20,18 @@ FAMILIES = {
     "MomentMultiLabelClassifier": "labels",
     "NoisyOr": "causes",
     "ProbabilityMatrix": "matrices",
+    "ContrastiveComponents": "contrastive",
+    "ContrastivePCA": "contrastive",
+    "ContrastiveRegression": "contrastive",
+    "ContrastiveLogisticRegression": "contrastive",
+    "ContrastiveGaussianMixture": "contrastive",
+    "ContrastiveIsing": "contrastive",
 }
 
 
 def worlds_of(family: str) -> list[World]:
     """The worlds of a family, in the order right, wrong, empty."""
-    return import_module(f"{__name__}.{FAMILIES[family]}").WORLDS
+    return [world for world in import_module(f"{__name__}.{FAMILIES[family]}").WORLDS if world.family == family]
 
 
 def one_world(family: str, name: str) -> World:

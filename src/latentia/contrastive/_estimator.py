@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -12,16 +12,20 @@ import numpy as np
 from .._base import Estimator, halves_of_rows
 from .._parameters import Choice as OneOf
 from .._parameters import Constraint, Integer, OrNone
-from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, above, at_least, error_checks
+from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, above, at_least, at_most, error_checks
 from ..exceptions import LatentiaError
 from ..passes import Blocks
-from ._extract import Extracted, extract, parts_of_cumulant
-from ._linear_map import Choice, Signal, choose, held_out_share
-from ._views import JointMoments, two_views, view_table
+from ._extract import BY_CHANCE, Extracted, extract, parts_of_cumulant
+from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map
+from ._views import MOST_IN_TENSORS, JointMoments, two_views, view_table
 
-__all__ = ["CONSTRAINTS", "ContrastiveEstimator", "Order"]
+__all__ = ["CONSTRAINTS", "ContrastiveEstimator", "Order", "Own", "misfit_of_parts"]
 
-_FROM_NOISE = 4.0  # standard deviations of the shared signal, which Gaussian views seldom have
+_FROM_NOISE = 6.0  # standard deviations of the shared signal, which Gaussian views seldom have
+_SURELY = 10.0  # of those, which Gaussian views with a long memory seldom have either
+_MOST_BESIDE = 1.4  # times the noise, in directions that no A explains: they were chosen to have little
+_HEAVY = 15.0  # kurtosis
+_MOST_LEFT = 3.2  # standard deviations of what A leaves of cross-cumulants of either order
 _TOLD = 0.25  # of the noise, from which on a shared direction is told from none
 
 
@@ -104,19 +108,27 @@ class ContrastiveEstimator(Estimator):
         self._mean_v, self._own_given_views = own.mean_v, own.given_views
         self.n_passes_ = moments.n_passes
         # Evidence. What parts of the data cannot see is how far the answer is pulled towards no correction.
-        pull = self._apart(learned, self._learn(own.alternative()))
+        pull = self._pull(learned, own)
         parts = fits.errors(learned, self.n_splits).widened(pull, self._most)  # type: ignore[attr-defined]
         checks = self._checks(learned, own, parts, signal, choice) + self._more_checks(learned, own, blocks)
         self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
+
+    def _pull(self, learned: Any, own: Own) -> np.ndarray:
+        """Distance to what is learned if the linear map misses what it may, relative to the larger one of the two answers."""
+        alternative = own.alternative()
+        if alternative is own:
+            return np.zeros(len(self._apart(learned, learned)))
+        other = self._learn(alternative)
+        return np.minimum(self._apart(learned, other), self._apart(other, learned))
 
     def _checked_target(self, y: Any) -> Any:
         return y
 
     def _checks(self, learned: Any, own: Own, parts: PartErrors, signal: Signal, choice: Choice) -> list[Check]:
         moments = own.moments
-        rank, d = choice.n_shared, moments.n_views
-        misfit = Misfit.of(signal.left, signal.left_noise, max(signal.whole, 0.0), (d - rank) * rank)
+        rank = choice.n_shared
+        misfit = replace(Misfit.of(signal.left, signal.left_noise, max(signal.whole, 0.0)), most=_MOST_BESIDE)
         singular = np.linalg.svd(own.found.map.forward, compute_uv=False)[:rank]
         kappa = f"kappa_{signal.order}"
         return [
@@ -124,12 +136,16 @@ class ContrastiveEstimator(Estimator):
                 parts, self._accuracy(learned), self._symbol, self._unit, self._nouns[0], n_rows=own.found.sums.n
             ),
             *misfit.checks(0.0, "shared directions"),
+            *_left_checks(moments, own, choice),
+            *_tail_checks(moments),
+            *self._target_checks(own),
             Check(
-                "shared cumulant above noise", f"|{kappa}| / sd", signal.deviations, above(_FROM_NOISE, "noise"),
+                "shared cumulant above noise", f"|{kappa}| / sd", signal.deviations,
+                above(_SURELY if signal.deviations > _FROM_NOISE else _FROM_NOISE, "noise"),
                 f"The cross-cumulants of order {signal.order} of both views, in standard deviations of their noise. They are "
                 "all that the shared part is told by; a Gaussian one has none.",
-                "Lemma 3.1", "veto",
-                "Nothing tells the shared part: it looks Gaussian, or the rows are too few. Use V as covariates.",
+                "Lemma 3.1", "caution" if signal.deviations > _FROM_NOISE else "veto",
+                "Little or nothing tells the shared part: it looks Gaussian, or the rows are too few. Use V as covariates.",
             ),
             Check(
                 "held-out cumulants explained", "share", held_out_share(moments, choice), above(0.0, "none"),
@@ -159,6 +175,20 @@ class ContrastiveEstimator(Estimator):
             ),
         ]  # fmt: skip
 
+    def _target_checks(self, own: Own) -> list[Check]:
+        """Whether y says nothing of v, which it does not where it depends on s1 alone."""
+        if not self._target:
+            return []
+        misfit = _of_target(own)
+        return [
+            Check(
+                "target independent of V", "|cov(v, y)|^2 / |N|^2", misfit.ratio, at_most(misfit.most, "1 for noise"),
+                "Covariances of y with V, against their noise: where y depends on s1 alone there are none.",
+                "the model, section 4.2", "caution",
+                "y depends on what V sees, beyond s1: use V as covariates.",
+            )
+        ]  # fmt: skip
+
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         return [{"U": half.pop("X"), **half} for half in halves_of_rows(random_state, X=X, **fit_parameters)]
 
@@ -178,6 +208,69 @@ class ContrastiveEstimator(Estimator):
         return self.mean_ + np.vstack([(np.hstack(block[:2]) - center) @ self._own_given_views.T for block in blocks])
 
 
+def _left_checks(moments: JointMoments, own: Own, choice: Choice) -> list[Check]:
+    """What the model leaves of moments that told nothing of the linear map; of total least squares alone."""
+    left, found = left_by_map(moments, choice), own.found
+    if left is None or found.symmetry is None:
+        return []
+    remedy = "Parts are not independent, or V sees s2 in another way than linearly: use V as covariates, or leave columns out."
+    return [
+        Check(
+            "both orders explained", "|M_v - M_u A^T|^2 / sd", left, at_most(_MOST_LEFT, "noise"),
+            "What A leaves of the cross-cumulants of third or of fourth order, in standard deviations of its noise.",
+            "Lemma 3.1", "caution", remedy,
+        ),
+        Check(
+            "symmetry of cov(s2)", "|K|^2 / |N|^2", found.symmetry.ratio, at_most(found.symmetry.most, "1 for noise"),
+            "cov(u, B v) is cov(s2), and symmetric, where the parts are independent; what is not symmetric, against noise.",
+            "the model", "caution", remedy,
+        ),
+        Check(
+            "variances of the parts", "|E - [0, 1]|^2 / |N|^2", found.outside, at_most(1.0, "its noise"),
+            "How far variances of s1 are below zero or above what V leaves of U, against noise.",
+            "the model", "caution", remedy,
+        ),
+    ]  # fmt: skip
+
+
+def _tail_checks(moments: JointMoments) -> list[Check]:
+    """Whether a few rows rule the moments; of views whose fourth moments are kept."""
+    d = moments.n_views
+    if d > MOST_IN_TENSORS:
+        return []
+    kurtosis = [float(moments.tensor(moments.dealt.all, 4, column).item()) for column in np.eye(d)[:, :, None]]
+    worst = int(np.argmax(kurtosis))
+    name = f"column {worst} of U" if worst < moments.widths[0] else f"column {worst - moments.widths[0]} of V"
+    return [
+        Check(
+            "tails of the columns", "max of kappa_4 / sigma^4", kurtosis[worst], at_most(_HEAVY),
+            f"Largest kurtosis, of {name}: 0 for normal columns, 6 for exponential ones. Above the limit a few rows rule the "
+            "moments.",
+            "not in the paper", "caution",
+            f"A few rows are far out, in {name}: look at them, and clip or transform such columns.",
+        )
+    ]  # fmt: skip
+
+
+def misfit_of_parts(left: np.ndarray, parts: Sequence[np.ndarray], extra: float = 0.0) -> Misfit:
+    """Of numbers that are zero but for noise, by the same numbers of all rows but a group each, and ``extra`` noise."""
+    apart = np.array(parts) - np.mean(parts, axis=0)
+    noise = (1 - 1 / len(parts)) * float((apart**2).sum()) + extra
+    misfit = Misfit.of(float((left**2).sum()), noise, 1.0, left.size)
+    return replace(misfit, most=BY_CHANCE * misfit.most)
+
+
+def _of_target(own: Own) -> Misfit:
+    """cov(v, y) in the metric of v, against its scatter over the groups of rows."""
+    m = own.moments
+    weight = np.linalg.inv(own.found.sums.covariance[m.v, m.v])
+    parts = np.array([m.of((g,)).covariance[m.v, m.y][:, 0] for g in m.dealt.all])
+    mean, n = parts.mean(axis=0), len(parts)
+    noise = float(np.einsum("gi,ij,gj->", parts - mean, weight, parts - mean)) / (n * (n - 1))
+    misfit = Misfit.of(float(mean @ weight @ mean), noise, 1.0, m.widths[1])
+    return replace(misfit, most=BY_CHANCE * misfit.most)
+
+
 @dataclass(frozen=True)
 class Own:
     """Moments of s1 in the units of the data."""
@@ -186,10 +279,22 @@ class Own:
     found: Extracted
 
     def alternative(self) -> Own:
-        """If what the linear map may miss of the shared part is removed as well."""
-        found = self.found
-        other = replace(found.map, forward=found.map.unbiased)
-        return replace(self, found=replace(found, covariance=found.alternative, map=other))
+        """If what the linear map may miss of the shared part is removed as well; A as cov(v, u) = A cov(s2) has it then."""
+        found, m = self.found, self.moments
+        if found.alternative is found.covariance:
+            return self
+        s = found.sums.covariance
+        shared = s[m.u, m.u] - found.alternative
+        forward = np.linalg.lstsq(shared, s[m.u, m.v], rcond=None)[0].T
+        return replace(
+            self, found=replace(found, covariance=found.alternative, map=replace(found.map, forward=forward))
+        )
+
+    def without(self) -> list[Own]:
+        """The same of all rows but those of each group."""
+        m, found = self.moments, self.found
+        some = [tuple(g for g in found.groups if g != left) for left in found.groups]
+        return [Own(m, extract(m, groups, found.map.choice)) for groups in some]
 
     @property
     def scale(self) -> np.ndarray:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..evidence import Misfit
 from ..exceptions import LatentiaError
 from ._linear_map import Choice, LinearMap, find_map
 from ._views import JointMoments, JointSums
 
-__all__ = ["Extracted", "extract", "parts_of_cumulant", "symmetrised_tensor"]
+__all__ = ["BY_CHANCE", "Extracted", "extract", "parts_of_cumulant", "symmetrised_tensor"]
 
 _LEAST_SHARE = 0.01  # of the variance of u that v does not predict, which s1 has in every direction
+BY_CHANCE = 1.5  # times the limit of a misfit, for noise that is known from four groups of rows alone
+_MISSED = 0.75  # share of what may be missed of the shared part, at most
 _DOUBT = 0.2  # share of the signal from which on its pull towards regression is undone
 
 
@@ -33,6 +36,10 @@ class Extracted:
         Of s1, if what B may miss of the shared part is removed as well: how far the answer may be off.
     target : ndarray of shape (d_u,) or None
         Covariance of s1 with y.
+    symmetry : Misfit or None
+        Of cov(u, B v), which is cov(s2) where the model holds and so symmetric; measured for total least squares alone.
+    outside : float or None
+        By how much the variances of s1 are below zero, or above what v leaves of u, against their noise, in squares; as before.
     """
 
     groups: tuple[int, ...]
@@ -42,6 +49,8 @@ class Extracted:
     covariance: np.ndarray
     alternative: np.ndarray
     target: np.ndarray | None
+    symmetry: Misfit | None = None
+    outside: float | None = None
 
 
 def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> Extracted:
@@ -67,23 +76,64 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
         rest = _without_shared(s[u, u], s[u, v], found.inverse)
         return Extracted(groups, sums, found, residual, rest, rest, s[u, y][:, 0] if has_target else None)
     metric = _Metric.of(residual)
-    own = metric.shares(_without_shared(s[u, u], s[u, v], found.inverse))
-    noise = _noise_of_shares(moments, groups, choice)
+    raw = metric.shares(s[u, u] - s[u, v] @ found.inverse.T)
+    own, turned = (raw + raw.T) / 2, (raw - raw.T) / 2
+    noise, noise_turned = _noise_of_shares(moments, groups, choice)
     mean, eye = float(np.trace(own)) / len(own), np.eye(len(own))
     deviations = own - mean * eye
     kept = 1 - min(1.0, noise / max(float((deviations**2).sum()), np.finfo(float).tiny))
     moved = (1 - mean) * (_undone(found.pull) - 1)
     shares = kept * deviations + (mean - moved) * eye
-    # cov(u, B v) = cov(s2) (B A)^T: what B A lacks of the identity is missed of cov(s2). That is at least P = cov(u) - R, more
-    # likely twice that, and half of R where cumulants of u show that s2 is there.
-    possible = 2 * (s[u, u] - residual) + found.seen @ residual @ found.seen.T / 2
-    lacking = possible @ (eye - found.inverse @ found.unbiased).T
-    missed = metric.shares((lacking + lacking.T) / 2)
-    of_mean = float(np.trace(missed)) / len(own)
-    alternative = metric.matrix(shares - (missed - of_mean * eye) - max(of_mean - moved, 0.0) * eye, _LEAST_SHARE)
-    covariance = metric.matrix(shares, _LEAST_SHARE)
+    covariance = alternative = metric.matrix(shares, _LEAST_SHARE)
+    symmetry: Misfit | None = None
+    outside = None
+    if choice.inverse == "bls":
+        alternative = _alternative(s[u, u] - residual, metric, found, shares, mean, moved)
+    elif np.isfinite(noise) and len(own) > 1:
+        # Both are zero but for noise where the model holds. Where they are not, cov(s2) is off by as much, at least.
+        rank = choice.n_shared
+        free = max(rank * len(own) - rank * (rank + 1) / 2, 1)
+        chance = Misfit.of(float((turned**2).sum()), noise_turned, 1.0, free)
+        symmetry = replace(chance, most=BY_CHANCE * chance.most)
+        beyond = _beyond(own)
+        outside = float((beyond**2).sum()) / max(noise, np.finfo(float).tiny)
+        asymmetric = symmetry.ratio is not None and symmetry.ratio > symmetry.most
+        if asymmetric or outside > 1:
+            size = _size(turned) if asymmetric else 0.0
+            alternative = metric.matrix(shares - size - (beyond if outside > 1 else 0.0), _LEAST_SHARE)
     target = (s[u, y] - regression @ s[v, y])[:, 0] if has_target else None
-    return Extracted(groups, sums, found, residual, covariance, alternative, target)
+    return Extracted(groups, sums, found, residual, covariance, alternative, target, symmetry, outside)
+
+
+def _alternative(
+    predicted: np.ndarray, metric: _Metric, found: LinearMap, shares: np.ndarray, mean: float, moved: float
+) -> np.ndarray:
+    """cov(s1) if what B misses of cov(s2) is removed as well, as far as the data tells it, and a guess of it beyond.
+
+    cov(u, B v) = cov(s2) (B A)^T, so that B misses cov(s2) (I - B A)^T, which is between 0 and cov(s2). In the metric of R the
+    latter is at least P, what v predicts of u, and at most P + I; P / (P + I) more than the least is taken, and half of I where
+    cumulants of u show that s2 is there.
+    """
+    eye, of_v = np.eye(len(shares)), metric.shares(predicted)
+    seen = metric.inverse @ found.seen @ metric.root
+    guess = of_v @ np.linalg.inv(eye + of_v)
+    further = guess + seen @ seen.T / 2 + _LEAST_SHARE * eye
+    possible, most = _Metric.of(of_v + further), _Metric.of((further + further.T) / 2)
+    lacking = metric.inverse @ (eye - found.inverse @ found.unbiased) @ metric.root
+    left, values, right = np.linalg.svd(possible.inverse @ lacking @ possible.root)
+    lacking = (left * np.minimum(values, 1.0)) @ right
+    missed = possible.root @ (lacking + lacking.T) @ possible.root / 2
+    values, vectors = np.linalg.eigh(most.shares(missed))
+    missed = most.root @ (vectors * np.clip(values, -_MISSED, _MISSED)) @ vectors.T @ most.root
+    of_mean = float(np.trace(missed)) / len(eye)
+    # The mean was moved by a factor that is known where the signal is; elsewhere it may be off by as much as it was moved, or
+    # by what v predicts.
+    corrected = moved - (1 - mean) * (_undone(found.told) - 1)
+    untold = _DOUBT**2 / (found.told**2 + _DOUBT**2)
+    beyond = untold**2 * float(np.trace(guess)) / len(eye)
+    doubt = max(untold * moved, beyond)
+    step = float(np.hypot(corrected, doubt)) * (1 if max(corrected, untold * moved) > beyond else -1)
+    return metric.matrix(shares - (missed - of_mean * eye) + step * eye, _LEAST_SHARE)
 
 
 def _without_shared(of_u: np.ndarray, crossed: np.ndarray, inverse: np.ndarray) -> np.ndarray:
@@ -92,15 +142,30 @@ def _without_shared(of_u: np.ndarray, crossed: np.ndarray, inverse: np.ndarray) 
     return np.asarray(of_u - (shared + shared.T) / 2)
 
 
+def _size(matrix: np.ndarray) -> np.ndarray:
+    """The symmetric matrix with no negative eigenvalues that is as large in every direction."""
+    _, values, right = np.linalg.svd(matrix)
+    return np.asarray((right.T * values) @ right)
+
+
+def _beyond(shares: np.ndarray) -> np.ndarray:
+    """What of the shares is below zero or above one."""
+    values, vectors = np.linalg.eigh(shares)
+    return np.asarray((vectors * (values - np.clip(values, 0.0, 1.0))) @ vectors.T)
+
+
 def _undone(kept: float) -> float:
     """Factor by which a correction, of which the share ``kept`` was not lost, is to be raised."""
     return max(1.0, kept / (kept**2 + _DOUBT**2))
 
 
-def _noise_of_shares(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> float:
-    """Squared Frobenius norm of the noise of cov(s1) in the metric of R: the jackknife over groups of rows."""
+def _noise_of_shares(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> tuple[float, float]:
+    """Squared Frobenius norms of the noise of cov(s1) in the metric of R, and of what is not symmetric of it.
+
+    The jackknife over groups of rows.
+    """
     if len(groups) < 2:
-        return np.inf
+        return np.inf, np.inf
     found = []
     for left in groups:
         some = tuple(g for g in groups if g != left)
@@ -108,8 +173,11 @@ def _noise_of_shares(moments: JointMoments, groups: tuple[int, ...], choice: Cho
         u, v, s = moments.u, moments.v, sums.covariance
         regression = np.linalg.solve(s[v, v], s[v, u]).T
         metric = _Metric.of(s[u, u] - regression @ s[v, u])
-        found.append(metric.shares(_without_shared(s[u, u], s[u, v], find_map(moments, some, sums, choice).inverse)))
-    return (1 - 1 / len(groups)) * float(((np.array(found) - np.mean(found, axis=0)) ** 2).sum())
+        found.append(metric.shares(s[u, u] - s[u, v] @ find_map(moments, some, sums, choice).inverse.T))
+    apart = np.array(found) - np.mean(found, axis=0)
+    symmetric = (apart + apart.transpose(0, 2, 1)) / 2
+    share = 1 - 1 / len(groups)
+    return share * float((symmetric**2).sum()), share * float(((apart - symmetric) ** 2).sum())
 
 
 @dataclass(frozen=True)

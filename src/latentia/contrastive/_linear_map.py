@@ -20,7 +20,7 @@ from scipy import linalg
 from ..exceptions import LatentiaError
 from ._views import Grams, JointMoments, JointSums
 
-__all__ = ["Choice", "LinearMap", "Signal", "choose", "find_map", "held_out_share"]
+__all__ = ["Choice", "LinearMap", "Signal", "choose", "find_map", "held_out_share", "left_by_map"]
 
 _ENOUGH = 2.0  # times the noise that the weakest signal must have for total least squares
 _LEAST = 0.25  # of the noise, below which a signal is not told from none
@@ -47,8 +47,6 @@ class Signal:
         Noise alone, where that is.
     whole : float
         Signal of all directions.
-    held_out : float or None
-        Share of the signal in v, of some rows, that the map learned from other rows explains.
     """
 
     order: int
@@ -59,7 +57,6 @@ class Signal:
     left: float
     left_noise: float
     whole: float
-    held_out: float | None = None
 
 
 @dataclass(frozen=True)
@@ -82,12 +79,14 @@ class LinearMap:
         A.
     inverse : ndarray of shape (d_u, d_v)
         B.
-    unbiased : ndarray of shape (d_u, d_v)
-        B without its pull towards the regression of u on v, where the signal tells it.
+    unbiased : ndarray of shape (d_v, d_u)
+        A of total least squares, which least squares for B does not pull anywhere; without any fallback.
     seen : ndarray of shape (d_u, d_u)
         Projection on the directions of u with signal, each by the share of it in signal and noise.
     pull : float
-        Mean share of the signal of v that this pull leaves; 1 without it.
+        Mean share of the signal of v that least squares for B leaves of it; 1 without it.
+    told : float
+        The same of as many directions of v as s2 has.
     choice : Choice
     """
 
@@ -96,6 +95,7 @@ class LinearMap:
     unbiased: np.ndarray
     seen: np.ndarray
     pull: float
+    told: float
     choice: Choice
 
 
@@ -142,24 +142,50 @@ def measure(moments: JointMoments, order: int, rank: int) -> Signal:
     )  # fmt: skip
 
 
-def held_out_share(moments: JointMoments, choice: Choice) -> float | None:
-    """Share of the signal in v that A, learned from half of the rows, explains in the other half; one where the model holds.
+def held_out_share(moments: JointMoments, choice: Choice) -> float:
+    """Share of the signal in v that least squares for A, from half of the rows, explains in the other half.
 
-    Products of the residuals of two groups have no noise of their own in the mean: below zero the map says less than none.
+    Near one where the model holds and the signal is strong. Products of the residuals of two groups have no noise of their own
+    in the mean: below zero the map says less than none. (Total least squares has no bound where a direction has no signal.)
     """
     left, whole = [], []
-    u, v, d = moments.u, moments.v, moments.n_views
+    u, v = moments.u, moments.v
     for split in moments.dealt.splits:
         for learned, other in (split, split[::-1]):
-            sums = moments.of(learned)
-            forward = find_map(moments, learned, sums, choice).forward
-            rows = np.zeros((moments.widths[1], d))
-            rows[:, u], rows[:, v] = -forward, np.eye(moments.widths[1])
-            signal, weight = moments.grams(other, choice.order).signal, np.linalg.inv(sums.covariance[v, v])
+            grams, weight = moments.grams(learned, choice.order), np.linalg.inv(moments.of(learned).covariance[v, v])
+            rows = _residual_rows(moments, _solved(grams.whole[u, u], grams.whole[u, v], choice.n_shared).T)
+            signal = moments.grams(other, choice.order).signal
             left.append(float(np.trace(rows @ signal @ rows.T @ weight)))
             whole.append(float(np.trace(signal[v, v] @ weight)))
     total = float(np.mean(whole))
     return 1 - float(np.mean(left)) / total if total > 0 else -np.inf
+
+
+def left_by_map(moments: JointMoments, choice: Choice) -> float | None:
+    """What A leaves of the cross-cumulants of third and of fourth order, in standard deviations: the larger one.
+
+    Products of two groups have no noise of their own in the mean, so that it is about zero for both orders where the model
+    holds. Of total least squares alone, which has no bias of its own.
+    """
+    if choice.inverse != "gtls":
+        return None
+    sums = moments.of(moments.dealt.all)
+    rows = _residual_rows(moments, find_map(moments, moments.dealt.all, sums, choice).forward)
+    weight = np.linalg.inv(sums.covariance[moments.v, moments.v])
+    found = []
+    for order in (3, 4):
+        pairs = moments.grams(moments.dealt.all, order).pairs
+        left = np.einsum("ia,pab,jb,ij->p", rows, pairs, rows, weight, optimize=True)
+        error = float(left.std(ddof=1)) / np.sqrt(len(left))
+        found.append(float(left.mean()) / max(error, np.finfo(float).tiny))
+    return max(found)
+
+
+def _residual_rows(moments: JointMoments, forward: np.ndarray) -> np.ndarray:
+    """(-A, I), which takes M_v - M_u A^T from (M_u, M_v)."""
+    rows = np.zeros((moments.widths[1], moments.n_views))
+    rows[:, moments.u], rows[:, moments.v] = -forward, np.eye(moments.widths[1])
+    return rows
 
 
 def find_map(moments: JointMoments, groups: tuple[int, ...], sums: JointSums, choice: Choice) -> LinearMap:
@@ -170,12 +196,13 @@ def find_map(moments: JointMoments, groups: tuple[int, ...], sums: JointSums, ch
         forward = _solved(grams.whole[u, u], grams.whole[u, v], choice.n_shared).T
         of_u, of_v = moments.scale[u], moments.scale[v]  # A^+ is that of the data's units
         inverse = np.linalg.pinv(forward * of_v[:, None] / of_u) * of_v / of_u[:, None]
-        return LinearMap(forward, inverse, forward, np.eye(len(inverse)), 1.0, choice)
+        return LinearMap(forward, inverse, forward, np.eye(len(inverse)), 1.0, 1.0, choice)
     total = _total_least_squares(grams, sums, moments, choice.n_shared)
-    inverse, pull = total[1], 1.0
+    inverse, pull, told = total[1], 1.0, 1.0
     if choice.inverse == "bls":
         inverse = _solved(grams.whole[v, v], grams.whole[v, u]).T
-        pull = float(_kept(grams, sums, v)[0].mean())
+        shares = _kept(grams, sums, v)[0]
+        pull, told = float(shares.mean()), float(np.sort(shares)[-choice.n_shared :].mean())
     if choice.forward == "gtls":
         forward = total[0]
     elif choice.forward == "bls" and inverse.shape[0] == inverse.shape[1]:
@@ -184,7 +211,7 @@ def find_map(moments: JointMoments, groups: tuple[int, ...], sums: JointSums, ch
         forward = _solved(grams.whole[u, u], grams.whole[u, v]).T
     kept, vectors = _kept(grams, sums, u)
     seen = sums.covariance[u, u] @ (vectors * kept) @ vectors.T
-    return LinearMap(forward, inverse, total[0], seen, pull, choice)
+    return LinearMap(forward, inverse, total[0], seen, pull, told, choice)
 
 
 def _total_least_squares(

@@ -22,10 +22,11 @@ from sklearn.base import DensityMixin
 
 from .._base import fitted, fitting
 from .._parameters import Integer
-from ..evidence import separation_limit
+from ..evidence import Check, at_most, separation_limit
 from ..exceptions import LatentiaError
+from ..passes import Blocks
 from ..tensor import apply_to_modes, decompose
-from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
 from ._views import two_views
 
 __all__ = ["ContrastiveGaussianMixture"]
@@ -181,6 +182,25 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
     def _accuracy(self, learned: _Mixture) -> float:
         spread = float(np.sqrt(max(learned.variance, np.finfo(float).tiny)))
         return separation_limit(learned.means, "euclidean") if len(learned.means) > 1 else spread
+
+    def _more_checks(self, learned: _Mixture, own: Own, blocks: Blocks) -> list[Check]:
+        """Whether cov(s1) is the same in all directions beside those of the means."""
+        d, k = own.moments.widths[0], len(learned.means)
+        if own.found.map.choice.inverse != "gtls" or k >= d:
+            return []
+        beside = np.linalg.eigh(own.covariance)[1][:, : d - k + 1]
+        found = [beside.T @ one.covariance @ beside for one in (own, *own.without())]
+        found = [one - np.trace(one) / len(one) * np.eye(len(one)) for one in found]
+        upper = np.triu_indices(len(found[0]))
+        misfit = misfit_of_parts(found[0][upper], [one[upper] for one in found[1:]])
+        return [
+            Check(
+                "round components", "|cov(s1) - sigma^2 I|^2 / |N|^2", misfit.ratio, at_most(misfit.most, "1 for noise"),
+                "How unequal the variances of s1 are in directions without means, against noise.",
+                "the model", "caution",
+                "Components are longer in some directions, or there are more of them: compare with more components.",
+            )
+        ]  # fmt: skip
 
     def _distances(self, other: ContrastiveGaussianMixture) -> np.ndarray:
         return cdist(self.means_, other.means_).min(axis=1)

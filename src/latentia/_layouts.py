@@ -137,7 +137,7 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "mixing_": _optional(_numbers("R R", 0.0)), "_communities.points": _numbers("V P"),
         "_communities.marginals": _numbers("V", *_SHARE),
     },
-    "ContrastiveComponents": _CONTRASTIVE,
+    "ContrastiveComponents": _CONTRASTIVE | {"_regression": _numbers("V W")},
     "ContrastivePCA": _CONTRASTIVE | {
         "components_": _numbers("K V"), "explained_variance_": _numbers("K"), "explained_variance_ratio_": _numbers("K"),
         "naive_variance_": _numbers("V"),

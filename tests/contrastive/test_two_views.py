@@ -16,7 +16,7 @@ from latentia.contrastive import (
     ContrastivePCA,
     ContrastiveRegression,
 )
-from latentia.contrastive._extract import parts_of_cumulant
+from latentia.contrastive._extract import own_cumulant, parts_of_cumulant
 from latentia.datasets import planted
 from latentia.moments import cross_cumulant, moments_to_cumulants
 from latentia.passes import Blocks, deal
@@ -43,6 +43,17 @@ def exact():
     matrix = rng.uniform(-1, 1, (3, 2))
     s1, s2, s3 = (np.array(rows) for rows in zip(*itertools.product(*points), strict=True))
     return s1 + s2, s2 @ matrix.T + s3, (s1, s2, s3), matrix
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_residuals_in_place_of_u_are_exact_for_a_population(exact, order):
+    """kappa(u - B v, u, e, ...) is kappa(s1), with the left inverse that regression gives or another one."""
+    u, v, parts, matrix = exact
+    joint = population_cumulants(np.hstack([u, v]), order)
+    covariance = population_cumulants(np.hstack([u, v]), 2)
+    regression = covariance[:2, 2:] @ np.linalg.inv(covariance[2:, 2:])
+    found = own_cumulant(joint, np.linalg.pinv(matrix), regression)
+    np.testing.assert_allclose(found, population_cumulants(parts[0], order), atol=1e-8)
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])
@@ -99,11 +110,11 @@ def test_parts_and_what_they_add_up_to():
     model = ContrastiveComponents().fit(data.U, data.V)
     np.testing.assert_allclose(model.covariance(1) + model.covariance(2), np.cov(data.U.T), atol=1e-8)
     for order in (3, 4):
-        found = [model.cumulant(part, order) for part in (1, 2, 3)]
+        found = [model.cumulant(part, order, formula="eq3") for part in (1, 2, 3)]
         np.testing.assert_allclose(found[0] + found[1], cross_cumulant([data.U], (0,) * order), atol=1e-8)
         again = model.cumulant(2, order, data.U, data.V)
         np.testing.assert_allclose(found[1], again, atol=1e-8)
-        assert np.linalg.norm(found[1] - model.cumulant(2, order, sums=True)) < 0.5 * np.linalg.norm(found[1])
+        assert np.linalg.norm(found[1] - model.cumulant(2, order, formula="eq8")) < 0.5 * np.linalg.norm(found[1])
     true = cross_cumulant([data.shared], (0,) * 3)
     assert np.linalg.norm(model.cumulant(2, 3) - true) < 0.15 * np.linalg.norm(true)
     assert model.cumulant(2, 5, data.U, data.V).shape == (4,) * 5
@@ -307,6 +318,24 @@ def test_a_gaussian_shared_part_is_not_supported():
         evidence = ContrastiveRegression().fit(data.U, data.V, data.y).evidence_
         refused += evidence.grade == "not supported"
     assert refused >= 9
+
+
+@pytest.mark.parametrize("n_components", [2, 3])
+def test_clusters_are_not_supported_where_there_are_none(n_components):
+    data = planted.contrastive_views(20_000, 6, "pca", shared="exponential", linear_map="orthogonal")
+    evidence = ContrastiveGaussianMixture(n_components).fit(data.U, data.V).evidence_
+    assert not evidence["better than one component"].holds
+    assert evidence.grade == "not supported"
+    data = planted.contrastive_views(20_000, 6, "mixture", shared="exponential", linear_map="orthogonal")
+    assert ContrastiveGaussianMixture(6).fit(data.U, data.V).evidence_["better than one component"].holds
+
+
+def test_classes_that_are_too_well_separated_are_not_supported():
+    data = planted.contrastive_views(3000, 4, "logistic", linear_map="orthogonal", shared="exponential")
+    y = data.own @ data.truth > 0
+    evidence = ContrastiveLogisticRegression(approximation="paper").fit(data.U, data.V, y).evidence_
+    assert not evidence["equations solved"].holds
+    assert evidence.grade == "not supported"
 
 
 def test_data_frames_blocks_and_saving(tmp_path):

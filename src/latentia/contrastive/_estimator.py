@@ -15,9 +15,9 @@ from .._parameters import Constraint, Integer, OrNone
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, above, at_least, at_most, error_checks
 from ..exceptions import LatentiaError
 from ..passes import Blocks
-from ._extract import BY_CHANCE, Extracted, extract, parts_of_cumulant
+from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
 from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map
-from ._views import MOST_IN_TENSORS, JointMoments, two_views, view_table
+from ._views import JointMoments, two_views, view_table
 
 __all__ = ["CONSTRAINTS", "ContrastiveEstimator", "Order", "Own", "misfit_of_parts"]
 
@@ -148,7 +148,8 @@ class ContrastiveEstimator(Estimator):
                 "Little or nothing tells the shared part: it looks Gaussian, or the rows are too few. Use V as covariates.",
             ),
             Check(
-                "held-out cumulants explained", "share", held_out_share(moments, choice), above(0.0, "none"),
+                "held-out cumulants explained", "share", float(np.clip(held_out_share(moments, choice), -1, 1)),
+                above(0.0, "none"),
                 "How much of the cumulants of V, of other rows than A was learned from, A explains from those of U; one where "
                 "the model holds.",
                 "not in the paper", "veto",
@@ -159,8 +160,8 @@ class ContrastiveEstimator(Estimator):
                 f"Of {rank} shared directions the one whose cumulants are least above their noise: what it adds to U may "
                 "remain.",
                 "Lemma 3.1", "caution",
-                "Some shared directions are not told from noise: give n_shared, the number of those that there are, fewer "
-                "columns, or more rows.",
+                "Some shared directions are not told from noise: give the number of those that there are (n_shared, "
+                "--shared), fewer columns, or more rows.",
             ),
             Check(
                 "conditioning of A", "sigma_1 / sigma_r", float(singular[0] / max(singular[-1], np.finfo(float).tiny)), None,
@@ -236,7 +237,7 @@ def _left_checks(moments: JointMoments, own: Own, choice: Choice) -> list[Check]
 def _tail_checks(moments: JointMoments) -> list[Check]:
     """Whether a few rows rule the moments; of views whose fourth moments are kept."""
     d = moments.n_views
-    if d > MOST_IN_TENSORS:
+    if not moments.keeps_fourth:
         return []
     kurtosis = [float(moments.tensor(moments.dealt.all, 4, column).item()) for column in np.eye(d)[:, :, None]]
     worst = int(np.argmax(kurtosis))
@@ -348,6 +349,30 @@ class Own:
         return np.asarray(weights * self.scale[:, None] / m.scale[:d])
 
     def cumulant(self, order: int) -> np.ndarray:
-        """Third or fourth cumulant of s1, in units of the columns' standard deviations: equation 3."""
-        joint = self.moments.tensor(self.found.groups, order)
-        return parts_of_cumulant(joint, self.found.map.forward, self.found.map.inverse, 1, False)
+        """Third or fourth cumulant of s1, in units of the columns' standard deviations."""
+        return self.part_of(self.moments.tensor(self.found.groups, order))
+
+    def part_of(self, joint: np.ndarray) -> np.ndarray:
+        """What of a joint cumulant of (u, v) is that of s1."""
+        one = self.found.map
+        if one.choice.forward == "eq2":
+            return parts_of_cumulant(joint, one.forward, one.inverse, 1, False)
+        return own_cumulant(joint, one.inverse, self.regression)
+
+    def of_groups(self, basis: np.ndarray, order: int) -> np.ndarray | None:
+        """Cumulants of basis^T s1, for a basis (d_u, q), from each group of rows: (4, q, ...). None if they are not kept."""
+        m, q = self.moments, basis.shape[1]
+        if order > 3 and not m.keeps_fourth:
+            return None
+        scaled, eye = basis * self.scale[:, None], np.eye(q)
+        columns = np.zeros((m.n_views, 3 * q))
+        columns[m.u, :q] = scaled
+        columns[m.v, q:] = np.hstack([self.found.map.inverse.T @ scaled, self.regression.T @ scaled])
+        inverse, regression = np.hstack([eye, 0 * eye]), np.hstack([0 * eye, eye])
+        return np.array([own_cumulant(m.tensor((g,), order, columns), inverse, regression) for g in m.dealt.all])
+
+    @property
+    def regression(self) -> np.ndarray:
+        """Of u on v, shape (d_u, d_v), in units of the columns' standard deviations."""
+        m, s = self.moments, self.found.sums.covariance
+        return np.asarray(np.linalg.solve(s[m.v, m.v], s[m.v, m.u]).T)

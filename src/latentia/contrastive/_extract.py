@@ -11,7 +11,7 @@ from ..exceptions import LatentiaError
 from ._linear_map import Choice, LinearMap, find_map
 from ._views import JointMoments, JointSums
 
-__all__ = ["BY_CHANCE", "Extracted", "extract", "parts_of_cumulant", "symmetrised_tensor"]
+__all__ = ["BY_CHANCE", "Extracted", "extract", "own_cumulant", "parts_of_cumulant", "symmetrised_tensor"]
 
 _LEAST_SHARE = 0.01  # of the variance of u that v does not predict, which s1 has in every direction
 BY_CHANCE = 1.5  # times the limit of a misfit, for noise that is known from four groups of rows alone
@@ -82,13 +82,13 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
     mean, eye = float(np.trace(own)) / len(own), np.eye(len(own))
     deviations = own - mean * eye
     kept = 1 - min(1.0, noise / max(float((deviations**2).sum()), np.finfo(float).tiny))
-    moved = (1 - mean) * (_undone(found.pull) - 1)
+    moved = (1 - mean) * (_undone(found.kept) - 1)
     shares = kept * deviations + (mean - moved) * eye
     covariance = alternative = metric.matrix(shares, _LEAST_SHARE)
     symmetry: Misfit | None = None
     outside = None
     if choice.inverse == "bls":
-        alternative = _alternative(s[u, u] - residual, metric, found, shares, mean, moved)
+        alternative = _alternative(s[u, u] - residual, metric, found, shares, moved)
     elif np.isfinite(noise) and len(own) > 1:
         # Both are zero but for noise where the model holds. Where they are not, cov(s2) is off by as much, at least.
         rank = choice.n_shared
@@ -106,7 +106,7 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
 
 
 def _alternative(
-    predicted: np.ndarray, metric: _Metric, found: LinearMap, shares: np.ndarray, mean: float, moved: float
+    predicted: np.ndarray, metric: _Metric, found: LinearMap, shares: np.ndarray, moved: float
 ) -> np.ndarray:
     """cov(s1) if what B misses of cov(s2) is removed as well, as far as the data tells it, and a guess of it beyond.
 
@@ -128,11 +128,9 @@ def _alternative(
     of_mean = float(np.trace(missed)) / len(eye)
     # The mean was moved by a factor that is known where the signal is; elsewhere it may be off by as much as it was moved, or
     # by what v predicts.
-    corrected = moved - (1 - mean) * (_undone(found.told) - 1)
-    untold = _DOUBT**2 / (found.told**2 + _DOUBT**2)
+    untold = _DOUBT**2 / (found.kept**2 + _DOUBT**2)
     beyond = untold**2 * float(np.trace(guess)) / len(eye)
-    doubt = max(untold * moved, beyond)
-    step = float(np.hypot(corrected, doubt)) * (1 if max(corrected, untold * moved) > beyond else -1)
+    step = untold * moved if untold * moved > beyond else -beyond
     return metric.matrix(shares - (missed - of_mean * eye) + step * eye, _LEAST_SHARE)
 
 
@@ -205,8 +203,23 @@ class _Metric:
         return np.asarray(self.root @ (vectors * np.clip(values, least, 1.0)) @ vectors.T @ self.root)
 
 
+def own_cumulant(joint: np.ndarray, inverse: np.ndarray, regression: np.ndarray) -> np.ndarray:
+    """Cumulant of s1, of third or higher order, from that of (u, v): kappa(u - B v, u, e, ..., e), made symmetric.
+
+    With e = u - (regression of u on v). B v has no s1 and u - B v no s2, and s3 is not in u: so it is kappa(s1), as in the
+    paper's equation 3, which has u in place of e. The latter has less of s2 and s3, whose noise and remains count the less.
+    """
+    d_u, order = inverse.shape[0], joint.ndim
+    of_u, of_v = np.eye(len(joint))[:d_u], np.eye(len(joint))[d_u:]
+    found = joint
+    for matrix in (of_u - inverse @ of_v, of_u, *[of_u - regression @ of_v] * (order - 2)):
+        found = np.tensordot(found, matrix, axes=(0, 1))  # the first mode becomes the last one
+    places = [(i, j) for i in range(order) for j in range(order) if i != j]
+    return np.asarray(sum(np.moveaxis(found, (0, 1), place) for place in places) / len(places))
+
+
 def parts_of_cumulant(joint: np.ndarray, forward: np.ndarray, inverse: np.ndarray, part: int, sums: bool) -> np.ndarray:
-    """Cumulant of s1, s2 or s3 from that of (u, v).
+    """Cumulant of s1, s2 or s3 from that of (u, v), by the paper's equations.
 
     Parameters
     ----------

@@ -83,10 +83,9 @@ class LinearMap:
         A of total least squares, which least squares for B does not pull anywhere; without any fallback.
     seen : ndarray of shape (d_u, d_u)
         Projection on the directions of u with signal, each by the share of it in signal and noise.
-    pull : float
-        Mean share of the signal of v that least squares for B leaves of it; 1 without it.
-    told : float
-        The same of as many directions of v as s2 has.
+    kept : float
+        Share of the signal that least squares for B keeps from its pull towards the regression of u on v: the mean of as many
+        directions of v as s2 has. 1 without it.
     choice : Choice
     """
 
@@ -94,8 +93,7 @@ class LinearMap:
     inverse: np.ndarray
     unbiased: np.ndarray
     seen: np.ndarray
-    pull: float
-    told: float
+    kept: float
     choice: Choice
 
 
@@ -196,13 +194,13 @@ def find_map(moments: JointMoments, groups: tuple[int, ...], sums: JointSums, ch
         forward = _solved(grams.whole[u, u], grams.whole[u, v], choice.n_shared).T
         of_u, of_v = moments.scale[u], moments.scale[v]  # A^+ is that of the data's units
         inverse = np.linalg.pinv(forward * of_v[:, None] / of_u) * of_v / of_u[:, None]
-        return LinearMap(forward, inverse, forward, np.eye(len(inverse)), 1.0, 1.0, choice)
+        return LinearMap(forward, inverse, forward, np.eye(len(inverse)), 1.0, choice)
     total = _total_least_squares(grams, sums, moments, choice.n_shared)
-    inverse, pull, told = total[1], 1.0, 1.0
+    inverse, of_signal = total[1], 1.0
     if choice.inverse == "bls":
         inverse = _solved(grams.whole[v, v], grams.whole[v, u]).T
         shares = _kept(grams, sums, v)[0]
-        pull, told = float(shares.mean()), float(np.sort(shares)[-choice.n_shared :].mean())
+        of_signal = float(np.sort(shares)[-choice.n_shared :].mean())
     if choice.forward == "gtls":
         forward = total[0]
     elif choice.forward == "bls" and inverse.shape[0] == inverse.shape[1]:
@@ -211,7 +209,7 @@ def find_map(moments: JointMoments, groups: tuple[int, ...], sums: JointSums, ch
         forward = _solved(grams.whole[u, u], grams.whole[u, v]).T
     kept, vectors = _kept(grams, sums, u)
     seen = sums.covariance[u, u] @ (vectors * kept) @ vectors.T
-    return LinearMap(forward, inverse, total[0], seen, pull, told, choice)
+    return LinearMap(forward, inverse, total[0], seen, of_signal, choice)
 
 
 def _total_least_squares(

@@ -223,6 +223,11 @@ class JointMoments:
         third = central.packed[place[:k, :k, None], place[:k, k]]
         return third * (sums.n**2 / ((sums.n - 1) * (sums.n - 2)))
 
+    @property
+    def keeps_fourth(self) -> bool:
+        """Whether fourth moments are kept, not rows."""
+        return self._rows is None
+
     def keeps(self, order: int) -> bool:
         """Whether `tensor` has the joint cumulant of this order, of all columns of both views."""
         return self.n_views**order <= _MOST_ENTRIES and (order == 3 or self._rows is None)

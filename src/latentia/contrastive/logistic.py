@@ -21,7 +21,9 @@ from sklearn.utils.multiclass import unique_labels
 
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer
+from ..evidence import Check, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..passes import Blocks
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 
 __all__ = ["ContrastiveLogisticRegression"]
@@ -208,6 +210,18 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
                 "may be too well separated for it.",
                 EvidenceWarning,
             )
+
+    def _more_checks(self, learned: _Logistic, own: Own, blocks: Blocks) -> list[Check]:
+        """Whether the equations were solved: otherwise the coefficients have a bias that parts of the data share."""
+        return [
+            Check(
+                "equations solved", "1 if they are", float(learned.solved), at_least(1.0),
+                f"Whether the polynomial of degree {self.degree} has a solution. Without one the coefficients are those of "
+                "degree 1, which are too small where classes are well separated.",
+                "section 4.2", "veto",
+                "The classes are too well separated for a polynomial: use logistic regression with V as covariates.",
+            )
+        ]  # fmt: skip
 
     def _apart(self, learned: _Logistic, other: _Logistic) -> np.ndarray:
         size = max(float(np.sqrt(np.mean(learned.coef**2))), np.finfo(float).tiny)

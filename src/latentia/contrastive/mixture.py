@@ -22,7 +22,7 @@ from sklearn.base import DensityMixin
 
 from .._base import fitted, fitting
 from .._parameters import Integer
-from ..evidence import Check, at_most, separation_limit
+from ..evidence import Check, above, at_most, separation_limit
 from ..exceptions import LatentiaError
 from ..passes import Blocks
 from ..tensor import apply_to_modes, decompose
@@ -32,6 +32,9 @@ from ._views import two_views
 __all__ = ["ContrastiveGaussianMixture"]
 
 _LEAST = 1e-6  # share of the variance that a direction of the means has at least
+
+
+_MOST_COMPARED = 12  # directions of the means whose cumulants are compared
 
 
 class _Mixture(NamedTuple):
@@ -184,6 +187,37 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         return separation_limit(learned.means, "euclidean") if len(learned.means) > 1 else spread
 
     def _more_checks(self, learned: _Mixture, own: Own, blocks: Blocks) -> list[Check]:
+        """Whether the mixture says more of cumulants than one Gaussian does, and whether its components are round."""
+        return self._against_one_component(learned, own) + self._roundness(learned, own)
+
+    def _against_one_component(self, learned: _Mixture, own: Own) -> list[Check]:
+        """One Gaussian has no such cumulants; those of the mixture are compared with what four groups of rows say of them."""
+        if len(learned.means) < 2:
+            return []
+        _, sizes, vectors = np.linalg.svd(np.sqrt(learned.weights)[:, None] * learned.means, full_matrices=False)
+        kept = min(int((sizes > np.sqrt(_LEAST) * sizes[0]).sum()), len(learned.means) - 1, _MOST_COMPARED)
+        basis = vectors[:kept].T / sizes[:kept]
+        points = learned.means @ basis
+        gain = 0.0
+        for order in (3, 4):
+            found = own.of_groups(basis, order)
+            if found is not None:
+                said = cumulant_of_points(points, learned.weights, order)
+                noise = float(found.var(axis=0, ddof=1).mean()) / len(found)
+                mean = found.mean(axis=0)
+                gain += float(2 * (mean * said).sum() - (said**2).sum()) / max(noise, np.finfo(float).tiny) / 2
+        penalty = 0.5 * (len(learned.means) - 1) * (kept + 1) * np.log(own.found.sums.n)
+        return [
+            Check(
+                "better than one component", "nats, of cumulants", gain - penalty, above(0),
+                "What the mixture says better of the third and fourth cumulants of s1 than one Gaussian does, less a penalty "
+                "for its parameters.",
+                "not in the paper", "veto",
+                "One Gaussian says as much of s1 as these components: there are no clusters to be told.",
+            )
+        ]  # fmt: skip
+
+    def _roundness(self, learned: _Mixture, own: Own) -> list[Check]:
         """Whether cov(s1) is the same in all directions beside those of the means."""
         d, k = own.moments.widths[0], len(learned.means)
         if own.found.map.choice.inverse != "gtls" or k >= d:
@@ -233,3 +267,15 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
     def predict(self, U: Any, V: Any = None) -> np.ndarray:
         """Return the most probable component of every row, shape (n_rows,)."""
         return self.predict_proba(U, V).argmax(axis=1)
+
+
+def cumulant_of_points(points: np.ndarray, weights: np.ndarray, order: int) -> np.ndarray:
+    """Third or fourth cumulant of weighted points (K, q) whose mean is zero and whose covariance is the identity."""
+    modes = "abcd"[:order]
+    terms = ",".join("k" + mode for mode in modes)
+    found = np.einsum(f"k,{terms}->{modes}", weights, *[points] * order, optimize=True)
+    if order == 4:
+        eye = np.eye(points.shape[1])
+        for pairs in ("ab,cd", "ac,bd", "ad,bc"):
+            found = found - np.einsum(f"{pairs}->abcd", eye, eye)
+    return np.asarray(found)

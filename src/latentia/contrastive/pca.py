@@ -88,7 +88,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
 
     _constraints: ClassVar = {**CONSTRAINTS, "n_components": OrNone(Integer(1))}
     _compared = ("components_",)
-    _nouns = ("direction", "directions", "rows")
+    _nouns = ("direction", "directions", "variance")
     _most: ClassVar[float] = 1.0
     _symbol: ClassVar[str] = "mean sine of angle"
     _unit: ClassVar[str] = "as sine of the angle to the true one"

@@ -86,6 +86,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     _symbol: ClassVar[str] = "mean error of a coefficient"
     _unit: ClassVar[str] = "relative to their root mean square"
     coef_: np.ndarray
+    intercept_: float
 
     def __init__(
         self,

@@ -143,7 +143,7 @@ def scaled_eigenspace(
     tables = [(1.0, counts, total), *((weight, table, float(table.sum())) for weight, table in further)]
     tables = [each for each in tables if each[2] > 0]  # there are no pairs as far apart in short sequences
     edge = 2 * float(np.sqrt(sum(weight**2 * total / n for weight, _, n in tables)))
-    edge *= float(np.sqrt((degrees * (degrees - simple) / scale**2).sum() / total**3))
+    edge *= float(np.sqrt((degrees * np.maximum(degrees - simple, 0) / scale**2).sum() / total**3))
     n_vectors = min(n_vectors, size - 1)
     if not n_vectors:
         return ScaledSpace(marginals, scale, np.empty((size, 0)), np.empty(0), np.empty(0), edge, 0, 0.0, edge**2 / 2)

@@ -40,7 +40,10 @@ def missing_signal(space: ScaledSpace, n_directions: int) -> float:
         return max(found - 2 * space.norm_deviation, 0.0)
     # The mean of what lies in [0, hidden] given a normal error, everything in between being as likely beforehand.
     low, high = -found / space.norm_deviation, (hidden - found) / space.norm_deviation
-    expected = float(truncnorm.mean(low, high, loc=found, scale=space.norm_deviation))
+    with np.errstate(all="ignore"):
+        expected = float(truncnorm.mean(low, high, loc=found, scale=space.norm_deviation))
+    if not np.isfinite(expected):  # so far from zero that the mean is at the nearer end
+        expected = min(max(found, 0.0), hidden)
     return max(min(expected, hidden), found - 2 * space.norm_deviation, 0.0)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, column_or_1d
 
-from .._validation import check_sizes, finite_blocks, table_blocks
+from .._validation import check_sizes, finite_blocks, refuse_dates, table_blocks
 from ..exceptions import LatentiaError
 from ..moments import (
     ColumnMoments,
@@ -78,6 +78,7 @@ def two_views(estimator: Any, U: Any, V: Any, y: Any = None, *, reset: bool = Tr
 
 def view_table(table: Any, name: str) -> np.ndarray:
     """A dense table of numbers, shape (n, D)."""
+    refuse_dates(table)
     try:
         with np.errstate(all="ignore"):
             found = np.asarray(check_array(table, dtype=np.float64, input_name=name))

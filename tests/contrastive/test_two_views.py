@@ -330,6 +330,16 @@ def test_clusters_are_not_supported_where_there_are_none(n_components):
     assert ContrastiveGaussianMixture(6).fit(data.U, data.V).evidence_["better than one component"].holds
 
 
+def test_too_few_clusters_are_noticed():
+    data = planted.contrastive_views(
+        30_000, 6, "mixture", shared="exponential", linear_map="orthogonal", random_state=10
+    )
+    few, all_ = (ContrastiveGaussianMixture(k).fit(data.U, data.V).evidence_ for k in (4, 6))
+    assert few.grade == "with care"
+    assert not few["third cumulants explained"].holds
+    assert all_.grade == "supported"
+
+
 def test_classes_that_are_too_well_separated_are_not_supported():
     data = planted.contrastive_views(3000, 4, "logistic", linear_map="orthogonal", shared="exponential")
     y = data.own @ data.truth > 0

@@ -35,6 +35,7 @@ _LEAST = 1e-6  # share of the variance that a direction of the means has at leas
 
 
 _MOST_COMPARED = 12  # directions of the means whose cumulants are compared
+_MOST_LEFT, _MOST_LEFT_BY_LEAST_SQUARES = 3.0, 10.0  # of third cumulants; least squares has a bias
 
 
 class _Mixture(NamedTuple):
@@ -188,7 +189,27 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
 
     def _more_checks(self, learned: _Mixture, own: Own, blocks: Blocks) -> list[Check]:
         """Whether the mixture says more of cumulants than one Gaussian does, and whether its components are round."""
-        return self._against_one_component(learned, own) + self._roundness(learned, own)
+        return [
+            *self._against_one_component(learned, own), *self._explained(learned, own), *self._roundness(learned, own),
+        ]  # fmt: skip
+
+    def _explained(self, learned: _Mixture, own: Own) -> list[Check]:
+        """Whether the components say all of the third cumulants of s1, along its leading directions."""
+        values, vectors = np.linalg.eigh(own.covariance)
+        basis = (vectors / np.sqrt(np.maximum(values, _LEAST * np.abs(values).max())))[:, ::-1][:, :_MOST_COMPARED]
+        found = own.of_groups(basis, 3)
+        assert found is not None
+        left = found.mean(axis=0) - cumulant_of_points(learned.means @ basis, learned.weights, 3)
+        noise = float(found.var(axis=0, ddof=1).sum()) / len(found)
+        limit = _MOST_LEFT if own.found.map.choice.inverse == "gtls" else _MOST_LEFT_BY_LEAST_SQUARES
+        return [
+            Check(
+                "third cumulants explained", "|R|^2 / |N|^2", float((left**2).sum()) / max(noise, np.finfo(float).tiny),
+                at_most(limit, "1 for noise"),
+                "What the components leave of the third cumulants of s1, against noise: some of them stand for several.",
+                "the model", "caution", "There are more components than these, or others: compare with more.",
+            )
+        ]  # fmt: skip
 
     def _against_one_component(self, learned: _Mixture, own: Own) -> list[Check]:
         """One Gaussian has no such cumulants; those of the mixture are compared with what four groups of rows say of them."""

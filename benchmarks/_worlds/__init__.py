@@ -26,6 +26,7 @@ FAMILIES = {
     "ContrastiveLogisticRegression": "contrastive",
     "ContrastiveGaussianMixture": "contrastive",
     "ContrastiveIsing": "contrastive",
+    "RichComponents": "rich",
 }
 
 

@@ -50,7 +50,7 @@ class RichComponents(Estimator):
     the question is what one view, or some of them, have for themselves. It learns the cumulants of each component without a
     model of any component: use these with methods of moments. Components must not be Gaussian, and samples must be large: with
     three views of five columns and all seven components the maps have relative errors of .3 at 10,000 rows, .06 at 100,000
-    and .03 at 500,000 if components are exponential; .16 and .06 at the last two if they are uniform. For two views of which
+    and .03 at 500,000 if components are exponential; .2 at 100,000 if they are uniform. For two views of which
     only one is of interest, the other classes of this module need far fewer rows.
 
     Parameters

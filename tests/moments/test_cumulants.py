@@ -32,7 +32,9 @@ def test_partitions_are_counted_by_bell_numbers():
 
 
 def test_cumulants_of_known_distributions():
-    normal = [np.full((1,) * t, m) for t, m in enumerate([1.0, 5.0, 13.0, 73.0, 281.0, 1741.0], 1)]  # mean 1, variance 4
+    normal = [
+        np.full((1,) * t, m) for t, m in enumerate([1.0, 5.0, 13.0, 73.0, 281.0, 1741.0], 1)
+    ]  # mean 1, variance 4
     found = [float(k.ravel()[0]) for k in moments_to_cumulants(normal)]
     np.testing.assert_allclose(found, [1, 4, 0, 0, 0, 0], atol=1e-9)
     exponential = [np.full((1,) * t, float(np.prod(range(1, t + 1)))) for t in range(1, 7)]

@@ -161,6 +161,33 @@ def test_couplings(call, written, rows, refused, tmp_path):
     planted_ = np.array([found[f"u{i}", f"u{j}"] for i, j in data.edges])
     assert np.corrcoef(planted_, data.truth)[0, 1] > 0.9
     assert "says nothing of single rows" in refused("apply", tmp_path / "r", first)
+    (tmp_path / "edges.txt").write_text("".join(f"u{i},u{j}\n" for i, j in data.edges) + "\n")
+    printed = call(
+        "contrast", first, second, "--fit", "ising", "--edges", tmp_path / "edges.txt", "--out", tmp_path / "e"
+    )
+    assert "18 couplings of what U has and V has not" in printed
+    few = {
+        (row["column"], row["other column"]): float(row["this fit"]) for row in rows(tmp_path / "e" / "couplings.csv")
+    }
+    assert set(few) == {(f"u{i}", f"u{j}") for i, j in data.edges}
+    assert np.corrcoef([few[f"u{i}", f"u{j}"] for i, j in data.edges], data.truth)[0, 1] > 0.9
+    (tmp_path / "edges.txt").write_text("u0 u1\nu0 w\n")
+    told = refused(
+        "contrast", first, second, "--fit", "ising", "--edges", tmp_path / "edges.txt", "--out", tmp_path / "f"
+    )
+    assert "line 2: U has no column 'w'" in told
+
+
+def test_penalties(call, rows, tmp_path):
+    first, second, _ = _views(tmp_path, "regression", 10_000)
+    options = ["--fit", "regression", "--target", "y"]
+    call("contrast", first, second, *options, "--out", tmp_path / "p")
+    call("contrast", first, second, *options, "--penalty", "l1", "--alpha", "0.1", "--out", tmp_path / "q")
+    plain, lasso = (
+        np.array([float(row["this fit"]) for row in rows(tmp_path / name / "coefficients.csv")]) for name in "pq"
+    )
+    assert np.abs(lasso).sum() < 0.8 * np.abs(plain).sum()
+    assert (lasso == 0).any()
 
 
 def test_parts(call, rows, tmp_path):
@@ -299,6 +326,11 @@ V = "x,y\n" + "\n".join(f"{i % 5},{i * 3 % 13}" for i in range(40)) + "\n"
         (["--target", "t"], "--target is for --fit regression and logistic"),
         (["--fit", "ising", "-k", "3"], "-k is for --fit pca and mixture"),
         (["--fit", "ising", "--scale"], "--scale/--no-scale is for --fit pca and mixture"),
+        (["--edges", "e.txt"], "--edges is for --fit ising"),
+        (["--fit", "ising", "--edges", "nowhere"], "--edges nowhere: no such file"),
+        (["--penalty", "l1"], "--penalty is for --fit regression"),
+        (["--fit", "regression", "--target", "t", "--alpha", "1"], "--alpha 1: of which penalty?"),
+        (["--fit", "regression", "--target", "t", "--penalty", "l3"], "--penalty 'l3': use one of l1, l2"),
         (["-k", "9"], "carry at most 3 directions: -k 9 is too large"),
         (["--shared", "9"], "--shared 9: U has 3 columns and V 2: they share at most 2 dimensions"),
         (["--ignore", "nope"], "--ignore names 'nope', and neither"),

@@ -114,6 +114,14 @@ def contrast(
         int | None,
         typer.Option(help="Dimensions of what both share, if known; by default as many as U has columns.", min=1),
     ] = None,
+    edges: Annotated[
+        Path | None,
+        typer.Option(
+            help="With ising: a file with two columns of U a line, which may be coupled; by default all pairs."
+        ),
+    ] = None,
+    penalty: Annotated[str | None, typer.Option(help="With regression: l1 or l2, of the coefficients.")] = None,
+    alpha: Annotated[float | None, typer.Option(help="Weight of the penalty, by default 0.1.", min=0.0)] = None,
     method: Annotated[str, typer.Option(help="How the shared part is found: auto, bls, gtls or eq2.")] = "auto",
     order: Annotated[str, typer.Option(help="Order of the cumulants: 3, 4 or auto.")] = "auto",
     columns: Annotated[
@@ -144,6 +152,7 @@ def contrast(
 ) -> dict[str, Any]:
     """Learn what one table has and another one of the same rows has not, and write tables, a model and a report."""
     _check_options(fit, target, k, method, order, scale)
+    _check_own_options(fit, edges, penalty, alpha)
     sizes: list[Any] = parse_sizes(k or "2", _NOUNS[fit]) if fit in _SIZED else [None]
     results = Results(out, source, _FILES, force, evidence, not quiet)
     target_file = Path(target) if target is not None and Path(target).is_file() else None
@@ -168,6 +177,11 @@ def contrast(
         "method": method, "order": order if order == "auto" else int(order), "n_shared": shared, "random_state": seed,
         "n_jobs": jobs, "verbose": not quiet,
     }  # fmt: skip
+
+    if edges is not None:
+        options["edges"] = _read_edges(edges, data.columns)
+    if penalty is not None:
+        options |= {"penalty": penalty} | ({} if alpha is None else {"alpha": alpha})
 
     def learn(size: int | None, **more: Any) -> Any:
         size_of = {"n_components": size} if fit in _SIZED else {}
@@ -199,6 +213,44 @@ def _check_options(fit: str, target: str | None, k: str | None, method: str, ord
         raise LatentiaError(f"-k is for --fit pca and mixture: leave it out with {fit}.")
     if fit not in _SIZED and scale is not None:
         raise LatentiaError(f"--scale/--no-scale is for --fit pca and mixture: units do not matter with {fit}.")
+
+
+def _check_own_options(fit: str, edges: Path | None, penalty: str | None, alpha: float | None) -> None:
+    if edges is not None and fit != "ising":
+        raise LatentiaError(f"--edges is for --fit ising: leave it out with {fit}.")
+    if penalty is not None:
+        check_choice("--penalty", penalty, ("l1", "l2"))
+    if penalty is not None and fit != "regression":
+        raise LatentiaError(f"--penalty is for --fit regression: leave it out with {fit}.")
+    if alpha is not None and penalty is None:
+        raise LatentiaError(f"--alpha {alpha:g}: of which penalty? Choose --penalty l1 or l2.")
+
+
+def _read_edges(path: Path, columns: Sequence[str]) -> list[list[int]]:
+    """Pairs of places of columns of U, from a text with two names a line."""
+    if not path.is_file():
+        raise LatentiaError(f"--edges {path}: no such file.")
+    number = {name: i for i, name in enumerate(columns)}
+    pairs = []
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        for n, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            names = next(
+                (parts for mark in "\t;," if len(parts := [each.strip() for each in line.split(mark)]) == 2),
+                line.split(),
+            )
+            if len(names) != 2:
+                raise LatentiaError(f"--edges {path}, line {n}: {len(names)} names, and two columns of U are needed.")
+            unknown = [name for name in names if name not in number]
+            if unknown:
+                raise LatentiaError(
+                    f"--edges {path}, line {n}: U has no column {unknown[0]!r}. It has {', '.join(list(columns)[:30])}."
+                )
+            pairs.append([number[name] for name in names])
+    if not pairs:
+        raise LatentiaError(f"--edges {path}: the file has no pairs.")
+    return pairs
 
 
 # --- reading ----------------------------------------------------------------------------------------------------

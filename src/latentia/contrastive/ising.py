@@ -26,7 +26,8 @@ __all__ = ["ContrastiveIsing"]
 _LISTED = 12  # spins whose states are all listed; of more, rows are drawn
 _DRAWN, _LEAST_DRAWN, _MOST_PRODUCTS = 20_000, 1000, 2e7
 _SWEEPS, _FURTHER = 40, 15  # of Gibbs sampling
-_ROUNDS = 3
+_ROUNDS = 12  # Newton steps at most
+_LARGEST, _FARTHEST, _STILL, _RIDGE = 4.0, 0.5, 1e-6, 1e-4  # couplings, and steps
 _OF_APPROXIMATION = 2.0  # times the limit of a misfit of correlations, for what the approximation leaves
 
 _LEAST = 1e-6  # variance of a spin, as a share of the largest, where "eq2" leaves it negative
@@ -43,9 +44,10 @@ class ContrastiveIsing(ContrastiveEstimator):
     edges : array-like of shape (n_edges, 2), optional
         Pairs of columns of U that may be coupled; all pairs by default.
     gradient : {"bethe", "taylor"}, default="bethe"
-        "bethe": J_ij = -asinh(2 (C^-1)_ij) / 2 with the correlations C of s1, exact where the edges make a tree, and corrected
-        by what it is off by for spins with the couplings that were found. "taylor": the paper's, zero of the gradient of the
-        composite likelihood to third order in s1, which is biased even for spins without a disturbance.
+        "bethe": J_ij = -asinh(2 (C^-1)_ij) / 2 with the correlations C of s1, exact where the edges make a tree, and from there
+        Newton steps to the couplings whose spins have these correlations along the edges, the most likely ones. "taylor": the
+        paper's, zero of the gradient of the composite likelihood to third order in s1, which is biased even for spins without
+        a disturbance.
     method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
@@ -73,10 +75,11 @@ class ContrastiveIsing(ContrastiveEstimator):
     -----
     Differences from the paper, besides those of `ContrastiveComponents`:
 
-    1. "bethe" is not in the paper. Where edges make loops it is biased: couplings are corrected by up to three rounds of
-    drawing spins that have them (all states of up to 12 spins, Gibbs sampling of more), and solving for the couplings of those.
-    What the last round leaves widens the expected errors. "taylor" solves for the zero of the gradient in place of stochastic
-    steps, and uses s_i^2 = 1 in place of the fourth moments E[s_i^2 s_j s_k].
+    1. "bethe" is not in the paper. Where edges make loops the formula is biased, and up to twelve Newton steps of the
+       likelihood follow, with all states of up to 12 spins and Gibbs sampling of more. How far the last step went widens the
+       expected errors.
+    2. "taylor" solves for the zero of the gradient in place of stochastic steps, and uses s_i^2 = 1 in place of the fourth
+       moments E[s_i^2 s_j s_k].
 
     References
     ----------
@@ -149,14 +152,14 @@ class ContrastiveIsing(ContrastiveEstimator):
         self.couplings_, self.edges_ = learned, self._checked_edges(own.moments.widths[0])
         self.correlations_ = _correlations(own.covariance)
         d, bethe = own.moments.widths[0], _bethe(self.correlations_, self.edges_)
-        corrected, left = _corrected(bethe, self.edges_, d, self._seed)
+        corrected, left = _matched(bethe, self.correlations_, self.edges_, d, self._seed)
         if self.gradient == "bethe":
             self.couplings_, self._left = corrected, left
         else:
             self._left = np.hypot(learned - corrected, left)
 
     def _pull(self, learned: np.ndarray, own: Own) -> np.ndarray:
-        """And what the approximation is off by, after the correction."""
+        """And how far the last step of the Newton iteration went."""
         return np.hypot(super()._pull(learned, own), self.__dict__.pop("_left"))
 
     def _checked_edges(self, d: int) -> np.ndarray:
@@ -239,23 +242,31 @@ def _bethe(correlations: np.ndarray, edges: np.ndarray) -> np.ndarray:
     return np.asarray(-np.arcsinh(2 * inverse[edges[:, 0], edges[:, 1]]) / 2)
 
 
-def _corrected(couplings: np.ndarray, edges: np.ndarray, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Couplings whose spins, solved for the same way, have these ones; and how far theirs still are from them, (n_edges,) both.
+def _matched(
+    couplings: np.ndarray, correlations: np.ndarray, edges: np.ndarray, d: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Couplings whose spins have the correlations along the edges, and how far they may be off, (n_edges,) both: Newton steps.
 
-    Of each step as much is taken as is more than the noise of the spins drawn, which their halves tell.
+    They are those of the greatest likelihood. Of each step as much is taken as is more than the noise of the spins drawn, which
+    their halves tell, and at most half a unit of a coupling. The first couplings are returned where no others match better.
     """
-    rng = np.random.default_rng(seed)
-    spins = _Spins(edges, d, rng)
-    found, best, left = couplings, couplings, np.full(len(couplings), np.inf)
-    for _ in range(_ROUNDS + 1):
-        halves = np.array([couplings - _bethe(one, edges) for one in spins.correlations(found)])
-        step = halves.mean(axis=0)
-        noise = float((np.diff(halves, axis=0) ** 2).sum()) / 4 if len(halves) > 1 else 0.0
-        step = step * max(0.0, 1 - noise / max(float((step**2).sum()), np.finfo(float).tiny))
-        if not np.isfinite(step).all() or np.abs(step).sum() >= np.abs(left).sum():
+    spins = _Spins(edges, d, np.random.default_rng(seed))
+    wanted, found = correlations[edges[:, 0], edges[:, 1]], np.clip(couplings, -_LARGEST, _LARGEST)
+    best, left, least = couplings, np.full(len(couplings), np.inf), np.inf
+    for _ in range(_ROUNDS):
+        mean, spread, noise = spins.products(found)
+        gap = wanted - mean
+        size = float(gap @ gap)
+        step = np.linalg.solve(spread + _RIDGE * np.trace(spread) / len(spread) * np.eye(len(spread)), gap)
+        step *= max(0.0, 1 - noise / max(size, np.finfo(float).tiny))
+        if not np.isfinite(step).all():
             break
-        best, left, found = found, np.abs(step), found + step
-    return best, np.where(np.isfinite(left), left, 0.0)
+        if size < least:
+            best, left, least = found, np.abs(step), size
+        if size <= noise or np.abs(step).max() < _STILL:
+            break
+        found = np.clip(found + step * min(1.0, _FARTHEST / np.abs(step).max()), -_LARGEST, _LARGEST)
+    return best, np.where(np.isfinite(left), left, np.abs(couplings))
 
 
 class _Spins:
@@ -271,6 +282,25 @@ class _Spins:
 
     def correlations(self, couplings: np.ndarray) -> list[np.ndarray]:
         """Of two halves of the rows; of all states, if they are listed."""
+        states, weights = self._drawn(couplings)
+        if weights is not None:
+            return [(states.T * weights) @ states]
+        half = len(states) // 2
+        return [part.T @ part / len(part) for part in (states[:half], states[half:])]
+
+    def products(self, couplings: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Mean and covariance of the products of neighbours, and the noise of the mean, a squared norm."""
+        states, weights = self._drawn(couplings)
+        found = states[:, self._edges[:, 0]] * states[:, self._edges[:, 1]]
+        if weights is not None:
+            mean = weights @ found
+            return mean, (found.T * weights) @ found - np.outer(mean, mean), 0.0
+        mean, half = found.mean(axis=0), len(found) // 2
+        apart = found[:half].mean(axis=0) - found[half:].mean(axis=0)
+        return mean, found.T @ found / len(found) - np.outer(mean, mean), float(apart @ apart) / 4
+
+    def _drawn(self, couplings: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """States in rows, and their probabilities if all are listed."""
         d, states = self._d, self._states
         strengths = np.zeros((d, d))
         strengths[self._edges[:, 0], self._edges[:, 1]] = couplings
@@ -278,15 +308,14 @@ class _Spins:
         if d <= _LISTED:
             energies = np.einsum("si,si->s", states @ strengths, states) / 2
             weights = np.exp(energies - energies.max())
-            return [(states.T * (weights / weights.sum())) @ states]
+            return states, weights / weights.sum()
         columns = states.T.copy()
         for _ in range(self._sweeps):
             for i in range(d):
                 up = self._rng.random(len(states)) < expit(2 * (strengths[i] @ columns))
                 columns[i] = np.where(up, 1.0, -1.0)
         self._states, self._sweeps = columns.T, _FURTHER
-        half = len(states) // 2
-        return [part @ part.T / part.shape[1] for part in (columns[:, :half], columns[:, half:])]
+        return self._states, None
 
 
 def _taylor(correlations: np.ndarray, edges: np.ndarray) -> np.ndarray:

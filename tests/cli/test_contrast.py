@@ -275,9 +275,12 @@ def test_wide_tables(call, refused, tmp_path):
     shared = values[:, :35]
     first = _write(tmp_path / "u.csv", _names("u", 35), shared + rng(1).standard_normal((200, 35)))
     second = _write(tmp_path / "v.csv", _names("v", 35), shared + values[:, 35:])
-    assert "70 columns in both tables, and --fit mixture takes at most 64" in refused(
-        "contrast", first, second, "--fit", "mixture"
+    target = _write(tmp_path / "t.csv", ["t"], rng(2).integers(0, 2, (200, 1)))
+    assert "70 columns in both tables, and --fit logistic takes at most 64" in refused(
+        "contrast", first, second, "--fit", "logistic", "--target", target
     )
+    printed = call("contrast", first, second, "--fit", "mixture", "--out", tmp_path / "m")
+    assert "2 components of what U has and V has not" in printed
     printed = call("contrast", first, second, "--out", tmp_path / "r")
     assert "2 directions of what U has and V has not" in printed
 

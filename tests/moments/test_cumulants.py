@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 
 from latentia import LatentiaError
-from latentia.moments import FourthGram, cross_cumulant, cumulants_to_moments, moments_to_cumulants, set_partitions
-from latentia.passes import Blocks
+from latentia.moments import (
+    Coordinates,
+    FourthGram,
+    FourthMoments,
+    KStatistics,
+    cross_cumulant,
+    cumulants_to_moments,
+    moments_to_cumulants,
+    set_partitions,
+)
+from latentia.passes import Blocks, RowGroups, accumulate
 
 POINTS = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 5.0]])
 
@@ -97,3 +106,21 @@ def test_gram_matrices_of_unfoldings(same):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
     with pytest.raises(LatentiaError, match="fewer than 4 rows"):
         FourthGram()((p[:3], q[:3], r[:3]), x[:3])
+
+
+def test_k_statistics_from_fourth_moments():
+    """Of groups of rows, those of the power sums; and blocks of them."""
+    rng = np.random.default_rng(2)
+    x = rng.exponential(size=(80, 4)) + 3
+    statistic = FourthMoments(Coordinates(np.full(4, 2.0), np.eye(4)), RowGroups())
+    state = accumulate(Blocks.from_array(x, block_rows=11), statistic)
+    for groups in ((0, 1, 2, 3), (1, 2)):
+        rows = x[np.isin(RowGroups().of(np.arange(80)), groups)]
+        found = KStatistics(statistic.of(state, groups))
+        every = np.arange(4)
+        for order in (2, 3, 4):
+            expected = cross_cumulant([rows], (0,) * order)
+            np.testing.assert_allclose(found.block(*[every] * order), expected, rtol=1e-8, atol=1e-9)
+        part = found.block(np.array([2, 0]), np.array([1]), np.array([3, 3, 0]))
+        np.testing.assert_allclose(part, cross_cumulant([rows], (0, 0, 0))[[2, 0]][:, [1]][:, :, [3, 3, 0]], rtol=1e-8)
+        np.testing.assert_allclose(found.fourth.full(), cross_cumulant([rows], (0,) * 4), rtol=1e-8, atol=1e-9)

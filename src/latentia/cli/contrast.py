@@ -20,6 +20,7 @@ from ..contrastive import (
     ContrastivePCA,
     ContrastiveRegression,
 )
+from ..contrastive._views import MOST_IN_TENSORS
 from ..exceptions import LatentiaError
 from ..report._contrast_peers import PEERS, answer_of, contrast_peers, differences, in_units_of
 from ..report._parts import count, short_number
@@ -81,7 +82,8 @@ _ANSWERS = {
 }  # fmt: skip
 _SCORES, _MAP, _PEERS, _SCALING = "scores.csv", "map.csv", "peers.csv", "scaling.csv"
 _FILES = (*sorted(set(_ANSWERS.values())), _SCORES, _MAP, _PEERS, _SCALING)
-_WIDE = 64  # columns of both tables, beyond which all pairs of rows are looked at
+_WIDE = MOST_IN_TENSORS  # columns of both tables, beyond which all pairs of rows are looked at
+_WIDEST = {"logistic": _WIDE, "mixture": 160}  # whose fourth, or third, cumulants are learned from
 _SLOW = 5000  # rows from which on that takes long
 _SINGULAR = 1e-10
 _FEWEST = 16  # rows: four in each quarter, for fourth cumulants
@@ -500,9 +502,10 @@ def _target_of(
 def _check_width(fit: str, width: int, n: int, source: str, console: Console) -> None:
     if width <= _WIDE:
         return
-    if fit in ("logistic", "mixture"):
+    most = _WIDEST.get(fit, width)
+    if width > most:
         raise LatentiaError(
-            f"{source}: {width} columns in both tables, and --fit {fit} takes at most {_WIDE}. Choose columns with --columns "
+            f"{source}: {width} columns in both tables, and --fit {fit} takes at most {most}. Choose columns with --columns "
             "and --columns-v, or reduce each table to its first principal components."
         )
     if n > _SLOW:

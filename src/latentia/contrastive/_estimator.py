@@ -82,7 +82,7 @@ class ContrastiveEstimator(Estimator):
         """Limit of the expected error."""
         return self._limit
 
-    def _more_checks(self, learned: Any, own: Own, blocks: Blocks) -> list[Check]:
+    def _more_checks(self, learned: Any, own: Own) -> list[Check]:
         """Lines of its own."""
         return []
 
@@ -92,7 +92,7 @@ class ContrastiveEstimator(Estimator):
         """Find the shared part, remove it from the moments of u, and learn from what is left."""
         blocks = two_views(self, U, V, self._checked_target(y), target=self._target)
         # Two passes: columns, and joint moments of four groups of rows.
-        moments = JointMoments(blocks, self._seed, n_jobs=self.n_jobs, progress=self.verbose)  # type: ignore[attr-defined]
+        moments = JointMoments(blocks, n_jobs=self.n_jobs, progress=self.verbose)  # type: ignore[attr-defined]
         choice, signal = choose(moments, self.method, self.order, self.n_shared)  # type: ignore[attr-defined]
         # The linear map, the moments of s1 and what they say, for all rows and for parts of them.
         fits: PartFits[Any, Any] = PartFits(
@@ -110,7 +110,7 @@ class ContrastiveEstimator(Estimator):
         # Evidence. What parts of the data cannot see is how far the answer is pulled towards no correction.
         pull = self._pull(learned, own)
         parts = fits.errors(learned, self.n_splits).widened(pull, self._most)  # type: ignore[attr-defined]
-        checks = self._checks(learned, own, parts, signal, choice) + self._more_checks(learned, own, blocks)
+        checks = self._checks(learned, own, parts, signal, choice) + self._more_checks(learned, own)
         self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
@@ -236,15 +236,14 @@ def _left_checks(moments: JointMoments, own: Own, choice: Choice) -> list[Check]
 
 def _tail_checks(moments: JointMoments) -> list[Check]:
     """Whether a few rows rule the moments; of views whose fourth moments are kept."""
-    d = moments.n_views
     if not moments.keeps_fourth:
         return []
-    kurtosis = [float(moments.tensor(moments.dealt.all, 4, column).item()) for column in np.eye(d)[:, :, None]]
+    kurtosis = moments.kurtosis()
     worst = int(np.argmax(kurtosis))
     name = f"column {worst} of U" if worst < moments.widths[0] else f"column {worst - moments.widths[0]} of V"
     return [
         Check(
-            "tails of the columns", "max of kappa_4 / sigma^4", kurtosis[worst], at_most(_HEAVY),
+            "tails of the columns", "max of kappa_4 / sigma^4", float(kurtosis[worst]), at_most(_HEAVY),
             f"Largest kurtosis, of {name}: 0 for normal columns, 6 for exponential ones. Above the limit a few rows rule the "
             "moments.",
             "not in the paper", "caution",
@@ -357,7 +356,7 @@ class Own:
         one = self.found.map
         if one.choice.forward == "eq2":
             return parts_of_cumulant(joint, one.forward, one.inverse, 1, False)
-        return own_cumulant(joint, one.inverse, self.regression)
+        return own_cumulant(joint, one.inverse, self.found.regression)
 
     def of_groups(self, basis: np.ndarray, order: int) -> np.ndarray | None:
         """Cumulants of basis^T s1, for a basis (d_u, q), from each group of rows: (4, q, ...). None if they are not kept."""
@@ -367,12 +366,6 @@ class Own:
         scaled, eye = basis * self.scale[:, None], np.eye(q)
         columns = np.zeros((m.n_views, 3 * q))
         columns[m.u, :q] = scaled
-        columns[m.v, q:] = np.hstack([self.found.map.inverse.T @ scaled, self.regression.T @ scaled])
+        columns[m.v, q:] = np.hstack([self.found.map.inverse.T @ scaled, self.found.regression.T @ scaled])
         inverse, regression = np.hstack([eye, 0 * eye]), np.hstack([0 * eye, eye])
         return np.array([own_cumulant(m.tensor((g,), order, columns), inverse, regression) for g in m.dealt.all])
-
-    @property
-    def regression(self) -> np.ndarray:
-        """Of u on v, shape (d_u, d_v), in units of the columns' standard deviations."""
-        m, s = self.moments, self.found.sums.covariance
-        return np.asarray(np.linalg.solve(s[m.v, m.v], s[m.v, m.u]).T)

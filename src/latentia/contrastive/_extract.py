@@ -11,7 +11,7 @@ from ..exceptions import LatentiaError
 from ._linear_map import Choice, LinearMap, find_map
 from ._views import JointMoments, JointSums
 
-__all__ = ["BY_CHANCE", "Extracted", "extract", "own_cumulant", "parts_of_cumulant", "symmetrised_tensor"]
+__all__ = ["BY_CHANCE", "Extracted", "extract", "own_cumulant", "parts_of_cumulant"]
 
 _LEAST_SHARE = 0.01  # of the variance of u that v does not predict, which s1 has in every direction
 BY_CHANCE = 1.5  # times the limit of a misfit, for noise that is known from four groups of rows alone
@@ -28,8 +28,8 @@ class Extracted:
     groups : tuple of int
     sums : JointSums
     map : LinearMap
-    residual : ndarray of shape (d_u, d_u)
-        R, the covariance of u less its regression on v.
+    regression : ndarray of shape (d_u, d_v)
+        Of u on v.
     covariance : ndarray of shape (d_u, d_u)
         Of s1.
     alternative : ndarray of shape (d_u, d_u)
@@ -45,7 +45,7 @@ class Extracted:
     groups: tuple[int, ...]
     sums: JointSums
     map: LinearMap
-    residual: np.ndarray
+    regression: np.ndarray
     covariance: np.ndarray
     alternative: np.ndarray
     target: np.ndarray | None
@@ -74,7 +74,7 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
     has_target = y.start < y.stop
     if choice.forward == "eq2":
         rest = _without_shared(s[u, u], s[u, v], found.inverse)
-        return Extracted(groups, sums, found, residual, rest, rest, s[u, y][:, 0] if has_target else None)
+        return Extracted(groups, sums, found, regression, rest, rest, s[u, y][:, 0] if has_target else None)
     metric = _Metric.of(residual)
     raw = metric.shares(s[u, u] - s[u, v] @ found.inverse.T)
     own, turned = (raw + raw.T) / 2, (raw - raw.T) / 2
@@ -102,7 +102,7 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
             size = _size(turned) if asymmetric else 0.0
             alternative = metric.matrix(shares - size - (beyond if outside > 1 else 0.0), _LEAST_SHARE)
     target = (s[u, y] - regression @ s[v, y])[:, 0] if has_target else None
-    return Extracted(groups, sums, found, residual, covariance, alternative, target, symmetry, outside)
+    return Extracted(groups, sums, found, regression, covariance, alternative, target, symmetry, outside)
 
 
 def _alternative(
@@ -247,11 +247,11 @@ def parts_of_cumulant(joint: np.ndarray, forward: np.ndarray, inverse: np.ndarra
     if sums:
         shared = (of([from_u + to_u] * order) - of([from_u] * order) - of([to_u] * order)) / (2**order - 2)
     else:
-        shared = symmetrised_tensor(of([from_u] * (order - 1) + [to_u]))
+        shared = _symmetrised(of([from_u] * (order - 1) + [to_u]))
     return shared if part == 2 else of([own] * order) - shared
 
 
-def symmetrised_tensor(tensor: np.ndarray) -> np.ndarray:
+def _symmetrised(tensor: np.ndarray) -> np.ndarray:
     """The mean over the places that the last mode can have, of a tensor that is symmetric in the others."""
     order = tensor.ndim
     return np.asarray(sum(np.moveaxis(tensor, -1, place) for place in range(order)) / order)

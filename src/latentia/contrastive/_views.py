@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,16 +17,31 @@ from ..moments import (
     Coordinates,
     FourthGram,
     FourthMoments,
-    FourthSums,
+    KStatistics,
     all_column_moments,
-    k_factors,
+    cross_cumulant,
 )
-from ..passes import Blocks, RowGroups, accumulate, deal
+from ..passes import Block, Blocks, RowGroups, accumulate, deal
+from ..tensor import apply_to_modes
 
-__all__ = ["MOST_IN_TENSORS", "Grams", "JointMoments", "JointSums", "two_views", "view_table"]
+__all__ = [
+    "DEALT",
+    "MOST_IN_TENSORS",
+    "Grams",
+    "JointMoments",
+    "JointSums",
+    "check_constant",
+    "dense_rows",
+    "two_views",
+    "view_table",
+    "whitener",
+]
 
 MOST_IN_TENSORS = 64
 """Columns of both views whose fourth moments, in four groups of rows, fit into a gigabyte."""
+
+DEALT = 0
+"""Seed of the groups of rows: the answer comes from products of groups, and must not hang on ``random_state``."""
 
 _MOST_ENTRIES = 1 << 22  # of a joint cumulant
 _MOST_IN_MEMORY = 1 << 27  # numbers in views that are wider, of which all pairs of rows are looked at
@@ -43,8 +59,8 @@ def two_views(estimator: Any, U: Any, V: Any, y: Any = None, *, reset: bool = Tr
             raise LatentiaError(
                 f"These blocks have {len(U.shapes)} parts: {needed} are needed, {'U, V and y' if target else 'U and V'}."
             )
-        blocks = table_blocks(estimator, U, reset=reset, sparse=False)
-        tables = None
+        names = ["U", "V", "y"][: len(U.shapes)]
+        blocks = finite_blocks(table_blocks(estimator, U, reset=reset, sparse=False), range(len(names)), names)
     else:
         if V is None:
             raise LatentiaError("A second view is needed: give V, a table with as many rows as U.")
@@ -61,19 +77,15 @@ def two_views(estimator: Any, U: Any, V: Any, y: Any = None, *, reset: bool = Tr
     width = blocks.shapes[1][1]
     if reset:
         estimator.n_features_v_ = width
-        names = getattr(V, "columns", None)
-        estimator._v_names = None if names is None else [str(name) for name in names]
+        of_v = getattr(V, "columns", None)
+        estimator._v_names = None if of_v is None else [str(name) for name in of_v]
         if blocks.n_rows < _FEWEST_ROWS:
             raise LatentiaError(
                 f"The data has {blocks.n_rows} rows: fourth cumulants of halves need at least {_FEWEST_ROWS}."
             )
     elif width != estimator.n_features_v_:
         raise LatentiaError(f"V has {width} features and the model was fitted on {estimator.n_features_v_}.")
-    return (
-        finite_blocks(blocks, range(len(blocks.shapes)), ["U", "V", "y"][: len(blocks.shapes)])
-        if tables is None
-        else blocks
-    )
+    return blocks
 
 
 def view_table(table: Any, name: str) -> np.ndarray:
@@ -133,7 +145,7 @@ class JointSums:
 
 
 class JointMoments:
-    """Joint moments of two views, and of a target, in four groups of rows: three passes.
+    """Joint moments of two views, and of a target, in four groups of rows: two passes.
 
     Columns are brought to unit variance, so that units do not matter. With at most 64 columns all moments up to the fourth are
     kept; with more the rows themselves are, and Gram matrices come from pairs of rows.
@@ -141,26 +153,26 @@ class JointMoments:
     Parameters
     ----------
     blocks : Blocks of U, V and perhaps y
-    seed : int
     options : dict
         Of `accumulate`.
     """
 
-    def __init__(self, blocks: Blocks, seed: int, **options: Any) -> None:
+    def __init__(self, blocks: Blocks, **options: Any) -> None:
         columns = all_column_moments(blocks, **options)
-        _check_columns(columns)
+        check_constant(columns[:2], "UV")
+        if any((one.variance == 0).any() for one in columns[2:]):
+            raise LatentiaError("y is constant: there is nothing to predict.")
         self.widths = tuple(len(one.mean) for one in columns)
         self.center = np.concatenate([one.mean for one in columns])
         self.scale = np.sqrt(np.concatenate([one.variance for one in columns]))
-        self.dealt: RowGroups = deal(blocks, seed)
+        self.dealt: RowGroups = deal(blocks, DEALT)
         d = self.n_views = self.widths[0] + self.widths[1]
         self.u, self.v, self.y = slice(0, self.widths[0]), slice(self.widths[0], d), slice(d, len(self.center))
         self._rows: Any = None
         coordinates = Coordinates(self.center, np.diag(1 / self.scale))
-        joined = blocks.map(
-            lambda block: [np.hstack([_dense(part) for part in block])], [(blocks.n_rows, len(self.center))]
-        )
-        self._fourth: dict[tuple[int, ...], FourthSums] = {}
+        joined = dense_rows(blocks)
+        self._sums_of: dict[tuple[int, ...], JointSums] = {}
+        self._last: tuple[tuple[int, ...], KStatistics] | None = None
         if d <= MOST_IN_TENSORS:
             self._statistic = FourthMoments(coordinates, self.dealt)
             self._sums = accumulate(joined, self._statistic, **options)
@@ -177,52 +189,45 @@ class JointMoments:
             )
         self.n_passes = 2
         whole = self.of(self.dealt.all).covariance
-        self._whitening = [_whitener(whole[one, one], name) for one, name in ((self.u, "U"), (self.v, "V"))]
+        self._whitening = [whitener(whole[one, one], name) for one, name in ((self.u, "U"), (self.v, "V"))]
         self._grams: dict[tuple[int, bool], np.ndarray] = {}
 
     def of(self, groups: tuple[int, ...]) -> JointSums:
         """Of the rows of some groups."""
-        if self._rows is None:
-            sums = self._sums_of(groups)
-            return JointSums(sums.n, sums.mean, sums.covariance * (sums.n / max(sums.n - 1, 1)))
-        rows = self._rows[np.isin(self._groups, groups)]
-        return JointSums(len(rows), rows.mean(axis=0), np.atleast_2d(np.cov(rows.T)))
+        if groups not in self._sums_of:
+            if self._rows is None:
+                sums = self._statistic.of(self._sums, groups)
+                found = JointSums(sums.n, sums.mean, sums.covariance * (sums.n / max(sums.n - 1, 1)))
+            else:
+                rows = self._rows[np.isin(self._groups, groups)]
+                found = JointSums(len(rows), rows.mean(axis=0), np.atleast_2d(np.cov(rows.T)))
+            self._sums_of[groups] = found
+        return self._sums_of[groups]
 
-    def _sums_of(self, groups: tuple[int, ...]) -> FourthSums:
-        if groups not in self._fourth:
-            self._fourth[groups] = self._statistic.of(self._sums, groups)
-        return self._fourth[groups]
+    def _statistics(self, groups: tuple[int, ...]) -> KStatistics:
+        """Those of the groups that were asked for last are kept."""
+        if self._last is None or self._last[0] != groups:
+            self._last = groups, KStatistics(self._statistic.of(self._sums, groups))
+        return self._last[1]
 
     def tensor(self, groups: tuple[int, ...], order: int, basis: np.ndarray | None = None) -> np.ndarray:
         """Third or fourth k-statistic of (u, v), or of their product with a basis of shape (D, b), as a full tensor."""
         if self._rows is not None:
             return self._tensor_of_rows(groups, order, basis)
-        sums, d = self._sums_of(groups), self.n_views
-        matrix = np.zeros((len(self.center), d if basis is None else basis.shape[1]))
-        matrix[:d] = np.eye(d) if basis is None else basis
-        k = matrix.shape[1]
-        if order == 4:
-            moment, pairs = k_factors(sums.n)
-            about = np.vstack([matrix, -(sums.mean @ matrix)])
-            spread = matrix.T @ sums.covariance @ matrix
-            i, j = np.triu_indices(k)
-            packed = moment * sums.fourth.project(about).packed
-            packed -= pairs * np.outer(spread[i, j], spread[i, j])
-            packed -= pairs * spread[i][:, i] * spread[j][:, j]
-            packed -= pairs * spread[i][:, j] * spread[j][:, i]
-            place = np.empty((k, k), int)
-            place[i, j] = place[j, i] = np.arange(len(i))
-            return packed[place[:, :, None, None], place[None, None]]
-        if sums.n < 3:
-            raise LatentiaError(f"Third cumulants need at least 3 rows, and there are {sums.n}.")
-        about = np.zeros((len(self.center) + 1, k + 1))
-        about[:-1, :k], about[-1, :k], about[-1, -1] = matrix, -(sums.mean @ matrix), 1.0
-        central = sums.fourth.project(about)
-        i, j = np.triu_indices(k + 1)
-        place = np.empty((k + 1, k + 1), int)
-        place[i, j] = place[j, i] = np.arange(len(i))
-        third = central.packed[place[:k, :k, None], place[:k, k]]
-        return third * (sums.n**2 / ((sums.n - 1) * (sums.n - 2)))
+        statistics, views = self._statistics(groups), np.arange(self.n_views)
+        if basis is None:
+            return statistics.block(*[views] * order)
+        if order == 3:
+            return np.asarray(apply_to_modes(statistics.block(views, views, views), basis))
+        matrix = np.zeros((len(self.center), basis.shape[1]))
+        matrix[: self.n_views] = basis
+        return statistics.fourth.project(matrix).full()
+
+    def kurtosis(self) -> np.ndarray:
+        """kappa_4 of every column of u and v over its variance squared, of all rows whose moments are kept, shape (D,)."""
+        fourth = self._statistics(self.dealt.all).fourth
+        place = np.diag(fourth.where)[: self.n_views]
+        return fourth.packed[place, place]
 
     @property
     def keeps_fourth(self) -> bool:
@@ -241,7 +246,7 @@ class JointMoments:
             )
         rows = self._rows[np.isin(self._groups, groups)][:, : self.n_views]
         rows = rows if basis is None else rows @ basis
-        return _third(rows, rows, rows).reshape(d, d, d)
+        return cross_cumulant([rows], (0, 0, 0))
 
     def grams(self, groups: tuple[int, ...], order: int, whitened: bool = True) -> Grams:
         """Of the cross-cumulants whose modes but the last have both views; those modes are whitened, or in the units of the
@@ -267,7 +272,8 @@ class JointMoments:
             if order == 4:
                 found = FourthGram()((z, x, x), rows, self._groups)
                 return found + FourthGram()((z, z, x), rows, self._groups) if whitened else found
-            unfolded = [_third(z[of], x[of], rows[of]) for of in (self._groups == g for g in self.dealt.all)]
+            some = [self._groups == g for g in self.dealt.all]
+            unfolded = [cross_cumulant([z[of], x[of], rows[of]]).reshape(-1, d) for of in some]
         else:
             basis = np.zeros((d, d))
             basis[u, u], basis[v, v] = of_u, of_v
@@ -280,39 +286,27 @@ class JointMoments:
         return np.array([[one.T @ other for other in unfolded] for one in unfolded])
 
 
-def _dense(part: Any) -> np.ndarray:
-    if sparse.issparse(part):
-        raise LatentiaError("A view is sparse: cumulants need dense tables. Use its array.")
-    return np.asarray(part)
+def dense_rows(blocks: Blocks) -> Blocks:
+    """All parts side by side, as one dense table."""
+
+    def joined(block: Block) -> list[np.ndarray]:
+        if any(sparse.issparse(part) for part in block):
+            raise LatentiaError("A view is sparse: cumulants need dense tables. Use its array.")
+        return [np.hstack([np.asarray(part) for part in block])]
+
+    return blocks.map(joined, [(blocks.n_rows, sum(shape[1] for shape in blocks.shapes))])
 
 
-def _third(p: np.ndarray, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The third k-statistic kappa_3(p, q, x), unfolded to (d_p d_q, D)."""
-    n = len(x)
-    p, q, x = p - p.mean(axis=0), q - q.mean(axis=0), x - x.mean(axis=0)
-    found = np.vstack([(p[:, i : i + 1] * q).T @ x for i in range(p.shape[1])])
-    return found * (n / ((n - 1) * (n - 2)))
-
-
-def _check_columns(columns: list[ColumnMoments]) -> None:
-    for name, one in zip("UVy", columns, strict=False):
+def check_constant(columns: Sequence[ColumnMoments], names: Sequence[str], more: str = "") -> None:
+    """Refuse views, by these names, with a column that is the same in all rows."""
+    for name, one in zip(names, columns, strict=True):
         constant = np.flatnonzero(one.variance == 0)
         if len(constant):
-            what = "y is constant" if name == "y" else f"Column {constant[0]} of {name} is constant"
-            raise LatentiaError(
-                f"{what}, over all {one.n} rows: {'there is nothing to predict' if name == 'y' else 'remove it'}."
-            )
+            raise LatentiaError(f"Column {constant[0]} of {name} is constant, over all {one.n} rows: remove it{more}.")
 
 
-def _check_groups(counts: np.ndarray) -> None:
-    if counts.min() < 4:
-        raise LatentiaError(
-            f"A quarter of the rows has {counts.min()} of them: there are too few for fourth cumulants of parts of the data."
-        )
-
-
-def _whitener(covariance: np.ndarray, name: str) -> np.ndarray:
-    """W with W^T S W = I; refuses a singular covariance."""
+def whitener(covariance: np.ndarray, name: str) -> np.ndarray:
+    """W with W^T S W = I, for the covariance of a view of this name; refuses a singular one."""
     values, vectors = np.linalg.eigh(covariance)
     if values[0] <= _SINGULAR * values[-1]:
         most = np.argsort(-np.abs(vectors[:, 0]))[:3]
@@ -321,3 +315,10 @@ def _whitener(covariance: np.ndarray, name: str) -> np.ndarray:
             "each other linearly. Remove one of them, or reduce the view by PCA."
         )
     return np.asarray(vectors / np.sqrt(values))
+
+
+def _check_groups(counts: np.ndarray) -> None:
+    if counts.min() < 4:
+        raise LatentiaError(
+            f"A quarter of the rows has {counts.min()} of them: there are too few for fourth cumulants of parts of the data."
+        )

@@ -63,9 +63,9 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     n_shared : int, optional
         Dimensions of s2; d_u by default. With fewer, A is learned where s2 is (appendix D).
     n_splits : int, default=3
-        Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+        Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     random_state : int, default=0
-        Seed of the splits. The answer does not depend on it.
+        Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
@@ -174,7 +174,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         self._covariances = [
             part * np.outer(m.scale[some], m.scale[some]) for part, some in zip(learned, (m.u, m.u, m.v), strict=True)
         ]
-        self._regression = own.regression * m.scale[m.u][:, None] / m.scale[m.v]
+        self._regression = own.found.regression * m.scale[m.u][:, None] / m.scale[m.v]
         self._cumulants: dict[int, np.ndarray] = {}
         for order in (3, 4):
             if m.keeps(order):

@@ -18,7 +18,6 @@ from .._base import fitted, fitting
 from .._parameters import Anything, Choice
 from ..evidence import Check, at_most
 from ..exceptions import LatentiaError
-from ..passes import Blocks
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
 
 __all__ = ["ContrastiveIsing"]
@@ -50,9 +49,9 @@ class ContrastiveIsing(ContrastiveEstimator):
         a disturbance.
     method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
-        Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+        Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     random_state : int, default=0
-        Seed of the splits. The answer does not depend on it.
+        Seed of the spins that are drawn, where they are more than 12.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
@@ -183,7 +182,7 @@ class ContrastiveIsing(ContrastiveEstimator):
     def _apart(self, learned: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.abs(learned - other)
 
-    def _more_checks(self, learned: np.ndarray, own: Own, blocks: Blocks) -> list[Check]:
+    def _more_checks(self, learned: np.ndarray, own: Own) -> list[Check]:
         """Whether s1 has the variances of spins, and the correlations that the couplings give."""
         if own.found.map.choice.inverse != "gtls":
             return []

@@ -23,7 +23,6 @@ from .._base import fitted, fitting
 from .._parameters import Choice, Integer
 from ..evidence import Check, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..passes import Blocks
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 
 __all__ = ["ContrastiveLogisticRegression"]
@@ -55,9 +54,9 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         "paper": 0.5 + 0.245 p - 0.014 p^3, up to ``degree``.
     method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
-        Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+        Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     random_state : int, default=0
-        Seed of the splits. The answer does not depend on it.
+        Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
@@ -211,7 +210,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
                 EvidenceWarning,
             )
 
-    def _more_checks(self, learned: _Logistic, own: Own, blocks: Blocks) -> list[Check]:
+    def _more_checks(self, learned: _Logistic, own: Own) -> list[Check]:
         """Whether the equations were solved: otherwise the coefficients have a bias that parts of the data share."""
         return [
             Check(

@@ -24,7 +24,7 @@ from .._base import fitted, fitting
 from .._parameters import Integer
 from ..evidence import Check, above, at_most, separation_limit
 from ..exceptions import LatentiaError
-from ..passes import Blocks
+from ..likelihood import normalised
 from ..tensor import apply_to_modes, decompose
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
 from ._views import two_views
@@ -58,9 +58,9 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         Number of clusters K, at most d_u.
     method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
-        Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+        Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     random_state : int, default=0
-        Seed of the splits, and of the tensor's starts.
+        Seed of the tensor's starts.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
@@ -187,7 +187,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         spread = float(np.sqrt(max(learned.variance, np.finfo(float).tiny)))
         return separation_limit(learned.means, "euclidean") if len(learned.means) > 1 else spread
 
-    def _more_checks(self, learned: _Mixture, own: Own, blocks: Blocks) -> list[Check]:
+    def _more_checks(self, learned: _Mixture, own: Own) -> list[Check]:
         """Whether the mixture says more of cumulants than one Gaussian does, and whether its components are round."""
         return [
             *self._against_one_component(learned, own), *self._explained(learned, own), *self._roundness(learned, own),
@@ -280,8 +280,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         found = []
         for table in tables:
             joint = log_weights - cdist(table @ root, means @ root, "sqeuclidean") / 2
-            joint = np.exp(joint - joint.max(axis=1, keepdims=True))
-            found.append(joint / joint.sum(axis=1, keepdims=True))
+            found.append(normalised(joint, self.weights_)[0])
         return np.vstack(found)
 
     @fitted
@@ -291,7 +290,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
 
 
 def cumulant_of_points(points: np.ndarray, weights: np.ndarray, order: int) -> np.ndarray:
-    """Third or fourth cumulant of weighted points (K, q) whose mean is zero and whose covariance is the identity."""
+    """Third cumulant of weighted points (K, q) whose mean is zero; or fourth, if their covariance is the identity too."""
     modes = "abcd"[:order]
     terms = ",".join("k" + mode for mode in modes)
     found = np.einsum(f"k,{terms}->{modes}", weights, *[points] * order, optimize=True)

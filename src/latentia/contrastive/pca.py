@@ -43,9 +43,9 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
         Number of directions; all d_u by default.
     method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
-        Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+        Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     random_state : int, default=0
-        Seed of the splits. The answer does not depend on it.
+        Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False

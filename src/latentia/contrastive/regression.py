@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.linear_model import Lasso
+from sklearn.metrics import r2_score
 
 from .._base import fitted, fitting
 from .._parameters import Choice, Number, OrNone
@@ -36,9 +37,9 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         The penalty's weight.
     method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
-        Number of random splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+        Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     random_state : int, default=0
-        Seed of the splits. The answer does not depend on it.
+        Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
@@ -164,8 +165,6 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
 
     def score(self, U: Any, V: Any = None, y: Any = None) -> float:
         """Return the coefficient of determination of `predict`."""
-        from sklearn.metrics import r2_score
-
         return float(r2_score(y, self.predict(U, V)))
 
 

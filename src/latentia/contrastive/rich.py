@@ -62,10 +62,10 @@ class RichComponents(Estimator):
         Order of the cumulants that tell the maps. "auto" uses all orders up to four that do, and a higher one where none does.
         Third cumulants are zero for symmetric components, and better for others.
     n_splits : int, default=3
-        Number of random splits into halves, at most 3, whose fits, and those on three quarters, give the expected errors.
+        Number of splits into halves, at most 3, whose fits, and those on three quarters, give the expected errors.
         They cost no pass over the data. With 0 no errors are measured.
     random_state : int, default=0
-        Seed of the splits. None or a RandomState draws a seed.
+        Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
@@ -187,7 +187,7 @@ class RichComponents(Estimator):
         given = set_system(self.subsets, self.n_views_, _MOST_DISTINGUISHING)
         self._check_order(given)
         # Two passes: columns, and fourth moments of eight groups of rows.
-        moments = ViewCumulants(blocks, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
+        moments = ViewCumulants(blocks, n_jobs=self.n_jobs, progress=self.verbose)
         # Components that are not zero, and their maps: of all rows, and of parts of them as those of all rows were found.
         without = moments.without()
         plan, parts = find_parts(given, moments.all, without, self.n_views_, self._orders, _ABSENT)

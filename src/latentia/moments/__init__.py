@@ -20,7 +20,7 @@ from .cumulants import (
 )
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
 from .findings import binary_rows, present_findings
-from .fourth import FourthMoments, FourthSums
+from .fourth import FourthMoments, FourthSums, KStatistics
 from .labelled import (
     DiagonalMoments,
     Factors,
@@ -74,6 +74,7 @@ __all__ = [
     "FourthGram",
     "FourthMoments",
     "FourthSums",
+    "KStatistics",
     "LabelledCounts",
     "LabelledSums",
     "LabelsToWords",

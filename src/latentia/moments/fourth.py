@@ -5,7 +5,8 @@ halves of the data can be centred and whitened on their own. The cumulant of z =
 
     C_ijkl = E[z_i z_j z_k z_l] - S_ij S_kl - S_ik S_jl - S_il S_jk,
 
-zero for a Gaussian and additive over independent parts. Source: Ge, thesis 2013, Theorem 7.3.
+zero for a Gaussian and additive over independent parts. Source: Ge, thesis 2013, Theorem 7.3. `KStatistics` are unbiased
+estimates of it, and of the third cumulant.
 """
 
 from __future__ import annotations
@@ -14,15 +15,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..passes import Block, RowGroups
 from ..tensor import SymmetricFour
+from .cumulants import k_factors
 from .products import CHUNK, add_pair_gram, mirror_gram
 from .vectors import Coordinates
 
-__all__ = ["FourthMoments", "FourthSums"]
+__all__ = ["FourthMoments", "FourthSums", "KStatistics"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,62 @@ class FourthSums:
         gaussian += spread[i][:, i] * spread[j][:, j]
         gaussian += spread[i][:, j] * spread[j][:, i]
         return SymmetricFour(moment.packed - gaussian, k)
+
+
+class KStatistics:
+    """Unbiased estimates of the second, third and fourth cumulants of rows in coordinates, from all their moments.
+
+    Parameters
+    ----------
+    sums : FourthSums
+        Of at least four rows.
+
+    Attributes
+    ----------
+    n : int
+    covariance : ndarray of shape (b, b)
+    third : ndarray of shape (P, b)
+        A row for each pair of coordinates.
+    fourth : SymmetricFour of dimension b
+    """
+
+    def __init__(self, sums: FourthSums) -> None:
+        self.n, b = sums.n, len(sums.mean)
+        moment, pairs = k_factors(sums.n)
+        self.covariance = sums.covariance * (sums.n / (sums.n - 1))
+        central = _about_mean(sums)
+        with_constant = central.where[:-1, -1]
+        i, j = np.triu_indices(b)
+        inside = central.where[i, j]
+        self.third = central.packed[np.ix_(inside, with_constant)] * (sums.n**2 / ((sums.n - 1) * (sums.n - 2)))
+        s = sums.covariance
+        gaussian = np.outer(s[i, j], s[i, j])
+        gaussian += s[i][:, i] * s[j][:, j]
+        gaussian += s[i][:, j] * s[j][:, i]
+        self.fourth = SymmetricFour(moment * central.packed[np.ix_(inside, inside)] - pairs * gaussian, b)
+
+    def block(self, *columns: np.ndarray) -> np.ndarray:
+        """The cross-cumulant of two, three or four sets of coordinates, a mode for each."""
+        if len(columns) == 2:
+            return self.covariance[np.ix_(*columns)]
+        where, shape = self.fourth.where, tuple(len(one) for one in columns)
+        pairs = where[np.ix_(*columns[:2])].ravel()
+        if len(columns) == 3:
+            return self.third[np.ix_(pairs, columns[2])].reshape(shape)
+        return self.fourth.packed[np.ix_(pairs, where[np.ix_(*columns[2:])].ravel())].reshape(shape)
+
+
+def _about_mean(sums: FourthSums) -> SymmetricFour:
+    """Moments of (y - mean, 1)."""
+    size = len(sums.mean) + 1
+    mean, where = np.append(sums.mean, 0.0), sums.fourth.where
+    i, j = np.triu_indices(size)
+    # (y_i - m_i)(y_j - m_j) from products of pairs: a column for each pair.
+    pairs, alone = np.arange(len(i)), where[-1]
+    rows = np.concatenate([pairs, alone[j], alone[i], np.full(len(i), alone[-1])])
+    factors = np.concatenate([np.ones(len(i)), -mean[i], -mean[j], mean[i] * mean[j]])
+    shift = sparse.csc_array((factors, (rows, np.tile(pairs, 4))), shape=(len(i), len(i)))
+    return SymmetricFour(shift.T @ (shift.T @ sums.fourth.packed).T, size)
 
 
 class FourthMoments:

@@ -114,6 +114,11 @@ class SymmetricFour:
     packed : ndarray of shape (P, P)
         Entry ((i, j), (k, l)) is T_ijkl, for pairs i <= j and k <= l.
     dim : int
+
+    Attributes
+    ----------
+    where : ndarray of int, shape (dim, dim)
+        The place of each pair, in either order.
     """
 
     order = 4
@@ -122,8 +127,8 @@ class SymmetricFour:
         self.dim, self.packed, self.dtype = dim, packed, packed.dtype
         i, j = np.triu_indices(dim)
         self._twice = np.where(i == j, 1.0, 2.0).astype(packed.dtype)
-        self._where = np.empty((dim, dim), np.int64)
-        self._where[i, j] = self._where[j, i] = np.arange(len(i))
+        self.where = np.empty((dim, dim), np.int64)
+        self.where[i, j] = self.where[j, i] = np.arange(len(i))
 
     @classmethod
     def of(cls, tensor: np.ndarray) -> SymmetricFour:
@@ -136,7 +141,7 @@ class SymmetricFour:
 
     def matrices(self, vectors: np.ndarray) -> np.ndarray:
         packed = (pair_products(vectors) * self._twice) @ self.packed
-        return packed[:, self._where]
+        return packed[:, self.where]
 
     def squared_norm(self) -> float:
         return float(self._twice @ self.packed**2 @ self._twice)
@@ -148,9 +153,7 @@ class SymmetricFour:
         # T_ijkl T_ajkl summed over j, k, l: the pair (k, l) is an inner product of rows of the packed matrix.
         rows = self.packed * np.sqrt(self._twice)
         inner = rows @ rows.T
-        return np.array(
-            [[inner[self._where[i], self._where[a]].sum() for a in range(self.dim)] for i in range(self.dim)]
-        )
+        return np.array([[inner[self.where[i], self.where[a]].sum() for a in range(self.dim)] for i in range(self.dim)])
 
     def eigenmatrices(self, n_components: int) -> np.ndarray:
         """The n leading eigenmatrices of the d^2 x d^2 unfolding, times |eigenvalue|^(1/2), shape (n, d, d)."""
@@ -158,7 +161,11 @@ class SymmetricFour:
         values, vectors = np.linalg.eigh(root[:, None] * self.packed * root)
         top = np.argsort(-np.abs(values))[:n_components]
         matrices = (vectors[:, top] / root[:, None] * np.sqrt(np.abs(values[top]))).T
-        return matrices[:, self._where]
+        return matrices[:, self.where]
+
+    def full(self) -> np.ndarray:
+        """All entries, shape (dim, dim, dim, dim)."""
+        return np.asarray(self.packed[self.where[:, :, None, None], self.where[None, None]])
 
     def project(self, basis: np.ndarray) -> SymmetricFour:
         k = basis.shape[1]

@@ -206,8 +206,8 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
             Check(
                 "third cumulants explained", "|R|^2 / |N|^2", float((left**2).sum()) / max(noise, np.finfo(float).tiny),
                 at_most(limit, "1 for noise"),
-                "What the components leave of the third cumulants of s1, against noise. Above the limit some components stand for "
-                "several.",
+                "What the components leave of the third cumulants of s1, against noise. Above the limit some components stand "
+                "for several.",
                 "the model", "caution", "There may be more components than these: compare with larger numbers.",
             )
         ]  # fmt: skip

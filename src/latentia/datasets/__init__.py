@@ -2,9 +2,20 @@
 
 from . import planted, readers
 from .bundled import load_bible
+from .graphs import read_graph
 from .pairs import Pairs, read_pairs
 from .readers import Corpus
 from .tables import read_table
 from .text_pairs import read_text_pairs
 
-__all__ = ["Corpus", "Pairs", "load_bible", "planted", "read_pairs", "read_table", "read_text_pairs", "readers"]
+__all__ = [
+    "Corpus",
+    "Pairs",
+    "load_bible",
+    "planted",
+    "read_graph",
+    "read_pairs",
+    "read_table",
+    "read_text_pairs",
+    "readers",
+]

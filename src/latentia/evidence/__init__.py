@@ -8,7 +8,7 @@ from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors, PartFits
 from .settled import settled_checks
 from .sizes import CANDIDATES, Size, enough_sizes, recommend
-from .spectrum import left_out
+from .spectrum import left_out, noise_limit
 from .spread import Spread, spread_of_documents
 from .stability import half_split_errors
 from .tensors import TensorMeasured, error_checks, rank_checks, separation_limit, tensor_checks, whitened_noise
@@ -44,6 +44,7 @@ __all__ = [
     "half_split_errors",
     "left_out",
     "misfit_of_tensor",
+    "noise_limit",
     "rank_checks",
     "recommend",
     "separation_limit",

@@ -20,6 +20,8 @@ __all__ = [
     "anchor_cover",
     "anchor_noise_limit",
     "biased_gradient_error",
+    "community_errors",
+    "community_strength",
     "contrastive_map_error",
     "contrastive_operations",
     "contrastive_rows",
@@ -32,6 +34,7 @@ __all__ = [
     "rich_component_operations",
     "rich_component_rows",
     "runoff_threshold",
+    "support_threshold",
     "tensor_noise_limit",
     "tensor_samples",
     "tensor_vector_error",
@@ -400,3 +403,42 @@ def rich_component_operations(n_features: int, n_views: int, distinguishing: int
         L and t.
     """
     return math.factorial(distinguishing + order) * float(n_features * n_views) ** (distinguishing + order)
+
+
+def community_strength(n_nodes: int, n_components: int, constant: float = 1.0) -> float:
+    """(p - q) / sqrt(p) that recovery needs: k / sqrt(n) (Theorem 8.4), p and q being edge probabilities inside and across."""
+    _positive(n_nodes=n_nodes, n_components=n_components)
+    return constant * n_components / math.sqrt(n_nodes)
+
+
+def community_errors(
+    n_nodes: int, n_components: int, inside: float, across: float, constant: float = 1.0
+) -> tuple[float, float]:
+    """Errors of memberships and of connectivity that Theorem 8.4 promises.
+
+    The largest l1 error of a community's memberships over all nodes, sqrt(n p) / (p - q), and that of an entry of P, k sqrt(p) /
+    sqrt(n).
+
+    Parameters
+    ----------
+    n_nodes, n_components : int
+        n and k.
+    inside, across : float
+        p and q, probabilities of edges, p > q.
+    """
+    _positive(n_nodes=n_nodes, n_components=n_components, inside=inside)
+    if not 0 <= across < inside:
+        raise LatentiaError(f"across={across}: a number of at least 0 and below inside={inside} is needed.")
+    memberships = math.sqrt(n_nodes * inside) / (inside - across)
+    return constant * memberships, constant * n_components * math.sqrt(inside / n_nodes)
+
+
+def support_threshold(n_nodes: int, n_components: int, inside: float, across: float, constant: float = 1.0) -> float:
+    """xi from which on Algorithm 8.3 finds every membership, and none below half of it (Theorem 8.6).
+
+    sqrt(p) k / ((p - q) sqrt(n)).
+    """
+    _positive(n_nodes=n_nodes, n_components=n_components, inside=inside)
+    if not 0 <= across < inside:
+        raise LatentiaError(f"across={across}: a number of at least 0 and below inside={inside} is needed.")
+    return constant * math.sqrt(inside) * n_components / ((inside - across) * math.sqrt(n_nodes))

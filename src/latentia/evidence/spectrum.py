@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["left_out"]
+__all__ = ["left_out", "noise_limit"]
+
+_ABOVE = 0.08  # of the edge, that the largest eigenvalue of noise is seldom above it,
+_FEW = 2.5  # or this times n^(-2/3), the width of its distribution
 
 
 def left_out(spectrum: np.ndarray, n_components: int, edge: float, first: int = 0) -> float:
@@ -26,3 +29,8 @@ def left_out(spectrum: np.ndarray, n_components: int, edge: float, first: int = 
     kept = float(np.linalg.norm(spectrum[first:n_components]))
     beyond = float(np.linalg.norm(np.maximum(spectrum[n_components:] - edge, 0.0)))
     return min(beyond / kept, 1.0) if kept > 0 else 0.0
+
+
+def noise_limit(size: int) -> float:
+    """The multiple of the edge that eigenvalues of a symmetric matrix of noise, of so many rows, seldom exceed."""
+    return 1 + max(_ABOVE, _FEW * size ** (-2 / 3))

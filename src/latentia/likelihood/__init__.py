@@ -3,9 +3,11 @@
 from .admixture import AdmixtureUpdate, Proportions, fold_in, token_probabilities
 from .chains import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
+from .edges import draw_edges
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, updated
 from .gaussian import gaussian_log_density
 from .labelled import LabelledMixtureUpdate, LogProbabilities, Pseudo, log_probabilities, topic_posterior, topic_rows
+from .memberships import Posteriors, dirichlet_fit, dirichlet_posteriors
 from .multinomial import MultinomialMixtureUpdate, multinomial_log_likelihood, multinomial_responsibilities
 from .products import ProductMixtureUpdate, product_log_density
 from .recursions import forward_backward, log_likelihood, viterbi
@@ -26,6 +28,7 @@ __all__ = [
     "LabelledMixtureUpdate",
     "LogProbabilities",
     "MultinomialMixtureUpdate",
+    "Posteriors",
     "ProductMixtureUpdate",
     "Proportions",
     "Pseudo",
@@ -37,6 +40,9 @@ __all__ = [
     "Update",
     "Values",
     "WordSampler",
+    "dirichlet_fit",
+    "dirichlet_posteriors",
+    "draw_edges",
     "fold_in",
     "forward_backward",
     "gaussian_log_density",

@@ -96,7 +96,13 @@ class Refined(NamedTuple):
     refinement: Refinement
 
 
-def refine(update: Update, e_step: EStep, steps: Refine, enough: float = _REMAINING) -> Refinement:
+def refine(
+    update: Update,
+    e_step: EStep,
+    steps: Refine,
+    enough: float = _REMAINING,
+    until: Callable[[], bool] | None = None,
+) -> Refinement:
     """Climb the likelihood from an update's values.
 
     Parameters
@@ -108,11 +114,16 @@ def refine(update: Update, e_step: EStep, steps: Refine, enough: float = _REMAIN
         Number of plain EM steps; "auto" makes accelerated ones until they have settled, 200 at most.
     enough : float
         Nats below which a gain counts as nothing, for "auto".
+    until : callable, optional
+        Where E-steps hold a state of their own, such as memberships of nodes, corrections by gradients are none: then "auto"
+        makes plain steps until this says that the state has settled, 200 at most.
     """
     if not steps:
         return Refinement.none(*update.values)
     with one_blas_thread():  # whose number may change the bits of inner products
         passes = _Passes(e_step)
+        if until is not None and steps == "auto":
+            return _plain(update, passes, _MOST_STEPS, until)
         return _until_settled(update, passes, enough) if steps == "auto" else _plain(update, passes, steps)
 
 
@@ -130,11 +141,13 @@ def over(blocks: Blocks, n_jobs: int | None = None, progress: bool = False) -> E
     return e_step
 
 
-def _plain(update: Update, passes: _Passes, steps: int) -> Refinement:
-    values = update.values
+def _plain(update: Update, passes: _Passes, steps: int, until: Callable[[], bool] = lambda: False) -> Refinement:
+    values, settled = update.values, False
     for _ in range(steps):
         values = passes.at(update.at(*values)).estimate()
-    return Refinement(values, np.array(passes.log_likelihood), False, float("nan"))
+        if settled := until():
+            break
+    return Refinement(values, np.array(passes.log_likelihood), settled, float("nan"))
 
 
 def _until_settled(update: Update, passes: _Passes, least: float) -> Refinement:

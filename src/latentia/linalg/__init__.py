@@ -5,7 +5,7 @@ from .hollow import hollow_factor
 from .krylov import block_krylov_eigh, block_krylov_svd, outlying_eigenpairs, subspace_iteration
 from .orthonormal import cholesky_qr, polar_factor
 from .scaled import ScaledSpace, scaled_eigenspace, signal_norm
-from .sparse import cell_ratios, lowered_squares, sparse_product
+from .sparse import lowered_squares, ratio_product, row_pieces, sparse_product
 from .whitening import Whitening, whiten
 
 __all__ = [
@@ -14,12 +14,13 @@ __all__ = [
     "Whitening",
     "block_krylov_eigh",
     "block_krylov_svd",
-    "cell_ratios",
     "cholesky_qr",
     "hollow_factor",
     "lowered_squares",
     "outlying_eigenpairs",
     "polar_factor",
+    "ratio_product",
+    "row_pieces",
     "scaled_eigenspace",
     "signal_norm",
     "sparse_product",

@@ -83,6 +83,7 @@ def outlying_eigenpairs(
     edge: float,
     *,
     n_passes: int | None = None,
+    n_settled: int | None = None,
     oversample: int = 3,
     tol: float = 1e-3,
     random_state: int = 0,
@@ -101,6 +102,8 @@ def outlying_eigenpairs(
     edge : float
     n_passes : int, optional
         Most passes; by default so many that the basis has 160 columns, and at least 8.
+    n_settled : int, optional
+        How many eigenvalues must have settled; by default all.
     oversample : int
         Extra columns of a block; blocks of more than eight columns are widened to a multiple of eight, which costs no time.
     tol : float
@@ -120,7 +123,8 @@ def outlying_eigenpairs(
     small = np.zeros((basis.shape[1], basis.shape[1]))
     known = np.empty((size, width), dtype=np.float32)
     block = cholesky_qr(np.random.default_rng(random_state).standard_normal((size, width), dtype=np.float32))
-    before, filled = np.zeros(n_components), 0
+    watched = n_components if n_settled is None else min(n_settled, n_components)
+    before, filled = np.zeros(watched), 0
     for done in range(most):
         k = block.shape[1]
         basis[:, filled : filled + k] = block
@@ -130,7 +134,7 @@ def outlying_eigenpairs(
         filled += k
         if done % 2:
             part = small[:filled, :filled]
-            now = np.sort(np.abs(np.linalg.eigvalsh(np.triu(part) + np.triu(part, 1).T)))[::-1][:n_components]
+            now = np.sort(np.abs(np.linalg.eigvalsh(np.triu(part) + np.triu(part, 1).T)))[::-1][:watched]
             if len(now) == len(before) and (now > edge).all() and (np.abs(now - before) <= tol * now).all():
                 break
             before = now

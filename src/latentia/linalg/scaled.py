@@ -106,6 +106,7 @@ def scaled_eigenspace(
     calibrate: bool = True,
     beyond: bool = False,
     n_passes: int | None = None,
+    n_settled: int | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> ScaledSpace:
@@ -128,6 +129,8 @@ def scaled_eigenspace(
         Whether to find the modulus of one more eigenvalue.
     n_passes : int, optional
         Most products with the counts.
+    n_settled : int, optional
+        How many eigenvalues must have settled before that; by default all.
     random_state : int
         Seed of `outlying_eigenpairs`.
     n_jobs : int, optional
@@ -163,7 +166,13 @@ def scaled_eigenspace(
 
     with one_blas_thread():  # those of BLAS go on spinning when the product with the counts has begun
         observed, vectors = outlying_eigenpairs(
-            apply, size, min(n_vectors + beyond, size - 1), edge, n_passes=n_passes, random_state=random_state
+            apply,
+            size,
+            min(n_vectors + beyond, size - 1),
+            edge,
+            n_passes=n_passes,
+            n_settled=n_settled,
+            random_state=random_state,
         )
     last = float(abs(observed[n_vectors])) if len(observed) > n_vectors else 0.0
     observed, vectors = observed[:n_vectors], vectors[:, :n_vectors]

@@ -9,7 +9,7 @@ from numba import njit
 
 from .._threads import for_chunks
 
-__all__ = ["cell_ratios", "lowered_squares", "sparse_product"]
+__all__ = ["lowered_squares", "ratio_product", "row_pieces", "sparse_product"]
 
 _ENTRIES = 1 << 18  # of a task: rows of frequent words are long
 
@@ -19,15 +19,19 @@ def sparse_product(table: Any, columns: np.ndarray, n_jobs: int | None = None) -
     columns = np.ascontiguousarray(columns, dtype=np.float32 if columns.dtype == np.float32 else np.float64)
     out = np.zeros((table.shape[0], columns.shape[1]), columns.dtype)
     data, indices, indptr = table.data, table.indices, table.indptr
-    ends = _pieces(table)
+    ends = row_pieces(table)
     for_chunks(
         lambda i, _: _product(data, indices, indptr, columns, out, ends[i], ends[i + 1]), len(ends) - 1, 1, n_jobs
     )
     return out
 
 
-def cell_ratios(table: Any, left: np.ndarray, right: np.ndarray, n_jobs: int | None = None) -> tuple[np.ndarray, float]:
-    """c_ij / m_ij at the cells that hold c_ij > 0, and sum c_ij log m_ij, where m = left @ right.T is never built.
+def ratio_product(
+    table: Any, left: np.ndarray, right: np.ndarray, n_jobs: int | None = None
+) -> tuple[np.ndarray, float]:
+    """X @ right with X_ij = c_ij / m_ij at the cells that hold c_ij > 0, and sum c_ij log m_ij, for m = left @ right.T.
+
+    Neither m nor X is built; every stored entry takes two passes over a row of ``right``.
 
     Parameters
     ----------
@@ -36,27 +40,27 @@ def cell_ratios(table: Any, left: np.ndarray, right: np.ndarray, n_jobs: int | N
 
     Returns
     -------
-    ratios : ndarray of shape (nnz,)
-        In the order of ``table.data``; 0 where m_ij is not positive.
+    image : ndarray of shape (n, k), float64
+        Cells whose m_ij is not positive do not count.
     log_likelihood : float
         -inf if a cell that was seen has m_ij <= 0.
     """
-    ratios = np.empty(table.nnz)
-    ends = _pieces(table)
+    ends = row_pieces(table)
     sums = np.zeros(len(ends) - 1)
     left, right = np.ascontiguousarray(left, dtype=np.float64), np.ascontiguousarray(right, dtype=np.float64)
+    image = np.zeros(left.shape)
     data, indices, indptr = table.data, table.indices, table.indptr
 
     def task(i: int, _: int) -> None:
-        sums[i] = _ratios(data, indices, indptr, left, right, ratios, ends[i], ends[i + 1])
+        sums[i] = _ratios(data, indices, indptr, left, right, image, ends[i], ends[i + 1])
 
     for_chunks(task, len(sums), 1, n_jobs)
-    return ratios, float(sums.sum())
+    return image, float(sums.sum())
 
 
 def lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = None) -> float:
     """sum_ij w_i w_j c_ij (c_ij - 1) over the cells of a csr_array (n, n), with c_ii - 2 on the diagonal."""
-    ends = _pieces(table)
+    ends = row_pieces(table)
     sums = np.zeros(len(ends) - 1)
     data, indices, indptr = table.data, table.indices, table.indptr
 
@@ -67,7 +71,7 @@ def lowered_squares(table: Any, weights: np.ndarray, n_jobs: int | None = None) 
     return float(sums.sum())
 
 
-def _pieces(table: Any) -> np.ndarray:
+def row_pieces(table: Any) -> np.ndarray:
     """Boundaries of runs of rows with about equally many entries each; they depend on the table alone."""
     starts = np.searchsorted(table.indptr, np.arange(0, max(table.nnz, 1), _ENTRIES, dtype=table.indptr.dtype))
     return np.unique(np.concatenate([[0], starts, [table.shape[0]]]))
@@ -105,14 +109,14 @@ def _product(
                 out[i, c] += value * columns[row, c]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _ratios(
     data: np.ndarray,
     indices: np.ndarray,
     indptr: np.ndarray,
     left: np.ndarray,
     right: np.ndarray,
-    ratios: np.ndarray,
+    image: np.ndarray,
     start: int,
     stop: int,
 ) -> float:  # pragma: no cover - compiled
@@ -124,9 +128,10 @@ def _ratios(
             for c in range(left.shape[1]):
                 model += left[i, c] * right[row, c]
             if model > 0.0:
-                ratios[e] = data[e] / model
+                ratio = data[e] / model
                 total += data[e] * np.log(model)
+                for c in range(right.shape[1]):
+                    image[i, c] += ratio * right[row, c]
             else:
-                ratios[e] = 0.0
                 total = total - np.inf if data[e] > 0 else total
     return total

@@ -21,15 +21,14 @@ from typing import Any
 import numpy as np
 from scipy.stats import truncnorm
 
+from ..evidence import noise_limit
 from ..linalg import ScaledSpace
 from ..moments import split_counts
 
-__all__ = ["dependence", "excess", "expected_error", "missing_signal", "noise_limit", "persistent_excess"]
+__all__ = ["dependence", "excess", "expected_error", "missing_signal", "persistent_excess"]
 
 _DRAWS = 10_000
 _CHUNK = 1 << 20
-_ABOVE = 0.08  # of the edge, that the largest eigenvalue of noise is seldom above it,
-_FEW_WORDS = 2.5  # or this times M^(-2/3), the width of its distribution
 
 
 def missing_signal(space: ScaledSpace, n_directions: int) -> float:
@@ -45,11 +44,6 @@ def missing_signal(space: ScaledSpace, n_directions: int) -> float:
     if not np.isfinite(expected):  # so far from zero that the mean is at the nearer end
         expected = min(max(found, 0.0), hidden)
     return max(min(expected, hidden), found - 2 * space.norm_deviation, 0.0)
-
-
-def noise_limit(n_words: int) -> float:
-    """The multiple of the edge that eigenvalues of noise seldom exceed."""
-    return 1 + max(_ABOVE, _FEW_WORDS * n_words ** (-2 / 3))
 
 
 def excess(space: ScaledSpace) -> float:

@@ -13,10 +13,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from ..likelihood import Distributions, EStep, Expected, Values
-from ..linalg import cell_ratios, sparse_product
+from ..linalg import ratio_product
 from ..simplex import farthest_vertices, simplex_least_squares
 
 __all__ = ["PairUpdate", "nonnegative_start", "over_pairs"]
@@ -91,9 +90,8 @@ class PairUpdate:
     def sums(self, counts: Any, n_jobs: int | None = None) -> PairSums:
         """Of the pairs of a csr_array C + C^T, shape (M, M), which has each of them twice."""
         words = np.ascontiguousarray(self.components.T)
-        ratios, log_likelihood = cell_ratios(counts, words @ self.mixing, words, n_jobs)
-        seen = sparse.csr_array((ratios, counts.indices, counts.indptr), shape=counts.shape)
-        return PairSums(log_likelihood / 2, sparse_product(seen, words, n_jobs))
+        image, log_likelihood = ratio_product(counts, words @ self.mixing, words, n_jobs)
+        return PairSums(log_likelihood / 2, image)
 
     def expected(self, sums: PairSums) -> tuple[Expected, ...]:
         words = self.components.T * (sums.image @ self.mixing)

@@ -26,14 +26,25 @@ from sklearn.utils.validation import check_is_fitted
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Integer, Number, OrNone, check_parameter, seed_of
 from .._validation import check_vocabulary
-from ..evidence import Check, Evidence, PartErrors, PartFits, above, at_least, at_most, equal_to, settled_checks
+from ..evidence import (
+    Check,
+    Evidence,
+    PartErrors,
+    PartFits,
+    above,
+    at_least,
+    at_most,
+    equal_to,
+    noise_limit,
+    settled_checks,
+)
 from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning, warn
 from ..likelihood import Refine, Refinement, refine
 from ..linalg import Factored, ScaledSpace, scaled_eigenspace, total_distance
-from ..moments import count_pairs, split_counts, symmetric_counts
+from ..moments import DealtCounts, count_pairs, split_counts, symmetric_counts
 from ..passes import Blocks, RowGroups
 from ._binned import Binning, binned_factors
-from ._evidence import dependence, excess, expected_error, missing_signal, noise_limit, persistent_excess
+from ._evidence import dependence, excess, expected_error, missing_signal, persistent_excess
 from ._refine import PairUpdate, nonnegative_start, over_pairs
 from ._topics import PairTopics, topics_from_anchors, topics_from_triples
 
@@ -252,7 +263,7 @@ class ProbabilityMatrix(Estimator):
         # The matrix from all pairs and, where the counts alone do not tell the error, from parts of them.
         dealt, gain = RowGroups(4, self._seed), self._gain(counts)
         steps = 0 if gain is not None and gain <= 0 else self._steps
-        pairs = _Thinned(counts, dealt)
+        pairs = DealtCounts(counts, dealt)
         fits = PartFits(
             dealt,
             recover=lambda groups: self._estimate(pairs.of(groups)),
@@ -663,28 +674,6 @@ class _Estimate:
 
     def matrix(self, n_jobs: int | None) -> _Matrix:
         return _Matrix(self.model, self.components is not None, n_jobs)
-
-
-@dataclass(frozen=True)
-class _Thinned:
-    """Counts C + C^T whose pairs are dealt into four groups, when a part of them is asked for."""
-
-    counts: sparse.csr_array
-    dealt: RowGroups
-
-    def of(self, groups: tuple[int, ...]) -> sparse.csr_array:
-        """Counts of the pairs in some groups."""
-        if groups == self.dealt.all:
-            return self.counts
-        found = sum((self._groups[g] for g in groups[1:]), start=self._groups[groups[0]])
-        if not found.nnz:
-            raise LatentiaError("A part of the counts has no pairs: there are too few to be split.")
-        return found
-
-    @cached_property
-    def _groups(self) -> list[sparse.csr_array]:
-        halves = split_counts(self.counts, True, self.dealt.seed)
-        return [part for i, half in enumerate(halves) for part in split_counts(half, True, self.dealt.seed + 1 + i)]
 
 
 def _sum(found: _Estimate, seed: int) -> float:

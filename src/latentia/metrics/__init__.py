@@ -1,7 +1,8 @@
-"""Measures of recovery, of topics, clusters and sources, of held-out fit, and of ranked labels."""
+"""Measures of recovery, of topics, clusters, communities and sources, of held-out fit, and of ranked labels."""
 
 from .clustering import many_to_one_accuracy
 from .coherence import npmi_coherence, top_words, umass_coherence, unique_words
+from .communities import link_auc, overlapping_f1, overlapping_nmi
 from .held_out import completion_log_likelihood, completion_perplexity, split_tokens
 from .matching import (
     l1_distances,
@@ -27,6 +28,7 @@ __all__ = [
     "completion_perplexity",
     "document_auc",
     "l1_distances",
+    "link_auc",
     "many_to_one_accuracy",
     "match_components",
     "ndcg_at_k",
@@ -34,6 +36,8 @@ __all__ = [
     "nearest_other_distance",
     "nearest_others",
     "npmi_coherence",
+    "overlapping_f1",
+    "overlapping_nmi",
     "precision_at_k",
     "propensities",
     "propensity_scored_precision_at_k",

@@ -21,6 +21,7 @@ from .cumulants import (
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
 from .findings import binary_rows, present_findings
 from .fourth import FourthMoments, FourthSums, KStatistics
+from .graphs import Graph, as_graph
 from .labelled import (
     DiagonalMoments,
     Factors,
@@ -48,7 +49,8 @@ from .left import (
 )
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
-from .thinning import split_counts
+from .stars import StarMoments, star_moments
+from .thinning import DealtCounts, split_counts
 from .vectors import (
     ColumnMoments,
     Coordinates,
@@ -67,6 +69,7 @@ __all__ = [
     "Cooccurrence",
     "Coordinates",
     "CountedAbsences",
+    "DealtCounts",
     "DiagonalMoments",
     "DocumentMoments",
     "ExactAbsences",
@@ -74,6 +77,7 @@ __all__ = [
     "FourthGram",
     "FourthMoments",
     "FourthSums",
+    "Graph",
     "KStatistics",
     "LabelledCounts",
     "LabelledSums",
@@ -88,6 +92,7 @@ __all__ = [
     "PackedRowsSum",
     "PairCounts",
     "Partition",
+    "StarMoments",
     "TopicMoments",
     "VectorMoments",
     "VectorSums",
@@ -98,6 +103,7 @@ __all__ = [
     "WordTriples",
     "WordsToLabels",
     "all_column_moments",
+    "as_graph",
     "binary_rows",
     "column_moments",
     "common_frame",
@@ -125,6 +131,7 @@ __all__ = [
     "principal_coordinates",
     "set_partitions",
     "split_counts",
+    "star_moments",
     "symmetric_counts",
     "third_moment",
 ]

@@ -6,10 +6,48 @@ the other measured on.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
-__all__ = ["split_counts"]
+from ..exceptions import LatentiaError
+from ..passes import RowGroups
+
+__all__ = ["DealtCounts", "split_counts"]
+
+
+@dataclass(frozen=True)
+class DealtCounts:
+    """Counts whose pairs are dealt into four groups, when a part of them is asked for.
+
+    Attributes
+    ----------
+    counts : csr_array of shape (M, M)
+    dealt : RowGroups
+    symmetric : bool
+        Whether the counts are C + C^T, with every pair twice.
+    """
+
+    counts: sparse.csr_array
+    dealt: RowGroups
+    symmetric: bool = True
+
+    def of(self, groups: tuple[int, ...]) -> sparse.csr_array:
+        """Counts of the pairs in some groups."""
+        if groups == self.dealt.all:
+            return self.counts
+        found = sum((self._groups[g] for g in groups[1:]), start=self._groups[groups[0]])
+        if not found.nnz:
+            raise LatentiaError("A part of the counts has no pairs: there are too few to be split.")
+        return found
+
+    @cached_property
+    def _groups(self) -> list[sparse.csr_array]:
+        seed = self.dealt.seed
+        halves = split_counts(self.counts, self.symmetric, seed)
+        return [part for i, half in enumerate(halves) for part in split_counts(half, self.symmetric, seed + 1 + i)]
 
 
 def split_counts(

@@ -1,5 +1,6 @@
 """Planted data: generators that return the data together with the truth that made it."""
 
+from .graphs import PlantedCommunities, mixed_membership_graph
 from .labels import LabelModelTruth, PlantedLabels, TopicTerms, label_model, labelled_corpus
 from .matrices import PlantedBlocks, PlantedPairs, block_model, two_state_chain, word_distributions, word_pairs
 from .mixtures import PlantedMixture, PlantedProducts, gaussian_mixture, product_mixture
@@ -14,6 +15,7 @@ __all__ = [
     "NoisyOrTruth",
     "PlantedBlocks",
     "PlantedChain",
+    "PlantedCommunities",
     "PlantedComponents",
     "PlantedFindings",
     "PlantedGaussianChain",
@@ -35,6 +37,7 @@ __all__ = [
     "independent_sources",
     "label_model",
     "labelled_corpus",
+    "mixed_membership_graph",
     "noisy_or_network",
     "product_mixture",
     "qmr_network",

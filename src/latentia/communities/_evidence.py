@@ -1,0 +1,315 @@
+"""What a block model's fit knows about itself, and the checks that follow from it.
+
+Expected errors are l1 distances of a community's memberships, relative to its size: sum_i |pi_ik - pi'_ik| / sum_i pi_ik, of a
+possible 2; their mean by size is the mean l1 error of a node. Two things say how large they are. The posterior knows what a
+node's own edges leave open, but takes all else for known, and is too sure where communities overlap. Fits on three quarters of
+the edges see all of that, but near the edge of what can be detected they fall apart before the whole does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
+
+from ..evidence import (
+    Check,
+    PartErrors,
+    above,
+    at_least,
+    at_most,
+    bounds,
+    error_checks,
+    noise_limit,
+    rank_checks,
+    settled_checks,
+    trivial_checks,
+)
+from ..linalg import outlying_eigenpairs, sparse_product
+from ..metrics import link_auc
+from ..moments import Graph
+from ._fit import Found
+from ._model import Communities, Ends
+
+__all__ = [
+    "Measured",
+    "Part",
+    "checks",
+    "column_distances",
+    "expected_errors",
+    "held_out",
+    "relative_spread",
+    "residual_ratio",
+    "snr",
+    "spectrum_of",
+]
+
+TRUSTED = 0.5  # mean relative l1 error of a community, of a possible 2
+_PAIRS = 100_000  # without an edge, that held-out edges are compared with
+_SMOOTH = 0.01  # share of even chances in likelihoods of held-out edges
+_LEAST_SNR = 1.2
+_PASSES = 10
+
+
+@dataclass(frozen=True)
+class Part:
+    """A fit on some of the edges.
+
+    Attributes
+    ----------
+    distances : ndarray of shape (K,)
+        Relative l1 distance of each community to the nearest one of the part.
+    spread : ndarray of shape (K,)
+        What the part's own posterior leaves open, for these.
+    fitted, trivial : ndarray
+        Log-probabilities of the edges that were left out, under the fit and under a graph without communities.
+    auc : float
+        Chance that an edge left out scores higher than a pair without edge.
+    """
+
+    distances: np.ndarray
+    spread: np.ndarray
+    fitted: np.ndarray
+    trivial: np.ndarray
+    auc: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the checks are made of.
+
+    Attributes
+    ----------
+    graph : Graph
+    ends : Ends
+    found : Found
+    errors : PartErrors
+    parts : list of Part
+    residual : float
+        Leading eigenvalue of what the model leaves of the scaled adjacency matrix, over the edge of noise.
+    high, low : float
+        Mean probability, or weight, of edges inside and across communities.
+    """
+
+    graph: Graph
+    ends: Ends
+    found: Found
+    errors: PartErrors
+    parts: list[Part]
+    residual: float
+    high: float
+    low: float
+
+
+def column_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """sum_i |pi_ik - pi'_il| / sum_i pi_ik of memberships (n, K) and (n, L), shape (K, L); rows of NaN are left out."""
+    seen = ~(np.isnan(first).any(axis=1) | np.isnan(second).any(axis=1))
+    first, second = first[seen], second[seen]
+    sizes = np.maximum(first.sum(axis=0), np.finfo(float).tiny)
+    return np.minimum(cdist(first.T, second.T, "cityblock") / sizes[:, None], 2.0)
+
+
+def relative_spread(found: Found) -> np.ndarray:
+    """Expected relative l1 error of each community under the posterior, shape (K,)."""
+    pi = found.communities.memberships
+    return found.mixed.spread.sum(axis=0) / np.maximum(pi.sum(axis=0), np.finfo(float).tiny)
+
+
+def expected_errors(found: Found, parts: list[Part]) -> np.ndarray:
+    """Expected relative l1 error of each community, shape (K,)."""
+    own = relative_spread(found)
+    distances = np.mean([part.distances for part in parts], axis=0)
+    if not found.mixed.dirichlet.any():
+        return np.minimum(np.maximum(own, distances / np.sqrt(3)), 2.0)
+    return np.minimum(np.hypot(own, np.sqrt(3) * distances), 2.0)
+
+
+# --- parts --------------------------------------------------------------------------------------------------------
+
+
+def held_out(
+    c: Communities, kept: np.ndarray, n: int, known: sparse.csr_array, left_out: sparse.csr_array, seed: int
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Log-probabilities of edges under the fit and under a graph without communities, and the AUC of telling them from others.
+
+    Parameters
+    ----------
+    c : Communities
+        Of the nodes ``kept``, of n, those that have edges in ``known``.
+    known, left_out : csr_array of shape (n, n)
+    """
+    place = np.full(n, -1)
+    place[kept] = np.arange(len(kept))
+    cells = sparse.coo_array(left_out)
+    i, j = cells.coords
+    total = float((c.mass * c.connectivity).sum())
+    out, into = (np.asarray(known.sum(axis=axis), dtype=np.float64).ravel() for axis in (1, 0))
+    out, into = (x / x.sum() for x in (out, into))
+
+    def chances(i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        both = (place[i] >= 0) & (place[j] >= 0)
+        fitted = np.zeros(len(i))
+        for a in range(0, len(i), 1 << 18):
+            part = slice(a, a + (1 << 18))
+            chosen = np.flatnonzero(both[part]) + a
+            fitted[chosen] = c.rates(place[i[chosen]], place[j[chosen]]) / total
+        even = _SMOOTH / n**2
+        return (1 - _SMOOTH) * fitted + even, (1 - _SMOOTH) * out[i] * into[j] + even
+
+    fitted, trivial = chances(i, j)
+    rng = np.random.default_rng(seed)
+    a, b = rng.integers(0, n, (2, min(_PAIRS, 4 * len(i) + 100)))
+    free = (a != b) & ~_has_edge(known, a, b) & ~_has_edge(left_out, a, b)
+    auc = link_auc(fitted, chances(a[free], b[free])[0]) if free.any() and len(i) else 0.5
+    repeats = np.maximum(np.rint(cells.data), 1).astype(np.int64)
+    return np.repeat(np.log(fitted), repeats), np.repeat(np.log(trivial), repeats), auc
+
+
+def _has_edge(table: sparse.csr_array, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    return np.asarray(table[i, j]).ravel() > 0
+
+
+def residual_ratio(ends: Ends, found: Found, seed: int, n_jobs: int | None = None) -> float:
+    """Leading eigenvalue of D^-1/2 (A - expected) D^-1/2 over the edge of the noise's.
+
+    Of a directed graph, of the symmetric matrix of both kinds of ends.
+    """
+    c, space = found.communities, found.start.space
+    if not space.edge > 0:
+        return 0.0
+    total = float(ends.pairs.sum())
+    inverse = (1 / np.sqrt(space.scale))[:, None].astype(np.float32)
+    left = np.vstack([c.senders, c.receivers]) if ends.directed else c.senders
+    left = (left * inverse).astype(np.float32)
+    core, k = c.connectivity / total, c.memberships.shape[1]
+    if ends.directed:
+        core = np.block([[np.zeros((k, k)), core], [core.T, np.zeros((k, k))]])
+        n = ends.n_nodes
+        both = np.zeros((2 * n, 2 * k), np.float32)
+        both[:n, :k], both[n:, k:] = left[:n], left[n:]
+        left = both
+    core = core.astype(np.float32)
+
+    def apply(block: np.ndarray) -> np.ndarray:
+        image = sparse_product(ends.pairs, block * inverse, n_jobs)
+        image *= inverse / np.float32(total)
+        image -= left @ (core @ (left.T @ block))
+        return image
+
+    values, _ = outlying_eigenpairs(apply, len(left), 1, space.edge, n_passes=_PASSES, random_state=seed)
+    return float(abs(values[0]) / space.edge)
+
+
+def spectrum_of(found: Found, directed: bool) -> np.ndarray:
+    """Eigenvalues, or singular values, of the scaled adjacency matrix, by decreasing modulus.
+
+    Of a directed graph every singular value is an eigenvalue with both signs, and the first one tells its ends apart.
+    """
+    observed = found.start.space.observed
+    return np.abs(observed[1::2]) if directed else observed
+
+
+def snr(ends: Ends, high: float, low: float, k: int) -> float:
+    """(H - L) (n / K) / root of the mean degree."""
+    return (high - low) * ends.n_nodes / k / float(np.sqrt(ends.total / ends.n_nodes))
+
+
+# --- checks -------------------------------------------------------------------------------------------------------
+
+
+def checks(m: Measured) -> list[Check]:
+    """The lines of the evidence."""
+    k, found, ends = len(m.found.communities.connectivity), m.found, m.ends
+    n, unit = ends.n_nodes, "relative to its size, of a possible 2"
+    lines = error_checks(
+        m.errors, TRUSTED, "mean |pi_k - pi'_k|_1 / |pi_k|_1", unit, "community", "the posterior and parts of the edges"
+    )
+    if m.parts:
+        fitted, trivial = (np.concatenate([getattr(part, name) for part in m.parts]) for name in ("fitted", "trivial"))
+        lines += trivial_checks(
+            fitted, trivial, extra=0, n_rows=len(fitted), against="degrees alone", unit="edge", deviations=1.0
+        )
+        lines.append(
+            Check(
+                "held-out links", "AUC", float(np.mean([part.auc for part in m.parts])), above(0.5, "chance"),
+                "Chance that an edge which was left out scores higher than a pair without one.", "not in the thesis",
+            )
+        )  # fmt: skip
+    lines.append(
+        Check(
+            "goodness of fit", "|A - A'| / e", m.residual, at_most(noise_limit(len(found.start.space.scale)), "1 for noise"),
+            "Leading eigenvalue of what the communities leave of the edges, beside the edge of the noise. Above the limit the "
+            "graph has structure that they do not have, such as more communities, or positions on a line or a map.",
+            "not in the thesis", "caution",
+            "The graph has structure that these communities do not explain: compare with other numbers of them.",
+        )
+    )  # fmt: skip
+    return [
+        *lines,
+        *_spectral_checks(m, k),
+        *_graph_checks(m),
+        *_theorem_checks(m, k, n),
+        *settled_checks(found.mixed.refinement),
+    ]
+
+
+def _spectral_checks(m: Measured, k: int) -> list[Check]:
+    space = m.found.start.space
+    moduli = np.abs(spectrum_of(m.found, m.ends.directed))
+    directions = k - 1
+    lines = [] if k == 1 else rank_checks(moduli, space.edge, directions, 1, "section 8.3.2", few="note")
+    if k > 1 and not (moduli > space.edge).any():
+        meaning = "Whom a node is linked to says nothing beside degrees: there are no communities to be seen."
+        lines.append(Check("structure", "|lambda_2| > e", 0.0, at_least(1), meaning, "section 8.4", "veto"))
+    if 0 < directions < len(moduli):
+        last, after = float(moduli[directions - 1]), float(moduli[directions])
+        lines.append(
+            Check(
+                "eigengap", f"lambda_{k} - lambda_{k + 1}, over e", (last - after) / max(space.edge, 1e-300), above(0),
+                "How far the last direction of the communities is from the next one.", "section 8.5.1",
+            )
+        )  # fmt: skip
+    return lines
+
+
+def _graph_checks(m: Measured) -> list[Check]:
+    found, graph = m.found, m.graph
+    corrected = "Nodes have an activity of their own here." if found.corrected else "Nodes are equally active here."
+    return [
+        Check(
+            "dispersion of degrees", "sum (d - e)^2 / e / n", found.dispersion, None,
+            f"Variance of degrees within communities over their mean, 1 where nodes are equally active. {corrected}", "the model",
+        ),
+        Check(
+            "isolated nodes", "d_i = 0", float(len(graph.isolated)), None,
+            "They have no memberships: NaN, and label -1.", "the model",
+        ),
+        Check(
+            "connected parts", "", float(graph.parts), None,
+            "Of nodes with edges. What is not connected says nothing of each other.", "the model",
+        ),
+    ]  # fmt: skip
+
+
+def _theorem_checks(m: Measured, k: int, n: int) -> list[Check]:
+    if k == 1:
+        return []
+    strength = snr(m.ends, m.high, m.low, k)
+    return [
+        Check(
+            "homophily", "H - L", m.high - m.low, above(0),
+            f"Mean probability of edges inside communities, {m.high:.2g}, less that across, {m.low:.2g}. The theorems, and "
+            "averages over neighbours, need it; the fit does not.", "section 8.1.2",
+        ),
+        Check(
+            "signal to noise", "(H - L) (n / K) / sqrt(d)", strength, at_least(_LEAST_SNR),
+            "Communities of equal size can be detected above 1, by any method.", "Theorem 8.4",
+        ),
+        Check(
+            "regime of the theorem", "(p - q) / sqrt(p)", (m.high - m.low) / max(m.high, 1e-300) ** 0.5,
+            at_least(bounds.community_strength(n, k), "k / sqrt(n)"),
+            "Above it (constant 1, without logarithms) recovery is proven.", "Theorem 8.4",
+        ),
+    ]  # fmt: skip

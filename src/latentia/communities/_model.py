@@ -1,0 +1,183 @@
+"""A mixed membership block model as data, and a graph as the ends of every node's edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["Communities", "Ends", "balanced", "l1_moved", "of_memberships"]
+
+_ROUNDS = 20
+_TOLERANCE = 1e-6
+_TINY = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """A graph whose nodes all have edges.
+
+    Attributes
+    ----------
+    adjacency : csr_array of shape (n, n)
+        Counts of edges from i to j, symmetric unless directed.
+    directed : bool
+    """
+
+    adjacency: sparse.csr_array
+    directed: bool
+
+    @cached_property
+    def table(self) -> Any:
+        """Ends of each node's edges: the adjacency matrix A or, where directed, [A, A^T], a csr_array (n, m)."""
+        if not self.directed:
+            return self.adjacency
+        return sparse.csr_array(sparse.hstack([self.adjacency, self.adjacency.T], format="csr"))
+
+    @cached_property
+    def pairs(self) -> sparse.csr_array:
+        """Symmetric counts (m, m) whose leading eigenvectors are those of A or, one above the other, its singular vectors."""
+        if not self.directed:
+            return self.adjacency
+        return sparse.csr_array(sparse.block_array([[None, self.adjacency], [self.adjacency.T, None]], format="csr"))
+
+    @cached_property
+    def out(self) -> np.ndarray:
+        """Degrees, or out-degrees, shape (n,)."""
+        return np.asarray(self.adjacency.sum(axis=1), dtype=np.float64).ravel()
+
+    @cached_property
+    def into(self) -> np.ndarray:
+        """Degrees, or in-degrees, shape (n,)."""
+        return np.asarray(self.adjacency.sum(axis=0), dtype=np.float64).ravel() if self.directed else self.out
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """Number of ends of each node, shape (n,)."""
+        return self.out + self.into if self.directed else self.out
+
+    @property
+    def total(self) -> float:
+        """Sum of all entries of A."""
+        return float(self.out.sum())
+
+    @property
+    def n_nodes(self) -> int:
+        """n."""
+        return int(self.adjacency.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Communities:
+    """Expected counts theta_i phi_j pi_i^T P pi_j of edges from i to j.
+
+    Attributes
+    ----------
+    memberships : ndarray of shape (n, K)
+        pi: rows sum to one.
+    connectivity : ndarray of shape (K, K)
+        P.
+    activity, activity_in : ndarray of shape (n,)
+        theta and phi; the same without directions, and ones without degree correction.
+    """
+
+    memberships: np.ndarray
+    connectivity: np.ndarray
+    activity: np.ndarray
+    activity_in: np.ndarray
+
+    @cached_property
+    def senders(self) -> np.ndarray:
+        """theta_i pi_i, shape (n, K)."""
+        return self.memberships * self.activity[:, None]
+
+    @cached_property
+    def receivers(self) -> np.ndarray:
+        """phi_j pi_j, shape (n, K)."""
+        return self.senders if self.activity_in is self.activity else self.memberships * self.activity_in[:, None]
+
+    @property
+    def mass(self) -> np.ndarray:
+        """Products of the total activity of communities, shape (K, K): expected edges between them are this times P."""
+        return np.outer(self.senders.sum(axis=0), self.receivers.sum(axis=0))
+
+    def with_joint(self, joint: np.ndarray) -> Communities:
+        """The same with P such that communities have these expected numbers of edges between them, shape (K, K)."""
+        connectivity = joint / np.maximum(self.mass, _TINY)
+        return Communities(self.memberships, connectivity, self.activity, self.activity_in)
+
+    def fields(self, directed: bool) -> np.ndarray:
+        """Chance, up to a factor, of every end for a node of each community, shape (m, K)."""
+        out = self.receivers @ self.connectivity.T
+        return np.vstack([out, self.senders @ self.connectivity]) if directed else out
+
+    def expected_degrees(self) -> tuple[np.ndarray, np.ndarray]:
+        """Expected edges from a node of activity one in each community, and to it, shapes (K,)."""
+        out = self.connectivity @ self.receivers.sum(axis=0)
+        into = out if self.activity_in is self.activity else self.senders.sum(axis=0) @ self.connectivity
+        return out, into
+
+    def rates(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """Expected counts of the edges (i, j)."""
+        return np.einsum("...k,...k->...", self.senders[i] @ self.connectivity, self.receivers[j])
+
+    def log_likelihood(self, adjacency: Any) -> float:
+        """Mean logarithm of the probability of an edge among all pairs, a little of which is as for equal activity."""
+        cells = sparse.coo_array(adjacency)
+        i, j = cells.coords
+        total, everything = 0.0, float((self.mass * self.connectivity).sum())
+        even = 1 / len(self.memberships) ** 2
+        for a in range(0, cells.nnz, 1 << 20):
+            part = slice(a, a + (1 << 20))
+            chance = 0.99 * self.rates(i[part], j[part]) / everything + 0.01 * even
+            total += float(cells.data[part] @ np.log(chance))
+        return total / max(float(cells.data.sum()), _TINY)
+
+
+def of_memberships(ends: Ends, memberships: np.ndarray, corrected: bool) -> Communities:
+    """A model with these memberships, and P from the edges between them.
+
+    With degree correction the activity is a node's degree over the mean degree in its communities.
+    """
+    activity = _activity(ends.out, memberships) if corrected else np.ones(ends.n_nodes)
+    activity_in = _activity(ends.into, memberships) if corrected and ends.directed else activity
+    if ends.directed and not corrected:
+        activity_in = activity.copy()
+    empty = np.zeros((memberships.shape[1],) * 2)
+    found = Communities(memberships, empty, activity, activity_in)
+    return found.with_joint(memberships.T @ (ends.adjacency @ memberships))
+
+
+def _activity(degrees: np.ndarray, memberships: np.ndarray) -> np.ndarray:
+    mean = degrees @ memberships / np.maximum(memberships.sum(axis=0), _TINY)
+    return np.asarray(degrees / np.maximum(memberships @ mean, _TINY))
+
+
+def balanced(memberships: np.ndarray, activity: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Memberships (n, K), and factors of the activity (n,), such that the mean activity is one in every community.
+
+    P, the memberships and the activity can be scaled community by community without a change of any edge's probability; this
+    fixes the scales: sum_i theta_i pi_ik = sum_i pi_ik.
+    """
+    scale, found, factor = np.ones(memberships.shape[1]), memberships, np.ones(len(memberships))
+    for _ in range(_ROUNDS):
+        rows = memberships * scale
+        factor = rows.sum(axis=1)
+        found = rows / np.maximum(factor, _TINY)[:, None]
+        change = found.sum(axis=0) / np.maximum((activity * factor) @ found, _TINY)
+        if np.abs(change - 1).max() < _TOLERANCE:
+            break
+        scale = scale * np.clip(change, 0.1, 10.0)
+    return found, factor
+
+
+def l1_moved(before: np.ndarray, after: np.ndarray) -> float:
+    """Mean l1 distance of memberships of the nodes."""
+    total = sum(
+        float(np.abs(before[a : a + (1 << 16)] - after[a : a + (1 << 16)]).sum())
+        for a in range(0, len(before), 1 << 16)
+    )
+    return total / max(len(before), 1)

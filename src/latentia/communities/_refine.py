@@ -1,0 +1,361 @@
+"""EM for block models: one community a node, or memberships with a Dirichlet prior.
+
+A step finds the posterior of every node's memberships given those of all others, and the expected numbers of edges between
+communities, J_kl = P_kl sum_ij A_ij u_ik v_jl / (u_i^T P v_j), with u_i = theta_i pi_i and v_j = phi_j pi_j. These, as shares
+of all edges, are the parameters that the driver steps; memberships are the state that a step leaves to the next.
+
+- One community: p_ik is proportional to rho_k prod_j f_jk^A_ij exp(-e_k), where f_jk = (P v_j)_k and e_k is the expected
+  degree; with degree correction, theta_i at its best, to rho_k prod_j (f_jk / e_k)^A_ij.
+- Mixed: the ends of a node's edges are like a document, whose topics are the chances f_k / e_k of ends (see
+  `latentia.likelihood.dirichlet_posteriors`). Shares of edges become memberships over e_k. In the first steps every node has
+  its choice of sparse starts: least squares estimates from its neighbours' memberships, cut at several times their noise.
+
+Memberships that start with some of everything stay so, whatever alpha: a node that is a little in a community explains its
+stray edges better that way. This is why mixed memberships start from those of one community a node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..likelihood import (
+    Distributions,
+    Expected,
+    Refine,
+    Refinement,
+    Values,
+    dirichlet_fit,
+    dirichlet_posteriors,
+    refine,
+)
+from ..linalg import ratio_product, sparse_product
+from ._model import Communities, Ends, balanced, l1_moved, of_memberships
+
+__all__ = ["Mixed", "averages", "cut_memberships", "mixed_memberships", "one_community"]
+
+_SETTLED = 1e-3  # mean l1 move of memberships in a step
+_MOST = 60  # steps
+_RACES = 3  # steps in which nodes choose among starts
+_PSEUDO = 0.01  # edges between two communities, on average
+_TINY = 1e-300
+
+
+class Mixed(NamedTuple):
+    """A refined model.
+
+    Attributes
+    ----------
+    communities : Communities
+    dirichlet : ndarray of shape (K,)
+        alpha; zeros for one community a node.
+    evidence : float
+        Mean log-probability of the ends of a node's edges, in nats: comparable between models of one graph.
+    spread : ndarray of shape (n, K)
+        Expected |pi_ik - estimate| under the posterior.
+    refinement : Refinement
+    """
+
+    communities: Communities
+    dirichlet: np.ndarray
+    evidence: float
+    spread: np.ndarray
+    refinement: Refinement
+
+
+def one_community(
+    ends: Ends,
+    start: np.ndarray,
+    corrected: bool,
+    steps: Refine,
+    *,
+    settled: float = _SETTLED,
+    most: int = _MOST,
+    n_jobs: int | None = None,
+) -> Mixed:
+    """Posterior probabilities of communities, where every node is in one of them.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n, K)
+        Memberships.
+    corrected : bool
+        Whether nodes have an activity of their own.
+    steps : int or "auto"
+    settled : float
+        Mean l1 move of memberships below which "auto" ends.
+    most : int
+        Most steps of "auto".
+    """
+    step = _OneCommunity(ends, of_memberships(ends, start, corrected), corrected, n_jobs)
+    refinement = refine(step.update(), step, steps, until=lambda: step.moved < settled or step.number >= most)
+    p = step.communities.memberships
+    return Mixed(step.communities, np.zeros(p.shape[1]), step.evidence, 2 * p * (1 - p), refinement)
+
+
+def mixed_memberships(
+    ends: Ends,
+    start: np.ndarray,
+    corrected: bool,
+    alpha: np.ndarray,
+    steps: Refine,
+    n_jobs: int | None = None,
+) -> Mixed:
+    """Mean memberships under a Dirichlet prior.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n, K)
+        Memberships, best those of `one_community`.
+    alpha : ndarray of shape (K,)
+        Its sum stays; what share each community has of it is found.
+    """
+    step = _MixedMemberships(ends, of_memberships(ends, start, corrected), corrected, n_jobs, alpha)
+    refinement = refine(step.update(), step, steps, until=lambda: step.done)
+    return Mixed(step.communities, step.alpha, step.evidence, step.spread(), refinement)
+
+
+# --- steps --------------------------------------------------------------------------------------------------------
+
+
+class _JointSums(NamedTuple):
+    """Log-likelihood of the edges in nats, and expected edges between communities, shape (K, K)."""
+
+    log_likelihood: float
+    joint: np.ndarray
+
+
+@dataclass(frozen=True)
+class _JointUpdate:
+    """Shares of all edges that are between two communities, shape (K K,)."""
+
+    joint: np.ndarray
+    pseudo: np.ndarray
+
+    @property
+    def values(self) -> Values:
+        return (self.joint,)
+
+    def at(self, *values: np.ndarray) -> _JointUpdate:
+        return _JointUpdate(values[0], self.pseudo)
+
+    def expected(self, sums: _JointSums) -> tuple[Expected, ...]:
+        return (Distributions(self.joint, sums.joint.ravel(), self.pseudo),)
+
+
+@dataclass
+class _Step:
+    """An E-step that holds the memberships."""
+
+    ends: Ends
+    communities: Communities
+    corrected: bool
+    n_jobs: int | None
+    moved: float = field(default=np.inf, init=False)
+    evidence: float = field(default=-np.inf, init=False)
+    number: int = field(default=0, init=False)
+
+    def update(self) -> _JointUpdate:
+        """Where the driver starts."""
+        mass = self.communities.mass
+        pseudo = _PSEUDO * mass.size * mass / mass.sum()
+        joint = self.communities.connectivity * mass + pseudo
+        return _JointUpdate(joint.ravel() / joint.sum(), pseudo.ravel())
+
+    def __call__(self, update: Any, number: int) -> _JointSums:
+        joint = self.ends.total * update.joint.reshape(self.communities.connectivity.shape)
+        self.number = number
+        before = self.communities.with_joint(joint)
+        after = self.posterior(before).with_joint(joint)
+        self.moved = l1_moved(before.memberships, after.memberships)
+        image, log_likelihood = ratio_product(
+            self.ends.adjacency, after.senders @ after.connectivity, after.receivers, self.n_jobs
+        )
+        found = after.connectivity * (after.senders.T @ image)
+        if not self.ends.directed:
+            found, log_likelihood = (found + found.T) / 2, log_likelihood / 2
+        self.communities = after.with_joint(found + update.pseudo.reshape(found.shape))
+        edges = self.ends.total if self.ends.directed else self.ends.total / 2
+        return _JointSums(log_likelihood - edges, found)
+
+    def posterior(self, before: Communities) -> Communities:
+        """Memberships and activity given all others'."""
+        raise NotImplementedError
+
+    def _totals(self, c: Communities) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Expected edges from, to, and of a node of activity one in each community."""
+        out, into = (np.maximum(x, _TINY) for x in c.expected_degrees())
+        return out, into, out + into if self.ends.directed else out
+
+
+class _OneCommunity(_Step):
+    def posterior(self, before: Communities) -> Communities:
+        ends = self.ends
+        logs = np.log(np.maximum(before.fields(ends.directed), _TINY))
+        found = sparse_product(ends.table, logs.astype(np.float32), self.n_jobs).astype(np.float64)
+        out, into, expected = self._totals(before)
+        shares = np.maximum(before.memberships.mean(axis=0), 1e-12)
+        if self.corrected:
+            found -= ends.out[:, None] * np.log(out)
+            found -= ends.into[:, None] * np.log(into) if ends.directed else 0.0
+            at_best = 0.0
+        else:
+            found -= expected
+            at_best = ends.degrees[:, None] * np.log(expected) - expected  # of evidence, which knows the degrees
+        found += np.log(shares)
+        top = found.max(axis=1, keepdims=True)
+        p = np.exp(found - top)
+        total = p.sum(axis=1, keepdims=True)
+        p /= total
+        self.evidence = float((top + np.log(total) - (p * at_best).sum(axis=1, keepdims=True)).mean())
+        return of_memberships_only(ends, p, self.corrected, before)
+
+
+@dataclass
+class _MixedMemberships(_Step):
+    alpha: np.ndarray
+
+    def __post_init__(self) -> None:
+        self._gamma: np.ndarray | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether memberships have settled, after all races."""
+        return (self.moved < _SETTLED and self.number > _RACES) or self.number >= _MOST
+
+    def posterior(self, before: Communities) -> Communities:
+        ends = self.ends
+        out, into, expected = self._totals(before)
+        racing = self.number <= _RACES
+        shares = before.memberships * expected
+        shares /= shares.sum(axis=1, keepdims=True)
+        rough = tuple(x * expected for x in _regression(ends, before, self.n_jobs)) if racing else None
+        current = shares if self._gamma is None or racing else _normalised(np.maximum(self._gamma - self.alpha, 0))
+        topics = before.fields(ends.directed) / expected
+        found = dirichlet_posteriors(ends.table, topics, self.alpha, current, rough, self.n_jobs)  # type: ignore[arg-type]
+        self._gamma, self.evidence = found.gamma, float(found.evidence.mean())
+        self.alpha = _shaped(found.mean_logs(), self.alpha)
+        if not self.corrected:
+            memberships = _with_degrees(found.gamma, expected)
+            return Communities(memberships, before.connectivity, before.activity, before.activity_in)
+        memberships = _normalised(found.gamma / expected)
+        activity = ends.out / np.maximum(memberships @ out, _TINY)
+        activity_in = ends.into / np.maximum(memberships @ into, _TINY) if ends.directed else activity
+        memberships, factor = balanced(memberships, (activity + activity_in) / 2)
+        activity = activity * factor
+        activity_in = activity_in * factor if ends.directed else activity
+        return Communities(memberships, before.connectivity, activity, activity_in)
+
+    def spread(self) -> np.ndarray:
+        """Expected distance of a share from its mean under the posterior, shape (n, K), of memberships."""
+        assert self._gamma is not None
+        return _mean_deviation(self._gamma)
+
+
+def of_memberships_only(ends: Ends, memberships: np.ndarray, corrected: bool, before: Communities) -> Communities:
+    """New memberships with the activity that they say; P stays as it was."""
+    if not corrected:
+        return Communities(memberships, before.connectivity, before.activity, before.activity_in)
+    found = of_memberships(ends, memberships, corrected)
+    return Communities(memberships, before.connectivity, found.activity, found.activity_in)
+
+
+def _with_degrees(gamma: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Memberships gamma_k / (nu + e_k), with nu such that they sum to one: a node's degree is that of its communities.
+
+    nu is found by Newton's steps from below, where the sum is convex.
+    """
+    nu = (gamma - expected).max(axis=1)
+    for _ in range(30):
+        parts = gamma / (nu[:, None] + expected)
+        sums = parts.sum(axis=1)
+        step = (sums - 1) / np.maximum((parts / (nu[:, None] + expected)).sum(axis=1), _TINY)
+        nu = nu + step
+        if np.abs(sums - 1).max() < 1e-9:
+            break
+    return _normalised(gamma / (nu[:, None] + expected))
+
+
+def _shaped(mean_logs: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """alpha of the same sum with the proportions that the posteriors have."""
+    found = dirichlet_fit(mean_logs, alpha)
+    return found * (float(alpha.sum()) / float(found.sum()))
+
+
+def _normalised(rows: np.ndarray) -> np.ndarray:
+    total = rows.sum(axis=1, keepdims=True)
+    return np.where(total > 0, rows / np.where(total > 0, total, 1.0), 1 / rows.shape[1])
+
+
+def _mean_deviation(gamma: np.ndarray) -> np.ndarray:
+    """E|w_k - E w_k| of Dirichlet distributions, shape (n, K): 2 a^a b^b / (B(a, b) s^(s + 1)) with b = s - a."""
+    from scipy.special import betaln, xlogy
+
+    total = gamma.sum(axis=1, keepdims=True)
+    rest = np.maximum(total - gamma, _TINY)
+    return 2 * np.exp(
+        xlogy(gamma, gamma) + xlogy(rest, rest) - xlogy(total + 1, total) - betaln(np.maximum(gamma, _TINY), rest)
+    )
+
+
+# --- averages over neighbours -------------------------------------------------------------------------------------
+
+
+def _regression(ends: Ends, c: Communities, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """theta_i pi_i of every node by least squares from its neighbours' memberships, and deviations; both (n, K).
+
+    The sums G_i = sum_j A_ij pi_j have mean theta_i pi_i^T P V^T pi, and a covariance of about d_i times the mean of pi pi^T
+    over ends.
+    """
+    pi = c.memberships
+    sums = [sparse_product(ends.adjacency, pi, n_jobs)]
+    maps = [c.connectivity @ (c.receivers.T @ pi)]
+    noise = [_second(pi, ends.into)]
+    if ends.directed:
+        sums.append(sparse_product(ends.adjacency.T.tocsr(), pi, n_jobs))
+        maps.append(c.connectivity.T @ (c.senders.T @ pi))
+        noise.append(_second(pi, ends.out))
+    precisions = [np.linalg.pinv(x, hermitian=True) for x in noise]
+    information = sum(m @ w @ m.T for m, w in zip(maps, precisions, strict=True))
+    covariance = np.linalg.pinv(information, hermitian=True)
+    found = sum(s @ (w @ m.T) for s, m, w in zip(sums, maps, precisions, strict=True)) @ covariance
+    degrees = ends.degrees / (2 if ends.directed else 1)
+    return found, np.sqrt(degrees)[:, None] * np.sqrt(np.maximum(np.diag(covariance), 0))
+
+
+def _second(pi: np.ndarray, degrees: np.ndarray) -> np.ndarray:
+    return (pi * degrees[:, None]).T @ pi / degrees.sum()
+
+
+def cut_memberships(ends: Ends, c: Communities, alpha0: float, n_jobs: int | None = None) -> np.ndarray:
+    """Memberships by one reassignment: least squares from the neighbours', cut at a multiple of the noise.
+
+    The multiple is 3 for alpha_0 up to .2, falls to 1.5 at alpha_0 = 1, and one community is left where alpha_0 = 0.
+    """
+    found, noise = _regression(ends, c, n_jobs)
+    if alpha0 == 0:
+        return np.eye(found.shape[1])[found.argmax(axis=1)]
+    cut = float(np.interp(np.log(alpha0), np.log([0.2, 1.0]), [3.0, 1.5]))
+    kept = np.where(found > cut * noise, found, 0.0)
+    alone = np.eye(found.shape[1])[found.argmax(axis=1)]
+    return _normalised(np.where((kept > 0).any(axis=1, keepdims=True), kept, alone))
+
+
+def averages(ends: Ends, c: Communities, alpha0: float, n_jobs: int | None = None) -> tuple[np.ndarray, float, float]:
+    """Algorithm 8.3 on all edges: (F - L) / (H - L) for F = G Q, shape (n, K), and H and L.
+
+    Q has (alpha_0 + 1) pi_ik / sum_i pi_ik - alpha_0 / n. Directed graphs have the mean of both directions, and with degree
+    correction nodes count over their activity.
+    """
+    pi = c.memberships
+    q = (alpha0 + 1) * pi / np.maximum(c.senders.sum(axis=0), _TINY) - alpha0 / len(pi)
+    found = sparse_product(ends.adjacency, q, n_jobs) / np.maximum(c.activity, _TINY)[:, None]
+    if ends.directed:
+        back = sparse_product(ends.adjacency.T.tocsr(), q, n_jobs) / np.maximum(c.activity_in, _TINY)[:, None]
+        found = (found + back) / 2
+    table, k = q.T @ found, pi.shape[1]
+    high = float(np.trace(table)) / k
+    low = (float(table.sum()) - k * high) / max(k * (k - 1), 1)
+    return (found - low) / (high - low) if high != low else found - low, high, low

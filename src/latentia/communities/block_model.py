@@ -1,0 +1,485 @@
+"""Overlapping communities of a graph: the mixed membership block model.
+
+Model. Node i of n belongs to communities to the shares pi_i, drawn from Dirichlet(alpha), and edges are independent, of mean
+
+    E[A_ij] = theta_i phi_j pi_i^T P pi_j,
+
+with activities theta = phi of the nodes (one without degree correction, and of two kinds where edges have directions) and the
+connectivity P (K x K) of the communities. With alpha_0 = sum alpha -> 0 every node is in one community.
+
+Given the head x of a 3-star, its leaves are independent: its 3-stars are a third moment of pi_x, and their tensor, whitened by
+the leading directions of A, has the communities for orthogonal components.
+
+Source: R. Ge, Provable algorithms for machine learning problems, PhD thesis, Princeton 2013, chapter 8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClusterMixin
+
+from .._base import Estimator, fitted, fitting
+from .._parameters import Choice, Flag, Number, OrNone, check_parameter, seed_of
+from ..evidence import Evidence, PartErrors
+from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
+from ..likelihood import Refine, dirichlet_posteriors, draw_edges
+from ..metrics import link_auc
+from ..moments import DealtCounts, Graph, as_graph, split_counts
+from ..passes import RowGroups
+from ._evidence import (
+    Measured,
+    Part,
+    checks,
+    column_distances,
+    expected_errors,
+    held_out,
+    relative_spread,
+    residual_ratio,
+    spectrum_of,
+)
+from ._fit import Choices, Found, fit_communities
+from ._model import Communities, Ends
+from ._refine import averages
+
+__all__ = ["MixedMembershipBlockModel"]
+
+_LEAST_PRIOR = 1e-3  # alpha_0 for memberships of new nodes, where every node is in one community
+_SCORED = 200_000  # pairs without edge that edges are compared with
+
+
+class _Auto:
+    needed = "True, False or 'auto' is needed"
+
+    def allows(self, value: Any) -> bool:
+        return (isinstance(value, str) and value == "auto") or Flag().allows(value)
+
+
+class MixedMembershipBlockModel(ClusterMixin, Estimator):
+    """Overlapping communities of a graph, with shares of membership for every node.
+
+    Choose it for graphs whose nodes may belong to several groups, from some hundred nodes to millions: for shares instead of one
+    label, the number of communities that the edges support, and errors. It finds groups by whom their members are linked to, so
+    also groups without links inside. For one label each and no errors, Leiden's algorithm is as good where communities are
+    dense and small.
+
+    Parameters
+    ----------
+    n_components : int, range, list or "auto", default=10
+        K, number of communities. A range or "auto" compares several and takes the one that the evidence recommends.
+    alpha0 : float, optional
+        How mixed nodes are: 0 for one community a node, .1 for a second one here and there, 1 for two or three. By default the
+        value of highest evidence.
+    method : {"stars", "partitioned"}, default="stars"
+        "partitioned" is the thesis's own algorithm on five parts of the nodes (8.1 to 8.3). It needs dense graphs.
+    degree_corrected : bool or "auto", default="auto"
+        Whether nodes have an activity of their own. "auto" looks at how degrees scatter within communities.
+    directed : bool or "auto", default="auto"
+        Whether edges have directions. "auto" asks the graph: a matrix has if it is neither symmetric nor triangular.
+    refine : int or "auto", default="auto"
+        EM steps after the tensor; "auto" makes as many as it takes for memberships to settle. 0 keeps to the theorem:
+        memberships from the tensor, reassigned once by all edges.
+    n_splits : int, default=1
+        Number of fits on three quarters of the edges, at most 3, for the expected errors and held-out edges; each takes about
+        three quarters of the time of the fit. 0 makes none.
+    random_state : int, default=0
+        Seed of the starting directions of iterations, and of which edges are left out. None or a RandomState draws a seed.
+    n_jobs : int, optional
+        Number of threads. Results are bitwise identical for any value.
+    verbose : bool, default=False
+        Whether to show progress where files are read.
+
+    Attributes
+    ----------
+    memberships_ : ndarray of shape (n, K)
+        pi: rows sum to one, communities in columns, the largest first. With ``dirichlet_`` zero, probabilities of the one
+        community of a node. Nodes without edges have NaN.
+    labels_ : ndarray of shape (n,)
+        The community with the largest share; -1 for nodes without edges.
+    connectivity_ : ndarray of shape (K, K)
+        P: probability, or mean weight, of an edge from a node of one community to one of another, of activity one.
+    dirichlet_ : ndarray of shape (K,)
+        alpha; zeros where every node is in one community.
+    weights_ : ndarray of shape (K,)
+        Mean membership: what share of the nodes each community is.
+    activity_, activity_in_ : ndarray of shape (n,)
+        theta and phi, of mean one in every community; the same array for graphs without directions, and ones without degree
+        correction.
+    averages_ : ndarray of shape (n, K)
+        Algorithm 8.3's averages over a node's neighbours, (F - L) / (H - L): memberships with noise, without a prior.
+    degree_corrected_, directed_ : bool
+    spectrum_ : ndarray
+        Leading eigenvalues, or singular values, of the scaled adjacency matrix without that of the degrees, by decreasing modulus.
+    edge_ : float
+        Modulus up to which they are noise.
+    n_suggested_ : int
+        Number of communities that the spectrum suggests: one more than the eigenvalues above ``edge_``. It does not count beyond
+        K + 5.
+    isolated_ : ndarray of int
+        Nodes without edges.
+    names_ : list of str or None
+        Names of the nodes, where the graph has them.
+    n_edges_ : int
+    n_features_in_ : int
+        n.
+    refinement_ : ndarray of shape (n_steps,)
+        Log-likelihood of the edges at every step of EM, in nats.
+    evidence_ : Evidence
+        Checks of the assumptions. Expected errors (``component_errors``) are l1 distances of a community's column of
+        memberships, over its sum, of a possible 2.
+    n_passes_ : int
+        Number of times that the graph was read: one.
+
+    Notes
+    -----
+    Differences from the thesis ("stars"):
+
+    1. No parts: the tensor of stars with three different leaves has a closed form on all nodes (`latentia.moments.star_moments`).
+    2. Directions come from the adjacency matrix scaled by degrees, without what the degrees alone explain.
+    3. The expectation of (8.7) is twice (8.9); it is halved. Heads are weighed by their degree.
+    4. All components are found at once (`latentia.tensor.decompose`), and clusters of the directions are a second start: the one
+       under which edges are more probable is refined.
+    5. ``refine``: variational EM of the whole model, first with one community a node, then with a Dirichlet prior. Without it
+       memberships are Algorithm 8.1's reassignment by Q, with a threshold at a multiple of the noise, as least squares for any
+       P.
+    6. P is any nonnegative matrix and communities have any sizes, where the thesis has p, q and equal ones.
+    7. Weights that are no counts are divided by their dispersion, so that noise has the size of that of counts.
+
+    References
+    ----------
+    R. Ge, PhD thesis, Princeton 2013, Algorithms 8.1 to 8.3, Theorems 8.4 and 8.6. A. Anandkumar, R. Ge, D. Hsu, S. Kakade, A
+    tensor approach to learning mixed membership community models, JMLR 15 (2014).
+
+    Examples
+    --------
+    >>> from latentia.communities import MixedMembershipBlockModel
+    >>> from latentia.datasets import planted
+    >>> graph = planted.mixed_membership_graph(1000, 4, alpha0=0.1, degree=30, snr=4)
+    >>> model = MixedMembershipBlockModel(4).fit(graph.adjacency)
+    >>> model.memberships_.shape
+    (1000, 4)
+    """
+
+    _compared = ("memberships_",)
+    _nouns = ("community", "communities", "nodes")
+    _constraints: ClassVar = {
+        "alpha0": OrNone(Number(0, 1000, closed="both")),
+        "method": Choice("stars", "partitioned"),
+        "degree_corrected": _Auto(),
+        "directed": _Auto(),
+    }
+
+    def __init__(
+        self,
+        n_components: Any = 10,
+        *,
+        alpha0: float | None = None,
+        method: Literal["stars", "partitioned"] = "stars",
+        degree_corrected: bool | Literal["auto"] = "auto",
+        directed: bool | Literal["auto"] = "auto",
+        refine: Refine = "auto",
+        n_splits: int = 1,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha0 = alpha0
+        self.method = method
+        self.degree_corrected = degree_corrected
+        self.directed = directed
+        self.refine = refine
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------------
+
+    @fitting
+    def fit(self, A: Any, y: Any = None) -> MixedMembershipBlockModel:
+        """Learn communities from a graph.
+
+        Parameters
+        ----------
+        A : sparse matrix, array-like, DataFrame or Blocks of shape (n, n), networkx or igraph graph, Graph, or path
+            Weights of edges, 0 for none; see `latentia.moments.as_graph`. Loops are left out and repeated edges merged.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        graph = as_graph(A, None if self.directed == "auto" else bool(self.directed))
+        kept, ends, dispersion = self._ends(graph)
+        found = fit_communities(ends, self._choices())
+        parts, errors = self._errors(found, ends)
+        self._set_model(found, graph, kept, dispersion)
+        near, high, low = averages(ends, found.communities, found.alpha0, self.n_jobs)
+        self.averages_ = _scattered(near[:, self._order], kept, graph.n_nodes)
+        residual = residual_ratio(ends, found, self._seed, self.n_jobs)
+        ordered = _ordered(errors, self._order)
+        lines = checks(Measured(graph, ends, found, ordered, parts, residual, high, low))
+        self.evidence_ = Evidence(lines, ordered.errors).bind(self)
+        self._warn(graph)
+        return self
+
+    def _ends(self, graph: Graph) -> tuple[np.ndarray, Ends, float]:
+        """Nodes with edges, counts of the edges among them, and the dispersion that weights were divided by."""
+        kept = np.flatnonzero(graph.part_of >= 0)
+        if self.n_components > len(kept):
+            raise LatentiaError(
+                f"{len(kept)} nodes with edges carry at most {len(kept)} communities.",
+                parameter="n_components", value=self.n_components,
+            )  # fmt: skip
+        if graph.n_loops or graph.n_merged:
+            warn(
+                f"{graph.n_loops} loops were left out, and {graph.n_merged} repetitions of edges merged.",
+                DroppedDataWarning,
+            )
+        counts = graph.adjacency if len(kept) == graph.n_nodes else graph.adjacency[kept][:, kept]
+        dispersion = _weight_dispersion(counts) if graph.weighted else 1.0
+        if dispersion != 1:
+            counts = sparse.csr_array((counts.data / dispersion, counts.indices, counts.indptr), shape=counts.shape)
+        return kept, Ends(counts, graph.directed), dispersion
+
+    def _choices(self) -> Choices:
+        corrected = None if self.degree_corrected == "auto" else bool(self.degree_corrected)
+        return Choices(self.n_components, self.alpha0, corrected, self.method, self.refine, self._seed, self.n_jobs)
+
+    def _errors(self, found: Found, ends: Ends) -> tuple[list[Part], PartErrors]:
+        """Fits on three quarters of the edges, and the expected error of each community."""
+        if not self.n_splits:
+            return [], PartErrors.none()
+        dealt = DealtCounts(ends.adjacency, RowGroups(4, self._seed), symmetric=not ends.directed)
+        parts, reason = [], ""
+        for group in range(self.n_splits):
+            some = tuple(g for g in dealt.dealt.all if g != group)
+            try:
+                parts.append(self._part(found, ends, dealt.of(some), dealt.of((group,))))
+            except LatentiaError as error:
+                reason = str(error)
+        if not parts:
+            return [], PartErrors(
+                None, self.n_splits, self.n_splits, f"No part of the edges can carry the communities. {reason}"
+            )
+        return parts, PartErrors(expected_errors(found, parts), self.n_splits, self.n_splits - len(parts), reason)
+
+    def _part(self, found: Found, ends: Ends, known: sparse.csr_array, left_out: sparse.csr_array) -> Part:
+        choices = self._choices()
+        degrees = np.asarray(known.sum(axis=1)).ravel() + np.asarray(known.sum(axis=0)).ravel()
+        place = np.flatnonzero(degrees > 0)
+        if len(place) <= choices.n_components:
+            raise LatentiaError("A part of the edges has too few nodes.")
+        own = Choices(
+            choices.n_components, found.alpha0, found.corrected, self.method, self.refine, self._seed, self.n_jobs
+        )
+        part = fit_communities(Ends(known[place][:, place], ends.directed), own)
+        apart = column_distances(found.communities.memberships[place], part.communities.memberships)
+        nearest = apart.argmin(axis=1)
+        fitted, trivial, auc = held_out(part.communities, place, ends.n_nodes, known, left_out, self._seed)
+        return Part(apart.min(axis=1), relative_spread(part)[nearest], fitted, trivial, auc)
+
+    def _set_model(self, found: Found, graph: Graph, kept: np.ndarray, dispersion: float) -> None:
+        c, n = found.communities, graph.n_nodes
+        weights = c.memberships.mean(axis=0)
+        self._order = np.argsort(-weights, kind="stable")
+        self.weights_ = weights[self._order]
+        self.memberships_ = _scattered(c.memberships[:, self._order], kept, n)
+        self.labels_ = np.full(n, -1)
+        self.labels_[kept] = c.memberships[:, self._order].argmax(axis=1)
+        self.connectivity_ = dispersion * c.connectivity[self._order][:, self._order]
+        self.dirichlet_ = found.mixed.dirichlet[self._order]
+        self.activity_ = _scattered(c.activity[:, None], kept, n, 0.0).ravel()
+        self.activity_in_ = (
+            _scattered(c.activity_in[:, None], kept, n, 0.0).ravel() if graph.directed else self.activity_
+        )
+        self.degree_corrected_, self.directed_ = found.corrected, graph.directed
+        self.spectrum_, self.edge_ = spectrum_of(found, graph.directed), found.start.space.edge
+        self.n_suggested_ = int((np.abs(self.spectrum_) > self.edge_).sum()) + 1
+        self.isolated_, self.names_, self.n_edges_ = graph.isolated, graph.names, graph.n_edges
+        self.n_features_in_, self.n_passes_ = n, 1
+        self.refinement_ = found.mixed.refinement.log_likelihood
+
+    def _warn(self, graph: Graph) -> None:
+        if len(graph.isolated):
+            warn(
+                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edge: their memberships are NaN.",
+                DroppedDataWarning,
+            )
+        if self.n_components > self.n_suggested_:
+            warn(
+                f"The spectrum shows {self.n_suggested_} communities above the noise, and {self.n_components} were asked for: "
+                "some of them are hardly more than chance. See evidence_.",
+                EvidenceWarning,
+            )
+
+    def _distances(self, other: Any) -> np.ndarray:
+        return column_distances(self.memberships_, other.memberships_).min(axis=1)
+
+    def _halves(self, A: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
+        graph = as_graph(A, None if self.directed == "auto" else bool(self.directed))
+        halves = split_counts(graph.adjacency, not graph.directed, random_state)
+        return [{"A": Graph(half, graph.names, graph.directed)} for half in halves]
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    @fitted
+    def support(
+        self, threshold: float = 0.1, statistic: Literal["memberships", "averages"] = "memberships"
+    ) -> np.ndarray:
+        """Return which communities each node belongs to, as booleans of shape (n, K).
+
+        Parameters
+        ----------
+        threshold : float
+            xi: communities with a share of xi or more are to be in it, and none with less than xi / 2.
+        statistic : {"memberships", "averages"}
+            What is compared with 3 xi / 4. "averages" is Algorithm 8.3, whose guarantee is Theorem 8.6
+            (`latentia.evidence.bounds.support_threshold`); it needs more edges inside communities than across.
+        """
+        check_parameter("threshold", threshold, Number(0, 1))
+        check_parameter("statistic", statistic, Choice("memberships", "averages"))
+        found = self.memberships_ if statistic == "memberships" else self.averages_
+        return np.nan_to_num(found, nan=-1.0) >= 0.75 * threshold
+
+    @fitted
+    def transform(self, A: Any, A_in: Any = None) -> np.ndarray:
+        """Return memberships of new nodes from their edges to the nodes of the fit, shape (m, K); NaN for those without edges.
+
+        Parameters
+        ----------
+        A : sparse matrix or array-like of shape (m, n)
+            Weights of edges to the nodes of the fit, from the new nodes where there are directions.
+        A_in : sparse matrix or array-like of shape (m, n), optional
+            Where there are directions, weights of edges from the nodes of the fit.
+        """
+        table, known = self._new_edges(A, "A"), self._communities()
+        if A_in is not None and not self.directed_:
+            raise LatentiaError("A_in: this graph has no directions; give A alone.")
+        field = known.fields(self.directed_)
+        if self.directed_:
+            n_rows = table.shape[0]
+            back = sparse.csr_array(table.shape) if A_in is None else self._new_edges(A_in, "A_in")
+            if back.shape[0] != n_rows:
+                raise LatentiaError(f"A has {n_rows} rows and A_in {back.shape[0]}: one for each new node is needed.")
+            table = sparse.csr_array(sparse.hstack([table, back], format="csr"))
+        expected = np.maximum(field.sum(axis=0), 1e-300)
+        alpha = np.maximum(self.dirichlet_, _LEAST_PRIOR * self.weights_ + 1e-9)
+        uniform = np.full((table.shape[0], len(alpha)), 1 / len(alpha))
+        start = sparse.csr_array(table) @ (field / expected)
+        total = start.sum(axis=1, keepdims=True)
+        start = np.where(total > 0, start / np.where(total > 0, total, 1.0), uniform)
+        rough = start, np.full_like(start, 0.1)
+        shares = dirichlet_posteriors(table, field / expected, alpha, start, rough, self.n_jobs).shares / expected
+        shares /= shares.sum(axis=1, keepdims=True)
+        shares[np.diff(table.indptr) == 0] = np.nan
+        return np.asarray(shares)
+
+    @fitted
+    def predict(self, A: Any, A_in: Any = None) -> np.ndarray:
+        """Return the community of new nodes with the largest share, shape (m,), -1 for nodes without edges; see `transform`."""
+        shares = self.transform(A, A_in)
+        return np.where(np.isnan(shares[:, 0]), -1, np.nan_to_num(shares).argmax(axis=1))
+
+    @fitted
+    def links(self, i: Any, j: Any) -> np.ndarray:
+        """Return expected weights of edges from the nodes i to j, probabilities where edges have no weights; 0 without edges.
+
+        Parameters
+        ----------
+        i, j : array-like of int that broadcast
+        """
+        i, j = self._nodes("i", i), self._nodes("j", j)
+        try:
+            i, j = np.broadcast_arrays(i, j)
+        except ValueError:
+            raise LatentiaError(f"i has the shape {i.shape} and j {j.shape}: they must broadcast.") from None
+        return np.asarray(self._communities().rates(i, j))
+
+    @fitted
+    def score(self, A: Any, y: Any = None) -> float:
+        """Return the AUC of the edges of a graph on the same nodes: how often they score higher than pairs without edge.
+
+        Give edges that were not fitted to know how well links are predicted; pairs without edge are drawn.
+        """
+        graph = as_graph(A, self.directed_)
+        n = graph.n_nodes
+        if n != self.n_features_in_:
+            raise LatentiaError(
+                f"The graph has {n} nodes, and the fit {self.n_features_in_}: the same ones are needed."
+            )
+        edges = sparse.coo_array(graph.adjacency)
+        a, b = np.random.default_rng(0).integers(0, n, (2, _SCORED))
+        free = (a != b) & (np.asarray(graph.adjacency[a, b]).ravel() == 0)
+        c = self._communities()
+        return link_auc(c.rates(*edges.coords), c.rates(a[free], b[free]))
+
+    @fitted
+    def sample(self, random_state: Any = None) -> sparse.csr_array:
+        """Return a graph drawn from the model, with the same nodes: a csr_array (n, n) of zeros and ones.
+
+        Probabilities are expected weights, at most .99. ``random_state`` None draws a seed.
+        """
+        c = self._communities()
+        rng = np.random.default_rng(seed_of(random_state))
+        return draw_edges(
+            c.memberships, c.connectivity, c.activity, directed=self.directed_, rng=rng, activity_in=c.activity_in
+        )
+
+    def _communities(self) -> Communities:
+        activity_in = self.activity_in_ if self.directed_ else self.activity_
+        return Communities(np.nan_to_num(self.memberships_), self.connectivity_, self.activity_, activity_in)
+
+    def _nodes(self, name: str, nodes: Any) -> np.ndarray:
+        found = np.asarray(nodes)
+        if found.dtype.kind not in "iu" or (found.size and (found.min() < 0 or found.max() >= self.n_features_in_)):
+            raise LatentiaError(f"{name}: numbers of nodes from 0 to {self.n_features_in_ - 1} are needed.")
+        return found
+
+    def _new_edges(self, A: Any, name: str) -> sparse.csr_array:
+        """Edges of new nodes, checked."""
+        try:
+            table = sparse.csr_array(A, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise LatentiaError(f"{name}: a table of numbers is needed ({error}).") from error
+        if table.ndim != 2 or table.shape[1] != self.n_features_in_:
+            raise LatentiaError(
+                f"{name} has the shape {table.shape}: a row for each new node and {self.n_features_in_} columns, the nodes of the "
+                "fit, are needed."
+            )
+        table.sum_duplicates()
+        if not (np.isfinite(table.data).all() and (table.data >= 0).all()):
+            raise LatentiaError(
+                f"{name} holds weights that are NaN, infinite or negative: finite ones of at least 0 are needed."
+            )
+        table.eliminate_zeros()
+        return table
+
+
+def _weight_dispersion(counts: sparse.csr_array) -> float:
+    """Variance of weights over their mean, given the degrees: sum (w^2 - m^2) / sum w with m_ij = d_i d_j / sum d.
+
+    One for counts of independent events; noise of weights divided by it has the size of that of counts.
+    """
+    data = counts.data.astype(np.float64)
+    total = float(data.sum())
+    out, into = (np.asarray(counts.sum(axis=axis), dtype=np.float64).ravel() for axis in (1, 0))
+    explained = float((out**2).sum()) * float((into**2).sum()) / total**2
+    return max((float(data @ data) - explained) / total, 1e-3 * float(data @ data) / total)
+
+
+def _scattered(rows: np.ndarray, kept: np.ndarray, n: int, otherwise: float = np.nan) -> np.ndarray:
+    """Rows of the nodes ``kept`` among those of all n."""
+    if len(kept) == n:
+        return rows
+    found = np.full((n, rows.shape[1]), otherwise)
+    found[kept] = rows
+    return found
+
+
+def _ordered(errors: PartErrors, order: np.ndarray) -> PartErrors:
+    return errors if errors.errors is None else replace(errors, errors=errors.errors[order])

@@ -1,0 +1,334 @@
+"""Graphs from files: lists of edges, tables, matrices, and the formats of programs that draw graphs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from ..exceptions import LatentiaError, MissingExtraError
+from ..moments import Graph, as_graph
+from ..passes._parse import _NEWLINE, _SPACE, _blank, _decimal, _lines, _whole
+from ..passes.formats import no_encoding, open_text, plain_name, readable, reusable, rows_fit
+from ..passes.formats._text import chunks, is_packed, open_lines
+from ._csv import has_columns
+from ._edges import ListOf, numbered_rows, order_of_numbers, read_square
+
+__all__ = ["read_graph"]
+
+_LEAST, _MOST = 1e-15, 1e15  # weights, as `as_graph` takes them
+_COMMENT = ("#", "%")
+_HASH, _PERCENT = (ord(mark) for mark in _COMMENT)
+_MARKED_ALWAYS = 1 << 24  # node numbers up to here, or to eight times the edges, are marked off instead of sorted
+_PIECE = 1 << 22  # edges whose numbers are looked up together
+_LABELS = ("label", "name")  # attributes with names of nodes, the first that names all
+_PLAIN = (".mtx", ".npy", ".npz", ".xlsx")
+
+_EDGES = ListOf(
+    things="edges",
+    end="node",
+    ends="nodes",
+    number="weight",
+    numbers="weights",
+    meaning=f"weights are 0, for no edge, or numbers from {_LEAST:g} to {_MOST:g}",
+    row="an edge is two nodes and, if wanted, a weight. Leave other columns out, or choose some with columns= from a .csv or "
+    ".tsv file with headings.",
+    table="The matrix of a graph",
+    is_comment=lambda name: name.startswith(_COMMENT),
+    allows=lambda weight: weight == 0 or _LEAST <= weight <= _MOST,
+    weight="weight",
+)
+
+
+def read_graph(
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    directed: bool | None = False,
+    encoding: str | None = None,
+    cache: str | os.PathLike[str] | bool | None = None,
+    progress: bool = False,
+) -> Graph:
+    """Read a graph.
+
+    Nodes have names, which are strings, also where the file numbers them. Those of a list of edges are the ones that occur in
+    it, in the order of their numbers, or else of their first use; how large numbers are, and what is between them, does not
+    matter. `latentia.moments.as_graph` says what becomes of loops, repeated edges and directions.
+
+    Parameters
+    ----------
+    path : path
+        A file of one of these kinds, told by its name:
+
+        - text with two nodes and, if wanted, a weight a line, separated by blanks or tabs; lines that begin with ``#`` or
+          ``%`` are comments
+        - ``.csv``, ``.tsv`` or ``.xlsx`` with headings
+        - ``.mtx``, MatrixMarket with a square table; nodes are numbered from 1
+        - ``.npy`` with two or three columns: nodes, which are whole numbers, and weights
+        - ``.npz`` as `scipy.sparse.save_npz` writes it; nodes are numbered from 0
+        - ``.graphml``, ``.gml``, ``.gexf`` or Pajek ``.net``, through the ``data`` extra; edges have their attribute
+          ``weight``, and nodes are named by ``label`` or ``name`` where all have one of their own
+
+        ``.gz`` is read as it is. A pipe is read to its end as a list of edges; ``-`` is standard input.
+    columns : sequence of str, optional
+        Of a table with headings the two columns of nodes and the one of weights, if there is one. By default the first two, and
+        the one called weight, or the third if it holds numbers.
+    directed : bool or None, default=False
+        Whether edges lead from the first node, or the row, to the second. None is what `as_graph` makes of matrices and of
+        graphs that say it themselves; lists of edges are undirected then.
+    encoding : str, optional
+        Of a text or table with headings; by default it is found out, see `latentia.datasets.readers`.
+    cache : path or bool, optional
+        Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
+    progress : bool
+        Show how far it has come.
+
+    Raises
+    ------
+    LatentiaError
+        If the file is missing, empty, damaged or has no edge, or a line is no edge, with its number.
+    """
+    with reusable(path) as source:
+        kept = cache if source == Path(path) else False
+        graph = _read_graph(source, columns, directed, encoding, kept, progress)
+    names = range(graph.n_nodes) if graph.names is None else graph.names
+    return replace(graph, names=[str(name) for name in names])
+
+
+def _read_graph(
+    path: Path,
+    columns: Sequence[str] | None,
+    directed: bool | None,
+    encoding: str | None,
+    cache: str | os.PathLike[str] | bool | None,
+    progress: bool,
+) -> Graph:
+    if path.is_dir():
+        raise LatentiaError(f"{path}: a folder, and a file with a graph is needed.")
+    if not path.exists():
+        raise LatentiaError(f"{path}: no such file.")
+    name = plain_name(path)
+    drawn = next((suffix for suffix in _READERS if name.endswith(suffix)), None)
+    if encoding is not None and (drawn or name.endswith(_PLAIN)):
+        raise no_encoding(path, encoding)
+    if columns is not None and not has_columns(path):
+        raise LatentiaError(f"{path}: the file has no named columns; leave {', '.join(columns)} out.")
+    if drawn:
+        return _named(path, _of_networkx(path, drawn), directed)
+    if name.endswith(".mtx"):
+        table = read_square(path, cache, _EDGES)
+        return replace(_named(path, table, directed), names=[str(i) for i in range(1, table.shape[0] + 1)])
+    if name.endswith(".npz"):
+        return _named(path, _of_npz(path), directed)
+    edges = _of_npy(path) if name.endswith(".npy") else None
+    if edges is None and encoding is None and not has_columns(path):
+        edges = _of_numbers(path, progress)
+    if edges is None:
+        edges = _of_names(path, columns, encoding, progress)
+    table, names = edges
+    return replace(_named(path, table, bool(directed)), names=names)
+
+
+def _named(path: Path, source: Any, directed: bool | None) -> Graph:
+    """The graph of what a file holds; errors name the file."""
+    try:
+        return as_graph(source, directed)
+    except LatentiaError as error:
+        raise LatentiaError(f"{path}: {error}") from error
+
+
+# --- lists of edges -----------------------------------------------------------------------------------------------
+
+_Edges = tuple[sparse.coo_array, list[str]]
+
+
+def _of_names(path: Path, columns: Sequence[str] | None, encoding: str | None, progress: bool) -> _Edges:
+    """Edges of a list in which nodes have names, and the names."""
+    numbers: dict[str, int] = {}
+    found = [
+        (codes.astype(np.int32), weights)
+        for codes, weights in numbered_rows(path, _EDGES, numbers, columns, encoding, progress and "reading edges")
+    ]
+    names = list(numbers)
+    ends = np.concatenate([codes for codes, _ in found])
+    order = order_of_numbers(names)
+    if order is not None:
+        place = np.empty(len(names), np.int32)
+        place[order] = np.arange(len(names))
+        ends, names = place[ends], [names[i] for i in order]
+    return _coo(ends, np.concatenate([weights for _, weights in found]), len(names)), names
+
+
+def _of_numbers(path: Path, progress: bool) -> _Edges | None:
+    """Edges of a list in which nodes have numbers, and the numbers; None if other names are in it."""
+    width = _width(path)
+    if not width:
+        return None
+    ends, weights = [], []
+    with readable(path), open_lines(path) as file:
+        for buffer, line in chunks(path, file, progress):
+            pairs, third, bad = _parsed(buffer, width, _LEAST, _MOST)
+            if bad >= 0:
+                cells = bytes(buffer).split(b"\n")[bad].decode("utf-8", "replace").split()
+                _EDGES.check_row(path, line + bad, cells)
+                return None
+            ends.append(pairs.astype(np.int32) if pairs.max(initial=0) < 2**31 else pairs)
+            weights.append(third)
+    return _numbered(ends, None if width == 2 else np.concatenate(weights))
+
+
+def _width(path: Path) -> int:
+    """Columns of the first line that is no comment, if the first two of two or three are whole numbers; 0 if not."""
+    with readable(path), open_lines(path) as file:
+        for line in file:
+            cells = line.split()
+            if cells and not line.lstrip().startswith((b"#", b"%")):
+                return len(cells) if 2 <= len(cells) <= 3 and cells[0].isdigit() and cells[1].isdigit() else 0
+    return 0
+
+
+@njit(nogil=True, cache=True)
+def _parsed(  # pragma: no cover - compiled
+    buffer: np.ndarray, width: int, least: float, most: float
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Ends (n, 2) and weights (n,) of lines of ``width`` numbers, no weights if that is 2; and the first bad line, or -1."""
+    n_lines = _lines(buffer)
+    ends, weights = np.empty((n_lines, 2), np.int64), np.empty(n_lines if width == 3 else 0)
+    i, n = 0, 0
+    for line in range(n_lines):
+        i = _blank(buffer, i)
+        if buffer[i] == _HASH or buffer[i] == _PERCENT:
+            while buffer[i] != _NEWLINE:
+                i += 1
+        elif buffer[i] != _NEWLINE:
+            for column in range(2):
+                ends[n, column], i = _whole(buffer, i)
+                if ends[n, column] < 0 or buffer[i] > _SPACE:
+                    return ends[:0], weights[:0], line
+                i = _blank(buffer, i)
+            if width == 3:
+                weights[n], i, good = _decimal(buffer, i)
+                if not good or buffer[i] > _SPACE or not (weights[n] == 0.0 or least <= weights[n] <= most):
+                    return ends[:0], weights[:0], line
+                i = _blank(buffer, i)
+            if buffer[i] != _NEWLINE:
+                return ends[:0], weights[:0], line
+            n += 1
+        i += 1
+    return ends[:n], weights[:n], -1
+
+
+def _of_npy(path: Path) -> _Edges:
+    if is_packed(path):
+        raise LatentiaError(f"{path}: a packed .npy file cannot be mapped into memory. Unpack it first.")
+    table = _loaded(path, lambda _: np.load(path, mmap_mode="r", allow_pickle=False), "NumPy file")
+    if table.ndim != 2 or table.shape[1] not in (2, 3) or table.dtype.kind not in "iuf":
+        raise LatentiaError(
+            f"{path}: holds an array of shape {table.shape} and type {table.dtype}, and a list of edges is two columns "
+            "of whole numbers, and a third of weights if there are some. Load an adjacency matrix with numpy.load."
+        )
+    if not len(table):
+        raise LatentiaError(f"{path}: there are no edges in the file.")
+    ends = table[:, :2]
+    bad = (ends < 0) | (ends >= 2.0**63)
+    if table.dtype.kind == "f":
+        with np.errstate(invalid="ignore"):  # of infinity
+            bad |= ~(ends % 1 == 0)
+    if bad.any():
+        row, column = (int(at) for at in np.unravel_index(bad.argmax(), bad.shape))
+        raise LatentiaError(f"{path}, row {row}: the node is {ends[row, column]}: whole numbers from 0 are needed.")
+    weights = table[:, 2] if table.shape[1] == 3 else None
+    if weights is not None and not (good := (weights == 0) | ((weights >= _LEAST) & (weights <= _MOST))).all():
+        at = int(good.argmin())
+        raise LatentiaError(f"{path}, row {at}: {weights[at]} is no weight; {_EDGES.meaning}.")
+    return _numbered([ends.astype(np.int64)], weights)
+
+
+def _numbered(ends: list[np.ndarray], weights: np.ndarray | None) -> _Edges:
+    """Edges between the nodes that occur, in the order of their numbers."""
+    listed = np.concatenate(ends)
+    ends.clear()
+    most = int(listed.max(initial=0))
+    if most < max(_MARKED_ALWAYS, 8 * len(listed)):
+        used = np.zeros(most + 1, dtype=bool)
+        for piece in _pieces(listed):
+            used[piece] = True
+        nodes = np.flatnonzero(used)
+        place = (np.cumsum(used) - 1).astype(np.int32)
+        found = np.empty(listed.shape, np.int32)
+        for piece, target in zip(_pieces(listed), _pieces(found), strict=True):
+            target[:] = place[piece]
+    else:
+        nodes, inverse = np.unique(listed, return_inverse=True)
+        found = inverse.reshape(listed.shape).astype(np.int32)
+    return _coo(found, weights, len(nodes)), nodes.astype(str).tolist()
+
+
+def _pieces(table: np.ndarray) -> Iterator[np.ndarray]:
+    return (table[start : start + _PIECE] for start in range(0, len(table), _PIECE))
+
+
+def _coo(ends: np.ndarray, weights: np.ndarray | None, size: int) -> sparse.coo_array:
+    given = np.ones(len(ends), np.int8) if weights is None else weights
+    return sparse.coo_array((given, (ends[:, 0], ends[:, 1])), shape=(size, size))
+
+
+# --- files of other programs --------------------------------------------------------------------------------------
+
+
+def _of_npz(path: Path) -> Any:
+    def load(file: Any) -> Any:
+        table = sparse.load_npz(file)
+        if check := getattr(table, "check_format", None):
+            check(full_check=True)  # compiled code trusts the numbers of columns
+        return table
+
+    table = _loaded(path, load, "file of scipy.sparse.save_npz")
+    if not rows_fit(table.shape[0]):
+        raise LatentiaError(f"{path}: a table of {table.shape[0]} rows does not fit into memory.")
+    return table
+
+
+def _loaded(path: Path, load: Callable[[Any], Any], what: str) -> Any:
+    """What a reader of another library makes of a file, its errors as ours."""
+    with readable(path), open_text(path) as file:
+        try:
+            return load(file)
+        except Exception as error:  # whatever they meet in a damaged file
+            if isinstance(error, OSError) and error.errno is not None:
+                raise
+            raise LatentiaError(f"{path}: not a readable {what} ({error}).") from error
+
+
+def _of_networkx(path: Path, suffix: str) -> Any:
+    """A graph of networkx, its nodes named by their labels where all have one of their own."""
+    kind, load = _READERS[suffix]
+    try:
+        import networkx
+    except ImportError:
+        raise MissingExtraError("networkx", "data", f"Reading {kind} files") from None
+    graph = _loaded(path, lambda file: load(networkx, file), f"{kind} file")
+    for attribute in _LABELS:
+        labels = [label for _, label in graph.nodes(data=attribute)]
+        if labels and None not in labels and len(set(map(str, labels))) == len(labels):
+            return networkx.relabel_nodes(graph, dict(zip(graph, map(str, labels), strict=True)))
+    return graph
+
+
+def _load_gml(networkx: Any, file: Any) -> Any:
+    """A GML file, whose nodes always have an id."""
+    return networkx.read_gml(file, label="id")
+
+
+_READERS: dict[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    ".graphml": ("GraphML", lambda networkx, file: networkx.read_graphml(file)),
+    ".gml": ("GML", _load_gml),
+    ".gexf": ("GEXF", lambda networkx, file: networkx.read_gexf(file)),
+    ".net": ("Pajek", lambda networkx, file: networkx.read_pajek(file)),
+}

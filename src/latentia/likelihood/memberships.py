@@ -1,0 +1,238 @@
+"""Dirichlet posteriors of documents' shares of known topics, from several starts that race by evidence.
+
+Model: a document has shares w ~ Dirichlet(alpha), and each of its c_v occurrences of v comes from topic k with probability
+w_k f_vk. The posterior of w is approximated by Dirichlet(gamma), the fixed point of
+
+    gamma_k = alpha_k + sum_v c_v a_k f_vk / sum_l a_l f_vl,      log a_k = psi(gamma_k) - psi(sum gamma),
+
+and the evidence of the document, log p(c), by the lower bound that these steps climb. Where alpha is small the bound has many
+tops: a topic that has once taken an occurrence keeps it. So each document is started from a choice of sparse shares, such as
+least squares estimates cut at several multiples of their noise, and keeps the one of highest evidence.
+
+Source: D. Blei, A. Ng, M. Jordan, Latent Dirichlet allocation, JMLR 3 (2003), section 5, for the fixed point and the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.special import digamma, polygamma
+
+from .._threads import for_chunks
+from ..linalg import row_pieces
+
+__all__ = ["CUTS", "Posteriors", "dirichlet_fit", "dirichlet_posteriors"]
+
+CUTS = (1.0, 2.0, 3.0)
+"""Multiples of the noise at which starting shares are cut."""
+
+_FIRST, _MORE = 3, 3  # steps before and after the race
+_NOTHING = 0.06  # of gamma: exp(psi) is below 1e-7 there, and taken as zero
+_TINY = 1e-30
+_LEAST_ALPHA = 1e-6
+
+
+class Posteriors(NamedTuple):
+    """Posteriors of all documents.
+
+    Attributes
+    ----------
+    gamma : ndarray of shape (n, K)
+        Parameters of their Dirichlet distributions.
+    evidence : ndarray of shape (n,)
+        Lower bounds of log p(c), in nats.
+    """
+
+    gamma: np.ndarray
+    evidence: np.ndarray
+
+    @property
+    def shares(self) -> np.ndarray:
+        """Means of the posteriors, shape (n, K)."""
+        return np.asarray(self.gamma / self.gamma.sum(axis=1, keepdims=True))
+
+    def mean_logs(self) -> np.ndarray:
+        """Mean over documents of E[log w_k], shape (K,): what a fit of alpha needs."""
+        total = np.zeros(self.gamma.shape[1])
+        for a in range(0, len(self.gamma), 1 << 16):
+            part = self.gamma[a : a + (1 << 16)]
+            total += (digamma(part) - digamma(part.sum(axis=1))[:, None]).sum(axis=0)
+        return total / max(len(self.gamma), 1)
+
+
+def dirichlet_posteriors(
+    table: Any,
+    field: np.ndarray,
+    alpha: np.ndarray,
+    current: np.ndarray | None = None,
+    rough: tuple[np.ndarray, np.ndarray] | None = None,
+    n_jobs: int | None = None,
+) -> Posteriors:
+    """Posterior of every row of a table of counts.
+
+    Parameters
+    ----------
+    table : csr_array of shape (n, m)
+        c.
+    field : ndarray of shape (m, K)
+        f, not negative.
+    alpha : ndarray of shape (K,)
+        Positive.
+    current : ndarray of shape (n, K), optional
+        Shares to start from.
+    rough : (ndarray of shape (n, K), ndarray of shape (n, K)), optional
+        Unbiased estimates of the shares, which may be negative, and their standard deviations: further starts are the largest
+        share alone, and the estimates cut at each of `CUTS` times the deviation.
+    n_jobs : int, optional
+        Number of threads. Results are bitwise identical for any value.
+    """
+    n, k = table.shape[0], field.shape[1]
+    field = np.ascontiguousarray(field, dtype=np.float32)
+    nothing = np.empty((0, k), np.float32)
+    held = nothing if current is None else np.ascontiguousarray(current, dtype=np.float32)
+    estimate, noise = (
+        (nothing, nothing) if rough is None else (np.ascontiguousarray(x, dtype=np.float32) for x in rough)
+    )
+    gamma, evidence = np.empty((n, k)), np.empty(n)
+    ends, cuts = row_pieces(table), np.array(CUTS)
+    given = table.data, table.indices, table.indptr, field, np.asarray(alpha, dtype=np.float64)
+
+    def task(i: int, _: int) -> None:
+        _race(*given, held, estimate, noise, cuts, ends[i], ends[i + 1], gamma, evidence)
+
+    for_chunks(task, len(ends) - 1, 1, n_jobs)
+    return Posteriors(gamma, evidence)
+
+
+def dirichlet_fit(mean_logs: np.ndarray, start: np.ndarray, n_steps: int = 5) -> np.ndarray:
+    """Parameters alpha, shape (K,), of a Dirichlet distribution with given E[log w_k]: steps of Minka's fixed point."""
+    alpha = np.asarray(start, dtype=np.float64)
+    for _ in range(n_steps):
+        target = digamma(alpha.sum()) + mean_logs
+        with np.errstate(over="ignore"):
+            alpha = np.where(target > -2.22, np.exp(target) + 0.5, -1 / (target - digamma(1)))
+        for _ in range(5):  # Newton's steps for the inverse of digamma
+            alpha = alpha - (digamma(alpha) - target) / polygamma(1, alpha)
+        alpha = np.maximum(alpha, _LEAST_ALPHA)
+    return alpha
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _psi(x):  # pragma: no cover - compiled
+    """Digamma, to 1e-10, for positive numbers."""
+    below = 0.0
+    while x < 6.0:
+        below += 1.0 / x
+        x += 1.0
+    f = 1.0 / (x * x)
+    return (
+        math.log(x) - 0.5 / x - f * (1 / 12.0 - f * (1 / 120.0 - f * (1 / 252.0 - f * (1 / 240.0 - f / 132.0)))) - below
+    )
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _steps(rows, counts, n_rows, alpha, n_steps, gamma, a, gain):  # pragma: no cover - compiled
+    """Steps of the fixed point on ``gamma``, in place."""
+    k = len(alpha)
+    for _ in range(n_steps):
+        total = 0.0
+        for c in range(k):
+            total += gamma[c]
+        shift = _psi(total)
+        for c in range(k):
+            a[c] = math.exp(_psi(gamma[c]) - shift) if gamma[c] > _NOTHING else 0.0
+            gain[c] = 0.0
+        for e in range(n_rows):
+            model = np.float32(_TINY)
+            for c in range(k):
+                model += a[c] * rows[e, c]
+            ratio = counts[e] / model
+            for c in range(k):
+                gain[c] += ratio * rows[e, c]
+        for c in range(k):
+            gamma[c] = alpha[c] + a[c] * gain[c]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+def _bound(rows, counts, n_rows, alpha, log_gammas, gamma, a):  # pragma: no cover - compiled
+    """The lower bound of the evidence."""
+    k = len(alpha)
+    total = 0.0
+    for c in range(k):
+        total += gamma[c]
+    shift = _psi(total)
+    bound = math.lgamma(alpha.sum()) - math.lgamma(total)
+    for c in range(k):
+        if gamma[c] > _NOTHING:
+            log_a = _psi(gamma[c]) - shift
+            a[c] = math.exp(log_a)
+            bound += math.lgamma(gamma[c]) - log_gammas[c] - (gamma[c] - alpha[c]) * log_a
+        else:  # it has the prior's value
+            a[c] = 0.0
+    for e in range(n_rows):
+        model = np.float32(_TINY)
+        for c in range(k):
+            model += a[c] * rows[e, c]
+        bound += counts[e] * math.log(model)
+    return bound
+
+
+@njit(cache=True, nogil=True)
+def _race(
+    data, indices, indptr, field, alpha, current, rough, noise, cuts, first, last, gamma, evidence
+):  # pragma: no cover - compiled
+    k = len(alpha)
+    log_gammas, longest = np.empty(k), 0
+    for c in range(k):
+        log_gammas[c] = math.lgamma(alpha[c])
+    for i in range(first, last):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    rows, counts = np.empty((longest, k), np.float32), np.empty(longest, np.float32)
+    a, gain = np.empty(k, np.float32), np.empty(k, np.float32)
+    one, best = np.empty(k), np.empty(k)
+    n_rough = len(cuts) + 1 if len(rough) else 0
+    for i in range(first, last):
+        size, degree = indptr[i + 1] - indptr[i], 0.0
+        for e in range(size):
+            at = indptr[i] + e
+            counts[e] = data[at]
+            degree += data[at]
+            for c in range(k):
+                rows[e, c] = field[indices[at], c]
+        top = -np.inf
+        for start in range(n_rough + (1 if len(current) else 0)):
+            kept = 0.0
+            if start == n_rough:
+                for c in range(k):
+                    one[c] = current[i, c]
+                    kept += one[c]
+            elif start == 0:
+                one[:] = 0.0
+                one[np.argmax(rough[i])] = kept = 1.0
+            else:
+                for c in range(k):
+                    above = rough[i, c] > cuts[start - 1] * noise[i, c] and rough[i, c] > 0
+                    one[c] = rough[i, c] if above else 0.0
+                    kept += one[c]
+            if not kept > 0.0:
+                continue
+            for c in range(k):
+                one[c] = alpha[c] + degree * one[c] / kept
+            if n_rough == 0:
+                best[:] = one
+                top = 0.0
+                break
+            _steps(rows, counts, size, alpha, _FIRST, one, a, gain)
+            found = _bound(rows, counts, size, alpha, log_gammas, one, a)
+            if found > top:
+                top = found
+                best[:] = one
+        if top == -np.inf:  # no start has anything: that of the prior
+            for c in range(k):
+                best[c] = alpha[c] + degree / k
+        _steps(rows, counts, size, alpha, _MORE, best, a, gain)
+        evidence[i] = _bound(rows, counts, size, alpha, log_gammas, best, a)
+        gamma[i] = best

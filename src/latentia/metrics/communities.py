@@ -1,0 +1,245 @@
+"""Communities overlap and have no names: how well do found ones cover true ones, and scores tell edges from other pairs?
+
+Communities X_1, ..., X_K of n nodes are given in one of two forms: as memberships, an array of truth values (or of 0 and 1)
+with shape (n, K), or as a list with a set or array of node numbers for each. Communities without nodes are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.special import entr
+
+from ..exceptions import LatentiaError
+
+__all__ = ["link_auc", "overlapping_f1", "overlapping_nmi"]
+
+_AT_ONCE = 1 << 22  # pairs of communities
+
+
+def overlapping_f1(found: Any, true: Any) -> float:
+    """Mean F1 score of communities and those that match them best, both ways.
+
+    With F1(A, B) = 2 |A n B| / (|A| + |B|) it is the mean of
+
+        mean_k max_l F1(X_k, Y_l)   and   mean_l max_k F1(X_k, Y_l)
+
+    and lies in [0, 1]; it is 1 if each community is among the others, too. Nodes in no community do not count.
+
+    Parameters
+    ----------
+    found, true : array-like of shape (n, K), bool or 0 and 1, or list of K sets or arrays of node numbers
+        Two-dimensional arrays, sparse ones and DataFrames are memberships; lists and tuples are communities. The two may have
+        different forms and numbers of communities.
+
+    References
+    ----------
+    Yang, Leskovec: Overlapping community detection at scale, WSDM 2013.
+
+    Examples
+    --------
+    >>> overlapping_f1([{0, 1, 2}, {2, 3}], [{2, 3}, {0, 1, 2}])
+    1.0
+    >>> overlapping_f1([{0, 1, 2, 3}], [{0, 1}, {2, 3}])
+    0.6666666666666666
+    """
+    found, true, _ = _memberships(found, true)
+    both = sparse.coo_array(found.T @ true)
+    of_found, of_true = both.row, both.col
+    scores = 2 * both.data / (_sizes(found)[of_found] + _sizes(true)[of_true])
+    best_of_found, best_of_true = np.zeros(found.shape[1]), np.zeros(true.shape[1])
+    np.maximum.at(best_of_found, of_found, scores)
+    np.maximum.at(best_of_true, of_true, scores)
+    return float((best_of_found.mean() + best_of_true.mean()) / 2)
+
+
+def overlapping_nmi(found: Any, true: Any, n_nodes: int | None = None) -> float:
+    """Mutual information of two covers by communities, divided by the larger entropy.
+
+    A community is a random variable, whether a node drawn at random is in it, with entropy H(X_k). What others leave of it is
+
+        H(X_k | Y) = min_l H(X_k | Y_l),
+
+    where those Y_l do not count that tell more of X_k by their complement than by themselves; if none counts, it is H(X_k).
+    With H(X) = sum_k H(X_k) and H(X | Y) = sum_k H(X_k | Y) the result is
+
+        [H(X) - H(X | Y) + H(Y) - H(Y | X)] / (2 max(H(X), H(Y))),
+
+    from 0 for covers that tell nothing of each other to 1 for equal ones.
+
+    Parameters
+    ----------
+    found, true : array-like of shape (n, K), bool or 0 and 1, or list of K sets or arrays of node numbers
+        Two-dimensional arrays, sparse ones and DataFrames are memberships; lists and tuples are communities.
+    n_nodes : int, optional
+        n; needed if both are lists. Nodes in no community count.
+
+    Notes
+    -----
+    Of K and L communities the K L numbers of nodes that two share are counted first; nothing else depends on n.
+
+    References
+    ----------
+    McDaid, Greene, Hurley: Normalized mutual information to evaluate overlapping community finding algorithms,
+    arXiv:1110.2515, 2011. This is its NMI_max.
+
+    Examples
+    --------
+    >>> overlapping_nmi([{0, 1, 2}, {2, 3}], [{2, 3}, {0, 1, 2}], n_nodes=6)
+    1.0
+    >>> overlapping_nmi([{0, 1}, {2, 3}], [{0, 2}, {1, 3}], n_nodes=4)
+    0.0
+    """
+    found, true, n = _memberships(found, true, n_nodes, needs_size=True)
+    of_found, of_true = (_entropies(_sizes(x), n) for x in (found, true))
+    most = max(of_found.sum(), of_true.sum())
+    if most == 0:
+        return 1.0  # each community on either side has all nodes
+    left_of_found, left_of_true = of_found.copy(), of_true.copy()
+    for part, given in _conditional_entropies(found, true, n):
+        left_of_found[part] = np.minimum(left_of_found[part], given[0].min(axis=1))
+        left_of_true = np.minimum(left_of_true, given[1].min(axis=0))
+    shared = of_found.sum() - left_of_found.sum() + of_true.sum() - left_of_true.sum()
+    return float(np.clip(shared / (2 * most), 0, 1))
+
+
+def link_auc(scores_of_edges: Any, scores_of_non_edges: Any) -> float:
+    """Probability that an edge has a higher score than a pair of nodes without one; ties count half.
+
+    This is the area under the ROC curve of a prediction of edges, usually of held-out edges and as many pairs drawn from those
+    without an edge: 0.5 for scores that know nothing, 1 if all edges are above all other pairs.
+
+    Parameters
+    ----------
+    scores_of_edges : array-like of shape (m,)
+    scores_of_non_edges : array-like of shape (k,)
+
+    Examples
+    --------
+    >>> link_auc([0.9, 0.4], [0.1, 0.4])
+    0.875
+    """
+    of_edges, of_others = (
+        _scores(scores, name)
+        for scores, name in ((scores_of_edges, "scores_of_edges"), (scores_of_non_edges, "scores_of_non_edges"))
+    )
+    of_others = np.sort(of_others)
+    below, not_above = (np.searchsorted(of_others, of_edges, side).sum(dtype=np.float64) for side in ("left", "right"))
+    return float((below + not_above) / (2 * len(of_edges) * len(of_others)))
+
+
+def _scores(given: Any, name: str) -> np.ndarray:
+    try:
+        scores = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise LatentiaError(f"{name} must be numbers ({error}).") from error
+    if scores.ndim != 1 or not len(scores):
+        raise LatentiaError(f"{name} has shape {scores.shape}: one score a pair is needed, and at least one pair.")
+    if np.isnan(scores).any():
+        raise LatentiaError(f"{name} has NaN at {int(np.isnan(scores).argmax())}: every pair needs a score.")
+    return scores
+
+
+# --- entropies ----------------------------------------------------------------------------------------------------
+
+
+def _entropies(sizes: np.ndarray, n: int) -> np.ndarray:
+    """Entropy of membership in sets of these sizes."""
+    return entr(sizes / n) + entr((n - sizes) / n)
+
+
+def _conditional_entropies(
+    found: sparse.csr_array, true: sparse.csr_array, n: int
+) -> Iterator[tuple[slice, tuple[np.ndarray, np.ndarray]]]:
+    """For some of the found communities at a time, (H(X_k | Y_l), H(Y_l | X_k)), each of shape (part of K, L).
+
+    Infinite where a community tells more by its complement.
+    """
+    of_found, of_true = found.T.tocsr(), _sizes(true)
+    rows = max(_AT_ONCE // len(of_true), 1)
+    for start in range(0, found.shape[1], rows):
+        part = slice(start, start + rows)
+        both = (of_found[part] @ true).toarray().astype(np.float64)
+        sizes = np.asarray(of_found[part].sum(axis=1)).ravel()[:, None]
+        same = entr(both / n) + entr((n - sizes - of_true + both) / n)
+        other = entr((sizes - both) / n) + entr((of_true - both) / n)
+        joint = np.where(same >= other, same + other, np.inf)
+        yield part, (joint - _entropies(of_true, n), joint - _entropies(sizes, n))
+
+
+# --- communities --------------------------------------------------------------------------------------------------
+
+
+def _memberships(
+    found: Any, true: Any, n_nodes: int | None = None, needs_size: bool = False
+) -> tuple[sparse.csr_array, sparse.csr_array, int]:
+    """Both as memberships of the same n nodes, shapes (n, K) and (n, L), and n."""
+    if n_nodes is not None and n_nodes < 1:
+        raise LatentiaError("a number of nodes of at least 1 is needed.", parameter="n_nodes", value=n_nodes)
+    sides = [_read(found, "found"), _read(true, "true")]
+    sizes = [side.shape[0] for side, is_array in sides if is_array]
+    if n_nodes is not None:
+        sizes.append(n_nodes)
+    if needs_size and not sizes:
+        raise LatentiaError("n_nodes=None: lists of communities do not say how many nodes there are; give n_nodes.")
+    if len(set(sizes)) > 1:
+        raise LatentiaError(
+            f"The communities are of {sizes[0]} nodes and of {sizes[-1]}: they must be of the same nodes."
+        )
+    n = sizes[0] if sizes else max(side.shape[0] for side, _ in sides)
+    for (side, _), name in zip(sides, ("found", "true"), strict=True):
+        if side.shape[0] > n:
+            raise LatentiaError(f"{name} has the node {side.shape[0] - 1}, and there are {n} nodes: count from 0.")
+        side.resize((n, side.shape[1]))
+    return sides[0][0], sides[1][0], n
+
+
+def _read(given: Any, name: str) -> tuple[sparse.csr_array, bool]:
+    """Communities with nodes as 0-1 memberships, and whether they came as such, which says how many nodes there are."""
+    is_array = sparse.issparse(given) or hasattr(given, "columns") or (isinstance(given, np.ndarray) and given.ndim > 1)
+    table = _of_array(given, name) if is_array else _of_lists(given, name)
+    used = np.flatnonzero(_sizes(table))
+    if not len(used):
+        raise LatentiaError(f"{name} has no community with any node in it.")
+    return (table if len(used) == table.shape[1] else table[:, used]), is_array
+
+
+def _of_array(given: Any, name: str) -> sparse.csr_array:
+    table = given if sparse.issparse(given) else np.asarray(given)
+    if table.ndim != 2 or table.dtype.kind not in "buif":
+        raise LatentiaError(
+            f"{name} has shape {table.shape} and type {table.dtype}: truth values of shape (n, K) are needed."
+        )
+    table = sparse.csr_array(table, copy=True)
+    table.sum_duplicates()
+    table.eliminate_zeros()
+    if not (table.data == 1).all():
+        odd = table.data[table.data != 1][0]
+        raise LatentiaError(
+            f"{name} has the value {odd}: memberships are 0 or 1; compare graded ones with a threshold first."
+        )
+    return table.astype(np.int64)
+
+
+def _of_lists(given: Any, name: str) -> sparse.csr_array:
+    try:
+        communities = [np.unique(np.asarray(list(nodes))) for nodes in given]
+    except TypeError as error:
+        raise LatentiaError(
+            f"{name} must be an array of memberships or a list of sets of node numbers ({error})."
+        ) from error
+    for k, nodes in enumerate(communities):
+        if len(nodes) and (nodes.dtype.kind not in "ui" or nodes.ndim != 1 or nodes[0] < 0):
+            raise LatentiaError(f"{name}, community {k} has the node {nodes.ravel()[0]!r}: numbers from 0 are needed.")
+    rows = np.concatenate([np.empty(0, np.int64), *(nodes.astype(np.int64) for nodes in communities)])
+    columns = np.repeat(np.arange(len(communities)), [len(nodes) for nodes in communities])
+    shape = (int(rows.max(initial=-1)) + 1, len(communities))
+    return sparse.csr_array(sparse.coo_array((np.ones(len(rows), np.int64), (rows, columns)), shape=shape))
+
+
+def _sizes(memberships: sparse.csr_array) -> np.ndarray:
+    """Number of nodes of every community, shape (K,)."""
+    return np.asarray(memberships.sum(axis=0)).ravel()

@@ -47,6 +47,12 @@ COMMANDS = [
     ["contrastive_gram.py"],
     ["contrastive_rich.py"],
     ["contrastive_real_data.py"],
+    ["communities_picture.py"],
+    ["communities_recovery.py"],
+    ["communities_kinds.py"],
+    ["communities_real.py"],
+    ["communities_partitioned.py"],
+    ["communities_large.py"],
 ]
 WITH_QUICK = (
     "evidence",
@@ -63,6 +69,7 @@ WITH_QUICK = (
     "two_state",
     "blocks",
     "contrastive",
+    "communities",
 )
 QUICK = {"topics_recover_planted.py": ["--quick", "--seeds", "1"], "topics_at_scale.py": ["--documents", "10000"]}
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
+from latentia.communities import MixedMembershipBlockModel
 from latentia.contrastive import (
     ContrastiveComponents,
     ContrastiveGaussianMixture,
@@ -116,6 +117,24 @@ def mean_distance(found: np.ndarray, true: np.ndarray, metric: str) -> float:
 @cache
 def mixed_topics():
     return planted.topic_corpus(1500, n_topics=5, n_words=300, length=60, concentration=0.1, random_state=11)
+
+
+@cache
+def graph():
+    return planted.mixed_membership_graph(400, 3, alpha0=0.1, degree=30, snr=4, random_state=11)
+
+
+def without_communities():
+    upper = sparse.random_array((300, 300), density=0.04, rng=np.random.default_rng(11))
+    upper.data[:] = 1.0
+    return sparse.csr_array(sparse.triu(upper, 1) + sparse.triu(upper, 1).T)
+
+
+def relative_memberships(model):
+    """Mean over the communities of the l1 error of their columns, over their size."""
+    found, true = model.memberships_.T, graph().memberships.T
+    apart = cdist(found, true, "cityblock") / found.sum(axis=1)[:, None]
+    return float(apart[linear_sum_assignment(apart)].mean())
 
 
 @cache
@@ -405,6 +424,18 @@ CASES = [
         common_checks=False,
         why_not=SQUARE,
         needs_splits=False,
+    ),
+    Case(
+        MixedMembershipBlockModel(3),
+        data=lambda: {"A": graph().adjacency},
+        other=lambda: {"A": sparse.csr_array(graph().adjacency[:150][:, :150])},
+        hopeless=lambda: {"A": without_communities()},
+        truth=relative_memberships,
+        uses=("score", "transform", "predict"),
+        refined={"refine": 5},
+        blocks=lambda data: {"A": Blocks.from_array(data["A"])},
+        common_checks=False,
+        why_not=SQUARE,
     ),
     Case(
         ContrastiveComponents(),

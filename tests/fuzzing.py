@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from latentia import LatentiaError, LatentiaWarning
+from latentia.communities import MixedMembershipBlockModel
 from latentia.contrastive import (
     ContrastiveComponents,
     ContrastiveGaussianMixture,
@@ -101,6 +102,8 @@ def worlds():
     sources = planted.independent_sources(600, n_components=3, random_state=1).X
     findings = planted.noisy_or_network(15, 2, leak=0.02, random_state=1).sample(400).X
     pairs = planted.word_pairs(3000, n_components=2, n_words=30, random_state=1).counts
+    graph = planted.mixed_membership_graph(60, 2, alpha0=0.1, degree=10, snr=2.5, random_state=1).adjacency
+    arrows = planted.mixed_membership_graph(60, 2, degree=6, snr=2, directed=True, spread=0.5, random_state=1).adjacency
     views = [range(4), range(4, 8), range(8, 12)]
     shared = {
         problem: planted.contrastive_views(400, 4, problem, shared="exponential", random_state=1)
@@ -135,6 +138,8 @@ def worlds():
         World(NoisyOr(2), {"X": findings}, ("transform", "predict_proba", "score")),
         World(ProbabilityMatrix(2), {"C": pairs}, ("score",)),
         World(ProbabilityMatrix(3, refine=5), {"C": pairs}, ("score",)),
+        World(MixedMembershipBlockModel(2), {"A": graph}, ("score", "transform"), ("transform",)),
+        World(MixedMembershipBlockModel(3, alpha0=0), {"A": arrows}, ("score", "transform"), ("transform",)),
         World(ContrastiveComponents(), both["regression"], ("transform",)),
         World(ContrastivePCA(2), both["pca"], ("transform",)),
         World(ContrastiveRegression(), {**both["regression"], "y": shared["regression"].y}, ("predict",)),

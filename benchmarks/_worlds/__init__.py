@@ -27,6 +27,7 @@ FAMILIES = {
     "ContrastiveGaussianMixture": "contrastive",
     "ContrastiveIsing": "contrastive",
     "RichComponents": "rich",
+    "MixedMembershipBlockModel": "communities",
 }
 
 

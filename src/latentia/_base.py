@@ -6,7 +6,7 @@ import functools
 import numbers
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
@@ -52,6 +52,10 @@ class Estimator(BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Raise for values that the constraints allow one by one and not together."""
+
+    def _candidates(self, *args: Any, **kwargs: Any) -> Sequence[int] | None:
+        """Numbers of components that "auto" compares on the data that ``fit`` was given; None for those that all families have."""
+        return None
 
     def _distances(self, other: Any) -> np.ndarray:
         """Distance of each component to the nearest one of another fit, shape (K,): of what the evidence says."""
@@ -105,7 +109,8 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
     fits: dict[int, E] = {}
     heard: dict[int, list[warnings.WarningMessage]] = {}
     found: list[Size] = []
-    for size in CANDIDATES if isinstance(asked, str) else sorted(set(asked)):
+    own = empty._candidates(*args, **kwargs) if isinstance(asked, str) else sorted(set(asked))
+    for size in CANDIDATES if own is None else own:
         one = copy(empty)
         one.__dict__ = empty.__dict__ | {"n_components": int(size)}
         try:
@@ -118,7 +123,7 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
             break
         fits[size], heard[size] = one, said
         found.append(Size.of(size, one.evidence_))
-        if isinstance(asked, str) and enough_sizes(found):
+        if own is None and enough_sizes(found):
             break
     size, why = recommend(found, empty._nouns[1])
     best = fits[size]

@@ -137,6 +137,13 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "mixing_": _optional(_numbers("R R", 0.0)), "_communities.points": _numbers("V P"),
         "_communities.marginals": _numbers("V", *_SHARE),
     },
+    "MixedMembershipBlockModel": {
+        "memberships_": Layout("V K", low=0.0, high=1.0 + _TOLERANCE, finite=False),
+        "averages_": Layout("V K", finite=False),
+        "labels_": Layout("V", "i", low=-1, below="K"), "isolated_": Layout("*", "iu", low=0, below="V"),
+        "connectivity_": _numbers("K K", 0.0), "dirichlet_": _numbers("K", 0.0), "weights_": _numbers("K", *_SHARE),
+        "activity_": _numbers("V", 0.0), "activity_in_": _numbers("V", 0.0), "spectrum_": _numbers("*"),
+    },
     "ContrastiveComponents": _CONTRASTIVE | {"_regression": _numbers("V W")},
     "ContrastivePCA": _CONTRASTIVE | {
         "components_": _numbers("K V"), "explained_variance_": _numbers("K"), "explained_variance_ratio_": _numbers("K"),
@@ -236,7 +243,7 @@ def _check_array(path: str, array: np.ndarray, layout: Layout, sizes: _Sizes) ->
     if layout.finite and not (np.abs(array) <= np.float64(_MOST)).all():
         raise LatentiaError(f"{path} has NaN, infinity or numbers out of range")
     high = sizes.of.get(layout.below, 0) - 1 if layout.below else layout.high
-    if not (array >= layout.low).all() or not (array <= high).all():
+    if (array < layout.low).any() or (array > high).any():  # NaN is neither: where it may be, it says nothing
         raise LatentiaError(f"{path} has entries outside of {layout.low:g} to {high:g}")
     if layout.sums and not np.allclose(array.sum(axis=-1), 1.0, rtol=0, atol=_TOLERANCE):
         raise LatentiaError(f"{path} has rows that do not sum to one")

@@ -108,12 +108,16 @@ class Choice:
 
 @dataclass(frozen=True)
 class Flag:
-    """True or False."""
+    """True or False; with ``auto`` also "auto", where the data decides."""
 
-    needed: str = "True or False is needed"
+    auto: bool = False
+
+    @property
+    def needed(self) -> str:
+        return "True, False or 'auto' is needed" if self.auto else "True or False is needed"
 
     def allows(self, value: Any) -> bool:
-        return isinstance(value, (bool, np.bool_))
+        return isinstance(value, (bool, np.bool_)) or (self.auto and isinstance(value, str) and value == "auto")
 
 
 @dataclass(frozen=True)

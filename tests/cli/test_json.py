@@ -44,6 +44,8 @@ def files(tmp_path):
     found = np.repeat(sick, 3, axis=1) & (rng.random((300, 6)) < 0.9)
     (tmp_path / "findings.csv").write_text("\n".join(["u,v,w,x,y,z", *(",".join(map(str, row)) for row in found * 1)]))
     lines = [f"{i % 2} {3 * (i % 2)}:1 {3 * (i % 2) + 1}:{i % 3 + 1} {6 + i % 3}:1" for i in range(80)]
+    graph = planted.mixed_membership_graph(200, 2, alpha0=0.1, degree=20, snr=4).adjacency
+    (tmp_path / "edges.txt").write_text("\n".join(f"{i} {j}" for i, j in zip(*graph.nonzero(), strict=True) if i < j))
     (tmp_path / "labels.svm").write_text("\n".join(lines))
     return tmp_path
 
@@ -58,6 +60,7 @@ def files(tmp_path):
         ("ica", "rows.csv", []),
         ("noisy-or", "findings.csv", ["-k", 2]),
         ("matrix", "pairs.csv", ["-k", 2]),
+        ("communities", "edges.txt", ["-k", 2]),
     ],
 )
 def test_every_command_prints_one_object(programs, files, command, file, options):

@@ -22,10 +22,10 @@ from latentia.evidence import Check, Evidence, at_most
 from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError
 from latentia.passes import formats
 
-LEARN = ("topics", "labels", "hmm", "mixture", "ica", "noisy-or", "matrix")
+LEARN = ("topics", "labels", "hmm", "mixture", "ica", "noisy-or", "matrix", "communities")
 LONG = {
     "topics": "--topics", "labels": "--topics", "hmm": "--states", "mixture": "--components", "ica": "--sources",
-    "noisy-or": "--causes", "matrix": "--rank",
+    "noisy-or": "--causes", "matrix": "--rank", "communities": "--communities",
 }  # fmt: skip
 
 
@@ -340,6 +340,7 @@ def test_a_range_ends_where_the_columns_do(call, rows, table, tmp_path):
     [
         ("matrix", "words.csv"), ("labels", "labels.csv"), ("noisy-or", "network.bif"), ("mixture", "labels.csv"),
         ("hmm", "paths.csv"), ("ica", "mixing.csv"), ("topics", "topics.csv"), ("mixture", "model.npz"),
+        ("communities", "memberships.csv"),
     ],
 )  # fmt: skip
 def test_a_file_that_no_run_wrote_is_refused_before_any_work(tmp_path, command, name):

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from .. import persistence
+from ..communities import MixedMembershipBlockModel
 from ..exceptions import LatentiaError
 from ..ica import TensorICA
 from ..matrices import ProbabilityMatrix
@@ -20,6 +21,7 @@ from ..noisyor import NoisyOr
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._shared import MODEL_FILE, Cache, Encoding, Force, Jobs, NoCache, Out, Quiet, Reading, Results, named, say
+from .communities import apply_communities
 from .contrast import CONTRASTIVE, apply_contrast
 from .hmm import apply_hmm
 from .ica import apply_ica
@@ -44,6 +46,7 @@ _FAMILIES: dict[type, tuple[_Apply, str]] = {
     TensorICA: (apply_ica, "sources.csv"),
     NoisyOr: (apply_noisy_or, "posteriors.csv"),
     ProbabilityMatrix: (apply_matrix, "pairs.csv"),
+    MixedMembershipBlockModel: (apply_communities, "memberships.csv"),
 }
 _OF_ROWS = apply_mixture, apply_ica, apply_noisy_or
 _SCORES = "scores.csv"  # of models of two tables
@@ -68,7 +71,7 @@ def apply(
     force: Force = False,
     quiet: Quiet = False,
 ) -> dict[str, Any]:
-    """Apply a model to other data: its topics, labels, states, components, sources, causes, pairs or scores."""
+    """Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or scores."""
     path = model / MODEL_FILE if model.is_dir() else model
     if not path.exists():
         raise LatentiaError(f"{model}: no model there. Give a folder of results, or its {MODEL_FILE}.")

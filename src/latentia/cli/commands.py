@@ -19,6 +19,7 @@ from ..exceptions import FileNotice, LatentiaError
 from ._json import JSON, plain, with_json
 from ._shared import in_options
 from .apply import apply
+from .communities import communities
 from .contrast import contrast
 from .hmm import hmm
 from .ica import ica
@@ -46,7 +47,7 @@ app = typer.Typer(
 )
 _COMMANDS: dict[str, Callable[..., Any]] = {
     "topics": topics, "labels": labels, "hmm": hmm, "mixture": mixture, "ica": ica, "noisy-or": noisy_or, "matrix": matrix,
-    "contrast": contrast, "apply": apply, "demo": demo,
+    "communities": communities, "contrast": contrast, "apply": apply, "demo": demo,
 }  # fmt: skip
 for _name, _command in _COMMANDS.items():
     app.command(_name)(with_json(_command))

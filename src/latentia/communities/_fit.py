@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
+from ..evidence import noise_limit
 from ..likelihood import Refine, Refinement
 from ..tensor import WhitenedDecomposition
+from ._exchange import exchanged
 from ._model import Communities, Ends, of_memberships
 from ._partitioned import partitioned
-from ._refine import Mixed, cut_memberships, mixed_memberships, one_community
-from ._start import Start, by_clusters, spectral_start, with_fallback
+from ._refine import Mixed, Shape, cut_memberships, mixed_memberships, one_community
+from ._residual import residual_ratio
+from ._start import Start, by_clusters, coordinates, spectral_start, with_fallback
 
 __all__ = ["Choices", "Found", "dispersion", "fit_communities"]
 
-_GRID = 0.03, 0.1, 0.3, 1.0, 3.0, 10.0  # alpha_0 that are compared, from the second on
-_TRIAL = 3  # steps that choose between starts
+_ALPHA0 = 0.1, 1.0, 10.0  # that are compared, as long as evidence rises
+_TRIAL, _TRIAL_WORK = (3, 12), 1e8  # steps that choose between starts, and about how many multiplications they may take
+_RACES = 2  # steps that choose between alpha_0
 _ROUGH, _FEW = 5e-3, 15  # how far one community a node is refined, as a start for mixed memberships
 _DISPERSED = (
     1.5  # variance of degrees over their mean, within communities, from which nodes have an activity of their own
 )
+_EDGES_A_RATE = 100  # that tell the rates of pairs of communities
 _CLEARLY = 4.0  # and this many standard deviations above one
 
 
@@ -37,6 +39,8 @@ class Choices:
     alpha0 : float or None
     corrected : bool or None
         Degree correction; None where the degrees decide.
+    homophilic : bool or None
+        Whether all pairs of different communities have one rate; None where the edges decide.
     method : {"stars", "partitioned"}
     steps : int or "auto"
     seed : int
@@ -46,6 +50,7 @@ class Choices:
     n_components: int
     alpha0: float | None
     corrected: bool | None
+    homophilic: bool | None
     method: str
     steps: Refine
     seed: int
@@ -60,7 +65,7 @@ class Found:
     ----------
     mixed : Mixed
     alpha0 : float
-    corrected : bool
+    shape : Shape
     start : Start
     stars : WhitenedDecomposition or None
         None where the moments of stars have no such rank, or were not needed.
@@ -70,7 +75,7 @@ class Found:
 
     mixed: Mixed
     alpha0: float
-    corrected: bool
+    shape: Shape
     start: Start
     stars: WhitenedDecomposition | None
     dispersion: float
@@ -85,8 +90,8 @@ def fit_communities(ends: Ends, choices: Choices) -> Found:
 
     1. Leading directions of the scaled adjacency matrix, and moments of stars in them.
     2. Starts: the tensor's communities, and clusters of the directions.
-    3. One community a node, from each start for some steps, then from the more probable one.
-    4. Memberships with a Dirichlet prior from there, for the alpha_0 of highest evidence, or none if that has none.
+    3. One community a node, from each start for some steps, then from the most probable one, with exchanges of communities.
+    4. Memberships with a Dirichlet prior from there, for the alpha_0 of highest evidence; or as it is, if that is higher.
     """
     k, seed, n_jobs = choices.n_components, choices.seed, choices.n_jobs
     start = spectral_start(ends, k, seed, n_jobs)
@@ -94,53 +99,80 @@ def fit_communities(ends: Ends, choices: Choices) -> Found:
         return _partitioned(ends, choices, start)
     rough = choices.alpha0 if choices.alpha0 is not None else 0.0
     shares, stars = with_fallback(ends, start, k, rough, seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # there are fewer different nodes than clusters
-        clusters = by_clusters(ends, start, k, seed)
-    starts = [clusters] if shares is None else [np.eye(k)[shares.argmax(axis=1)], clusters]
+    starts = by_clusters(ends, start, k, seed)
+    if shares is not None:
+        starts.insert(0, np.eye(k)[shares.argmax(axis=1)])
     spread = min(dispersion(ends, one) for one in starts)
     corrected = choices.corrected if choices.corrected is not None else _is_dispersed(spread, ends.n_nodes)
-    if not choices.steps:
-        mixed = _by_theorem(ends, starts[0], corrected, choices)
+    if choices.steps:
+        mixed, shape = _refined(ends, starts, corrected, start, choices)
     else:
-        mixed = _refined(ends, starts, corrected, choices)
-    return Found(mixed, float(mixed.dirichlet.sum()), corrected, start, stars, spread)
+        mixed, shape = _by_theorem(ends, starts[0], corrected, choices), Shape(corrected, False)
+    return Found(mixed.sorted(), float(mixed.dirichlet.sum()), shape, start, stars, spread)
 
 
-def _refined(ends: Ends, starts: list[np.ndarray], corrected: bool, choices: Choices) -> Mixed:
+def _refined(
+    ends: Ends, starts: list[np.ndarray], corrected: bool, start: Start, choices: Choices
+) -> tuple[Mixed, Shape]:
     k, n_jobs = choices.n_components, choices.n_jobs
-    tried = [one_community(ends, one, corrected, _TRIAL, n_jobs=n_jobs) for one in starts]
-    best = max(tried, key=lambda one: one.refinement.log_likelihood[-1])
-    memberships = best.communities.memberships
+    best, shape = _best_start(ends, starts, corrected, start, choices)
+    best = exchanged(ends, coordinates(ends, start), best, shape, n_jobs)
     if choices.alpha0 == 0 or k == 1:
-        return one_community(ends, memberships, corrected, choices.steps, n_jobs=n_jobs)
-    best = one_community(ends, memberships, corrected, "auto", settled=_ROUGH, most=_FEW, n_jobs=n_jobs)
-    memberships = best.communities.memberships
-    options: dict[str, Any] = {"n_jobs": n_jobs}
-    if choices.alpha0 is not None:
-        alpha = _even(choices.alpha0, k)
-        return mixed_memberships(ends, memberships, corrected, alpha, choices.steps, **options)
-    chosen = _by_evidence(
-        lambda alpha0, at: mixed_memberships(ends, at, corrected, _even(alpha0, k), _TRIAL, **options), memberships
-    )
-    if best.evidence > chosen.evidence:
-        return one_community(ends, memberships, corrected, choices.steps, **options)
-    return mixed_memberships(
-        ends, chosen.communities.memberships, corrected, chosen.dirichlet, choices.steps, **options
-    )
+        return one_community(ends, best.communities, shape, choices.steps, n_jobs=n_jobs), shape
+    best = one_community(ends, best.communities, shape, "auto", settled=_ROUGH, most=_FEW, n_jobs=n_jobs)
+    if choices.alpha0 is None:
+        return _of_best_alpha(ends, best, shape, choices), shape
+    alpha = _even(choices.alpha0, k)
+    return mixed_memberships(ends, best.communities, shape, alpha, choices.steps, n_jobs=n_jobs), shape
 
 
-def _by_evidence(fit: Any, memberships: np.ndarray) -> Mixed:
-    """The fit whose alpha_0 has the highest evidence: from .1 on up as long as it rises, or else down."""
-    found = fit(_GRID[1], memberships)
-    for alpha0 in _GRID[2:]:
-        further = fit(alpha0, found.communities.memberships)
-        if further.evidence <= found.evidence:
+def _best_start(
+    ends: Ends, starts: list[np.ndarray], corrected: bool, start: Start, choices: Choices
+) -> tuple[Mixed, Shape]:
+    """The most probable fit of some steps from the starts, and whether it is homophilic."""
+
+    def tried(begun: list[Communities], homophilic: bool) -> Mixed:
+        shape = Shape(corrected, homophilic)
+        found = [one_community(ends, one, shape, steps, n_jobs=choices.n_jobs) for one in begun]
+        return max(found, key=lambda one: float(one.refinement.log_likelihood[-1]))
+
+    steps = int(np.clip(_TRIAL_WORK / (ends.table.nnz * choices.n_components), *_TRIAL))
+    begun = [of_memberships(ends, one, corrected) for one in starts]
+    if choices.homophilic is not None:
+        return tried(begun, choices.homophilic), Shape(corrected, choices.homophilic)
+    tied = tried(begun, True)
+    mixing = start.mixing(choices.n_components)
+    k = choices.n_components
+    extra = (k * (k - 1) if ends.directed else k * (k - 1) // 2) - 1
+    edges = ends.total if ends.directed else ends.total / 2
+    if extra > 0 and (mixing or edges >= _EDGES_A_RATE * (extra + k)):
+        free = tried(begun if mixing else [tied.communities, begun[0]], False)
+        gain = float(free.refinement.log_likelihood[-1] - tied.refinement.log_likelihood[-1])
+        if gain > 0.5 * extra * np.log(edges) and (mixing or _explained(ends, free.communities, start, choices)):
+            return free, Shape(corrected, False)
+    return tied, Shape(corrected, True)
+
+
+def _explained(ends: Ends, c: Communities, start: Start, choices: Choices) -> bool:
+    """Whether a model leaves nothing of the edges but noise."""
+    left = residual_ratio(ends, c, start.space, choices.seed, choices.n_jobs)
+    return left <= noise_limit(len(start.space.scale))
+
+
+def _of_best_alpha(ends: Ends, best: Mixed, shape: Shape, choices: Choices) -> Mixed:
+    """The fit with the alpha_0 of highest evidence, 0 among them."""
+    k, n_jobs = choices.n_components, choices.n_jobs
+    found: list[Mixed] = []
+    for alpha0 in _ALPHA0:
+        found.append(mixed_memberships(ends, best.communities, shape, _even(alpha0, k), _RACES, n_jobs=n_jobs))
+        if len(found) > 1 and found[-1].evidence <= found[-2].evidence:
             break
-        found = further
-    if found.dirichlet.sum() > 1.5 * _GRID[1]:
-        return found  # type: ignore[no-any-return]
-    return max(found, fit(_GRID[0], found.communities.memberships), key=lambda one: one.evidence)  # type: ignore[no-any-return]
+    mixed = max(found, key=lambda one: one.evidence)
+    if best.evidence > mixed.evidence:  # of steps that were few
+        mixed = mixed_memberships(ends, mixed.communities, shape, mixed.dirichlet, _RACES, n_jobs=n_jobs)
+    if best.evidence > mixed.evidence:
+        return one_community(ends, best.communities, shape, choices.steps, n_jobs=n_jobs)
+    return mixed_memberships(ends, mixed.communities, shape, mixed.dirichlet, choices.steps, races=1, n_jobs=n_jobs)
 
 
 def _by_theorem(ends: Ends, start: np.ndarray, corrected: bool, choices: Choices) -> Mixed:
@@ -156,7 +188,7 @@ def _partitioned(ends: Ends, choices: Choices, start: Start) -> Found:
     found = partitioned(ends.adjacency, choices.n_components, alpha0, seed=choices.seed, n_jobs=choices.n_jobs)
     corrected = bool(choices.corrected)
     mixed = _as_is(ends, found.memberships, corrected, alpha0 * found.shares)
-    return Found(mixed, alpha0, corrected, start, None, dispersion(ends, found.memberships))
+    return Found(mixed.sorted(), alpha0, Shape(corrected, False), start, None, dispersion(ends, found.memberships))
 
 
 def _as_is(ends: Ends, memberships: np.ndarray, corrected: bool, alpha: np.ndarray) -> Mixed:
@@ -167,7 +199,7 @@ def _as_is(ends: Ends, memberships: np.ndarray, corrected: bool, alpha: np.ndarr
     left, right = (np.linalg.pinv(x.T @ x, hermitian=True) for x in (communities.senders, communities.receivers))
     table = left @ (communities.senders.T @ (ends.adjacency @ communities.receivers)) @ right
     communities = Communities(pi, np.maximum(table, 0.0), communities.activity, communities.activity_in)
-    return Mixed(communities, alpha, float("-inf"), np.zeros_like(pi), Refinement.none())
+    return Mixed(communities, alpha, float("-inf"), None, Refinement.none())
 
 
 def dispersion(ends: Ends, memberships: np.ndarray) -> float:

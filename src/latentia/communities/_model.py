@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Communities", "Ends", "balanced", "l1_moved", "of_memberships"]
+__all__ = ["Communities", "Ends", "balanced", "l1_moved", "of_memberships", "tied"]
 
 _ROUNDS = 20
 _TOLERANCE = 1e-6
 _TINY = 1e-300
+_EMPTY = 1e-12  # of the total activity of pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,9 @@ class Communities:
 
     def with_joint(self, joint: np.ndarray) -> Communities:
         """The same with P such that communities have these expected numbers of edges between them, shape (K, K)."""
-        connectivity = joint / np.maximum(self.mass, _TINY)
+        mass = self.mass
+        some = mass > _EMPTY * mass.sum()
+        connectivity = np.where(some, joint / np.where(some, mass, 1.0), 0.0)
         return Communities(self.memberships, connectivity, self.activity, self.activity_in)
 
     def fields(self, directed: bool) -> np.ndarray:
@@ -130,11 +133,18 @@ class Communities:
         i, j = cells.coords
         total, everything = 0.0, float((self.mass * self.connectivity).sum())
         even = 1 / len(self.memberships) ** 2
-        for a in range(0, cells.nnz, 1 << 20):
-            part = slice(a, a + (1 << 20))
+        for a in range(0, cells.nnz, 1 << 16):
+            part = slice(a, a + (1 << 16))
             chance = 0.99 * self.rates(i[part], j[part]) / everything + 0.01 * even
             total += float(cells.data[part] @ np.log(chance))
         return total / max(float(cells.data.sum()), _TINY)
+
+
+def tied(joint: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Numbers of edges between communities (K, K) with one rate for all pairs of different communities."""
+    apart = ~np.eye(len(joint), dtype=bool)
+    across = float(mass[apart].sum())
+    return np.where(apart, mass * (float(joint[apart].sum()) / across), joint) if across > 0 else joint
 
 
 def of_memberships(ends: Ends, memberships: np.ndarray, corrected: bool) -> Communities:

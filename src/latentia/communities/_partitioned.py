@@ -134,8 +134,8 @@ def partitioned(
     Parameters
     ----------
     adjacency : csr_array of shape (n, n)
-        G, symmetric or directed, with the weight of the edge from i to j in row i. Directed graphs are seen through the edges
-        that leave a node.
+        G, symmetric or directed, with the weight of the edge from i to j in row i. Directed graphs are seen through the
+        edges that leave a node.
     n_components : int
         K.
     alpha0 : float
@@ -143,10 +143,10 @@ def partitioned(
     seed : int
         Deals the nodes to the parts.
     method : {"adaptive", "power", "polar", "joint"}
-        How `latentia.tensor.decompose` takes the tensor apart. The first two start from whitened neighbourhoods; "adaptive" is
-        Algorithm 7.3. In dense graphs with alpha_0 up to .3 all agree. Where communities are hard to tell apart, or alpha_0 is near 1,
-        the noise of the whitening leaves components that are not orthogonal, and power iterations may miss the last one;
-        "polar" and "joint" then find all.
+        How `latentia.tensor.decompose` takes the tensor apart. The first two start from whitened neighbourhoods;
+        "adaptive" is Algorithm 7.3. In dense graphs with alpha_0 up to .3 all agree. Where communities are hard to tell
+        apart, or alpha_0 is near 1, the noise of the whitening leaves components that are not orthogonal, and power
+        iterations may miss one; "polar" and "joint" are more accurate then.
     n_jobs : int, optional
         Threads of sparse products; results do not depend on it.
 
@@ -163,13 +163,13 @@ def partitioned(
     Warns
     -----
     EvidenceWarning
-        If edges inside communities are not more likely than across them, H <= L. The memberships are then those of Algorithm
-        8.1, which does not need it.
+        If edges inside communities are not more likely than across them, H <= L. The memberships are then those of
+        Algorithm 8.1, which does not need it.
 
     References
     ----------
-    R. Ge, Provable algorithms for machine learning problems, thesis 2013, chapter 8. A. Anandkumar, R. Ge, D. Hsu, S. Kakade,
-    A tensor approach to learning mixed membership community models, JMLR 15, 2014.
+    R. Ge, Provable algorithms for machine learning problems, thesis 2013, chapter 8. A. Anandkumar, R. Ge, D. Hsu, S.
+    Kakade, A tensor approach to learning mixed membership community models, JMLR 15, 2014.
     """
     _check(adjacency, n_components, alpha0, method)
     with one_blas_thread():
@@ -205,8 +205,8 @@ def _check(adjacency: Any, n_components: int, alpha0: float, method: str) -> Non
     if not 1 <= n_components <= smallest:
         raise _too_many(
             n_components,
-            f"the {adjacency.shape[0]} nodes make five parts of {smallest} nodes or a few more, and each part needs at least "
-            "as many nodes as there are communities",
+            f"the {adjacency.shape[0]} nodes make five parts of {smallest} nodes or a few more, and each part needs "
+            "at least as many nodes as there are communities",
         )
 
 
@@ -250,7 +250,8 @@ def _rotation(task: _Task, parts: _Parts) -> tuple[np.ndarray, np.ndarray]:
             task.n_components, "no node of one part has edges to three others: there are no 3-stars to count"
         )
     options = _options(task, parts, matrices[0])
-    weights, vectors, _ = decompose(tensor, task.n_components, task.seed, task.method, **options)  # type: ignore[arg-type]
+    method: Any = task.method
+    weights, vectors, _ = decompose(tensor, task.n_components, task.seed, method, **options)
     return weights, matrices[0] @ (vectors.T / weights)
 
 
@@ -325,7 +326,7 @@ def _mean_product(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
 
 
 def _options(task: _Task, parts: _Parts, matrix: np.ndarray) -> dict[str, Any]:
-    """For power iterations: starts at whitened neighbourhoods in A of nodes of B, all of them or many, and 10 log n steps."""
+    """For power iterations: starts at whitened neighbourhoods in A of all or many nodes of B, and 10 log n steps."""
     if task.method not in _POWER:
         return {}
     nodes, most = parts.B, max(_STARTS, 20 * task.n_components)
@@ -339,7 +340,7 @@ def _options(task: _Task, parts: _Parts, matrix: np.ndarray) -> dict[str, Any]:
 
 
 def _sums(graph: sparse.csr_array, nodes: np.ndarray, weights: np.ndarray, n_jobs: int | None) -> _Estimate:
-    """Weighted sums of every row's edges to some nodes, and their noise: edges are independent, of variance at most E[g^2]."""
+    """Weighted sums of every row's edges to some nodes, and their noise: independent edges of variance up to E[g^2]."""
     padded = np.zeros((graph.shape[1], weights.shape[1]))
     padded[nodes] = weights
     squares = sparse.csr_array((graph.data.astype(np.float64) ** 2, graph.indices, graph.indptr), shape=graph.shape)
@@ -349,7 +350,7 @@ def _sums(graph: sparse.csr_array, nodes: np.ndarray, weights: np.ndarray, n_job
 
 
 def _thresholded(estimate: _Estimate, alpha0: float, shares: np.ndarray) -> np.ndarray:
-    """Entries above the noise, with rows that sum to one; the largest one at least, and ``shares`` where none is positive."""
+    """Entries above the noise, and the largest of a row, as rows of sum one; ``shares`` where none is positive."""
     values = estimate.values
     kept = np.zeros_like(values)
     rows = np.arange(len(values))
@@ -370,7 +371,7 @@ def _aligned(found: np.ndarray, reference: np.ndarray, nodes: np.ndarray) -> np.
 
 
 def _mean_weights(memberships: np.ndarray, alpha0: float) -> np.ndarray:
-    """Q^T, shape (|Z|, K), of nodes Z: (alpha_0 + 1) pi_i / sum of pi_i - alpha_0 / |Z|, so that Pi Q^T is about the unit."""
+    """Q^T, shape (|Z|, K), of nodes Z: (alpha_0 + 1) pi_i / sum of pi_i - alpha_0 / |Z|; Pi Q^T is about the unit."""
     sums = memberships.sum(axis=0)
     if (sums <= 0).any():
         k = len(sums)
@@ -390,8 +391,9 @@ def _connectivity(task: _Task, memberships: np.ndarray) -> np.ndarray:
 def _averages(task: _Task, parts: _Parts, thesis: np.ndarray, second: np.ndarray) -> _Estimate | None:
     """(G_SZ Q_Z^T - L) / (H - L) for every part S, where Z are other parts; None where H <= L.
 
-    Memberships ``thesis`` rest on edges into A, those of A itself and all of ``second`` on edges into Y. Of the nodes in A and
-    Y, averages are taken over the other three parts, with memberships that rest on edges into the other one of the two.
+    Memberships ``thesis`` rest on edges into A, those of A itself and all of ``second`` on edges into Y. Of the nodes
+    in A and Y, averages are taken over the other three parts, with memberships that rest on edges into the other one of
+    the two.
     """
     values, noise = np.empty_like(thesis), np.empty_like(thesis)
     for name, nodes in parts._asdict().items():
@@ -403,8 +405,8 @@ def _averages(task: _Task, parts: _Parts, thesis: np.ndarray, second: np.ndarray
         inside, across = _homophily(connectivity)
         if inside <= across:
             warn(
-                f"Edges inside of communities have a mean of {inside:.3g} and those across one of {across:.3g}: Algorithm 8.3 "
-                "needs more inside. The memberships are those of Algorithm 8.1.",
+                f"Edges inside of communities have a mean of {inside:.3g} and those across one of {across:.3g}: "
+                "Algorithm 8.3 needs more inside. The memberships are those of Algorithm 8.1.",
                 EvidenceWarning,
             )
             return None

@@ -32,15 +32,33 @@ from ..likelihood import (
     refine,
 )
 from ..linalg import ratio_product, sparse_product
-from ._model import Communities, Ends, balanced, l1_moved, of_memberships
+from ._model import Communities, Ends, balanced, l1_moved, of_memberships, tied
 
-__all__ = ["Mixed", "averages", "cut_memberships", "mixed_memberships", "one_community"]
+__all__ = ["Mixed", "Shape", "averages", "cut_memberships", "mixed_memberships", "one_community"]
 
 _SETTLED = 1e-3  # mean l1 move of memberships in a step
 _MOST = 60  # steps
-_RACES = 3  # steps in which nodes choose among starts
+RACES = 3  # steps in which nodes choose among starts
 _PSEUDO = 0.01  # edges between two communities, on average
+_ROWS = 1 << 13
+_NEWTON, _SUMS_TO_ONE = 12, 1e-6
 _TINY = 1e-300
+
+
+class Shape(NamedTuple):
+    """What kind of block model is fitted.
+
+    Attributes
+    ----------
+    corrected : bool
+        Whether nodes have an activity of their own.
+    homophilic : bool
+        Whether memberships are found with one rate for all pairs of different communities. P then has the rates of pairs that
+        these memberships say.
+    """
+
+    corrected: bool
+    homophilic: bool
 
 
 class Mixed(NamedTuple):
@@ -53,22 +71,42 @@ class Mixed(NamedTuple):
         alpha; zeros for one community a node.
     evidence : float
         Mean log-probability of the ends of a node's edges, in nats: comparable between models of one graph.
-    spread : ndarray of shape (n, K)
-        Expected |pi_ik - estimate| under the posterior.
+    gamma : ndarray of shape (n, K) or None
+        Parameters of the posteriors of shares of edges; None for one community a node, and without steps.
     refinement : Refinement
     """
 
     communities: Communities
     dirichlet: np.ndarray
     evidence: float
-    spread: np.ndarray
+    gamma: np.ndarray | None
     refinement: Refinement
+
+    def sorted(self) -> Mixed:
+        """The same, the largest community first."""
+        c = self.communities
+        order = np.argsort(-c.memberships.mean(axis=0), kind="stable")
+        communities = Communities(
+            np.ascontiguousarray(c.memberships[:, order]), c.connectivity[order][:, order], c.activity, c.activity_in
+        )
+        gamma = None if self.gamma is None else np.ascontiguousarray(self.gamma[:, order])
+        return Mixed(communities, self.dirichlet[order], self.evidence, gamma, self.refinement)
+
+    def spread(self) -> np.ndarray:
+        """Sum over nodes of the expected |pi_ik - estimate| under the posterior, shape (K,)."""
+        p = self.communities.memberships
+        if self.gamma is None:
+            return np.asarray((2 * p * (1 - p)).sum(axis=0))
+        total = np.zeros(p.shape[1])
+        for a in range(0, len(p), _ROWS):
+            total += _mean_deviation(self.gamma[a : a + _ROWS]).sum(axis=0)
+        return total
 
 
 def one_community(
     ends: Ends,
-    start: np.ndarray,
-    corrected: bool,
+    start: Communities,
+    shape: Shape,
     steps: Refine,
     *,
     settled: float = _SETTLED,
@@ -79,42 +117,43 @@ def one_community(
 
     Parameters
     ----------
-    start : ndarray of shape (n, K)
-        Memberships.
-    corrected : bool
-        Whether nodes have an activity of their own.
+    start : Communities
+    shape : Shape
     steps : int or "auto"
     settled : float
         Mean l1 move of memberships below which "auto" ends.
     most : int
         Most steps of "auto".
     """
-    step = _OneCommunity(ends, of_memberships(ends, start, corrected), corrected, n_jobs)
+    step = _OneCommunity(ends, start, shape, n_jobs)
     refinement = refine(step.update(), step, steps, until=lambda: step.moved < settled or step.number >= most)
-    p = step.communities.memberships
-    return Mixed(step.communities, np.zeros(p.shape[1]), step.evidence, 2 * p * (1 - p), refinement)
+    return Mixed(step.model(), np.zeros(len(step.communities.connectivity)), step.evidence, None, refinement)
 
 
 def mixed_memberships(
     ends: Ends,
-    start: np.ndarray,
-    corrected: bool,
+    start: Communities,
+    shape: Shape,
     alpha: np.ndarray,
     steps: Refine,
+    *,
+    races: int = RACES,
     n_jobs: int | None = None,
 ) -> Mixed:
     """Mean memberships under a Dirichlet prior.
 
     Parameters
     ----------
-    start : ndarray of shape (n, K)
-        Memberships, best those of `one_community`.
+    start : Communities
+        Best that of `one_community`.
     alpha : ndarray of shape (K,)
         Its sum stays; what share each community has of it is found.
+    races : int
+        Steps in which nodes choose among starts.
     """
-    step = _MixedMemberships(ends, of_memberships(ends, start, corrected), corrected, n_jobs, alpha)
+    step = _MixedMemberships(ends, start, shape, n_jobs, alpha, races)
     refinement = refine(step.update(), step, steps, until=lambda: step.done)
-    return Mixed(step.communities, step.alpha, step.evidence, step.spread(), refinement)
+    return Mixed(step.model(), step.alpha, step.evidence, step.gamma, refinement)
 
 
 # --- steps --------------------------------------------------------------------------------------------------------
@@ -151,17 +190,18 @@ class _Step:
 
     ends: Ends
     communities: Communities
-    corrected: bool
+    shape: Shape
     n_jobs: int | None
     moved: float = field(default=np.inf, init=False)
     evidence: float = field(default=-np.inf, init=False)
     number: int = field(default=0, init=False)
+    untied: np.ndarray | None = field(default=None, init=False)
 
     def update(self) -> _JointUpdate:
         """Where the driver starts."""
         mass = self.communities.mass
         pseudo = _PSEUDO * mass.size * mass / mass.sum()
-        joint = self.communities.connectivity * mass + pseudo
+        joint = self._of_shape(self.communities.connectivity * mass, mass) + pseudo
         return _JointUpdate(joint.ravel() / joint.sum(), pseudo.ravel())
 
     def __call__(self, update: Any, number: int) -> _JointSums:
@@ -176,6 +216,8 @@ class _Step:
         found = after.connectivity * (after.senders.T @ image)
         if not self.ends.directed:
             found, log_likelihood = (found + found.T) / 2, log_likelihood / 2
+        self.untied = found
+        found = self._of_shape(found, after.mass)
         self.communities = after.with_joint(found + update.pseudo.reshape(found.shape))
         edges = self.ends.total if self.ends.directed else self.ends.total / 2
         return _JointSums(log_likelihood - edges, found)
@@ -183,6 +225,13 @@ class _Step:
     def posterior(self, before: Communities) -> Communities:
         """Memberships and activity given all others'."""
         raise NotImplementedError
+
+    def model(self) -> Communities:
+        """What was found, with a rate of its own for every pair of communities."""
+        return self.communities if self.untied is None else self.communities.with_joint(self.untied)
+
+    def _of_shape(self, joint: np.ndarray, mass: np.ndarray) -> np.ndarray:
+        return tied(joint, mass) if self.shape.homophilic else joint
 
     def _totals(self, c: Communities) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Expected edges from, to, and of a node of activity one in each community."""
@@ -197,7 +246,7 @@ class _OneCommunity(_Step):
         found = sparse_product(ends.table, logs.astype(np.float32), self.n_jobs).astype(np.float64)
         out, into, expected = self._totals(before)
         shares = np.maximum(before.memberships.mean(axis=0), 1e-12)
-        if self.corrected:
+        if self.shape.corrected:
             found -= ends.out[:, None] * np.log(out)
             found -= ends.into[:, None] * np.log(into) if ends.directed else 0.0
             at_best = 0.0
@@ -210,34 +259,35 @@ class _OneCommunity(_Step):
         total = p.sum(axis=1, keepdims=True)
         p /= total
         self.evidence = float((top + np.log(total) - (p * at_best).sum(axis=1, keepdims=True)).mean())
-        return of_memberships_only(ends, p, self.corrected, before)
+        return of_memberships_only(ends, p, self.shape.corrected, before)
 
 
 @dataclass
 class _MixedMemberships(_Step):
     alpha: np.ndarray
+    races: int
 
     def __post_init__(self) -> None:
-        self._gamma: np.ndarray | None = None
+        self.gamma: np.ndarray | None = None
 
     @property
     def done(self) -> bool:
         """Whether memberships have settled, after all races."""
-        return (self.moved < _SETTLED and self.number > _RACES) or self.number >= _MOST
+        return (self.moved < _SETTLED and self.number > self.races) or self.number >= _MOST
 
     def posterior(self, before: Communities) -> Communities:
         ends = self.ends
         out, into, expected = self._totals(before)
-        racing = self.number <= _RACES
+        racing = self.number <= self.races
         shares = before.memberships * expected
         shares /= shares.sum(axis=1, keepdims=True)
         rough = tuple(x * expected for x in _regression(ends, before, self.n_jobs)) if racing else None
-        current = shares if self._gamma is None or racing else _normalised(np.maximum(self._gamma - self.alpha, 0))
+        current = shares if self.gamma is None or racing else _normalised(np.maximum(self.gamma - self.alpha, 0))
         topics = before.fields(ends.directed) / expected
         found = dirichlet_posteriors(ends.table, topics, self.alpha, current, rough, self.n_jobs)  # type: ignore[arg-type]
-        self._gamma, self.evidence = found.gamma, float(found.evidence.mean())
+        self.gamma, self.evidence = found.gamma, float(found.evidence.mean())
         self.alpha = _shaped(found.mean_logs(), self.alpha)
-        if not self.corrected:
+        if not self.shape.corrected:
             memberships = _with_degrees(found.gamma, expected)
             return Communities(memberships, before.connectivity, before.activity, before.activity_in)
         memberships = _normalised(found.gamma / expected)
@@ -247,11 +297,6 @@ class _MixedMemberships(_Step):
         activity = activity * factor
         activity_in = activity_in * factor if ends.directed else activity
         return Communities(memberships, before.connectivity, activity, activity_in)
-
-    def spread(self) -> np.ndarray:
-        """Expected distance of a share from its mean under the posterior, shape (n, K), of memberships."""
-        assert self._gamma is not None
-        return _mean_deviation(self._gamma)
 
 
 def of_memberships_only(ends: Ends, memberships: np.ndarray, corrected: bool, before: Communities) -> Communities:
@@ -267,15 +312,18 @@ def _with_degrees(gamma: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
     nu is found by Newton's steps from below, where the sum is convex.
     """
-    nu = (gamma - expected).max(axis=1)
-    for _ in range(30):
-        parts = gamma / (nu[:, None] + expected)
-        sums = parts.sum(axis=1)
-        step = (sums - 1) / np.maximum((parts / (nu[:, None] + expected)).sum(axis=1), _TINY)
-        nu = nu + step
-        if np.abs(sums - 1).max() < 1e-9:
-            break
-    return _normalised(gamma / (nu[:, None] + expected))
+    found = np.empty_like(gamma)
+    for a in range(0, len(gamma), _ROWS):
+        part = gamma[a : a + _ROWS]
+        nu = (part - expected).max(axis=1, keepdims=True)
+        for _ in range(_NEWTON):
+            shares = part / (nu + expected)
+            left = shares.sum(axis=1, keepdims=True) - 1
+            if np.abs(left).max() < _SUMS_TO_ONE:
+                break
+            nu = nu + left / np.maximum((shares / (nu + expected)).sum(axis=1, keepdims=True), _TINY)
+        found[a : a + _ROWS] = _normalised(part / (nu + expected))
+    return found
 
 
 def _shaped(mean_logs: np.ndarray, alpha: np.ndarray) -> np.ndarray:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
+from ..evidence import noise_limit
 from ..exceptions import LatentiaError
 from ..linalg import ScaledSpace, scaled_eigenspace
 from ..moments import StarMoments, star_moments
@@ -14,11 +17,21 @@ from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, decompose_whitened
 from ._model import Ends
 
-__all__ = ["Start", "by_clusters", "by_stars", "spectral_start", "with_fallback"]
+__all__ = [
+    "Start",
+    "above_noise",
+    "by_clusters",
+    "by_stars",
+    "coordinates",
+    "spectral_start",
+    "suggested_number",
+    "with_fallback",
+]
 
 _TAU = 0.5  # mean degrees that are added to every degree
 _BEYOND = 5  # eigenvalues that are looked at beyond those of the communities
-_PASSES, _BASIS_BYTES = (8, 40), 1 << 30  # products with the counts, and what they may take
+_PASSES, _BASIS_BYTES = (8, 40), 1 << 28  # products with the counts, and what they may take
+_OPPOSITE = 0.3  # cosine of the vectors of where edges start and end
 _FEW = 5000  # nodes that clusters are found among
 
 
@@ -32,15 +45,26 @@ class Start:
         Of the pairs of ends, with some directions more than communities need.
     stars : StarMoments
         In its leading directions.
+    directed : bool
     """
 
     space: ScaledSpace
     stars: StarMoments
 
-    @property
-    def above(self) -> int:
-        """Directions above the noise."""
-        return self.space.n_kept
+    directed: bool
+
+    def mixing(self, n_components: int) -> bool:
+        """Whether some communities are linked to others more than within: a direction above the noise has the opposite sign.
+
+        For then P_kl^2 > P_kk P_ll, and P has a negative eigenvalue. Of singular vectors u, v of a directed graph it is u^T v.
+        """
+        observed, limit = self.space.observed, noise_limit(len(self.space.scale)) * self.space.edge
+        if not self.directed:
+            return bool((observed[: n_components - 1] < -limit).any())
+        half = len(self.space.scale) // 2
+        chosen = np.flatnonzero(observed[: 2 * n_components - 1] > limit)
+        u, v = self.space.vectors[:half, chosen], self.space.vectors[half:, chosen]
+        return bool((2 * (u * v).sum(axis=0) < -_OPPOSITE).any())
 
 
 def spectral_start(ends: Ends, n_components: int, seed: int, n_jobs: int | None = None) -> Start:
@@ -65,7 +89,24 @@ def spectral_start(ends: Ends, n_components: int, seed: int, n_jobs: int | None 
     vectors = space.vectors[:, :wanted] / np.sqrt(space.scale)[:, None]
     size = np.sqrt(np.maximum((vectors**2).mean(axis=0), np.finfo(float).tiny))
     coordinates = np.column_stack([np.ones(len(vectors)), vectors / size])
-    return Start(space, star_moments(ends.table, coordinates, n_jobs))
+    return Start(space, star_moments(ends.table, coordinates, n_jobs), ends.directed)
+
+
+def suggested_number(ends: Ends, most: int, n_jobs: int | None = None) -> int:
+    """One more than the directions above the noise, at most ``most``."""
+    wanted = min(most, ends.n_nodes)
+    n = 2 * wanted - 1 if ends.directed else wanted - 1
+    space = scaled_eigenspace(ends.pairs, n, tau=_TAU, calibrate=False, n_passes=_PASSES[0], n_jobs=n_jobs)
+    return above_noise(space, ends.directed) + 1
+
+
+def above_noise(space: ScaledSpace, directed: bool) -> int:
+    """Directions above the noise.
+
+    Of a directed graph every singular value is an eigenvalue with both signs, and the first one tells its ends apart.
+    """
+    observed = space.observed[1::2] if directed else space.observed
+    return int((np.abs(observed) > noise_limit(len(space.scale)) * space.edge).sum())
 
 
 def by_stars(
@@ -87,16 +128,31 @@ def by_stars(
     return distributions(shares, np.full(n_components, 1 / n_components)), fit
 
 
-def by_clusters(ends: Ends, start: Start, n_components: int, seed: int) -> np.ndarray:
-    """Memberships, shape (n, K), in clusters of the nodes' mean coordinates of neighbours; those of few edges count less."""
-    images, degrees = start.stars.images[:, 1:], ends.degrees
-    if not images.shape[1]:
-        return np.ones((ends.n_nodes, 1))
-    points = images / (degrees + degrees.mean())[:, None]
+def by_clusters(ends: Ends, start: Start, n_components: int, seed: int) -> list[np.ndarray]:
+    """Memberships, shape (n, K), in clusters of the nodes' mean coordinates of neighbours, and of their directions alone.
+
+    Coordinates of nodes with few edges count less. Directions do not depend on how active a node is.
+    """
+    points = coordinates(ends, start)
+    if not points.shape[1]:
+        return [np.ones((ends.n_nodes, 1))]
+    size = np.sqrt((points**2).sum(axis=1, keepdims=True))
+    return [_clusters(rows, n_components, seed) for rows in (points, points / np.where(size > 0, size, 1.0))]
+
+
+def coordinates(ends: Ends, start: Start) -> np.ndarray:
+    """Mean coordinates of the nodes' neighbours, shape (n, b); those of few edges are nearer to zero."""
+    degrees = ends.degrees
+    return np.asarray(start.stars.images[:, 1:] / (degrees + degrees.mean())[:, None])
+
+
+def _clusters(points: np.ndarray, n_components: int, seed: int) -> np.ndarray:
     some = np.arange(len(points))
     if len(points) > _FEW:
         some = np.sort(np.random.default_rng(0).choice(len(points), _FEW, replace=False))
-    clusters = KMeans(n_components, n_init=3, random_state=seed).fit(points[some])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # there are fewer different nodes than clusters
+        clusters = KMeans(n_components, n_init=3, random_state=seed).fit(points[some])
     return np.eye(n_components)[clusters.predict(points)]
 
 

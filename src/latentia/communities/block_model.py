@@ -22,14 +22,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClusterMixin
 
-from .._base import Estimator, fitted, fitting
+from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Flag, Number, OrNone, check_parameter, seed_of
 from ..evidence import Evidence, PartErrors
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, dirichlet_posteriors, draw_edges
 from ..metrics import link_auc
 from ..moments import DealtCounts, Graph, as_graph, split_counts
-from ..passes import RowGroups
+from ..passes import Blocks, RowGroups
 from ._evidence import (
     Measured,
     Part,
@@ -38,24 +38,20 @@ from ._evidence import (
     expected_errors,
     held_out,
     relative_spread,
-    residual_ratio,
     spectrum_of,
 )
 from ._fit import Choices, Found, fit_communities
 from ._model import Communities, Ends
 from ._refine import averages
+from ._residual import residual_ratio
+from ._start import above_noise, suggested_number
 
 __all__ = ["MixedMembershipBlockModel"]
 
 _LEAST_PRIOR = 1e-3  # alpha_0 for memberships of new nodes, where every node is in one community
+_MOST_SUGGESTED = 60
+_LARGEST = 1e15  # weight
 _SCORED = 200_000  # pairs without edge that edges are compared with
-
-
-class _Auto:
-    needed = "True, False or 'auto' is needed"
-
-    def allows(self, value: Any) -> bool:
-        return (isinstance(value, str) and value == "auto") or Flag().allows(value)
 
 
 class MixedMembershipBlockModel(ClusterMixin, Estimator):
@@ -69,7 +65,8 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
     Parameters
     ----------
     n_components : int, range, list or "auto", default=10
-        K, number of communities. A range or "auto" compares several and takes the one that the evidence recommends.
+        K, number of communities. A range compares several and takes the one that the evidence recommends; "auto" compares some
+        around the number that the spectrum suggests.
     alpha0 : float, optional
         How mixed nodes are: 0 for one community a node, .1 for a second one here and there, 1 for two or three. By default the
         value of highest evidence.
@@ -77,6 +74,10 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         "partitioned" is the thesis's own algorithm on five parts of the nodes (8.1 to 8.3). It needs dense graphs.
     degree_corrected : bool or "auto", default="auto"
         Whether nodes have an activity of their own. "auto" looks at how degrees scatter within communities.
+    homophilic : bool or "auto", default="auto"
+        Whether memberships are found as if all pairs of different communities were linked at one rate, as in the thesis: this
+        keeps to groups with links inside. "auto" does, unless the edges tell a rate for every pair (BIC) and either the spectrum
+        shows groups that are linked to others more than inside, or these rates describe the graph up to noise.
     directed : bool or "auto", default="auto"
         Whether edges have directions. "auto" asks the graph: a matrix has if it is neither symmetric nor triangular.
     refine : int or "auto", default="auto"
@@ -110,13 +111,13 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         correction.
     averages_ : ndarray of shape (n, K)
         Algorithm 8.3's averages over a node's neighbours, (F - L) / (H - L): memberships with noise, without a prior.
-    degree_corrected_, directed_ : bool
+    degree_corrected_, homophilic_, directed_ : bool
     spectrum_ : ndarray
         Leading eigenvalues, or singular values, of the scaled adjacency matrix without that of the degrees, by decreasing modulus.
     edge_ : float
         Modulus up to which they are noise.
     n_suggested_ : int
-        Number of communities that the spectrum suggests: one more than the eigenvalues above ``edge_``. It does not count beyond
+        Number of communities that the spectrum suggests: one more than the eigenvalues clearly above ``edge_``. It does not count beyond
         K + 5.
     isolated_ : ndarray of int
         Nodes without edges.
@@ -168,8 +169,9 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
     _constraints: ClassVar = {
         "alpha0": OrNone(Number(0, 1000, closed="both")),
         "method": Choice("stars", "partitioned"),
-        "degree_corrected": _Auto(),
-        "directed": _Auto(),
+        "degree_corrected": Flag(auto=True),
+        "homophilic": Flag(auto=True),
+        "directed": Flag(auto=True),
     }
 
     def __init__(
@@ -179,6 +181,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         alpha0: float | None = None,
         method: Literal["stars", "partitioned"] = "stars",
         degree_corrected: bool | Literal["auto"] = "auto",
+        homophilic: bool | Literal["auto"] = "auto",
         directed: bool | Literal["auto"] = "auto",
         refine: Refine = "auto",
         n_splits: int = 1,
@@ -190,6 +193,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         self.alpha0 = alpha0
         self.method = method
         self.degree_corrected = degree_corrected
+        self.homophilic = homophilic
         self.directed = directed
         self.refine = refine
         self.n_splits = n_splits
@@ -213,42 +217,58 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         -------
         self
         """
-        graph = as_graph(A, None if self.directed == "auto" else bool(self.directed))
-        kept, ends, dispersion = self._ends(graph)
+        graph = self._graph(A)
+        kept = self._kept(graph)
+        ends, dispersion = self._counts(graph, kept)
         found = fit_communities(ends, self._choices())
         parts, errors = self._errors(found, ends)
         self._set_model(found, graph, kept, dispersion)
         near, high, low = averages(ends, found.communities, found.alpha0, self.n_jobs)
-        self.averages_ = _scattered(near[:, self._order], kept, graph.n_nodes)
-        residual = residual_ratio(ends, found, self._seed, self.n_jobs)
-        ordered = _ordered(errors, self._order)
-        lines = checks(Measured(graph, ends, found, ordered, parts, residual, high, low))
-        self.evidence_ = Evidence(lines, ordered.errors).bind(self)
+        self.averages_ = _scattered(near, kept, graph.n_nodes)
+        residual = residual_ratio(ends, found.communities, found.start.space, self._seed, self.n_jobs)
+        measured = Measured(graph, ends, found, errors, parts, residual, high, low)
+        self.evidence_ = Evidence(checks(measured), errors.errors).bind(self)
         self._warn(graph)
         return self
 
-    def _ends(self, graph: Graph) -> tuple[np.ndarray, Ends, float]:
-        """Nodes with edges, counts of the edges among them, and the dispersion that weights were divided by."""
+    def _graph(self, A: Any) -> Graph:
+        return as_graph(A, None if self.directed == "auto" else bool(self.directed))
+
+    def _kept(self, graph: Graph) -> np.ndarray:
+        """Nodes with edges; raise if they are fewer than the communities, and warn of what was left out."""
         kept = np.flatnonzero(graph.part_of >= 0)
         if self.n_components > len(kept):
             raise LatentiaError(
                 f"{len(kept)} nodes with edges carry at most {len(kept)} communities.",
                 parameter="n_components", value=self.n_components,
             )  # fmt: skip
-        if graph.n_loops or graph.n_merged:
-            warn(
-                f"{graph.n_loops} loops were left out, and {graph.n_merged} repetitions of edges merged.",
-                DroppedDataWarning,
+        told = [
+            f"{number} {one if number == 1 else many}"
+            for number, one, many in (
+                (graph.n_loops, "loop was left out", "loops were left out"),
+                (graph.n_merged, "repetition of an edge was merged", "repetitions of edges were merged"),
             )
+            if number
+        ]
+        if told:
+            warn(f"{', and '.join(told)}.", DroppedDataWarning)
+        return kept
+
+    def _counts(self, graph: Graph, kept: np.ndarray) -> tuple[Ends, float]:
+        """Counts of the edges among nodes, and the dispersion that weights were divided by."""
         counts = graph.adjacency if len(kept) == graph.n_nodes else graph.adjacency[kept][:, kept]
         dispersion = _weight_dispersion(counts) if graph.weighted else 1.0
         if dispersion != 1:
             counts = sparse.csr_array((counts.data / dispersion, counts.indices, counts.indptr), shape=counts.shape)
-        return kept, Ends(counts, graph.directed), dispersion
+        return Ends(counts, graph.directed), dispersion
 
     def _choices(self) -> Choices:
-        corrected = None if self.degree_corrected == "auto" else bool(self.degree_corrected)
-        return Choices(self.n_components, self.alpha0, corrected, self.method, self.refine, self._seed, self.n_jobs)
+        corrected, homophilic = (
+            None if asked == "auto" else bool(asked) for asked in (self.degree_corrected, self.homophilic)
+        )
+        return Choices(
+            self.n_components, self.alpha0, corrected, homophilic, self.method, self.refine, self._seed, self.n_jobs
+        )
 
     def _errors(self, found: Found, ends: Ends) -> tuple[list[Part], PartErrors]:
         """Fits on three quarters of the edges, and the expected error of each community."""
@@ -266,7 +286,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
             return [], PartErrors(
                 None, self.n_splits, self.n_splits, f"No part of the edges can carry the communities. {reason}"
             )
-        return parts, PartErrors(expected_errors(found, parts), self.n_splits, self.n_splits - len(parts), reason)
+        return parts, PartErrors(expected_errors(found, parts, ends), self.n_splits, self.n_splits - len(parts), reason)
 
     def _part(self, found: Found, ends: Ends, known: sparse.csr_array, left_out: sparse.csr_array) -> Part:
         choices = self._choices()
@@ -274,9 +294,8 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         place = np.flatnonzero(degrees > 0)
         if len(place) <= choices.n_components:
             raise LatentiaError("A part of the edges has too few nodes.")
-        own = Choices(
-            choices.n_components, found.alpha0, found.corrected, self.method, self.refine, self._seed, self.n_jobs
-        )
+        corrected, homophilic = found.shape
+        own = replace(choices, alpha0=found.alpha0, corrected=corrected, homophilic=homophilic)
         part = fit_communities(Ends(known[place][:, place], ends.directed), own)
         apart = column_distances(found.communities.memberships[place], part.communities.memberships)
         nearest = apart.argmin(axis=1)
@@ -285,43 +304,51 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
 
     def _set_model(self, found: Found, graph: Graph, kept: np.ndarray, dispersion: float) -> None:
         c, n = found.communities, graph.n_nodes
-        weights = c.memberships.mean(axis=0)
-        self._order = np.argsort(-weights, kind="stable")
-        self.weights_ = weights[self._order]
-        self.memberships_ = _scattered(c.memberships[:, self._order], kept, n)
+        self.weights_ = c.memberships.mean(axis=0)
+        self.memberships_ = _scattered(c.memberships, kept, n)
         self.labels_ = np.full(n, -1)
-        self.labels_[kept] = c.memberships[:, self._order].argmax(axis=1)
-        self.connectivity_ = dispersion * c.connectivity[self._order][:, self._order]
-        self.dirichlet_ = found.mixed.dirichlet[self._order]
+        self.labels_[kept] = c.memberships.argmax(axis=1)
+        self.connectivity_ = dispersion * c.connectivity
+        self.dirichlet_ = found.mixed.dirichlet
         self.activity_ = _scattered(c.activity[:, None], kept, n, 0.0).ravel()
         self.activity_in_ = (
             _scattered(c.activity_in[:, None], kept, n, 0.0).ravel() if graph.directed else self.activity_
         )
-        self.degree_corrected_, self.directed_ = found.corrected, graph.directed
+        self.degree_corrected_, self.homophilic_ = found.shape
+        self.directed_ = graph.directed
         self.spectrum_, self.edge_ = spectrum_of(found, graph.directed), found.start.space.edge
-        self.n_suggested_ = int((np.abs(self.spectrum_) > self.edge_).sum()) + 1
+        self.n_suggested_ = above_noise(found.start.space, graph.directed) + 1
+        self._dispersion = dispersion
         self.isolated_, self.names_, self.n_edges_ = graph.isolated, graph.names, graph.n_edges
         self.n_features_in_, self.n_passes_ = n, 1
         self.refinement_ = found.mixed.refinement.log_likelihood
 
     def _warn(self, graph: Graph) -> None:
-        if len(graph.isolated):
-            warn(
-                f"{len(graph.isolated)} of {graph.n_nodes} nodes have no edge: their memberships are NaN.",
-                DroppedDataWarning,
-            )
-        if self.n_components > self.n_suggested_:
+        if n := len(graph.isolated):
+            have = "node has no edge: its" if n == 1 else "nodes have no edge: their"
+            warn(f"{n} of {graph.n_nodes} {have} memberships are NaN.", DroppedDataWarning)
+        if self.n_components > self.n_suggested_ and self.evidence_.grade not in ("supported", "with care"):
             warn(
                 f"The spectrum shows {self.n_suggested_} communities above the noise, and {self.n_components} were asked for: "
-                "some of them are hardly more than chance. See evidence_.",
+                "some of them may be hardly more than chance. See evidence_.",
                 EvidenceWarning,
             )
+
+    def candidates(self, A: Any) -> list[int]:
+        """Return the numbers of communities that "auto" compares: some around the one that the spectrum suggests."""
+        graph = self._graph(A)
+        kept = np.flatnonzero(graph.part_of >= 0)
+        ends = self._counts(graph, kept)[0]
+        return numbers_around(suggested_number(ends, min(_MOST_SUGGESTED, len(kept)), self.n_jobs), len(kept))
+
+    def _candidates(self, A: Any, y: Any = None) -> list[int]:
+        return self.candidates(A)
 
     def _distances(self, other: Any) -> np.ndarray:
         return column_distances(self.memberships_, other.memberships_).min(axis=1)
 
     def _halves(self, A: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
-        graph = as_graph(A, None if self.directed == "auto" else bool(self.directed))
+        graph = self._graph(A)
         halves = split_counts(graph.adjacency, not graph.directed, random_state)
         return [{"A": Graph(half, graph.names, graph.directed)} for half in halves]
 
@@ -419,16 +446,16 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         return link_auc(c.rates(*edges.coords), c.rates(a[free], b[free]))
 
     @fitted
-    def sample(self, random_state: Any = None) -> sparse.csr_array:
-        """Return a graph drawn from the model, with the same nodes: a csr_array (n, n) of zeros and ones.
+    def sample(self, n_samples: int = 1, random_state: Any = 0) -> list[sparse.csr_array]:
+        """Draw graphs with the same nodes: csr_arrays (n, n) of zeros and ones.
 
-        Probabilities are expected weights, at most .99. ``random_state`` None draws a seed.
+        Probabilities of edges are expected weights, at most .99.
         """
-        c = self._communities()
-        rng = np.random.default_rng(seed_of(random_state))
-        return draw_edges(
-            c.memberships, c.connectivity, c.activity, directed=self.directed_, rng=rng, activity_in=c.activity_in
-        )
+        n_samples, rng, c = check_size(n_samples), np.random.default_rng(seed_of(random_state)), self._communities()
+        given = c.memberships, c.connectivity, c.activity
+        return [
+            draw_edges(*given, directed=self.directed_, rng=rng, activity_in=c.activity_in) for _ in range(n_samples)
+        ]
 
     def _communities(self) -> Communities:
         activity_in = self.activity_in_ if self.directed_ else self.activity_
@@ -443,21 +470,29 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
     def _new_edges(self, A: Any, name: str) -> sparse.csr_array:
         """Edges of new nodes, checked."""
         try:
-            table = sparse.csr_array(A, dtype=np.float64)
+            given = A.table() if isinstance(A, Blocks) else A if sparse.issparse(A) else np.asarray(A)
+            if given.dtype.kind not in "buif":
+                raise TypeError(f"they have the type {given.dtype}")
+            table = sparse.csr_array(given if sparse.issparse(given) else given.astype(np.float64), dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise LatentiaError(f"{name}: a table of numbers is needed ({error}).") from error
-        if table.ndim != 2 or table.shape[1] != self.n_features_in_:
+        if len(table.shape) != 2 or table.shape[1] != self.n_features_in_:
             raise LatentiaError(
                 f"{name} has the shape {table.shape}: a row for each new node and {self.n_features_in_} columns, the nodes of the "
                 "fit, are needed."
             )
         table.sum_duplicates()
-        if not (np.isfinite(table.data).all() and (table.data >= 0).all()):
+        if not ((table.data >= 0) & (table.data <= _LARGEST)).all():
             raise LatentiaError(
-                f"{name} holds weights that are NaN, infinite or negative: finite ones of at least 0 are needed."
+                f"{name} holds weights that are NaN, infinite, negative or out of range: numbers from 0 to {_LARGEST:g} are needed."
             )
         table.eliminate_zeros()
-        return table
+        return table / self._dispersion
+
+
+def numbers_around(suggested: int, most: int) -> list[int]:
+    """Numbers of communities to compare, from half of a suggested one to 1.4 times as many."""
+    return sorted({min(max(round(share * suggested), 1), most) for share in (0.5, 0.7, 0.85, 1.0, 1.2, 1.4)})
 
 
 def _weight_dispersion(counts: sparse.csr_array) -> float:
@@ -479,7 +514,3 @@ def _scattered(rows: np.ndarray, kept: np.ndarray, n: int, otherwise: float = np
     found = np.full((n, rows.shape[1]), otherwise)
     found[kept] = rows
     return found
-
-
-def _ordered(errors: PartErrors, order: np.ndarray) -> PartErrors:
-    return errors if errors.errors is None else replace(errors, errors=errors.errors[order])

@@ -85,7 +85,7 @@ def error_checks(
         ),
         Check(
             f"least stable {what}", f"max of {symbol.removeprefix('mean ')}", float(errors[worst]), at_most(2 * limit),
-            f"{what.capitalize()} {worst}. {shaky} {what}s are above the limit: do not rely on them.", source,
+            f"{what.capitalize()} {worst}. {shaky} {_plural(what)} are above the limit: do not rely on them.", source,
         ),
     ]  # fmt: skip
     if parts.n_failed:
@@ -97,6 +97,10 @@ def error_checks(
             )
         )  # fmt: skip
     return lines
+
+
+def _plural(what: str) -> str:
+    return f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
 
 
 def _more_rows(error: float, shared: float, limit: float, n_rows: int, rows: str) -> str:

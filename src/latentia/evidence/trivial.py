@@ -40,7 +40,7 @@ def trivial_checks(
     gain = float(gains.mean()) - penalty - deviations * float(gains.std()) / np.sqrt(max(len(gains), 1))
     return [
         Check(
-            f"better than {against}", f"nats a {unit}", gain, above(0),
+            f"better than {against}", f"nats {'an' if unit[0] in 'aeiou' else 'a'} {unit}", gain, above(0),
             f"What the fit gains in the likelihood of {len(fitted):,} {unit}s over {against}, less a penalty for its "
             "parameters.",
             "not in the papers", "veto",

@@ -13,7 +13,7 @@ from scipy import sparse
 __all__ = ["draw_edges"]
 
 _MOST_LIKELY = 0.99  # chance of an edge
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16
 
 
 def draw_edges(

@@ -202,9 +202,9 @@ def _race(
             degree += data[at]
             for c in range(k):
                 rows[e, c] = field[indices[at], c]
-        top = -np.inf
+        top, before = -np.inf, 0
         for start in range(n_rough + (1 if len(current) else 0)):
-            kept = 0.0
+            kept, n_kept = 0.0, 0
             if start == n_rough:
                 for c in range(k):
                     one[c] = current[i, c]
@@ -212,11 +212,16 @@ def _race(
             elif start == 0:
                 one[:] = 0.0
                 one[np.argmax(rough[i])] = kept = 1.0
-            else:
+                before = 1
+            else:  # from the highest cut on: the same number is the same starting shares
                 for c in range(k):
-                    above = rough[i, c] > cuts[start - 1] * noise[i, c] and rough[i, c] > 0
+                    above = rough[i, c] > cuts[len(cuts) - start] * noise[i, c] and rough[i, c] > 0
                     one[c] = rough[i, c] if above else 0.0
                     kept += one[c]
+                    n_kept += above
+                if n_kept <= before:
+                    continue
+                before = n_kept
             if not kept > 0.0:
                 continue
             for c in range(k):

@@ -224,7 +224,7 @@ def _table(source: Any) -> tuple[Any, list[str] | None]:
             raise LatentiaError(f"The adjacency matrix is no table of rows and columns: {error}") from error
         _check_square(source.shape)
         _check_type(source.dtype)
-        source = sparse.csr_array(source)
+        source = sparse.csr_array(source.astype(np.float32) if source.dtype == np.float16 else source)
     return source, names if names is not None and len(names) == source.shape[0] else None
 
 

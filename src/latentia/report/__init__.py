@@ -1,6 +1,7 @@
 """Reports: one HTML file that needs no network and no other file."""
 
 from ._page import import_report
+from .communities import write_communities_report
 from .contrast import write_contrast_report
 from .hmm import write_hmm_report
 from .ica import write_ica_report
@@ -12,6 +13,7 @@ from .topics import write_topics_report
 
 __all__ = [
     "import_report",
+    "write_communities_report",
     "write_contrast_report",
     "write_hmm_report",
     "write_ica_report",

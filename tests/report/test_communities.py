@@ -1,0 +1,252 @@
+"""The report of communities: what it says, that it is safe and small, and that a browser shows it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from latentia.communities import MixedMembershipBlockModel
+from latentia.datasets import planted
+from latentia.exceptions import DroppedDataWarning, LatentiaError
+from latentia.moments import Graph, as_graph
+from latentia.report import write_communities_report
+from latentia.report._graph import force_layout
+from latentia.report.communities import PALETTE, communities, cut, suggested
+
+pytest.importorskip("jinja2", reason="the report needs jinja2")
+pytest.importorskip("plotly", reason="the report needs plotly")
+
+HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
+COMPARISON = [{"communities": k, "grade": "partly", "AUC of held-out links": k / 10} for k in (2, 3)]
+
+
+@pytest.fixture(scope="module")
+def graph():
+    found = as_graph(planted.mixed_membership_graph(300, 3, alpha0=0.3, degree=25, snr=4).adjacency)
+    return Graph(found.adjacency, [HOSTILE, *(f"node{i}" for i in range(1, 300))], False)
+
+
+@pytest.fixture(scope="module")
+def model(graph):
+    return MixedMembershipBlockModel(3).fit(graph)
+
+
+@pytest.fixture(scope="module")
+def path(model, graph, tmp_path_factory):
+    target = tmp_path_factory.mktemp("report") / "r.html"
+    return write_communities_report(target, model, graph, title=HOSTILE, source=HOSTILE, comparison=COMPARISON)
+
+
+@pytest.fixture(scope="module")
+def page(path, read_page):
+    return read_page(path)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """The page of a graph that is drawn in part."""
+    graph = planted.mixed_membership_graph(3000, 4, alpha0=0.1, degree=30, snr=4).adjacency
+    model = MixedMembershipBlockModel(4, n_splits=0, refine=5).fit(graph)
+    return write_communities_report(tmp_path_factory.mktemp("large") / "r.html", model, graph)
+
+
+def _figures(page):
+    return json.loads(page.scripts[0])
+
+
+# --- what it says ---------------------------------------------------------------------------------------------------
+
+
+def test_evidence_and_communities(model, graph, page):
+    assert model.evidence_.verdict.partition(". ")[2] in page.cells
+    for check in model.evidence_.checks:
+        assert check.name in page.cells
+    cells = page.cells[page.cells.index("All communities") : page.cells.index("The graph")]
+    for one in communities(model, graph):
+        assert f"{100 * one.share:.1f}%" in cells
+        assert f"{one.error:.2f}" in cells
+        assert any(cell.startswith(one.members[0][0]) for cell in cells)
+    assert any("The spectrum suggests 3 communities, as many as there are" in cell for cell in cells)
+    assert "AUC of held-out links" in page.cells
+
+
+def test_communities(model, graph):
+    found = communities(model, graph, threshold=0.5)
+    shares, degrees = model.memberships_, graph.degrees
+    labels = shares.argmax(axis=1)
+    for k, one in enumerate(found):
+        assert one.size == pytest.approx(shares[:, k].sum())
+        assert one.nodes == (shares[:, k] >= 0.5).sum()
+        central = np.argsort(-np.where(shares[:, k] >= 0.5, shares[:, k] * degrees, 0), kind="stable")[:12]
+        assert [name for name, *_ in one.members] == [graph.names[i] for i in central]
+        own = graph.adjacency[labels == k]
+        assert one.inside == pytest.approx(own[:, labels == k].sum() / own.sum(), abs=0.1)
+        assert one.inside > 1.4 * one.chance
+    assert sum(one.chance for one in found) == pytest.approx(1)
+    assert sum(one.share for one in found) == pytest.approx(1)
+
+
+def test_the_number_that_the_spectrum_suggests(model):
+    class Seen:
+        memberships_, spectrum_, n_suggested_ = np.ones((5, 3)), np.ones(6), 1
+
+    assert "it shows no communities" in suggested(Seen)
+    Seen.n_suggested_ = 2
+    assert suggested(Seen) == "The spectrum suggests 2 communities: 1 direction stands out of the noise."
+    Seen.n_suggested_ = 7
+    assert suggested(Seen) == "The spectrum suggests at least 7 communities: 6 directions stand out of the noise."
+    assert "as many as there are" in suggested(model)
+
+
+def test_the_table_of_nodes(model, graph, page):
+    listed = _figures(page)["nodes"]
+    assert sorted(row[0] for row in listed) == sorted(cut(name, 80) for name in graph.names)
+    assert [row[1] for row in listed] == sorted(graph.degrees.tolist(), reverse=True)
+    names = {name: i for i, name in enumerate(graph.names)}
+    for name, _, *parts in listed:
+        shares = model.memberships_[names[name]]
+        assert dict(map(tuple, parts)) == {k: round(float(shares[k]), 3) for k in np.flatnonzero(shares >= 0.1)}
+
+
+def test_the_drawing(model, graph, page):
+    circles = [attrs for tag, attrs in page.tags if tag == "circle" and "fill" in attrs]
+    assert len(circles) == 300
+    colours = [circle["fill"] for circle in circles]
+    assert {colour: colours.count(colour) for colour in PALETTE[:3]} == {
+        PALETTE[k]: number for k, number in enumerate(np.bincount(model.labels_))
+    }
+    for circle in circles:
+        x, y, r = (float(circle[name]) for name in ("cx", "cy", "r"))
+        assert r <= x <= 1000 - r
+        assert r <= y <= 720 - r
+    lines = "".join(attrs["d"] for tag, attrs in page.tags if tag == "path" and "stroke-opacity" in attrs)
+    assert lines.count("M") == graph.adjacency.nnz // 2
+    pies = sum(tag == "path" and attrs.get("fill") in PALETTE and "A" in attrs["d"] for tag, attrs in page.tags)
+    assert pies >= (model.memberships_.max(axis=1) < 0.9).sum()
+
+
+def test_linked_nodes_are_drawn_together(graph):
+    truth = planted.mixed_membership_graph(300, 3, alpha0=0.3, degree=25, snr=4).memberships.argmax(axis=1)
+    places = force_layout(sparse.csr_array(graph.adjacency, dtype=float))
+    np.testing.assert_array_equal(places, force_layout(sparse.csr_array(graph.adjacency, dtype=float)))
+    centres = np.array([places[truth == k].mean(axis=0) for k in range(3)])
+    spread = np.sqrt(np.mean((places - centres[truth]) ** 2) * 2)
+    apart = np.linalg.norm(centres[:, None] - centres[None], axis=2)
+    assert apart[np.triu_indices(3, 1)].min() > spread
+
+
+def test_edges_and_directions(model, page):
+    cells = [attrs["title"] for tag, attrs in page.tags if tag == "td" and " and " in attrs.get("title", "")]
+    assert len(cells) == 9
+    for text in cells:
+        i, j, value = re.fullmatch(r"(\d) and (\d): (.+)", text).groups()
+        assert float(value) == pytest.approx(model.connectivity_[int(i), int(j)], rel=0.01)
+    bars = [attrs for tag, attrs in page.tags if tag == "i" and "direction" in attrs.get("title", "")]
+    assert ["above" in bar["class"] for bar in bars] == (np.abs(model.spectrum_) > model.edge_).tolist()
+
+
+# --- graphs of other kinds --------------------------------------------------------------------------------------------
+
+
+def test_of_a_large_graph_a_part_is_shown(large, read_page):
+    page = read_page(large)
+    assert large.stat().st_size < 500_000
+    assert sum(tag == "circle" and "fill" in attrs for tag, attrs in page.tags) == 300
+    assert any("The 300 nodes of most edges, of 3,000" in cell for cell in page.cells)
+    assert any("drawn evenly from all communities" in cell for cell in page.cells)
+    assert len(_figures(page)["nodes"]) == 2000
+    assert {attrs.get("class") for tag, attrs in page.tags if tag == "span" and "badge" in attrs.get("class", "")} >= {
+        "badge unknown"
+    }  # no expected errors
+
+
+def test_directions_weights_and_nodes_without_edges(read_page, tmp_path):
+    drawn = planted.mixed_membership_graph(
+        200, 2, alpha0=0, degree=20, connectivity=[[1, 5], [1, 1]], directed=True, random_state=1
+    ).adjacency.tolil()
+    drawn[3], drawn[:, 3] = 0, 0
+    table = sparse.csr_array(drawn.tocsr())
+    table.eliminate_zeros()
+    graph = as_graph(table * 0.5, True)
+    with pytest.warns(DroppedDataWarning):
+        model = MixedMembershipBlockModel(2).fit(graph)
+    page = read_page(write_communities_report(tmp_path / "r.html", model, graph))
+    assert any(
+        "with directions of 200 nodes" in cell and "1 node without edges is left out" in cell for cell in page.cells
+    )
+    assert any("edges lead from the row to the column" in cell for cell in page.cells)
+    assert sum(tag == "circle" and "fill" in attrs for tag, attrs in page.tags) == 199
+    assert _figures(page)["nodes"][-1] == ["3", 0]
+    assert "Weight" in page.cells
+
+
+def test_more_communities_than_colours(read_page, tmp_path):
+    blocks = sparse.block_diag([np.ones((6, 6)) - np.eye(6)] * 24, format="csr")
+    model = MixedMembershipBlockModel(24, alpha0=0, n_splits=0).fit(blocks)
+    page = read_page(write_communities_report(tmp_path / "r.html", model, blocks))
+    assert len(set(PALETTE)) == 20
+    cells = [attrs for tag, attrs in page.tags if tag == "td" and " and " in attrs.get("title", "")]
+    assert len(cells) == 24**2
+
+
+def test_another_graph_is_refused(model, graph, tmp_path):
+    with pytest.raises(LatentiaError, match="The graph has 20 nodes, and the fit 300: the same ones are needed"):
+        write_communities_report(tmp_path / "r.html", model, graph.adjacency[:20, :20])
+
+
+# --- safety, and browsers -------------------------------------------------------------------------------------------
+
+
+def test_hostile_text_stays_text(page):
+    assert len(page.scripts) == 2  # data, and the page's own
+    assert "bold" not in page.cells
+    assert any(HOSTILE[:20] in cell for cell in page.cells)
+    for tag, attrs in page.tags:
+        assert tag not in {"link", "img", "iframe", "object", "embed", "base"}
+        for name in ("src", "srcset", "href", "action", "data", "poster"):
+            assert (attrs.get(name) or "#").startswith("#")
+    assert not re.search(r"https?://|fetch\(|XMLHttpRequest", page.scripts[1])
+
+
+def test_a_browser_shows_it_and_is_silent(browser, path):
+    browser.get(path.as_uri())
+    browser.get_log("browser")
+    browser.refresh()
+    for place in browser.find_elements("css selector", "[role=img]"):
+        assert place.size["height"] > 40, place.get_attribute("aria-label")
+    assert browser.title == HOSTILE
+    assert not browser.find_elements("xpath", "//b[text()='bold']")
+    assert [entry["message"] for entry in browser.get_log("browser")] == []
+
+
+def test_nodes_are_searched_and_sorted(browser, path, model, graph):
+    browser.get(path.as_uri())
+
+    def shown(column):
+        return [cell.text for cell in browser.find_elements("css selector", f"#node-table td:nth-child({column})")]
+
+    assert len(shown(1)) == 50
+    browser.find_element("css selector", "#more button").click()
+    assert len(shown(1)) == 100
+    search = browser.find_element("id", "search")
+    search.send_keys("NODE29")
+    assert set(shown(1)) == {"node29", *(f"node{i}" for i in range(290, 300))}
+    browser.find_element("css selector", "#node-table th:nth-child(1) button").click()
+    assert shown(1) == ["node29", *(f"node{i}" for i in range(290, 300))]
+    browser.find_element("css selector", "#node-table th:nth-child(2) button").click()
+    degrees = [int(cell) for cell in shown(2)]
+    assert degrees == sorted(degrees, reverse=True)
+    browser.execute_script("only.value = '1'; only.dispatchEvent(new Event('change'))")
+    expected = {f"node{i}" for i in [29, *range(290, 300)] if model.memberships_[i, 1] >= 0.1}
+    assert set(shown(1)) == expected
+
+
+def test_nothing_is_wider_than_a_phone(browser, path):
+    metrics = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    browser.get(path.as_uri())
+    width = browser.execute_script("return document.documentElement.scrollWidth")
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert width <= 400

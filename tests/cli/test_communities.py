@@ -166,7 +166,7 @@ def test_what_is_left_out_is_said(call, rows, data, tmp_path):
     (tmp_path / "x.mtx").write_text("\n".join(lines) + "\n")
     with pytest.warns(DroppedDataWarning) as said:
         printed = call("communities", tmp_path / "x.mtx", "-k", 3, "--no-cache", "--out", tmp_path / "o")
-    assert any("1 loops were left out" in str(one.message) for one in said)
+    assert any("1 loop was left out" in str(one.message) for one in said)
     assert any("1 of 400 nodes have no edge" in str(one.message) for one in said)
     assert "edges of 400 nodes" in printed
     found = rows(tmp_path / "o" / "memberships.csv")

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -40,6 +39,7 @@ from ..metrics import link_auc
 from ..moments import Graph
 from ._fit import Found
 from ._model import Communities, Ends
+from ._scatter import Scatter
 
 __all__ = [
     "Measured",
@@ -61,7 +61,6 @@ _LEAST_SNR = 1.2
 _PREDICTED = 0.65  # distance of two fits over the sum of their errors: so it is on graphs with known answers
 _SHARED = 2.7  # error of mixed memberships over the distance, also there: root 3 is of noise, more of shared priors
 _MERGED = 0.5  # error of a community, where two of a size became one
-_SLACK, _DEVIATIONS = 0.06, 2.0  # of the scatter above one: mean-field posteriors are a little too sure; and chance
 _TINY = 1e-300
 _NOBODY = 1e-6  # members of a community that is empty: nothing is known of it
 
@@ -118,74 +117,7 @@ class Measured:
     @cached_property
     def scatter(self) -> Scatter:
         """Of edges to communities, given a node's own."""
-        return Scatter.of(self.ends, self.found)
-
-
-class Scatter(NamedTuple):
-    """How edges of nodes to communities scatter, given the nodes' own communities.
-
-    Of one community k a node, with posteriors p_ik, s_il edges of node i to nodes whose community is l, d_i to all, and q_kl
-    the model's shares of them, the ratio is
-
-        sum_ik p_ik |s_i - d_i q_k|^2 / sum_ik p_ik d_i (1 - |q_k|^2),
-
-    which is one whatever the posteriors leave open. Mixed memberships have q_i = sum_k pi_ik q_k.
-
-    Attributes
-    ----------
-    ratio : float
-    limit : float
-        What it seldom is above where the model holds.
-    misplaced : float
-        Root mean square of the share of its membership that a node would have to have in others of the communities, for what
-        is beyond the limit; zero for mixed memberships, where parts of the edges have other ones.
-    """
-
-    ratio: float
-    limit: float
-    misplaced: float
-
-    @classmethod
-    def of(cls, ends: Ends, found: Found) -> Scatter:
-        """Of both directions, where there are two."""
-        c = found.communities
-        n, k = c.memberships.shape
-        mixed = bool(found.mixed.dirichlet.any())
-        rows = [_scatter(ends.adjacency, c.memberships, c.senders, c.connectivity, c.receivers, mixed)]
-        if ends.directed:
-            back = ends.adjacency.T.tocsr()
-            rows.append(_scatter(back, c.memberships, c.receivers, c.connectivity.T, c.senders, mixed))
-        seen, expected, moved = np.sum(rows, axis=0)
-        limit = 1 + _SLACK + _DEVIATIONS * float(np.sqrt(2 / (n * max(k - 1, 1))))
-        if not expected > 0:
-            return cls(1.0, limit, 0.0)
-        beyond = max(seen - limit * expected, 0.0)
-        misplaced = 0.0 if mixed or not moved > 0 else float(np.sqrt(min(beyond / moved, 1.0)))
-        return cls(float(seen / expected), limit, misplaced)
-
-
-def _scatter(
-    edges: sparse.csr_array, pi: np.ndarray, own: np.ndarray, connectivity: np.ndarray, others: np.ndarray, mixed: bool
-) -> tuple[float, float, float]:
-    """Sums of squares of s - d q, of what is expected of them, and of what they would be if every node were elsewhere."""
-    labels = np.eye(pi.shape[1])[pi.argmax(axis=1)]
-    counts, profiles = edges @ labels, connectivity @ (others.T @ labels)
-    degrees = counts.sum(axis=1, keepdims=True)
-    if mixed:
-        shares = own @ profiles
-        shares /= np.maximum(shares.sum(axis=1, keepdims=True), _TINY)
-        seen = np.square(counts - degrees * shares).sum()
-        return float(seen), float((degrees[:, 0] * (1 - np.square(shares).sum(axis=1))).sum()), 0.0
-    profiles /= np.maximum(profiles.sum(axis=1, keepdims=True), _TINY)
-    lengths = np.square(profiles).sum(axis=1)
-    apart = np.square(counts).sum(axis=1, keepdims=True) - 2 * degrees * (counts @ profiles.T) + degrees**2 * lengths
-    sizes = pi.mean(axis=0)
-    elsewhere = cdist(profiles, profiles, "sqeuclidean") @ sizes / np.maximum(1 - sizes, _TINY)
-    return (
-        float((pi * apart).sum()),
-        float((pi * degrees).sum(axis=0) @ (1 - lengths)),
-        float((pi * degrees**2).sum(axis=0) @ elsewhere),
-    )
+        return Scatter.of(self.ends, self.found.mixed)
 
 
 def column_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -223,7 +155,7 @@ def expected_errors(found: Found, parts: list[Part], ends: Ends) -> np.ndarray:
         errors = _inflated(own, np.mean([part.spread for part in parts], axis=0), distances)
     space = found.start.space
     merged = _MERGED * left_out(np.abs(spectrum_of(found, ends.directed)), len(own) - 1, space.edge)
-    return np.minimum(np.hypot(errors, np.hypot(2 * Scatter.of(ends, found).misplaced, merged)), 2.0)
+    return np.minimum(np.hypot(errors, np.hypot(2 * Scatter.of(ends, found.mixed).misplaced, merged)), 2.0)
 
 
 def _inflated(own: np.ndarray, of_parts: np.ndarray, distances: np.ndarray) -> np.ndarray:
@@ -357,8 +289,9 @@ def _spectral_checks(m: Measured, k: int) -> list[Check]:
     space = m.found.start.space
     moduli = np.abs(spectrum_of(m.found, m.ends.directed))
     directions = k - 1
-    lines = [] if k == 1 else rank_checks(moduli, space.edge, directions, 1, "section 8.3.2", few="note")
-    if k > 1 and not (moduli > space.edge).any():
+    edge = noise_limit(len(space.scale)) * space.edge
+    lines = [] if k == 1 else rank_checks(moduli, edge, directions, 1, "section 8.3.2", few="note")
+    if k > 1 and not (moduli > edge).any():
         meaning = "Whom a node is linked to says nothing beside degrees: there are no communities to be seen."
         lines.append(Check("structure", "|lambda_2| > e", 0.0, at_least(1), meaning, "section 8.4", "veto"))
     if 0 < directions < len(moduli):

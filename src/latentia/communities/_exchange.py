@@ -17,7 +17,7 @@ from ..likelihood import Refine
 from ._model import Ends, of_memberships, tied
 from ._refine import Mixed, Shape, one_community
 
-__all__ = ["exchanged"]
+__all__ = ["exchanged", "gain_of_rates"]
 
 _MOST = 8  # exchanges
 _TRIED = 3  # at a time, those that promise most
@@ -50,6 +50,13 @@ def exchanged(ends: Ends, points: np.ndarray, found: Mixed, shape: Shape, n_jobs
             break
         found = best
     return found
+
+
+def gain_of_rates(ends: Ends, found: Mixed, corrected: bool) -> float:
+    """What the log-likelihood gains if every pair of communities has a rate of its own, memberships staying as they are."""
+    labels, k = found.communities.memberships.argmax(axis=1), found.communities.memberships.shape[1]
+    free, tied = (_Table.of(ends, labels, k, Shape(corrected, one)).value() for one in (False, True))
+    return (free - tied) * (2.0 if ends.directed else 1.0)
 
 
 def _last(one: Mixed) -> float:

@@ -5,26 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.metrics import normalized_mutual_info_score
 
 from ..evidence import noise_limit
 from ..likelihood import Refine, Refinement
 from ..tensor import WhitenedDecomposition
-from ._exchange import exchanged
+from ._exchange import exchanged, gain_of_rates
 from ._model import Communities, Ends, of_memberships
 from ._partitioned import partitioned
 from ._refine import Mixed, Shape, cut_memberships, mixed_memberships, one_community
 from ._residual import residual_ratio
+from ._scatter import Scatter
 from ._start import Start, by_clusters, coordinates, spectral_start, with_fallback
 
 __all__ = ["Choices", "Found", "dispersion", "fit_communities"]
 
-_ALPHA0 = 0.1, 1.0, 10.0  # that are compared, as long as evidence rises
-_TRIAL, _TRIAL_WORK = (3, 12), 1e8  # steps that choose between starts, and about how many multiplications they may take
-_RACES = 2  # steps that choose between alpha_0
+_ALPHA0 = 0.1, 0.3, 1.0, 3.0  # that are tried, from the least on
+_WORK = 1e8  # multiplications that trial steps may take, about
+_TRIAL = 3, 12  # steps that choose between starts
+_RACES, _SETTLING = (3, 6), 6  # steps in which nodes choose among starts, and that follow
 _ROUGH, _FEW = 5e-3, 15  # how far one community a node is refined, as a start for mixed memberships
 _DISPERSED = (
     1.5  # variance of degrees over their mean, within communities, from which nodes have an activity of their own
 )
+_EQUAL = 0.9  # normalised mutual information of starts, of which one will do
 _EDGES_A_RATE = 100  # that tell the rates of pairs of communities
 _CLEARLY = 4.0  # and this many standard deviations above one
 
@@ -91,7 +95,7 @@ def fit_communities(ends: Ends, choices: Choices) -> Found:
     1. Leading directions of the scaled adjacency matrix, and moments of stars in them.
     2. Starts: the tensor's communities, and clusters of the directions.
     3. One community a node, from each start for some steps, then from the most probable one, with exchanges of communities.
-    4. Memberships with a Dirichlet prior from there, for the alpha_0 of highest evidence; or as it is, if that is higher.
+    4. Memberships with a Dirichlet prior from there, of the least alpha_0 that describes how edges scatter; 0 among them.
     """
     k, seed, n_jobs = choices.n_components, choices.seed, choices.n_jobs
     start = spectral_start(ends, k, seed, n_jobs)
@@ -123,7 +127,8 @@ def _refined(
     if choices.alpha0 is None:
         return _of_best_alpha(ends, best, shape, choices), shape
     alpha = _even(choices.alpha0, k)
-    return mixed_memberships(ends, best.communities, shape, alpha, choices.steps, n_jobs=n_jobs), shape
+    races = _affordable(ends, choices, _RACES)
+    return mixed_memberships(ends, best.communities, shape, alpha, choices.steps, races=races, n_jobs=n_jobs), shape
 
 
 def _best_start(
@@ -136,8 +141,8 @@ def _best_start(
         found = [one_community(ends, one, shape, steps, n_jobs=choices.n_jobs) for one in begun]
         return max(found, key=lambda one: float(one.refinement.log_likelihood[-1]))
 
-    steps = int(np.clip(_TRIAL_WORK / (ends.table.nnz * choices.n_components), *_TRIAL))
-    begun = [of_memberships(ends, one, corrected) for one in starts]
+    steps = _affordable(ends, choices, _TRIAL)
+    begun = [of_memberships(ends, one, corrected) for one in _different(starts)]
     if choices.homophilic is not None:
         return tried(begun, choices.homophilic), Shape(corrected, choices.homophilic)
     tied = tried(begun, True)
@@ -145,12 +150,24 @@ def _best_start(
     k = choices.n_components
     extra = (k * (k - 1) if ends.directed else k * (k - 1) // 2) - 1
     edges = ends.total if ends.directed else ends.total / 2
-    if extra > 0 and (mixing or edges >= _EDGES_A_RATE * (extra + k)):
+    penalty = 0.5 * extra * float(np.log(edges)) if extra > 0 else np.inf
+    told = edges >= _EDGES_A_RATE * (extra + k) and gain_of_rates(ends, tied, corrected) > penalty
+    if extra > 0 and (mixing or told):
         free = tried(begun if mixing else [tied.communities, begun[0]], False)
         gain = float(free.refinement.log_likelihood[-1] - tied.refinement.log_likelihood[-1])
-        if gain > 0.5 * extra * np.log(edges) and (mixing or _explained(ends, free.communities, start, choices)):
+        if gain > penalty and (mixing or _explained(ends, free.communities, start, choices)):
             return free, Shape(corrected, False)
     return tied, Shape(corrected, True)
+
+
+def _different(starts: list[np.ndarray]) -> list[np.ndarray]:
+    """Starts without those that an earlier one is as good as equal to."""
+    found: list[np.ndarray] = []
+    for one in starts:
+        labels = one.argmax(axis=1)
+        if all(normalized_mutual_info_score(labels, other.argmax(axis=1)) < _EQUAL for other in found):
+            found.append(one)
+    return found
 
 
 def _explained(ends: Ends, c: Communities, start: Start, choices: Choices) -> bool:
@@ -160,19 +177,28 @@ def _explained(ends: Ends, c: Communities, start: Start, choices: Choices) -> bo
 
 
 def _of_best_alpha(ends: Ends, best: Mixed, shape: Shape, choices: Choices) -> Mixed:
-    """The fit with the alpha_0 of highest evidence, 0 among them."""
-    k, n_jobs = choices.n_components, choices.n_jobs
-    found: list[Mixed] = []
-    for alpha0 in _ALPHA0:
-        found.append(mixed_memberships(ends, best.communities, shape, _even(alpha0, k), _RACES, n_jobs=n_jobs))
-        if len(found) > 1 and found[-1].evidence <= found[-2].evidence:
+    """The fit with the least alpha_0 under which edges scatter as memberships say; if none does, of highest evidence.
+
+    Evidence alone would take alpha_0 too small: its bound is the looser, the more mixed nodes are.
+    """
+    k, n_jobs, races = choices.n_components, choices.n_jobs, _affordable(ends, choices, _RACES)
+    found = [best]
+    scatter = Scatter.of(ends, best)
+    even = scatter.ratio <= scatter.limit
+    for alpha0 in () if even else _ALPHA0:
+        alpha = _even(alpha0, k)
+        found.append(mixed_memberships(ends, best.communities, shape, alpha, races, races=races, n_jobs=n_jobs))
+        if even := Scatter.of(ends, found[-1]).ratio <= 1:
             break
-    mixed = max(found, key=lambda one: one.evidence)
-    if best.evidence > mixed.evidence:  # of steps that were few
-        mixed = mixed_memberships(ends, mixed.communities, shape, mixed.dirichlet, _RACES, n_jobs=n_jobs)
-    if best.evidence > mixed.evidence:
+    chosen = found[-1] if even else max(found, key=lambda one: one.evidence)
+    if chosen is best:
         return one_community(ends, best.communities, shape, choices.steps, n_jobs=n_jobs)
-    return mixed_memberships(ends, mixed.communities, shape, mixed.dirichlet, choices.steps, races=1, n_jobs=n_jobs)
+    return mixed_memberships(ends, chosen.communities, shape, chosen.dirichlet, choices.steps, races=1, most=_SETTLING, n_jobs=n_jobs)
+
+
+def _affordable(ends: Ends, choices: Choices, steps: tuple[int, int]) -> int:
+    """Number of trial steps: more of them on small graphs."""
+    return int(np.clip(_WORK / (ends.table.nnz * choices.n_components), *steps))
 
 
 def _by_theorem(ends: Ends, start: np.ndarray, corrected: bool, choices: Choices) -> Mixed:

@@ -12,7 +12,7 @@ from scipy import sparse
 __all__ = ["Communities", "Ends", "balanced", "l1_moved", "of_memberships", "tied"]
 
 _ROUNDS = 20
-_TOLERANCE = 1e-6
+_TOLERANCE, _FARTHEST = 1e-6, 100.0
 _TINY = 1e-300
 _EMPTY = 1e-12  # of the total activity of pairs
 
@@ -180,7 +180,7 @@ def balanced(memberships: np.ndarray, activity: np.ndarray) -> tuple[np.ndarray,
         change = found.sum(axis=0) / np.maximum((activity * factor) @ found, _TINY)
         if np.abs(change - 1).max() < _TOLERANCE:
             break
-        scale = scale * np.clip(change, 0.1, 10.0)
+        scale = np.clip(scale * change, 1 / _FARTHEST, _FARTHEST)  # a community that is all but empty has no scale
     return found, factor
 
 

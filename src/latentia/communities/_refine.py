@@ -37,7 +37,7 @@ from ._model import Communities, Ends, balanced, l1_moved, of_memberships, tied
 __all__ = ["Mixed", "Shape", "averages", "cut_memberships", "mixed_memberships", "one_community"]
 
 _SETTLED = 1e-3  # mean l1 move of memberships in a step
-_MOST = 60  # steps
+_MOST, _MOST_MIXED = 60, 12  # steps
 RACES = 3  # steps in which nodes choose among starts
 _PSEUDO = 0.01  # edges between two communities, on average
 _ROWS = 1 << 13
@@ -138,6 +138,7 @@ def mixed_memberships(
     steps: Refine,
     *,
     races: int = RACES,
+    most: int = _MOST_MIXED,
     n_jobs: int | None = None,
 ) -> Mixed:
     """Mean memberships under a Dirichlet prior.
@@ -150,8 +151,10 @@ def mixed_memberships(
         Its sum stays; what share each community has of it is found.
     races : int
         Steps in which nodes choose among starts.
+    most : int
+        Most steps of "auto". Of small graphs with much overlap, long series of steps drift to P that are too steep.
     """
-    step = _MixedMemberships(ends, start, shape, n_jobs, alpha, races)
+    step = _MixedMemberships(ends, start, shape, n_jobs, alpha, races, most)
     refinement = refine(step.update(), step, steps, until=lambda: step.done)
     return Mixed(step.model(), step.alpha, step.evidence, step.gamma, refinement)
 
@@ -266,6 +269,7 @@ class _OneCommunity(_Step):
 class _MixedMemberships(_Step):
     alpha: np.ndarray
     races: int
+    most: int
 
     def __post_init__(self) -> None:
         self.gamma: np.ndarray | None = None
@@ -273,7 +277,7 @@ class _MixedMemberships(_Step):
     @property
     def done(self) -> bool:
         """Whether memberships have settled, after all races."""
-        return (self.moved < _SETTLED and self.number > self.races) or self.number >= _MOST
+        return (self.moved < _SETTLED and self.number > self.races) or self.number >= self.most
 
     def posterior(self, before: Communities) -> Communities:
         ends = self.ends

@@ -69,7 +69,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         around the number that the spectrum suggests.
     alpha0 : float, optional
         How mixed nodes are: 0 for one community a node, .1 for a second one here and there, 1 for two or three. By default the
-        value of highest evidence.
+        least of 0, .1, .3, 1 and 3 under which a node's edges scatter over the communities no more than it says.
     method : {"stars", "partitioned"}, default="stars"
         "partitioned" is the thesis's own algorithm on five parts of the nodes (8.1 to 8.3). It needs dense graphs.
     degree_corrected : bool or "auto", default="auto"
@@ -325,8 +325,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
 
     def _warn(self, graph: Graph) -> None:
         if n := len(graph.isolated):
-            have = "node has no edge: its" if n == 1 else "nodes have no edge: their"
-            warn(f"{n} of {graph.n_nodes} {have} memberships are NaN.", DroppedDataWarning)
+            warn(f"Nodes without edges: {n} of {graph.n_nodes}. Their memberships are NaN.", DroppedDataWarning)
         if self.n_components > self.n_suggested_ and self.evidence_.grade not in ("supported", "with care"):
             warn(
                 f"The spectrum shows {self.n_suggested_} communities above the noise, and {self.n_components} were asked for: "
@@ -347,8 +346,8 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
     def _distances(self, other: Any) -> np.ndarray:
         return column_distances(self.memberships_, other.memberships_).min(axis=1)
 
-    def _halves(self, A: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
-        graph = self._graph(A)
+    def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
+        graph = self._graph(X)
         halves = split_counts(graph.adjacency, not graph.directed, random_state)
         return [{"A": Graph(half, graph.names, graph.directed)} for half in halves]
 

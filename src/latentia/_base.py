@@ -54,7 +54,7 @@ class Estimator(BaseEstimator):
         """Raise for values that the constraints allow one by one and not together."""
 
     def _candidates(self, *args: Any, **kwargs: Any) -> Sequence[int] | None:
-        """Numbers of components that "auto" compares on the data that ``fit`` was given; None for those that all families have."""
+        """Numbers of components that "auto" compares on the data of ``fit``; None for those that all families have."""
         return None
 
     def _distances(self, other: Any) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import normalized_mutual_info_score
@@ -193,7 +194,8 @@ def _of_best_alpha(ends: Ends, best: Mixed, shape: Shape, choices: Choices) -> M
     chosen = found[-1] if even else max(found, key=lambda one: one.evidence)
     if chosen is best:
         return one_community(ends, best.communities, shape, choices.steps, n_jobs=n_jobs)
-    return mixed_memberships(ends, chosen.communities, shape, chosen.dirichlet, choices.steps, races=1, most=_SETTLING, n_jobs=n_jobs)
+    options: dict[str, Any] = {"races": 1, "most": _SETTLING, "n_jobs": n_jobs}
+    return mixed_memberships(ends, chosen.communities, shape, chosen.dirichlet, choices.steps, **options)
 
 
 def _affordable(ends: Ends, choices: Choices, steps: tuple[int, int]) -> int:

@@ -285,10 +285,14 @@ class _MixedMemberships(_Step):
         racing = self.number <= self.races
         shares = before.memberships * expected
         shares /= shares.sum(axis=1, keepdims=True)
-        rough = tuple(x * expected for x in _regression(ends, before, self.n_jobs)) if racing else None
+        rough = None
+        if racing:
+            estimate, of_rows, of_columns = _regression(ends, before, self.n_jobs)
+            rough = (estimate * expected).astype(np.float32), of_rows, of_columns * expected
+            del estimate
         current = shares if self.gamma is None or racing else _normalised(np.maximum(self.gamma - self.alpha, 0))
         topics = before.fields(ends.directed) / expected
-        found = dirichlet_posteriors(ends.table, topics, self.alpha, current, rough, self.n_jobs)  # type: ignore[arg-type]
+        found = dirichlet_posteriors(ends.table, topics, self.alpha, current, rough, self.n_jobs)
         self.gamma, self.evidence = found.gamma, float(found.evidence.mean())
         self.alpha = _shaped(found.mean_logs(), self.alpha)
         if not self.shape.corrected:
@@ -355,8 +359,8 @@ def _mean_deviation(gamma: np.ndarray) -> np.ndarray:
 # --- averages over neighbours -------------------------------------------------------------------------------------
 
 
-def _regression(ends: Ends, c: Communities, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """theta_i pi_i of every node by least squares from its neighbours' memberships, and deviations; both (n, K).
+def _regression(ends: Ends, c: Communities, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """theta_i pi_i by least squares from the neighbours' memberships, (n, K), and factors of deviations, (n,) and (K,).
 
     The sums G_i = sum_j A_ij pi_j have mean theta_i pi_i^T P V^T pi, and a covariance of about d_i times the mean of pi pi^T
     over ends.
@@ -374,7 +378,7 @@ def _regression(ends: Ends, c: Communities, n_jobs: int | None) -> tuple[np.ndar
     covariance = np.linalg.pinv(information, hermitian=True)
     found = sum(s @ (w @ m.T) for s, m, w in zip(sums, maps, precisions, strict=True)) @ covariance
     degrees = ends.degrees / (2 if ends.directed else 1)
-    return found, np.sqrt(degrees)[:, None] * np.sqrt(np.maximum(np.diag(covariance), 0))
+    return found, np.sqrt(degrees), np.sqrt(np.maximum(np.diag(covariance), 0))
 
 
 def _second(pi: np.ndarray, degrees: np.ndarray) -> np.ndarray:
@@ -386,7 +390,8 @@ def cut_memberships(ends: Ends, c: Communities, alpha0: float, n_jobs: int | Non
 
     The multiple is 3 for alpha_0 up to .2, falls to 1.5 at alpha_0 = 1, and one community is left where alpha_0 = 0.
     """
-    found, noise = _regression(ends, c, n_jobs)
+    found, of_rows, of_columns = _regression(ends, c, n_jobs)
+    noise = of_rows[:, None] * of_columns
     if alpha0 == 0:
         return np.eye(found.shape[1])[found.argmax(axis=1)]
     cut = float(np.interp(np.log(alpha0), np.log([0.2, 1.0]), [3.0, 1.5]))

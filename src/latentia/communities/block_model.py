@@ -45,6 +45,7 @@ from ._model import Communities, Ends
 from ._refine import averages
 from ._residual import residual_ratio
 from ._start import above_noise, suggested_number
+from ._weights import Weights
 
 __all__ = ["MixedMembershipBlockModel"]
 
@@ -57,10 +58,10 @@ _SCORED = 200_000  # pairs without edge that edges are compared with
 class MixedMembershipBlockModel(ClusterMixin, Estimator):
     """Overlapping communities of a graph, with shares of membership for every node.
 
-    Choose it for graphs whose nodes may belong to several groups, from some hundred nodes to millions: for shares instead of one
-    label, the number of communities that the edges support, and errors. It finds groups by whom their members are linked to, so
-    also groups without links inside. For one label each and no errors, Leiden's algorithm is as good where communities are
-    dense and small.
+    Choose it for graphs whose nodes may belong to several groups, from some hundred nodes to millions: for shares instead of
+    one label, the number of communities that the edges support, and errors. It finds groups by whom their members are linked
+    to, so also groups without links inside. For one label each and no errors, Leiden's algorithm is as good where communities
+    are dense and small, and faster.
 
     Parameters
     ----------
@@ -76,8 +77,8 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         Whether nodes have an activity of their own. "auto" looks at how degrees scatter within communities.
     homophilic : bool or "auto", default="auto"
         Whether memberships are found as if all pairs of different communities were linked at one rate, as in the thesis: this
-        keeps to groups with links inside. "auto" does, unless the edges tell a rate for every pair (BIC) and either the spectrum
-        shows groups that are linked to others more than inside, or these rates describe the graph up to noise.
+        keeps to groups with links inside. "auto" does, unless the edges tell a rate for every pair (BIC) and either the
+        spectrum shows groups that are linked to others more than inside, or these rates describe the graph up to noise.
     directed : bool or "auto", default="auto"
         Whether edges have directions. "auto" asks the graph: a matrix has if it is neither symmetric nor triangular.
     refine : int or "auto", default="auto"
@@ -113,12 +114,13 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         Algorithm 8.3's averages over a node's neighbours, (F - L) / (H - L): memberships with noise, without a prior.
     degree_corrected_, homophilic_, directed_ : bool
     spectrum_ : ndarray
-        Leading eigenvalues, or singular values, of the scaled adjacency matrix without that of the degrees, by decreasing modulus.
+        Leading eigenvalues, or singular values, of the scaled adjacency matrix without that of the degrees, by decreasing
+        modulus.
     edge_ : float
         Modulus up to which they are noise.
     n_suggested_ : int
-        Number of communities that the spectrum suggests: one more than the eigenvalues clearly above ``edge_``. It does not count beyond
-        K + 5.
+        Number of communities that the spectrum suggests: one more than the eigenvalues clearly above ``edge_``, of which K + 5
+        are looked at.
     isolated_ : ndarray of int
         Nodes without edges.
     names_ : list of str or None
@@ -138,16 +140,18 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
     -----
     Differences from the thesis ("stars"):
 
-    1. No parts: the tensor of stars with three different leaves has a closed form on all nodes (`latentia.moments.star_moments`).
+    1. No parts: the tensor of stars with three different leaves has a closed form on all nodes
+       (`latentia.moments.star_moments`).
     2. Directions come from the adjacency matrix scaled by degrees, without what the degrees alone explain.
     3. The expectation of (8.7) is twice (8.9); it is halved. Heads are weighed by their degree.
-    4. All components are found at once (`latentia.tensor.decompose`), and clusters of the directions are a second start: the one
-       under which edges are more probable is refined.
-    5. ``refine``: variational EM of the whole model, first with one community a node, then with a Dirichlet prior. Without it
-       memberships are Algorithm 8.1's reassignment by Q, with a threshold at a multiple of the noise, as least squares for any
-       P.
+    4. All components are found at once (`latentia.tensor.decompose`), and clusters of the directions are further starts: the
+       one under which edges are most probable is refined.
+    5. ``refine``: variational EM of the whole model, first with one community a node, where communities are also split and
+       merged, then with a Dirichlet prior. Without it memberships are Algorithm 8.1's reassignment by Q, with a threshold at a
+       multiple of the noise, as least squares for any P.
     6. P is any nonnegative matrix and communities have any sizes, where the thesis has p, q and equal ones.
-    7. Weights that are no counts are divided by their dispersion, so that noise has the size of that of counts.
+    7. Weights are divided by their dispersion, so that noise has the size of that of counts, and where they scatter more than
+       counts do their roots are taken before, so that a few heavy edges do not decide. P is that of the weights themselves.
 
     References
     ----------
@@ -219,10 +223,10 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         """
         graph = self._graph(A)
         kept = self._kept(graph)
-        ends, dispersion = self._counts(graph, kept)
+        ends, weights = self._counts(graph, kept)
         found = fit_communities(ends, self._choices())
         parts, errors = self._errors(found, ends)
-        self._set_model(found, graph, kept, dispersion)
+        self._set_model(found, graph, kept, weights)
         near, high, low = averages(ends, found.communities, found.alpha0, self.n_jobs)
         self.averages_ = _scattered(near, kept, graph.n_nodes)
         residual = residual_ratio(ends, found.communities, found.start.space, self._seed, self.n_jobs)
@@ -254,13 +258,11 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
             warn(f"{', and '.join(told)}.", DroppedDataWarning)
         return kept
 
-    def _counts(self, graph: Graph, kept: np.ndarray) -> tuple[Ends, float]:
-        """Counts of the edges among nodes, and the dispersion that weights were divided by."""
+    def _counts(self, graph: Graph, kept: np.ndarray) -> tuple[Ends, Weights]:
+        """Edges among nodes with weights that scatter as counts do, and how these come from those of the graph."""
         counts = graph.adjacency if len(kept) == graph.n_nodes else graph.adjacency[kept][:, kept]
-        dispersion = _weight_dispersion(counts) if graph.weighted else 1.0
-        if dispersion != 1:
-            counts = sparse.csr_array((counts.data / dispersion, counts.indices, counts.indptr), shape=counts.shape)
-        return Ends(counts, graph.directed), dispersion
+        how = Weights.of(counts) if graph.weighted else Weights(False, 1.0)
+        return Ends(how.counts(counts), graph.directed), how
 
     def _choices(self) -> Choices:
         corrected, homophilic = (
@@ -302,13 +304,13 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         fitted, trivial, auc = held_out(part.communities, place, ends.n_nodes, known, left_out, self._seed)
         return Part(apart.min(axis=1), relative_spread(part)[nearest], fitted, trivial, auc)
 
-    def _set_model(self, found: Found, graph: Graph, kept: np.ndarray, dispersion: float) -> None:
+    def _set_model(self, found: Found, graph: Graph, kept: np.ndarray, weights: Weights) -> None:
         c, n = found.communities, graph.n_nodes
         self.weights_ = c.memberships.mean(axis=0)
         self.memberships_ = _scattered(c.memberships, kept, n)
         self.labels_ = np.full(n, -1)
         self.labels_[kept] = c.memberships.argmax(axis=1)
-        self.connectivity_ = dispersion * c.connectivity
+        self.connectivity_ = weights.connectivity(c, graph, kept, self.n_jobs)
         self.dirichlet_ = found.mixed.dirichlet
         self.activity_ = _scattered(c.activity[:, None], kept, n, 0.0).ravel()
         self.activity_in_ = (
@@ -318,7 +320,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         self.directed_ = graph.directed
         self.spectrum_, self.edge_ = spectrum_of(found, graph.directed), found.start.space.edge
         self.n_suggested_ = above_noise(found.start.space, graph.directed) + 1
-        self._dispersion = dispersion
+        self._weights = weights
         self.isolated_, self.names_, self.n_edges_ = graph.isolated, graph.names, graph.n_edges
         self.n_features_in_, self.n_passes_ = n, 1
         self.refinement_ = found.mixed.refinement.log_likelihood
@@ -399,7 +401,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         start = sparse.csr_array(table) @ (field / expected)
         total = start.sum(axis=1, keepdims=True)
         start = np.where(total > 0, start / np.where(total > 0, total, 1.0), uniform)
-        rough = start, np.full_like(start, 0.1)
+        rough = start, np.full(len(start), 0.1), np.ones(start.shape[1])
         shares = dirichlet_posteriors(table, field / expected, alpha, start, rough, self.n_jobs).shares / expected
         shares /= shares.sum(axis=1, keepdims=True)
         shares[np.diff(table.indptr) == 0] = np.nan
@@ -477,33 +479,22 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
             raise LatentiaError(f"{name}: a table of numbers is needed ({error}).") from error
         if len(table.shape) != 2 or table.shape[1] != self.n_features_in_:
             raise LatentiaError(
-                f"{name} has the shape {table.shape}: a row for each new node and {self.n_features_in_} columns, the nodes of the "
-                "fit, are needed."
+                f"{name} has the shape {table.shape}: a row for each new node and {self.n_features_in_} columns, the nodes of "
+                "the fit, are needed."
             )
         table.sum_duplicates()
         if not ((table.data >= 0) & (table.data <= _LARGEST)).all():
             raise LatentiaError(
-                f"{name} holds weights that are NaN, infinite, negative or out of range: numbers from 0 to {_LARGEST:g} are needed."
+                f"{name} holds weights that are NaN, infinite, negative or out of range: numbers from 0 to {_LARGEST:g} are "
+                "needed."
             )
         table.eliminate_zeros()
-        return table / self._dispersion
+        return self._weights.counts(table)
 
 
 def numbers_around(suggested: int, most: int) -> list[int]:
     """Numbers of communities to compare, from half of a suggested one to 1.4 times as many."""
     return sorted({min(max(round(share * suggested), 1), most) for share in (0.5, 0.7, 0.85, 1.0, 1.2, 1.4)})
-
-
-def _weight_dispersion(counts: sparse.csr_array) -> float:
-    """Variance of weights over their mean, given the degrees: sum (w^2 - m^2) / sum w with m_ij = d_i d_j / sum d.
-
-    One for counts of independent events; noise of weights divided by it has the size of that of counts.
-    """
-    data = counts.data.astype(np.float64)
-    total = float(data.sum())
-    out, into = (np.asarray(counts.sum(axis=axis), dtype=np.float64).ravel() for axis in (1, 0))
-    explained = float((out**2).sum()) * float((into**2).sum()) / total**2
-    return max((float(data @ data) - explained) / total, 1e-3 * float(data @ data) / total)
 
 
 def _scattered(rows: np.ndarray, kept: np.ndarray, n: int, otherwise: float = np.nan) -> np.ndarray:

@@ -416,8 +416,8 @@ def community_errors(
 ) -> tuple[float, float]:
     """Errors of memberships and of connectivity that Theorem 8.4 promises.
 
-    The largest l1 error of a community's memberships over all nodes, sqrt(n p) / (p - q), and that of an entry of P, k sqrt(p) /
-    sqrt(n).
+    The largest l1 error of a community's memberships over all nodes, sqrt(n p) / (p - q), and that of an entry of P,
+    k sqrt(p) / sqrt(n).
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ def dirichlet_posteriors(
     field: np.ndarray,
     alpha: np.ndarray,
     current: np.ndarray | None = None,
-    rough: tuple[np.ndarray, np.ndarray] | None = None,
+    rough: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
     n_jobs: int | None = None,
 ) -> Posteriors:
     """Posterior of every row of a table of counts.
@@ -83,9 +83,9 @@ def dirichlet_posteriors(
         Positive.
     current : ndarray of shape (n, K), optional
         Shares to start from.
-    rough : (ndarray of shape (n, K), ndarray of shape (n, K)), optional
-        Unbiased estimates of the shares, which may be negative, and their standard deviations: further starts are the largest
-        share alone, and the estimates cut at each of `CUTS` times the deviation.
+    rough : (ndarray of shape (n, K), ndarray of shape (n,), ndarray of shape (K,)), optional
+        Unbiased estimates of the shares, which may be negative, and two factors of their standard deviations: further starts
+        are the largest share alone, and the estimates cut at each of `CUTS` times the deviation.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     """
@@ -93,15 +93,15 @@ def dirichlet_posteriors(
     field = np.ascontiguousarray(field, dtype=np.float32)
     nothing = np.empty((0, k), np.float32)
     held = nothing if current is None else np.ascontiguousarray(current, dtype=np.float32)
-    estimate, noise = (
-        (nothing, nothing) if rough is None else (np.ascontiguousarray(x, dtype=np.float32) for x in rough)
-    )
+    given = (nothing, np.empty(0), np.empty(0)) if rough is None else rough
+    estimate = np.ascontiguousarray(given[0], dtype=np.float32)
+    deviations = np.asarray(given[1], dtype=np.float64), np.asarray(given[2], dtype=np.float64)
     gamma, evidence = np.empty((n, k)), np.empty(n)
     ends, cuts = row_pieces(table), np.array(CUTS)
-    given = table.data, table.indices, table.indptr, field, np.asarray(alpha, dtype=np.float64)
+    counts = table.data, table.indices, table.indptr, field, np.asarray(alpha, dtype=np.float64)
 
     def task(i: int, _: int) -> None:
-        _race(*given, held, estimate, noise, cuts, ends[i], ends[i + 1], gamma, evidence)
+        _race(*counts, held, estimate, *deviations, cuts, ends[i], ends[i + 1], gamma, evidence)
 
     for_chunks(task, len(ends) - 1, 1, n_jobs)
     return Posteriors(gamma, evidence)
@@ -182,7 +182,7 @@ def _bound(rows, counts, n_rows, alpha, log_gammas, gamma, a):  # pragma: no cov
 
 @njit(cache=True, nogil=True)
 def _race(
-    data, indices, indptr, field, alpha, current, rough, noise, cuts, first, last, gamma, evidence
+    data, indices, indptr, field, alpha, current, rough, of_rows, of_columns, cuts, first, last, gamma, evidence
 ):  # pragma: no cover - compiled
     k = len(alpha)
     log_gammas, longest = np.empty(k), 0
@@ -215,7 +215,7 @@ def _race(
                 before = 1
             else:  # from the highest cut on: the same number is the same starting shares
                 for c in range(k):
-                    above = rough[i, c] > cuts[len(cuts) - start] * noise[i, c] and rough[i, c] > 0
+                    above = rough[i, c] > cuts[len(cuts) - start] * of_rows[i] * of_columns[c] and rough[i, c] > 0
                     one[c] = rough[i, c] if above else 0.0
                     kept += one[c]
                     n_kept += above

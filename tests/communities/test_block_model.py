@@ -47,8 +47,7 @@ def test_memberships_and_connectivity(graph, model):
 def test_blocks_near_the_threshold_are_found_better_than_by_the_tensor_alone():
     graph = planted.mixed_membership_graph(3000, 5, alpha0=0, degree=20, snr=1.6, random_state=1)
     full, theorem = (
-        MixedMembershipBlockModel(5, alpha0=0, n_splits=0, refine=refine).fit(graph.adjacency)
-        for refine in ("auto", 0)
+        MixedMembershipBlockModel(5, alpha0=0, n_splits=0, refine=refine).fit(graph.adjacency) for refine in ("auto", 0)
     )
     assert nmi(full.labels_, graph.labels) > nmi(theorem.labels_, graph.labels) + 0.015
     assert not full.dirichlet_.any()
@@ -89,7 +88,9 @@ def test_activity_of_nodes():
 
 def test_directions_that_symmetric_edges_do_not_show():
     cycle = np.roll(np.eye(3), 1, axis=1) + 0.1  # from each community to the next one
-    graph = planted.mixed_membership_graph(900, 3, alpha0=0, degree=15, connectivity=cycle, directed=True, random_state=1)
+    graph = planted.mixed_membership_graph(
+        900, 3, alpha0=0, degree=15, connectivity=cycle, directed=True, random_state=1
+    )
     model = MixedMembershipBlockModel(3).fit(graph.adjacency)
     assert model.directed_
     assert not model.homophilic_

@@ -1,4 +1,4 @@
-"""Bounds of the theorems on rich components: how they scale."""
+"""Bounds of the theorems on rich components and on communities: how they scale."""
 
 import pytest
 
@@ -31,3 +31,13 @@ def test_rows_for_many_components_grow_with_chains():
     assert rows[0] < rows[1]
     with pytest.raises(LatentiaError, match="least_map"):
         bounds.rich_component_rows(0.1, chain=1, **{**settings, "least_map": 0.0})
+
+
+def test_communities():
+    assert bounds.community_strength(10_000, 10) == pytest.approx(0.1)
+    memberships, connectivity = bounds.community_errors(10_000, 10, 0.04, 0.01)
+    assert memberships == pytest.approx(20 / 0.03)
+    assert connectivity == pytest.approx(10 * 0.2 / 100)
+    assert bounds.support_threshold(10_000, 10, 0.04, 0.01) == pytest.approx(0.2 * 10 / (0.03 * 100))
+    with pytest.raises(LatentiaError, match="below inside"):
+        bounds.community_errors(100, 2, 0.1, 0.1)

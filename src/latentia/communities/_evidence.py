@@ -130,7 +130,7 @@ def column_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def relative_spread(found: Found) -> np.ndarray:
-    """Expected relative l1 error of each community under the posterior, shape (K,)."""
+    """Expected relative l1 error of each community under the posterior, of shares of edges, shape (K,)."""
     pi = found.communities.memberships
     return found.mixed.spread() / np.maximum(pi.sum(axis=0), np.finfo(float).tiny)
 
@@ -174,19 +174,28 @@ def _inflated(own: np.ndarray, of_parts: np.ndarray, distances: np.ndarray) -> n
 
 
 def held_out(
-    c: Communities, kept: np.ndarray, n: int, known: sparse.csr_array, left_out: sparse.csr_array, seed: int
+    c: Communities,
+    kept: np.ndarray,
+    known: sparse.csr_array,
+    hidden: sparse.csr_array,
+    directed: bool,
+    seed: int,
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Log-probabilities of edges under the fit and under a graph without communities, and the AUC of telling them from others.
+    """Log-probabilities of edges, times their weight over its mean, under the fit and under a graph without communities.
+
+    And the AUC of telling these edges from pairs without one.
 
     Parameters
     ----------
     c : Communities
         Of the nodes ``kept``, of n, those that have edges in ``known``.
-    known, left_out : csr_array of shape (n, n)
+    known, hidden : csr_array of shape (n, n)
+        Edges that were fitted, and those that were left out.
     """
+    n = known.shape[0]
     place = np.full(n, -1)
     place[kept] = np.arange(len(kept))
-    cells = sparse.coo_array(left_out)
+    cells = sparse.coo_array(hidden if directed else sparse.triu(hidden, 1))
     i, j = cells.coords
     total = float((c.mass * c.connectivity).sum())
     out, into = (np.asarray(known.sum(axis=axis), dtype=np.float64).ravel() for axis in (1, 0))
@@ -195,20 +204,17 @@ def held_out(
     def chances(i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         both = (place[i] >= 0) & (place[j] >= 0)
         fitted = np.zeros(len(i))
-        for a in range(0, len(i), 1 << 18):
-            part = slice(a, a + (1 << 18))
-            chosen = np.flatnonzero(both[part]) + a
-            fitted[chosen] = c.rates(place[i[chosen]], place[j[chosen]]) / total
+        fitted[both] = c.rates(place[i[both]], place[j[both]]) / total
         even = _SMOOTH / n**2
         return (1 - _SMOOTH) * fitted + even, (1 - _SMOOTH) * out[i] * into[j] + even
 
     fitted, trivial = chances(i, j)
     rng = np.random.default_rng(seed)
     a, b = rng.integers(0, n, (2, min(_PAIRS, 4 * len(i) + 100)))
-    free = (a != b) & ~_has_edge(known, a, b) & ~_has_edge(left_out, a, b)
+    free = (a != b) & ~_has_edge(known, a, b) & ~_has_edge(hidden, a, b)
     auc = link_auc(fitted, chances(a[free], b[free])[0]) if free.any() and len(i) else 0.5
-    repeats = np.maximum(np.rint(cells.data), 1).astype(np.int64)
-    return np.repeat(np.log(fitted), repeats), np.repeat(np.log(trivial), repeats), auc
+    weights = cells.data / max(float(cells.data.mean()), _TINY) if len(i) else np.empty(0)
+    return weights * np.log(fitted), weights * np.log(trivial), auc
 
 
 def _has_edge(table: sparse.csr_array, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -224,9 +230,9 @@ def spectrum_of(found: Found, directed: bool) -> np.ndarray:
     return np.abs(observed[1::2]) if directed else observed
 
 
-def snr(ends: Ends, high: float, low: float, k: int) -> float:
-    """(H - L) (n / K) / root of the mean degree."""
-    return (high - low) * ends.n_nodes / k / float(np.sqrt(ends.total / ends.n_nodes))
+def snr(ends: Ends, high: float, low: float, k: int, alpha0: float) -> float:
+    """(H - L) (n / K) / (1 + alpha_0) / root of the mean degree."""
+    return (high - low) * ends.n_nodes / k / (1 + alpha0) / float(np.sqrt(ends.total / ends.n_nodes))
 
 
 # --- checks -------------------------------------------------------------------------------------------------------
@@ -330,7 +336,7 @@ def _graph_checks(m: Measured) -> list[Check]:
 def _theorem_checks(m: Measured, k: int, n: int) -> list[Check]:
     if k == 1:
         return []
-    strength = snr(m.ends, m.high, m.low, k)
+    strength = snr(m.ends, m.high, m.low, k, m.found.alpha0)
     return [
         Check(
             "homophily", "H - L", m.high - m.low, above(0),
@@ -338,8 +344,8 @@ def _theorem_checks(m: Measured, k: int, n: int) -> list[Check]:
             "averages over neighbours, need it; the fit does not.", "section 8.1.2",
         ),
         Check(
-            "signal to noise", "(H - L) (n / K) / sqrt(d)", strength, at_least(_LEAST_SNR),
-            "Communities of equal size can be detected above 1, by any method.", "Theorem 8.4",
+            "signal to noise", "(H - L) (n / K) / ((1 + alpha_0) sqrt(d))", strength, at_least(_LEAST_SNR),
+            "Above 1 efficient methods can detect communities of equal size.", "not in the thesis",
         ),
         Check(
             "regime of the theorem", "(p - q) / sqrt(p)", (m.high - m.low) / max(m.high, 1e-300) ** 0.5,

@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ..likelihood import Refine
 from ._model import Ends, of_memberships, tied
 from ._refine import Mixed, Shape, one_community
 
@@ -38,12 +37,11 @@ def exchanged(ends: Ends, points: np.ndarray, found: Mixed, shape: Shape, n_jobs
     k = found.communities.memberships.shape[1]
     if k < 3:
         return found
-    steps: Refine = _STEPS
     for _ in range(_MOST):
         best = found
         for labels in _promising(ends, points, found.communities.memberships.argmax(axis=1), k, shape):
             start = of_memberships(ends, np.eye(k)[labels], shape.corrected)
-            one = one_community(ends, start, shape, steps, n_jobs=n_jobs)
+            one = one_community(ends, start, shape, _STEPS, n_jobs=n_jobs)
             if _last(one) > _last(best):
                 best = one
         if _last(best) <= _last(found) + _LEAST * abs(_last(found)):

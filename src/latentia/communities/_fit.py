@@ -10,7 +10,6 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from ..evidence import noise_limit
 from ..likelihood import Refine, Refinement
-from ..tensor import WhitenedDecomposition
 from ._exchange import exchanged, gain_of_rates
 from ._model import Communities, Ends, of_memberships
 from ._partitioned import partitioned
@@ -72,8 +71,6 @@ class Found:
     alpha0 : float
     shape : Shape
     start : Start
-    stars : WhitenedDecomposition or None
-        None where the moments of stars have no such rank, or were not needed.
     dispersion : float
         Variance of the degrees over their mean, within communities.
     """
@@ -82,7 +79,6 @@ class Found:
     alpha0: float
     shape: Shape
     start: Start
-    stars: WhitenedDecomposition | None
     dispersion: float
 
     @property
@@ -103,7 +99,7 @@ def fit_communities(ends: Ends, choices: Choices) -> Found:
     if choices.method == "partitioned":
         return _partitioned(ends, choices, start)
     rough = choices.alpha0 if choices.alpha0 is not None else 0.0
-    shares, stars = with_fallback(ends, start, k, rough, seed)
+    shares = with_fallback(ends, start, k, rough, seed)
     starts = by_clusters(ends, start, k, seed)
     if shares is not None:
         starts.insert(0, np.eye(k)[shares.argmax(axis=1)])
@@ -113,7 +109,7 @@ def fit_communities(ends: Ends, choices: Choices) -> Found:
         mixed, shape = _refined(ends, starts, corrected, start, choices)
     else:
         mixed, shape = _by_theorem(ends, starts[0], corrected, choices), Shape(corrected, False)
-    return Found(mixed.sorted(), float(mixed.dirichlet.sum()), shape, start, stars, spread)
+    return Found(mixed.sorted(), float(mixed.dirichlet.sum()), shape, start, spread)
 
 
 def _refined(
@@ -183,13 +179,13 @@ def _of_best_alpha(ends: Ends, best: Mixed, shape: Shape, choices: Choices) -> M
     Evidence alone would take alpha_0 too small: its bound is the looser, the more mixed nodes are.
     """
     k, n_jobs, races = choices.n_components, choices.n_jobs, _affordable(ends, choices, _RACES)
-    found = [best]
+    found, labels = [best], best.communities.memberships.argmax(axis=1)
     scatter = Scatter.of(ends, best)
     even = scatter.ratio <= scatter.limit
     for alpha0 in () if even else _ALPHA0:
         alpha = _even(alpha0, k)
         found.append(mixed_memberships(ends, best.communities, shape, alpha, races, races=races, n_jobs=n_jobs))
-        if even := Scatter.of(ends, found[-1]).ratio <= 1:
+        if even := Scatter.of(ends, found[-1], labels).ratio <= 1:
             break
     chosen = found[-1] if even else max(found, key=lambda one: one.evidence)
     if chosen is best:
@@ -216,7 +212,7 @@ def _partitioned(ends: Ends, choices: Choices, start: Start) -> Found:
     found = partitioned(ends.adjacency, choices.n_components, alpha0, seed=choices.seed, n_jobs=choices.n_jobs)
     corrected = bool(choices.corrected)
     mixed = _as_is(ends, found.memberships, corrected, alpha0 * found.shares)
-    return Found(mixed.sorted(), alpha0, Shape(corrected, False), start, None, dispersion(ends, found.memberships))
+    return Found(mixed.sorted(), alpha0, Shape(corrected, False), start, dispersion(ends, found.memberships))
 
 
 def _as_is(ends: Ends, memberships: np.ndarray, corrected: bool, alpha: np.ndarray) -> Mixed:

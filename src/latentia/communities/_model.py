@@ -14,6 +14,7 @@ __all__ = ["Communities", "Ends", "balanced", "l1_moved", "of_memberships", "tie
 _ROUNDS = 20
 _TOLERANCE, _FARTHEST = 1e-6, 100.0
 _TINY = 1e-300
+_PIECE = 1 << 16  # edges at a time
 _EMPTY = 1e-12  # of the total activity of pairs
 
 
@@ -124,20 +125,13 @@ class Communities:
         return out, into
 
     def rates(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Expected counts of the edges (i, j)."""
-        return np.einsum("...k,...k->...", self.senders[i] @ self.connectivity, self.receivers[j])
-
-    def log_likelihood(self, adjacency: Any) -> float:
-        """Mean logarithm of the probability of an edge among all pairs, a little of which is as for equal activity."""
-        cells = sparse.coo_array(adjacency)
-        i, j = cells.coords
-        total, everything = 0.0, float((self.mass * self.connectivity).sum())
-        even = 1 / len(self.memberships) ** 2
-        for a in range(0, cells.nnz, 1 << 16):
-            part = slice(a, a + (1 << 16))
-            chance = 0.99 * self.rates(i[part], j[part]) / everything + 0.01 * even
-            total += float(cells.data[part] @ np.log(chance))
-        return total / max(float(cells.data.sum()), _TINY)
+        """Expected counts of the edges (i, j), of the shape of both."""
+        found, linked = np.empty(np.size(i)), self.senders @ self.connectivity
+        i, shape, j = np.ravel(i), np.shape(i), np.ravel(j)
+        for a in range(0, len(i), _PIECE):
+            part = slice(a, a + _PIECE)
+            found[part] = np.einsum("ek,ek->e", linked[i[part]], self.receivers[j[part]])
+        return found.reshape(shape)
 
 
 def tied(joint: np.ndarray, mass: np.ndarray) -> np.ndarray:

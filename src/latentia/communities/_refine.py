@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import betaln, xlogy
 
 from ..likelihood import (
     Distributions,
@@ -38,10 +39,10 @@ __all__ = ["Mixed", "Shape", "averages", "cut_memberships", "mixed_memberships",
 
 _SETTLED = 1e-3  # mean l1 move of memberships in a step
 _MOST, _MOST_MIXED = 60, 12  # steps
-RACES = 3  # steps in which nodes choose among starts
 _PSEUDO = 0.01  # edges between two communities, on average
 _ROWS = 1 << 13
 _NEWTON, _SUMS_TO_ONE = 12, 1e-6
+_EMPTY = 1e-12  # of the most expected edges
 _TINY = 1e-300
 
 
@@ -137,7 +138,7 @@ def mixed_memberships(
     alpha: np.ndarray,
     steps: Refine,
     *,
-    races: int = RACES,
+    races: int,
     most: int = _MOST_MIXED,
     n_jobs: int | None = None,
 ) -> Mixed:
@@ -257,12 +258,13 @@ class _OneCommunity(_Step):
             found -= expected
             at_best = ends.degrees[:, None] * np.log(expected) - expected  # of evidence, which knows the degrees
         found += np.log(shares)
+        found[:, ~_inhabited(expected)] = -np.inf
         top = found.max(axis=1, keepdims=True)
         p = np.exp(found - top)
         total = p.sum(axis=1, keepdims=True)
         p /= total
         self.evidence = float((top + np.log(total) - (p * at_best).sum(axis=1, keepdims=True)).mean())
-        return of_memberships_only(ends, p, self.shape.corrected, before)
+        return _with_memberships(ends, p, self.shape.corrected, before)
 
 
 @dataclass
@@ -296,9 +298,10 @@ class _MixedMemberships(_Step):
         self.gamma, self.evidence = found.gamma, float(found.evidence.mean())
         self.alpha = _shaped(found.mean_logs(), self.alpha)
         if not self.shape.corrected:
-            memberships = _with_degrees(found.gamma, expected)
+            inhabited = _inhabited(expected)
+            memberships = _with_degrees(found.gamma * inhabited, np.where(inhabited, expected, expected.max()))
             return Communities(memberships, before.connectivity, before.activity, before.activity_in)
-        memberships = _normalised(found.gamma / expected)
+        memberships = _normalised(found.gamma * _inhabited(expected) / expected)
         activity = ends.out / np.maximum(memberships @ out, _TINY)
         activity_in = ends.into / np.maximum(memberships @ into, _TINY) if ends.directed else activity
         memberships, factor = balanced(memberships, (activity + activity_in) / 2)
@@ -307,7 +310,7 @@ class _MixedMemberships(_Step):
         return Communities(memberships, before.connectivity, activity, activity_in)
 
 
-def of_memberships_only(ends: Ends, memberships: np.ndarray, corrected: bool, before: Communities) -> Communities:
+def _with_memberships(ends: Ends, memberships: np.ndarray, corrected: bool, before: Communities) -> Communities:
     """New memberships with the activity that they say; P stays as it was."""
     if not corrected:
         return Communities(memberships, before.connectivity, before.activity, before.activity_in)
@@ -340,6 +343,11 @@ def _shaped(mean_logs: np.ndarray, alpha: np.ndarray) -> np.ndarray:
     return found * (float(alpha.sum()) / float(found.sum()))
 
 
+def _inhabited(expected: np.ndarray) -> np.ndarray:
+    """Communities that have expected edges: what is divided by those of an empty one would win."""
+    return expected > _EMPTY * expected.max()
+
+
 def _normalised(rows: np.ndarray) -> np.ndarray:
     total = rows.sum(axis=1, keepdims=True)
     return np.where(total > 0, rows / np.where(total > 0, total, 1.0), 1 / rows.shape[1])
@@ -347,8 +355,6 @@ def _normalised(rows: np.ndarray) -> np.ndarray:
 
 def _mean_deviation(gamma: np.ndarray) -> np.ndarray:
     """E|w_k - E w_k| of Dirichlet distributions, shape (n, K): 2 a^a b^b / (B(a, b) s^(s + 1)) with b = s - a."""
-    from scipy.special import betaln, xlogy
-
     total = gamma.sum(axis=1, keepdims=True)
     rest = np.maximum(total - gamma, _TINY)
     return 2 * np.exp(
@@ -403,15 +409,21 @@ def cut_memberships(ends: Ends, c: Communities, alpha0: float, n_jobs: int | Non
 def averages(ends: Ends, c: Communities, alpha0: float, n_jobs: int | None = None) -> tuple[np.ndarray, float, float]:
     """Algorithm 8.3 on all edges: (F - L) / (H - L) for F = G Q, shape (n, K), and H and L.
 
-    Q has (alpha_0 + 1) pi_ik / sum_i pi_ik - alpha_0 / n. Directed graphs have the mean of both directions, and with degree
-    correction nodes count over their activity.
+    Q has (alpha_0 + 1) pi_ik / sum_i theta_i pi_ik - alpha_0 / n. Of directed graphs it is the mean of the directions that a
+    node has, and with degree correction sums are divided by its activity.
     """
     pi = c.memberships
-    q = (alpha0 + 1) * pi / np.maximum(c.senders.sum(axis=0), _TINY) - alpha0 / len(pi)
-    found = sparse_product(ends.adjacency, q, n_jobs) / np.maximum(c.activity, _TINY)[:, None]
+
+    def mean(edges: Any, others: np.ndarray, activity: np.ndarray) -> np.ndarray:
+        q = (alpha0 + 1) * pi / np.maximum(others.sum(axis=0), _TINY) - alpha0 / len(pi)
+        return np.asarray(sparse_product(edges, q, n_jobs) / np.maximum(activity, _TINY)[:, None])
+
+    found = mean(ends.adjacency, c.receivers, c.activity)
     if ends.directed:
-        back = sparse_product(ends.adjacency.T.tocsr(), q, n_jobs) / np.maximum(c.activity_in, _TINY)[:, None]
-        found = (found + back) / 2
+        back = mean(ends.adjacency.T.tocsr(), c.senders, c.activity_in)
+        some = [(x > 0)[:, None] for x in (c.activity, c.activity_in)]
+        found = (some[0] * found + some[1] * back) / np.maximum(some[0].astype(float) + some[1], 1)
+    q = pi / np.maximum(pi.sum(axis=0), _TINY) * (alpha0 + 1) - alpha0 / len(pi)
     table, k = q.T @ found, pi.shape[1]
     high = float(np.trace(table)) / k
     low = (float(table.sum()) - k * high) / max(k * (k - 1), 1)

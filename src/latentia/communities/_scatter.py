@@ -33,8 +33,8 @@ class Scatter(NamedTuple):
     limit : float
         What it seldom is above where the model holds.
     misplaced : float
-        Root mean square of the share of its membership that a node would have to have in others of the communities, for what
-        is beyond the limit; zero for mixed memberships, where parts of the edges have other ones.
+        Root mean square share of a node's membership that is misplaced, if that explains what is beyond the limit; zero for
+        mixed memberships, of which parts of the edges tell it.
     """
 
     ratio: float
@@ -42,30 +42,36 @@ class Scatter(NamedTuple):
     misplaced: float
 
     @classmethod
-    def of(cls, ends: Ends, fit: Mixed) -> Scatter:
-        """Of both directions, where there are two."""
+    def of(cls, ends: Ends, fit: Mixed, labels: np.ndarray | None = None) -> Scatter:
+        """Of both directions, where there are two; ``labels`` say which communities ends are in, by default the fit's own."""
         c = fit.communities
         n, k = c.memberships.shape
         mixed = bool(fit.dirichlet.any())
-        rows = [_scatter(ends.adjacency, c.memberships, c.senders, c.connectivity, c.receivers, mixed)]
+        groups = np.eye(k)[c.memberships.argmax(axis=1) if labels is None else labels]
+        rows = [_scatter(ends.adjacency, c.memberships, c.senders, c.connectivity, c.receivers, groups, mixed)]
         if ends.directed:
             back = ends.adjacency.T.tocsr()
-            rows.append(_scatter(back, c.memberships, c.receivers, c.connectivity.T, c.senders, mixed))
+            rows.append(_scatter(back, c.memberships, c.receivers, c.connectivity.T, c.senders, groups, mixed))
         seen, expected, moved = np.sum(rows, axis=0)
         limit = 1 + _SLACK + _DEVIATIONS * float(np.sqrt(2 / (n * max(k - 1, 1))))
         if not expected > 0:
-            return cls(1.0, limit, 0.0)
+            return cls(1.0 if k == 1 else np.inf, limit, 0.0)  # all ends are in one community
         beyond = max(seen - limit * expected, 0.0)
         misplaced = 0.0 if mixed or not moved > 0 else float(np.sqrt(min(beyond / moved, 1.0)))
         return cls(float(seen / expected), limit, misplaced)
 
 
 def _scatter(
-    edges: sparse.csr_array, pi: np.ndarray, own: np.ndarray, connectivity: np.ndarray, others: np.ndarray, mixed: bool
+    edges: sparse.csr_array,
+    pi: np.ndarray,
+    own: np.ndarray,
+    connectivity: np.ndarray,
+    others: np.ndarray,
+    groups: np.ndarray,
+    mixed: bool,
 ) -> tuple[float, float, float]:
     """Sums of squares of s - d q, of what is expected of them, and of what they would be if every node were elsewhere."""
-    labels = np.eye(pi.shape[1])[pi.argmax(axis=1)]
-    counts, profiles = edges @ labels, connectivity @ (others.T @ labels)
+    counts, profiles = edges @ groups, connectivity @ (others.T @ groups)
     degrees = counts.sum(axis=1, keepdims=True)
     if mixed:
         shares = own @ profiles

@@ -14,7 +14,7 @@ from ..exceptions import LatentiaError
 from ..linalg import ScaledSpace, scaled_eigenspace
 from ..moments import StarMoments, star_moments
 from ..simplex import distributions
-from ..tensor import WhitenedDecomposition, decompose_whitened
+from ..tensor import decompose_whitened
 from ._model import Ends
 
 __all__ = [
@@ -109,9 +109,7 @@ def above_noise(space: ScaledSpace, directed: bool) -> int:
     return int((np.abs(observed) > noise_limit(len(space.scale)) * space.edge).sum())
 
 
-def by_stars(
-    ends: Ends, start: Start, n_components: int, alpha0: float, seed: int
-) -> tuple[np.ndarray, WhitenedDecomposition]:
+def by_stars(ends: Ends, start: Start, n_components: int, alpha0: float, seed: int) -> np.ndarray:
     """Memberships, shape (n, K), of the communities that the tensor of 3-stars has.
 
     Its whitened eigenvectors map back to what the neighbours of a node of each community look like, and a node's shares of
@@ -125,7 +123,7 @@ def by_stars(
     first = np.where(np.abs(profiles[:, :1]) > 1e-9, profiles[:, :1], 1.0)
     means = start.stars.images / np.maximum(ends.degrees, 1e-300)[:, None]
     shares = np.linalg.lstsq((profiles / first).T, means.T, rcond=None)[0].T
-    return distributions(shares, np.full(n_components, 1 / n_components)), fit
+    return distributions(shares, np.full(n_components, 1 / n_components))
 
 
 def by_clusters(ends: Ends, start: Start, n_components: int, seed: int) -> list[np.ndarray]:
@@ -156,11 +154,9 @@ def _clusters(points: np.ndarray, n_components: int, seed: int) -> np.ndarray:
     return np.eye(n_components)[clusters.predict(points)]
 
 
-def with_fallback(
-    ends: Ends, start: Start, n_components: int, alpha0: float, seed: int
-) -> tuple[np.ndarray | None, WhitenedDecomposition | None]:
+def with_fallback(ends: Ends, start: Start, n_components: int, alpha0: float, seed: int) -> np.ndarray | None:
     """`by_stars`, or nothing where the moments have no such rank."""
     try:
         return by_stars(ends, start, n_components, alpha0, seed)
     except LatentiaError:
-        return None, None
+        return None

@@ -70,9 +70,11 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         around the number that the spectrum suggests.
     alpha0 : float, optional
         How mixed nodes are: 0 for one community a node, .1 for a second one here and there, 1 for two or three. By default the
-        least of 0, .1, .3, 1 and 3 under which a node's edges scatter over the communities no more than it says.
+        least of 0, .1, .3, 1 and 3 under which a node's edges scatter over the communities no more than it says, or if none
+        does, the one of highest evidence; 0 for "partitioned" and with ``refine=0``.
     method : {"stars", "partitioned"}, default="stars"
-        "partitioned" is the thesis's own algorithm on five parts of the nodes (8.1 to 8.3). It needs dense graphs.
+        "partitioned" is the thesis's own algorithm on five parts of the nodes (8.1 to 8.3). It needs dense graphs, looks at
+        edges from a node alone where they have directions, and takes "auto" for no degree correction.
     degree_corrected : bool or "auto", default="auto"
         Whether nodes have an activity of their own. "auto" looks at how degrees scatter within communities.
     homophilic : bool or "auto", default="auto"
@@ -83,7 +85,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         Whether edges have directions. "auto" asks the graph: a matrix has if it is neither symmetric nor triangular.
     refine : int or "auto", default="auto"
         EM steps after the tensor; "auto" makes as many as it takes for memberships to settle. 0 keeps to the theorem:
-        memberships from the tensor, reassigned once by all edges.
+        communities of the tensor, or clusters where it has not the rank, reassigned once by all edges.
     n_splits : int, default=1
         Number of fits on three quarters of the edges, at most 3, for the expected errors and held-out edges; each takes about
         three quarters of the time of the fit. 0 makes none.
@@ -92,7 +94,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
-        Whether to show progress where files are read.
+        Whether to show progress where a file is read.
 
     Attributes
     ----------
@@ -108,8 +110,8 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
     weights_ : ndarray of shape (K,)
         Mean membership: what share of the nodes each community is.
     activity_, activity_in_ : ndarray of shape (n,)
-        theta and phi, of mean one in every community; the same array for graphs without directions, and ones without degree
-        correction.
+        theta and phi, of mean one in every community, 0 for nodes without edges. One array where there are no directions; all
+        ones without degree correction.
     averages_ : ndarray of shape (n, K)
         Algorithm 8.3's averages over a node's neighbours, (F - L) / (H - L): memberships with noise, without a prior.
     degree_corrected_, homophilic_, directed_ : bool
@@ -119,8 +121,8 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
     edge_ : float
         Modulus up to which they are noise.
     n_suggested_ : int
-        Number of communities that the spectrum suggests: one more than the eigenvalues clearly above ``edge_``, of which K + 5
-        are looked at.
+        Number of communities that the spectrum suggests: one more than the eigenvalues clearly above ``edge_``, K + 5 at
+        most.
     isolated_ : ndarray of int
         Nodes without edges.
     names_ : list of str or None
@@ -150,8 +152,9 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
        merged, then with a Dirichlet prior. Without it memberships are Algorithm 8.1's reassignment by Q, with a threshold at a
        multiple of the noise, as least squares for any P.
     6. P is any nonnegative matrix and communities have any sizes, where the thesis has p, q and equal ones.
-    7. Weights are divided by their dispersion, so that noise has the size of that of counts, and where they scatter more than
-       counts do their roots are taken before, so that a few heavy edges do not decide. P is that of the weights themselves.
+    7. Weights are divided by their dispersion, so that noise has the size of that of counts. Where they are no whole numbers,
+       or scatter half as much again as counts do, their roots are taken before, so that a few heavy edges do not decide. P is
+       that of the weights themselves.
 
     References
     ----------
@@ -236,7 +239,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         return self
 
     def _graph(self, A: Any) -> Graph:
-        return as_graph(A, None if self.directed == "auto" else bool(self.directed))
+        return as_graph(A, None if self.directed == "auto" else bool(self.directed), progress=bool(self.verbose))
 
     def _kept(self, graph: Graph) -> np.ndarray:
         """Nodes with edges; raise if they are fewer than the communities, and warn of what was left out."""
@@ -301,7 +304,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         part = fit_communities(Ends(known[place][:, place], ends.directed), own)
         apart = column_distances(found.communities.memberships[place], part.communities.memberships)
         nearest = apart.argmin(axis=1)
-        fitted, trivial, auc = held_out(part.communities, place, ends.n_nodes, known, left_out, self._seed)
+        fitted, trivial, auc = held_out(part.communities, place, known, left_out, ends.directed, self._seed)
         return Part(apart.min(axis=1), relative_spread(part)[nearest], fitted, trivial, auc)
 
     def _set_model(self, found: Found, graph: Graph, kept: np.ndarray, weights: Weights) -> None:
@@ -320,7 +323,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         self.directed_ = graph.directed
         self.spectrum_, self.edge_ = spectrum_of(found, graph.directed), found.start.space.edge
         self.n_suggested_ = above_noise(found.start.space, graph.directed) + 1
-        self._weights = weights
+        self._as_counts, self._rates = weights, c.connectivity
         self.isolated_, self.names_, self.n_edges_ = graph.isolated, graph.names, graph.n_edges
         self.n_features_in_, self.n_passes_ = n, 1
         self.refinement_ = found.mixed.refinement.log_likelihood
@@ -385,7 +388,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         A_in : sparse matrix or array-like of shape (m, n), optional
             Where there are directions, weights of edges from the nodes of the fit.
         """
-        table, known = self._new_edges(A, "A"), self._communities()
+        table, known = self._new_edges(A, "A"), self._communities(self._rates)
         if A_in is not None and not self.directed_:
             raise LatentiaError("A_in: this graph has no directions; give A alone.")
         field = known.fields(self.directed_)
@@ -395,16 +398,19 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
             if back.shape[0] != n_rows:
                 raise LatentiaError(f"A has {n_rows} rows and A_in {back.shape[0]}: one for each new node is needed.")
             table = sparse.csr_array(sparse.hstack([table, back], format="csr"))
-        expected = np.maximum(field.sum(axis=0), 1e-300)
+        expected = field.sum(axis=0)
+        inhabited = expected > 1e-12 * expected.max()
+        expected = np.where(inhabited, expected, 1.0)
         alpha = np.maximum(self.dirichlet_, _LEAST_PRIOR * self.weights_ + 1e-9)
         uniform = np.full((table.shape[0], len(alpha)), 1 / len(alpha))
         start = sparse.csr_array(table) @ (field / expected)
         total = start.sum(axis=1, keepdims=True)
         start = np.where(total > 0, start / np.where(total > 0, total, 1.0), uniform)
         rough = start, np.full(len(start), 0.1), np.ones(start.shape[1])
-        shares = dirichlet_posteriors(table, field / expected, alpha, start, rough, self.n_jobs).shares / expected
+        posteriors = dirichlet_posteriors(table, field / expected, alpha, start, rough, self.n_jobs)
+        shares = inhabited * posteriors.shares / expected
         shares /= shares.sum(axis=1, keepdims=True)
-        shares[np.diff(table.indptr) == 0] = np.nan
+        shares[total.ravel() == 0] = np.nan
         return np.asarray(shares)
 
     @fitted
@@ -426,7 +432,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
             i, j = np.broadcast_arrays(i, j)
         except ValueError:
             raise LatentiaError(f"i has the shape {i.shape} and j {j.shape}: they must broadcast.") from None
-        return np.asarray(self._communities().rates(i, j))
+        return self._communities(self.connectivity_).rates(i, j)
 
     @fitted
     def score(self, A: Any, y: Any = None) -> float:
@@ -443,24 +449,30 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         edges = sparse.coo_array(graph.adjacency)
         a, b = np.random.default_rng(0).integers(0, n, (2, _SCORED))
         free = (a != b) & (np.asarray(graph.adjacency[a, b]).ravel() == 0)
-        c = self._communities()
+        if not free.any():
+            raise LatentiaError(
+                "All pairs of nodes that were drawn have an edge: there is nothing to compare edges with."
+            )
+        c = self._communities(self._rates)
         return link_auc(c.rates(*edges.coords), c.rates(a[free], b[free]))
 
     @fitted
     def sample(self, n_samples: int = 1, random_state: Any = 0) -> list[sparse.csr_array]:
         """Draw graphs with the same nodes: csr_arrays (n, n) of zeros and ones.
 
-        Probabilities of edges are expected weights, at most .99.
+        Probabilities of edges are what the model expects, at most .99. Weights are not drawn: of a weighted graph they are
+        those of its counts (see difference 7).
         """
-        n_samples, rng, c = check_size(n_samples), np.random.default_rng(seed_of(random_state)), self._communities()
+        n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
+        c = self._communities(self._rates)
         given = c.memberships, c.connectivity, c.activity
         return [
             draw_edges(*given, directed=self.directed_, rng=rng, activity_in=c.activity_in) for _ in range(n_samples)
         ]
 
-    def _communities(self) -> Communities:
+    def _communities(self, connectivity: np.ndarray) -> Communities:
         activity_in = self.activity_in_ if self.directed_ else self.activity_
-        return Communities(np.nan_to_num(self.memberships_), self.connectivity_, self.activity_, activity_in)
+        return Communities(np.nan_to_num(self.memberships_), connectivity, self.activity_, activity_in)
 
     def _nodes(self, name: str, nodes: Any) -> np.ndarray:
         found = np.asarray(nodes)
@@ -474,7 +486,8 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
             given = A.table() if isinstance(A, Blocks) else A if sparse.issparse(A) else np.asarray(A)
             if given.dtype.kind not in "buif":
                 raise TypeError(f"they have the type {given.dtype}")
-            table = sparse.csr_array(given if sparse.issparse(given) else given.astype(np.float64), dtype=np.float64)
+            given = given if sparse.issparse(given) else given.astype(np.float64)
+            table = sparse.csr_array(given, dtype=np.float64, copy=True)
         except (TypeError, ValueError) as error:
             raise LatentiaError(f"{name}: a table of numbers is needed ({error}).") from error
         if len(table.shape) != 2 or table.shape[1] != self.n_features_in_:
@@ -489,7 +502,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
                 "needed."
             )
         table.eliminate_zeros()
-        return self._weights.counts(table)
+        return self._as_counts.counts(table)
 
 
 def numbers_around(suggested: int, most: int) -> list[int]:

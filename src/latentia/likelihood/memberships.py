@@ -84,7 +84,7 @@ def dirichlet_posteriors(
     current : ndarray of shape (n, K), optional
         Shares to start from.
     rough : (ndarray of shape (n, K), ndarray of shape (n,), ndarray of shape (K,)), optional
-        Unbiased estimates of the shares, which may be negative, and two factors of their standard deviations: further starts
+        Estimates of the shares, which may be negative, and two factors of their standard deviations: further starts
         are the largest share alone, and the estimates cut at each of `CUTS` times the deviation.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.

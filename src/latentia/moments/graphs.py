@@ -93,7 +93,7 @@ class Graph:
         return numbers[labels]
 
 
-def as_graph(source: Any, directed: bool | None = None) -> Graph:
+def as_graph(source: Any, directed: bool | None = None, progress: bool = False) -> Graph:
     """A graph from a matrix, from networkx or igraph, or from a file.
 
     Loops are left out, and explicit zeros are no edges. Repeated edges are summed if there are weights; where all weights are 1
@@ -110,6 +110,8 @@ def as_graph(source: Any, directed: bool | None = None) -> Graph:
         or triangular: then it has each edge once. False makes a graph undirected: to A + A^T if A is weighted, and else with
         an edge where there is one either way; a symmetric A is left as it is. True takes every entry of a matrix as an edge
         from the row's node to the column's, and gives every edge of an undirected graph both directions.
+    progress : bool
+        Whether to show how far a file has been read.
 
     Raises
     ------
@@ -128,7 +130,7 @@ def as_graph(source: Any, directed: bool | None = None) -> Graph:
     if isinstance(source, (str, os.PathLike)):
         from ..datasets import read_graph
 
-        return read_graph(source, directed=directed)
+        return read_graph(source, directed=directed, progress=progress)
     if _is_from(source, "networkx"):
         return _of_networkx(source, directed)
     if _is_from(source, "igraph"):

@@ -6,8 +6,9 @@ the leaves, z_x = S^T G_x, and the sum over ordered triples of *different* edges
     z_x^(x 3) - 3 sym(sum_a G_xa S_a (x) S_a (x) z_x) + 2 sum_a G_xa S_a^(x 3),
 
 with falling factorials for edges that are there several times. Given the memberships, different edges are independent, so
-that the mean over heads of these sums, over the number d (d - 1) (d - 2) of the triples, is without bias a third moment of
-memberships mapped by S^T F. The thesis makes leaves different by three disjoint sets of nodes, which leaves most stars out.
+that the mean over heads of these sums, over the number d (d - 1) (d - 2) of the triples, is a third moment of memberships
+mapped by S^T F, without bias for whole counts of edges. The thesis makes leaves different by three disjoint sets of nodes,
+which leaves most stars out.
 
 Heads are weighed by their degree: those of few edges are noisy. The weights do not matter to the answer where degrees do not
 depend on memberships.

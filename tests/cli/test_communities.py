@@ -167,7 +167,7 @@ def test_what_is_left_out_is_said(call, rows, data, tmp_path):
     with pytest.warns(DroppedDataWarning) as said:
         printed = call("communities", tmp_path / "x.mtx", "-k", 3, "--no-cache", "--out", tmp_path / "o")
     assert any("1 loop was left out" in str(one.message) for one in said)
-    assert any("1 of 400 nodes have no edge" in str(one.message) for one in said)
+    assert any("Nodes without edges: 1 of 400" in str(one.message) for one in said)
     assert "edges of 400 nodes" in printed
     found = rows(tmp_path / "o" / "memberships.csv")
     assert list(found[7].values()) == ["8", "0", "", "", "", "", ""]

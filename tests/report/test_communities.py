@@ -82,7 +82,8 @@ def test_communities(model, graph):
         central = np.argsort(-np.where(shares[:, k] >= 0.5, shares[:, k] * degrees, 0), kind="stable")[:12]
         assert [name for name, *_ in one.members] == [graph.names[i] for i in central]
         own = graph.adjacency[labels == k]
-        assert one.inside == pytest.approx(own[:, labels == k].sum() / own.sum(), abs=0.1)
+        # Ends of mixed nodes' edges count for the community that explains them, more of them inside than by strongest shares.
+        assert own[:, labels == k].sum() / own.sum() - 0.05 < one.inside < 1
         assert one.inside > 1.4 * one.chance
     assert sum(one.chance for one in found) == pytest.approx(1)
     assert sum(one.share for one in found) == pytest.approx(1)
@@ -162,6 +163,7 @@ def test_of_a_large_graph_a_part_is_shown(large, read_page):
     }  # no expected errors
 
 
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.EvidenceWarning")
 def test_directions_weights_and_nodes_without_edges(read_page, tmp_path):
     drawn = planted.mixed_membership_graph(
         200, 2, alpha0=0, degree=20, connectivity=[[1, 5], [1, 1]], directed=True, random_state=1

@@ -15,7 +15,6 @@ possible 2; their mean by size is the mean l1 error of a node. Four things say h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -103,6 +102,8 @@ class Measured:
         Leading eigenvalue of what the model leaves of the scaled adjacency matrix, over the edge of noise.
     high, low : float
         Mean probability, or weight, of edges inside and across communities.
+    scatter : Scatter
+        Of edges to communities, given a node's own.
     """
 
     graph: Graph
@@ -113,11 +114,7 @@ class Measured:
     residual: float
     high: float
     low: float
-
-    @cached_property
-    def scatter(self) -> Scatter:
-        """Of edges to communities, given a node's own."""
-        return Scatter.of(self.ends, self.found.mixed)
+    scatter: Scatter
 
 
 def column_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -135,7 +132,7 @@ def relative_spread(found: Found) -> np.ndarray:
     return found.mixed.spread() / np.maximum(pi.sum(axis=0), np.finfo(float).tiny)
 
 
-def expected_errors(found: Found, parts: list[Part], ends: Ends) -> np.ndarray:
+def expected_errors(found: Found, parts: list[Part], scatter: Scatter, directed: bool) -> np.ndarray:
     """Expected relative l1 error of each community, shape (K,).
 
     One community a node: the error under the posterior, times the distance of the parts over what the posteriors predict of
@@ -154,8 +151,8 @@ def expected_errors(found: Found, parts: list[Part], ends: Ends) -> np.ndarray:
     else:
         errors = _inflated(own, np.mean([part.spread for part in parts], axis=0), distances)
     space = found.start.space
-    merged = _MERGED * left_out(np.abs(spectrum_of(found, ends.directed)), len(own) - 1, space.edge)
-    return np.minimum(np.hypot(errors, np.hypot(2 * Scatter.of(ends, found.mixed).misplaced, merged)), 2.0)
+    merged = _MERGED * left_out(np.abs(spectrum_of(found, directed)), len(own) - 1, space.edge)
+    return np.minimum(np.hypot(errors, np.hypot(2 * scatter.misplaced, merged)), 2.0)
 
 
 def _inflated(own: np.ndarray, of_parts: np.ndarray, distances: np.ndarray) -> np.ndarray:
@@ -299,7 +296,8 @@ def _spectral_checks(m: Measured, k: int) -> list[Check]:
     lines = [] if k == 1 else rank_checks(moduli, edge, directions, 1, "section 8.3.2", few="note")
     if k > 1 and not (moduli > edge).any():
         meaning = "Whom a node is linked to says nothing beside degrees: there are no communities to be seen."
-        lines.append(Check("structure", "|lambda_2| > e", 0.0, at_least(1), meaning, "section 8.4", "veto"))
+        remedy = "More edges are needed to see communities, if there are any."
+        lines.append(Check("structure", "|lambda_2| > e", 0.0, at_least(1), meaning, "section 8.4", "veto", remedy))
     if 0 < directions < len(moduli):
         last, after = float(moduli[directions - 1]), float(moduli[directions])
         lines.append(

@@ -25,12 +25,10 @@ _WORK = 1e8  # multiplications that trial steps may take, about
 _TRIAL = 3, 12  # steps that choose between starts
 _RACES, _SETTLING = (3, 6), 6  # steps in which nodes choose among starts, and that follow
 _ROUGH, _FEW = 5e-3, 15  # how far one community a node is refined, as a start for mixed memberships
-_DISPERSED = (
-    1.5  # variance of degrees over their mean, within communities, from which nodes have an activity of their own
-)
+_DISPERSED = 1.5  # variance of degrees over their mean, within communities, from which nodes differ in activity,
+_CLEARLY = 4.0  # and this many standard deviations above one
 _EQUAL = 0.9  # normalised mutual information of starts, of which one will do
 _EDGES_A_RATE = 100  # that tell the rates of pairs of communities
-_CLEARLY = 4.0  # and this many standard deviations above one
 
 
 @dataclass(frozen=True)

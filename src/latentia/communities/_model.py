@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Communities", "Ends", "balanced", "l1_moved", "of_memberships", "tied"]
+__all__ = [
+    "Communities",
+    "Ends",
+    "balanced",
+    "inside_and_across",
+    "l1_moved",
+    "noise_multiple",
+    "of_memberships",
+    "tied",
+]
 
 _ROUNDS = 20
 _TOLERANCE, _FARTHEST = 1e-6, 100.0
@@ -176,6 +185,18 @@ def balanced(memberships: np.ndarray, activity: np.ndarray) -> tuple[np.ndarray,
             break
         scale = np.clip(scale * change, 1 / _FARTHEST, _FARTHEST)  # a community that is all but empty has no scale
     return found, factor
+
+
+def inside_and_across(connectivity: np.ndarray) -> tuple[float, float]:
+    """H and L, means of the diagonal and of the other entries."""
+    k = len(connectivity)
+    inside = float(np.trace(connectivity)) / k
+    return inside, (float(connectivity.sum()) - k * inside) / max(k * (k - 1), 1)
+
+
+def noise_multiple(alpha0: float, strict: float) -> float:
+    """Deviations below which memberships are cut: ``strict`` for alpha_0 up to .2, falling to 1.5 at 1 with its logarithm."""
+    return float(np.interp(np.log(alpha0), np.log([0.2, 1.0]), [strict, 1.5]))
 
 
 def l1_moved(before: np.ndarray, after: np.ndarray) -> float:

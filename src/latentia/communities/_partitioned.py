@@ -44,6 +44,7 @@ from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..linalg import block_krylov_svd, sparse_product
 from ..metrics import match_components
 from ..tensor import decompose, symmetrised
+from ._model import inside_and_across, noise_multiple
 
 __all__ = ["Partitioned", "partitioned"]
 
@@ -54,7 +55,7 @@ _STARTS = 1000
 _POWER = ("adaptive", "power")
 _METHODS = (*_POWER, "polar", "joint")
 _BLOCK = 1 << 22  # numbers of a block of products
-_CUTS = (0.2, 2.5), (1.0, 1.5)  # alpha_0 and tau in standard deviations; in between by the logarithm of alpha_0
+_STRICT = 2.5  # tau in standard deviations, where there is little overlap
 
 
 class Partitioned(NamedTuple):
@@ -357,8 +358,7 @@ def _thresholded(estimate: _Estimate, alpha0: float, shares: np.ndarray) -> np.n
     best = values.argmax(axis=1)
     kept[rows, best] = np.maximum(values[rows, best], 0)
     if alpha0 > 0:
-        (few, strict), (many, lax) = _CUTS
-        cut = float(np.interp(np.log(alpha0), np.log([few, many]), [strict, lax]))
+        cut = noise_multiple(alpha0, _STRICT)
         kept = np.where((values > cut * estimate.noise) & (values > 0), values, kept)
     sums = kept.sum(axis=1, keepdims=True)
     return np.where(sums > 0, kept / np.where(sums > 0, sums, 1.0), shares)
@@ -402,7 +402,7 @@ def _averages(task: _Task, parts: _Parts, thesis: np.ndarray, second: np.ndarray
         held = second if name == "A" else thesis
         sums = _sums(task.graph[nodes], others, _mean_weights(held[others], task.alpha0), task.n_jobs)
         connectivity = _mean_weights(held[nodes], task.alpha0).T @ sums.values
-        inside, across = _homophily(connectivity)
+        inside, across = inside_and_across(connectivity)
         if inside <= across:
             warn(
                 f"Edges inside of communities have a mean of {inside:.3g} and those across one of {across:.3g}: "
@@ -413,10 +413,3 @@ def _averages(task: _Task, parts: _Parts, thesis: np.ndarray, second: np.ndarray
         values[nodes] = (sums.values - across) / (inside - across)
         noise[nodes] = sums.noise / (inside - across)
     return _Estimate(values, noise)
-
-
-def _homophily(connectivity: np.ndarray) -> tuple[float, float]:
-    """H and L, means of the diagonal and of the other entries."""
-    k = len(connectivity)
-    inside = float(np.trace(connectivity)) / k
-    return inside, float(connectivity.sum() - k * inside) / max(k * (k - 1), 1)

@@ -16,6 +16,7 @@ stray edges better that way. This is why mixed memberships start from those of o
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -33,7 +34,8 @@ from ..likelihood import (
     refine,
 )
 from ..linalg import ratio_product, sparse_product
-from ._model import Communities, Ends, balanced, l1_moved, of_memberships, tied
+from ..simplex import distributions
+from ._model import Communities, Ends, balanced, inside_and_across, l1_moved, noise_multiple, of_memberships, tied
 
 __all__ = ["Mixed", "Shape", "averages", "cut_memberships", "mixed_memberships", "one_community"]
 
@@ -42,6 +44,7 @@ _MOST, _MOST_MIXED = 60, 12  # steps
 _PSEUDO = 0.01  # edges between two communities, on average
 _ROWS = 1 << 13
 _NEWTON, _SUMS_TO_ONE = 12, 1e-6
+_STRICT = 3.0  # deviations below which memberships are cut, where there is little overlap
 _EMPTY = 1e-12  # of the most expected edges
 _TINY = 1e-300
 
@@ -94,7 +97,7 @@ class Mixed(NamedTuple):
         return Mixed(communities, self.dirichlet[order], self.evidence, gamma, self.refinement)
 
     def spread(self) -> np.ndarray:
-        """Sum over nodes of the expected |pi_ik - estimate| under the posterior, shape (K,)."""
+        """Sum over nodes of the expected distance of memberships, or shares of edges, from the estimate, shape (K,)."""
         p = self.communities.memberships
         if self.gamma is None:
             return np.asarray((2 * p * (1 - p)).sum(axis=0))
@@ -189,7 +192,7 @@ class _JointUpdate:
 
 
 @dataclass
-class _Step:
+class _Step(ABC):
     """An E-step that holds the memberships."""
 
     ends: Ends
@@ -226,9 +229,9 @@ class _Step:
         edges = self.ends.total if self.ends.directed else self.ends.total / 2
         return _JointSums(log_likelihood - edges, found)
 
+    @abstractmethod
     def posterior(self, before: Communities) -> Communities:
         """Memberships and activity given all others'."""
-        raise NotImplementedError
 
     def model(self) -> Communities:
         """What was found, with a rate of its own for every pair of communities."""
@@ -349,8 +352,7 @@ def _inhabited(expected: np.ndarray) -> np.ndarray:
 
 
 def _normalised(rows: np.ndarray) -> np.ndarray:
-    total = rows.sum(axis=1, keepdims=True)
-    return np.where(total > 0, rows / np.where(total > 0, total, 1.0), 1 / rows.shape[1])
+    return distributions(rows, np.full(rows.shape[1], 1 / rows.shape[1]))
 
 
 def _mean_deviation(gamma: np.ndarray) -> np.ndarray:
@@ -400,7 +402,7 @@ def cut_memberships(ends: Ends, c: Communities, alpha0: float, n_jobs: int | Non
     noise = of_rows[:, None] * of_columns
     if alpha0 == 0:
         return np.eye(found.shape[1])[found.argmax(axis=1)]
-    cut = float(np.interp(np.log(alpha0), np.log([0.2, 1.0]), [3.0, 1.5]))
+    cut = noise_multiple(alpha0, _STRICT)
     kept = np.where(found > cut * noise, found, 0.0)
     alone = np.eye(found.shape[1])[found.argmax(axis=1)]
     return _normalised(np.where((kept > 0).any(axis=1, keepdims=True), kept, alone))
@@ -424,7 +426,5 @@ def averages(ends: Ends, c: Communities, alpha0: float, n_jobs: int | None = Non
         some = [(x > 0)[:, None] for x in (c.activity, c.activity_in)]
         found = (some[0] * found + some[1] * back) / np.maximum(some[0].astype(float) + some[1], 1)
     q = pi / np.maximum(pi.sum(axis=0), _TINY) * (alpha0 + 1) - alpha0 / len(pi)
-    table, k = q.T @ found, pi.shape[1]
-    high = float(np.trace(table)) / k
-    low = (float(table.sum()) - k * high) / max(k * (k - 1), 1)
+    high, low = inside_and_across(q.T @ found)
     return (found - low) / (high - low) if high != low else found - low, high, low

@@ -11,7 +11,7 @@ from ..linalg import ratio_product
 from ..moments import Graph
 from ._model import Communities
 
-__all__ = ["Weights"]
+__all__ = ["Weights", "among"]
 
 _COUNTS = 1.5  # dispersion up to which whole weights are taken for counts
 
@@ -51,10 +51,14 @@ class Weights:
         """P for the weights of the graph, edges being attributed to communities by their counts."""
         if not self.root:
             return self.dispersion * c.connectivity
-        table = graph.adjacency if len(kept) == graph.n_nodes else graph.adjacency[kept][:, kept]
-        image, _ = ratio_product(table, c.senders @ c.connectivity, c.receivers, n_jobs)
+        image, _ = ratio_product(among(graph, kept), c.senders @ c.connectivity, c.receivers, n_jobs)
         joint = c.connectivity * (c.senders.T @ image)
         return c.with_joint(joint if graph.directed else (joint + joint.T) / 2).connectivity
+
+
+def among(graph: Graph, kept: np.ndarray) -> sparse.csr_array:
+    """Edges among some nodes."""
+    return graph.adjacency if len(kept) == graph.n_nodes else graph.adjacency[kept][:, kept]
 
 
 def _dispersion(table: sparse.csr_array) -> float:

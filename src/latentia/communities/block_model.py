@@ -30,6 +30,7 @@ from ..likelihood import Refine, dirichlet_posteriors, draw_edges
 from ..metrics import link_auc
 from ..moments import DealtCounts, Graph, as_graph, split_counts
 from ..passes import Blocks, RowGroups
+from ..simplex import distributions
 from ._evidence import (
     Measured,
     Part,
@@ -44,8 +45,9 @@ from ._fit import Choices, Found, fit_communities
 from ._model import Communities, Ends
 from ._refine import averages
 from ._residual import residual_ratio
+from ._scatter import Scatter
 from ._start import above_noise, suggested_number
-from ._weights import Weights
+from ._weights import Weights, among
 
 __all__ = ["MixedMembershipBlockModel"]
 
@@ -228,12 +230,13 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         kept = self._kept(graph)
         ends, weights = self._counts(graph, kept)
         found = fit_communities(ends, self._choices())
-        parts, errors = self._errors(found, ends)
+        scatter = Scatter.of(ends, found.mixed)
+        parts, errors = self._errors(found, ends, scatter)
         self._set_model(found, graph, kept, weights)
         near, high, low = averages(ends, found.communities, found.alpha0, self.n_jobs)
         self.averages_ = _scattered(near, kept, graph.n_nodes)
         residual = residual_ratio(ends, found.communities, found.start.space, self._seed, self.n_jobs)
-        measured = Measured(graph, ends, found, errors, parts, residual, high, low)
+        measured = Measured(graph, ends, found, errors, parts, residual, high, low, scatter)
         self.evidence_ = Evidence(checks(measured), errors.errors).bind(self)
         self._warn(graph)
         return self
@@ -263,7 +266,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
 
     def _counts(self, graph: Graph, kept: np.ndarray) -> tuple[Ends, Weights]:
         """Edges among nodes with weights that scatter as counts do, and how these come from those of the graph."""
-        counts = graph.adjacency if len(kept) == graph.n_nodes else graph.adjacency[kept][:, kept]
+        counts = among(graph, kept)
         how = Weights.of(counts) if graph.weighted else Weights(False, 1.0)
         return Ends(how.counts(counts), graph.directed), how
 
@@ -275,7 +278,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
             self.n_components, self.alpha0, corrected, homophilic, self.method, self.refine, self._seed, self.n_jobs
         )
 
-    def _errors(self, found: Found, ends: Ends) -> tuple[list[Part], PartErrors]:
+    def _errors(self, found: Found, ends: Ends, scatter: Scatter) -> tuple[list[Part], PartErrors]:
         """Fits on three quarters of the edges, and the expected error of each community."""
         if not self.n_splits:
             return [], PartErrors.none()
@@ -291,7 +294,8 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
             return [], PartErrors(
                 None, self.n_splits, self.n_splits, f"No part of the edges can carry the communities. {reason}"
             )
-        return parts, PartErrors(expected_errors(found, parts, ends), self.n_splits, self.n_splits - len(parts), reason)
+        errors = expected_errors(found, parts, scatter, ends.directed)
+        return parts, PartErrors(errors, self.n_splits, self.n_splits - len(parts), reason)
 
     def _part(self, found: Found, ends: Ends, known: sparse.csr_array, left_out: sparse.csr_array) -> Part:
         choices = self._choices()
@@ -332,9 +336,10 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         if n := len(graph.isolated):
             warn(f"Nodes without edges: {n} of {graph.n_nodes}. Their memberships are NaN.", DroppedDataWarning)
         if self.n_components > self.n_suggested_ and self.evidence_.grade not in ("supported", "with care"):
+            shown = f"{self.n_suggested_} communities" if self.n_suggested_ > 1 else "no communities"
             warn(
-                f"The spectrum shows {self.n_suggested_} communities above the noise, and {self.n_components} were asked for: "
-                "some of them may be hardly more than chance. See evidence_.",
+                f"The spectrum shows {shown} above the noise, and {self.n_components} were asked for: some of them may be "
+                "hardly more than chance. See evidence_.",
                 EvidenceWarning,
             )
 
@@ -402,16 +407,14 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         inhabited = expected > 1e-12 * expected.max()
         expected = np.where(inhabited, expected, 1.0)
         alpha = np.maximum(self.dirichlet_, _LEAST_PRIOR * self.weights_ + 1e-9)
-        uniform = np.full((table.shape[0], len(alpha)), 1 / len(alpha))
-        start = sparse.csr_array(table) @ (field / expected)
-        total = start.sum(axis=1, keepdims=True)
-        start = np.where(total > 0, start / np.where(total > 0, total, 1.0), uniform)
+        images = table @ (field / expected)
+        even = np.full(len(alpha), 1 / len(alpha))
+        start = distributions(images, even)
         rough = start, np.full(len(start), 0.1), np.ones(start.shape[1])
         posteriors = dirichlet_posteriors(table, field / expected, alpha, start, rough, self.n_jobs)
-        shares = inhabited * posteriors.shares / expected
-        shares /= shares.sum(axis=1, keepdims=True)
-        shares[total.ravel() == 0] = np.nan
-        return np.asarray(shares)
+        shares = distributions(inhabited * posteriors.shares / expected, even)
+        shares[~images.any(axis=1)] = np.nan
+        return shares
 
     @fitted
     def predict(self, A: Any, A_in: Any = None) -> np.ndarray:

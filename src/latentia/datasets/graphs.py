@@ -37,8 +37,8 @@ _EDGES = ListOf(
     number="weight",
     numbers="weights",
     meaning=f"weights are 0, for no edge, or numbers from {_LEAST:g} to {_MOST:g}",
-    row="an edge is two nodes and, if wanted, a weight. Leave other columns out, or choose some with columns= from a .csv or "
-    ".tsv file with headings.",
+    row="an edge is two nodes and, if wanted, a weight. Leave other columns out, or name the two or three that count, in a "
+    ".csv or .tsv file with headings.",
     table="The matrix of a graph",
     is_comment=lambda name: name.startswith(_COMMENT),
     allows=lambda weight: weight == 0 or _LEAST <= weight <= _MOST,

@@ -202,7 +202,8 @@ def _nats(counts: np.ndarray, ratio: np.ndarray) -> float:
     return float(counts[seen] @ (np.log(counts[seen]) - np.log(ratio[seen].astype(np.float64))))
 
 
-# Sums over topics may be reordered, which lets them use vector registers; the order is fixed when this is compiled.
+# Sums over topics may be reordered, which lets them use vector registers; the order is fixed when this is compiled, so long
+# as no loop both sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _iterate(
     indptr, indices, data, first, last, by_word, alpha, max_iter, tol, weights, used, ratio
@@ -232,17 +233,19 @@ def _iterate(
                     gain[j] += r * row[j]
                 if keep:
                     ratio[e] = r
-            total = zero
             for j in range(k):
                 if keep:
                     used[d, j] = w[j]
                 gain[j] = w[j] * gain[j] + alpha[j]
+            total = zero
+            for j in range(k):
                 total += gain[j]
+            for j in range(k):
+                gain[j] = gain[j] / total if total > zero else alpha[j] / prior
             moved = zero
             for j in range(k):
-                new = gain[j] / total if total > zero else alpha[j] / prior
-                moved += abs(new - w[j])
-                w[j] = new
+                moved += abs(gain[j] - w[j])
+            w[:] = gain
             if len(ratio) == 0 and moved <= tol:
                 break
 
@@ -277,9 +280,10 @@ def _iterate_without_own(
                 for j in range(k):
                     p += w[j] * row[j]
                 inverse = weights.dtype.type(1) / p if p > zero else zero
-                q = zero
                 for j in range(k):
                     left[j] = max(total - row[j] * inverse, zero) * w[j] * row[j]
+                q = zero
+                for j in range(k):
                     q += left[j]
                 r = data[e] / q if q > zero else zero
                 for j in range(k):

@@ -181,6 +181,17 @@ def _bound(rows, counts, n_rows, alpha, log_gammas, gamma, a):  # pragma: no cov
 
 
 @njit(cache=True, nogil=True)
+def _cut(estimate, deviations, of_columns, shares):  # pragma: no cover - compiled
+    """Leave in ``shares`` what is above so many deviations, and return how many are."""
+    n_kept = 0
+    for c in range(len(shares)):
+        above = estimate[c] > deviations * of_columns[c] and estimate[c] > 0
+        shares[c] = estimate[c] if above else 0.0
+        n_kept += above
+    return n_kept
+
+
+@njit(cache=True, nogil=True)
 def _race(
     data, indices, indptr, field, alpha, current, rough, of_rows, of_columns, cuts, first, last, gamma, evidence
 ):  # pragma: no cover - compiled
@@ -204,24 +215,18 @@ def _race(
                 rows[e, c] = field[indices[at], c]
         top, before = -np.inf, 0
         for start in range(n_rough + (1 if len(current) else 0)):
-            kept, n_kept = 0.0, 0
             if start == n_rough:
-                for c in range(k):
-                    one[c] = current[i, c]
-                    kept += one[c]
+                one[:] = current[i]
             elif start == 0:
                 one[:] = 0.0
-                one[np.argmax(rough[i])] = kept = 1.0
+                one[np.argmax(rough[i])] = 1.0
                 before = 1
             else:  # from the highest cut on: the same number is the same starting shares
-                for c in range(k):
-                    above = rough[i, c] > cuts[len(cuts) - start] * of_rows[i] * of_columns[c] and rough[i, c] > 0
-                    one[c] = rough[i, c] if above else 0.0
-                    kept += one[c]
-                    n_kept += above
+                n_kept = _cut(rough[i], cuts[len(cuts) - start] * of_rows[i], of_columns, one)
                 if n_kept <= before:
                     continue
                 before = n_kept
+            kept = one.sum()
             if not kept > 0.0:
                 continue
             for c in range(k):

@@ -100,7 +100,8 @@ def _check(log_density: Any, lengths: Any, symbols: Any) -> tuple[np.ndarray, np
     return table, codes, lengths, n
 
 
-# Sums over states may be reordered, which lets them use vector registers; the order is fixed when this is compiled.
+# Sums over states may be reordered, which lets them use vector registers; the order is fixed when this is compiled, so long
+# as no loop both sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _predict(now, transmat, after):  # pragma: no cover - compiled
     k = len(now)
@@ -144,11 +145,12 @@ def _filter(startprob, transmat, log_density, density, shift, codes, lengths, fi
                 predicted[:] = startprob
             else:
                 _predict(now, transmat, predicted)
-            total = 0.0
             for j in range(k):
                 if predicted[j] < _ZERO:
                     predicted[j] = 0.0
                 now[j] = predicted[j] * density[row, j]
+            total = 0.0
+            for j in range(k):
                 total += now[j]
             if total > 1e-200:
                 log_likelihood += np.log(total) + shift[row]
@@ -178,9 +180,9 @@ def _smooth(transmat, lengths, states, transitions, start):  # pragma: no cover 
             for i in range(k):
                 gamma = 0.0
                 for j in range(k):
-                    xi = now[i] * transmat[i, j] * ratio[j]
-                    transitions[i, j] += xi
-                    gamma += xi
+                    gamma += now[i] * transmat[i, j] * ratio[j]
+                for j in range(k):
+                    transitions[i, j] += now[i] * transmat[i, j] * ratio[j]
                 now[i] = gamma
         if first < stop:
             for j in range(k):

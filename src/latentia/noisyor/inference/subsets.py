@@ -61,12 +61,12 @@ def _quickscore(
             above += 1
         here, parent, member = path[low], path[above], kept[low]
         weight[low] = -quiet[low] * weight[above]
-        product = weight[low]
         for k in range(m):
             here[k] = parent[k] * member[k]
-            factor = off[k] + here[k]
-            product *= factor
-            share[k] = here[k] / factor
+            share[k] = here[k] / (off[k] + here[k])
+        product = weight[low]
+        for k in range(m):  # a loop of its own: one that stores as well is compiled twice, for two places in memory
+            product *= off[k] + here[k]
         total += product
         absolute += abs(product)
         for k in range(m):

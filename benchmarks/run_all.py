@@ -53,6 +53,9 @@ COMMANDS = [
     ["communities_real.py"],
     ["communities_partitioned.py"],
     ["communities_large.py"],
+    ["dictionary_picture.py"],
+    ["dictionary_recovery.py"],
+    ["dictionary_patches.py"],
 ]
 WITH_QUICK = (
     "evidence",
@@ -70,6 +73,7 @@ WITH_QUICK = (
     "blocks",
     "contrastive",
     "communities",
+    "dictionary",
 )
 QUICK = {"topics_recover_planted.py": ["--quick", "--seeds", "1"], "topics_at_scale.py": ["--documents", "10000"]}
 

@@ -26,8 +26,10 @@ from latentia.contrastive import (
     RichComponents,
 )
 from latentia.datasets import planted
+from latentia.dictionary import IncoherentDictionary
 from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
+from latentia.metrics import atom_distances
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.noisyor import NoisyOr
@@ -175,6 +177,11 @@ def findings():
 @cache
 def labelled():
     return planted.labelled_corpus(2500, n_topics=4, n_words=300, n_labels=30, random_state=11)
+
+
+@cache
+def sparse_rows():
+    return planted.sparse_codes(2500, n_features=24, n_components=30, sparsity=2, noise=0.03, random_state=11)
 
 
 @cache
@@ -353,6 +360,15 @@ CASES = [
         hopeless=lambda: {"X": random().standard_normal((400, 6))},
         truth=crosstalk,
         uses=("transform",),
+        refined={"refine": "auto"},
+    ),
+    Case(
+        IncoherentDictionary(30),
+        data=lambda: {"X": sparse_rows().X},
+        other=lambda: {"X": sparse_rows().X[:, :20]},
+        hopeless=lambda: {"X": random().standard_normal((400, 12))},
+        truth=lambda model: float(atom_distances(model.components_, sparse_rows().components).mean()),
+        uses=("transform", "score"),
         refined={"refine": "auto"},
     ),
     Case(

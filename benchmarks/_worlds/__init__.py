@@ -28,6 +28,7 @@ FAMILIES = {
     "ContrastiveIsing": "contrastive",
     "RichComponents": "rich",
     "MixedMembershipBlockModel": "communities",
+    "IncoherentDictionary": "dictionary",
 }
 
 

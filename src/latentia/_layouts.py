@@ -145,6 +145,10 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "dirichlet_": _numbers("K", 0.0), "weights_": _numbers("K", *_SHARE),
         "activity_": _numbers("V", 0.0), "activity_in_": _numbers("V", 0.0), "spectrum_": _numbers("*"),
     },
+    "IncoherentDictionary": {
+        "components_": _numbers("K V", -1.0 - _TOLERANCE, 1.0 + _TOLERANCE), "usage_": _numbers("K", *_SHARE),
+        "errors_": _numbers("R", 0.0),
+    },
     "ContrastiveComponents": _CONTRASTIVE | {"_regression": _numbers("V W")},
     "ContrastivePCA": _CONTRASTIVE | {
         "components_": _numbers("K V"), "explained_variance_": _numbers("K"), "explained_variance_ratio_": _numbers("K"),

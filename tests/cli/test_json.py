@@ -61,6 +61,8 @@ def files(tmp_path):
         ("noisy-or", "findings.csv", ["-k", 2]),
         ("matrix", "pairs.csv", ["-k", 2]),
         ("communities", "edges.txt", ["-k", 2]),
+        ("dictionary", "rows.csv", ["-k", 4]),
+        ("network", "findings.csv", []),
     ],
 )
 def test_every_command_prints_one_object(programs, files, command, file, options):

@@ -22,10 +22,10 @@ from latentia.evidence import Check, Evidence, at_most
 from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError
 from latentia.passes import formats
 
-LEARN = ("topics", "labels", "hmm", "mixture", "ica", "noisy-or", "matrix", "communities")
+LEARN = ("topics", "labels", "hmm", "mixture", "ica", "noisy-or", "matrix", "communities", "dictionary")
 LONG = {
     "topics": "--topics", "labels": "--topics", "hmm": "--states", "mixture": "--components", "ica": "--sources",
-    "noisy-or": "--causes", "matrix": "--rank", "communities": "--communities",
+    "noisy-or": "--causes", "matrix": "--rank", "communities": "--communities", "dictionary": "--atoms",
 }  # fmt: skip
 
 
@@ -62,9 +62,10 @@ def test_every_command_that_learns_has_the_same_options(command):
 
 def test_older_names_of_the_number_are_kept():
     commands = typer.main.get_command(app).commands
-    found = [{name for each in commands[c].params for name in each.opts} for c in ("noisy-or", "matrix")]
+    found = [{name for each in commands[c].params for name in each.opts} for c in ("noisy-or", "matrix", "dictionary")]
     assert "-m" in found[0]
     assert "-r" in found[1]
+    assert "-m" in found[2]
 
 
 @pytest.mark.parametrize(
@@ -340,7 +341,7 @@ def test_a_range_ends_where_the_columns_do(call, rows, table, tmp_path):
     [
         ("matrix", "words.csv"), ("labels", "labels.csv"), ("noisy-or", "network.bif"), ("mixture", "labels.csv"),
         ("hmm", "paths.csv"), ("ica", "mixing.csv"), ("topics", "topics.csv"), ("mixture", "model.npz"),
-        ("communities", "memberships.csv"),
+        ("communities", "memberships.csv"), ("dictionary", "atoms.png"), ("network", "units.csv"),
     ],
 )  # fmt: skip
 def test_a_file_that_no_run_wrote_is_refused_before_any_work(tmp_path, command, name):

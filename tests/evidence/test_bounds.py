@@ -1,4 +1,6 @@
-"""Bounds of the theorems on rich components and on communities: how they scale."""
+"""Bounds of the theorems on rich components, communities, dictionaries and networks: how they scale."""
+
+import math
 
 import pytest
 
@@ -41,3 +43,63 @@ def test_communities():
     assert bounds.support_threshold(10_000, 10, 0.04, 0.01) == pytest.approx(0.2 * 10 / (0.03 * 100))
     with pytest.raises(LatentiaError, match="below inside"):
         bounds.community_errors(100, 2, 0.1, 0.1)
+
+
+def test_dictionaries():
+    assert bounds.dictionary_sparsity(10**12, 10**5, 1.0) == pytest.approx(100.0)
+    assert bounds.dictionary_sparsity(10**12, 10**5, 1.0, order=8) == pytest.approx(10 ** (5 * 7 / 15))
+    assert bounds.dictionary_sparsity(100, 10**5, 2.0) == pytest.approx(10 / (2 * math.log(100)))
+    supports = bounds.dictionary_rows(256, 4)
+    assert supports == pytest.approx(64**2 * math.log(256))
+    assert bounds.dictionary_rows(256, 4, 10.0) == supports
+    assert bounds.dictionary_rows(256, 4, 0.01) == pytest.approx(256 * math.log(256) / 1e-4)
+    assert bounds.dictionary_rows(256, 4, 0.01, noise=3.0) == pytest.approx(9 * bounds.dictionary_rows(256, 4, 0.01))
+    rows, error = bounds.dictionary_svd(100, 400, 4, 1.0)
+    assert error == pytest.approx(0.4)
+    assert rows == pytest.approx(400 * 100 * math.log(400) * math.log(100) / 0.16)
+    with pytest.raises(LatentiaError, match="order"):
+        bounds.dictionary_sparsity(100, 100, 1.0, order=2)
+
+
+def test_dictionaries_of_dependent_coefficients():
+    limits = bounds.weak_dictionary(10**4, 10**4, 3, 4.0)
+    assert limits.sparsity == pytest.approx(5.0)
+    assert limits.error == pytest.approx(3 * 2 / 10)
+    assert limits.rows == pytest.approx(10**4 * 10**6 * math.log(10**4) ** 2 / (9 * 4))
+    assert bounds.weak_dictionary(10**4, 10**4, 3, 4.0, slack=0.1).error > limits.error
+
+
+def test_edges_of_the_connection_graph():
+    assert bounds.disjoint_product(10_000, 5, 2.0) == pytest.approx(0.5)
+    likely = bounds.disjoint_product(10_000, 50, 2.0, certain=False)
+    assert likely == pytest.approx(math.log(10_000))
+    assert likely < bounds.disjoint_product(10_000, 50, 2.0)
+    assert bounds.chance_of_common_neighbour(4, 400, 2) == pytest.approx(4**6 / 400**3 + 6 * 64 / 400**2)
+    three = bounds.piercing_probability(4, 10_000, 3)
+    assert three == pytest.approx((6 + 12) * (4e-4) ** 2 + (48e-4) ** 3 / (1 - 48e-4))
+    assert bounds.piercing_probability(4, 10_000, 4) / 2**-4 < three / 2**-3 * 10
+    assert bounds.piercing_probability(100, 100, 3) == 1.0
+
+
+def test_networks():
+    assert bounds.network_rows(2000, 0.01) == pytest.approx(1e4 * math.log(2000) ** 2)
+    assert bounds.network_density(10.0) == pytest.approx(0.01)
+    assert bounds.network_density(4.0, order=3) == pytest.approx(0.125)
+    assert bounds.triple_recovery(10, 100, 10) == (pytest.approx(1e-5), 11_000)
+    assert bounds.third_moment_bounds(0.05) == (pytest.approx(0.005), pytest.approx(0.03))
+    with pytest.raises(LatentiaError, match="order"):
+        bounds.network_density(4.0, order=4)
+
+
+def test_conditions_of_networks():
+    conditions = bounds.network_conditions((6000, 1000, 1000), (6, 40), 0.0015)
+    assert conditions.densities == (pytest.approx(0.09**3 / 0.03), pytest.approx(0.03**3 / 0.0015))
+    assert conditions.degrees == pytest.approx((1 / 6, 1 / 40, 1 / 36, 1 / 40))
+    assert conditions.triples[0] == pytest.approx(1000**3 * 36**8 / 6000**8)
+    assert conditions.real == ()
+    real = bounds.network_conditions((600, 300, 1000, 1000), (4, 16, 10), 0.001, real=True)
+    assert real.real == pytest.approx((0.001 * 5 * 8 * 4, 8 / 160, 2 / 16, 16 / 300))
+    assert len(real.densities) == 2
+    assert bounds.network_conditions((200, 100), (5,), 0.05, real=True).real == pytest.approx((0.25, 0.25))
+    with pytest.raises(LatentiaError, match="each hidden layer"):
+        bounds.network_conditions((6000, 1000), (6, 40), 0.01)

@@ -200,7 +200,7 @@ class Results:
                 raise LatentiaError(f"{path}: is read, and would be replaced. Choose another folder with --out.")
         if self.source.is_dir() and out.resolve().is_relative_to(self.source.resolve()):
             raise LatentiaError(
-                f"--out {out}: lies in the folder of texts {self.source}, which would be read again. Choose another."
+                f"--out {out}: lies in the folder {self.source}, which would be read again. Choose another."
             )
 
     def write(self, write: Callable[[Path], object]) -> list[str]:
@@ -236,7 +236,7 @@ class Results:
         """Files that the last run wrote into the folder."""
         try:
             found = json.loads((self.out / _MANIFEST).read_text())["files"]
-            return [name for name in found if re.fullmatch(r"[a-z]+\.(bif|csv|html|npz)", name)]
+            return [name for name in found if re.fullmatch(r"[a-z]+\.(bif|csv|html|npz|png)", name)]
         except (OSError, ValueError, KeyError, TypeError):
             return []
 
@@ -413,9 +413,12 @@ def _columns(found: Size) -> dict[str, Any]:
     }
 
 
-def hold_out(rows: Any, source: str) -> tuple[Any, Any]:
-    """Nine tenths of the rows, of Blocks or of a table, to learn from, and the others to measure on."""
-    dealt = RowGroups(10, 1)
+def hold_out(rows: Any, source: str, stretch: int = 1) -> tuple[Any, Any]:
+    """Nine tenths of the rows, of Blocks or of a table, to learn from, and the others to measure on.
+
+    So many neighbouring rows stay together, where they are alike.
+    """
+    dealt = RowGroups(10, 1, stretch)
     if isinstance(rows, Blocks):
         train, test, n = rows.group(range(1, 10), dealt), rows.group([0], dealt), rows.n_rows
     else:

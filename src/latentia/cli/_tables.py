@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import typer
 from rich.console import Console
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
 from ..datasets import tables
 from ..datasets.tables import CellError, Table, Wanted, is_table
@@ -22,13 +24,17 @@ __all__ = [
     "Table",
     "Wanted",
     "announce",
+    "binary",
     "described",
     "is_table",
     "known",
     "numeric_columns",
+    "quoted",
     "read_known_columns",
     "read_numbers",
     "read_table",
+    "scaled_rows",
+    "scaling",
     "split_names",
 ]
 
@@ -151,6 +157,59 @@ def known(path: Path, kinds: Mapping[str, str], option: str | None, names: Seque
 def split_names(text: str | None, separator: str = ",") -> list[str] | None:
     """Names of columns from an option."""
     return None if text is None else [part.strip() for part in text.split(separator) if part.strip()]
+
+
+def binary(table: Table, what: str, remedy: Callable[[Sequence[str]], str] | None = None) -> Table:
+    """The table with bool values, or sparse as it is; an error names the first cell that is neither 0 nor 1.
+
+    Parameters
+    ----------
+    what : str
+        What is asked of cells, such as "findings are 1 or 0".
+    remedy : callable, optional
+        ``remedy(columns)``: what to do about such columns.
+    """
+    values = table.values
+    if sparse.issparse(values):
+        rows, places = values.nonzero()
+        wrong = (values.data[values.data != 0]) != 1
+        cells = np.column_stack([places[wrong], rows[wrong]])
+    else:
+        cells = np.argwhere(((values != 0) & (values != 1)).T)
+    if not len(cells):
+        return table if sparse.issparse(values) else replace(table, values=values != 0)
+    column, row = (int(i) for i in cells[np.lexsort(cells.T[::-1])[0]])
+    others = [table.columns[i] for i in np.unique(cells[:, 0])]
+    more = f" So do {len(others) - 1} other columns." if len(others) > 2 else ""
+    more = f" So does column {others[1]!r}." if len(others) == 2 else more
+    raise LatentiaError(
+        f"{table.source}, {table.unit} {table.rows[row]}, column {table.columns[column]!r}: {values[row, column]:g}, and "
+        f"{what}.{more}{f' {remedy(others)}' if remedy else ''}"
+    )
+
+
+def quoted(names: Sequence[str]) -> str:
+    """Names as one value of an option."""
+    text = ",".join(names)
+    return text if text.replace(",", "").isidentifier() else f'"{text}"'
+
+
+def scaling(values: Any) -> dict[str, Any]:
+    """What is subtracted from every column, and what it is divided by; zeros of a sparse table stay zeros."""
+    scaler = StandardScaler(with_mean=not sparse.issparse(values)).fit(values)
+    centre = scaler.mean_ if scaler.with_mean else np.zeros(values.shape[1])
+    return {"subtracted": centre, "divided_by": scaler.scale_}
+
+
+def scaled_rows(values: Any, reading: Mapping[str, Any]) -> Any:
+    """The rows as a model sees them that was fitted on scaled ones, or as they are."""
+    if "divided_by" not in reading:
+        return values
+    if sparse.issparse(values):
+        found = sparse.csr_array(values, dtype=float, copy=True)
+        found.data *= (1 / reading["divided_by"])[found.indices]
+        return found
+    return (values - reading["subtracted"]) / reading["divided_by"]
 
 
 def _listed(names: Any, most: int = 30) -> str:

@@ -12,6 +12,8 @@ from rich.console import Console
 
 from .. import persistence
 from ..communities import MixedMembershipBlockModel
+from ..deep import SparseNetwork
+from ..dictionary import IncoherentDictionary
 from ..exceptions import LatentiaError
 from ..ica import TensorICA
 from ..matrices import ProbabilityMatrix
@@ -20,20 +22,23 @@ from ..multilabel import MomentMultiLabelClassifier
 from ..noisyor import NoisyOr
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
+from . import dictionary, network
 from ._shared import MODEL_FILE, Cache, Encoding, Force, Jobs, NoCache, Out, Quiet, Reading, Results, named, say
 from .communities import apply_communities
 from .contrast import CONTRASTIVE, apply_contrast
+from .dictionary import apply_dictionary
 from .hmm import apply_hmm
 from .ica import apply_ica
 from .labels import apply_labels
 from .matrix import apply_matrix
 from .mixture import apply_mixture
+from .network import apply_network
 from .noisy_or import apply_noisy_or
 from .topics import apply_topics
 
 __all__ = ["apply"]
 
-_Apply = Callable[[Any, Path, Console, Reading], Callable[[Path], object]]
+_Apply = Callable[..., Callable[[Path], object]]
 _FAMILIES: dict[type, tuple[_Apply, str]] = {
     AnchorTopics: (apply_topics, "documents.csv"),
     SpectralLDA: (apply_topics, "documents.csv"),
@@ -47,8 +52,14 @@ _FAMILIES: dict[type, tuple[_Apply, str]] = {
     NoisyOr: (apply_noisy_or, "posteriors.csv"),
     ProbabilityMatrix: (apply_matrix, "pairs.csv"),
     MixedMembershipBlockModel: (apply_communities, "memberships.csv"),
+    IncoherentDictionary: (apply_dictionary, "codes.csv"),
+    SparseNetwork: (apply_network, "codes.csv"),
 }
-_OF_ROWS = apply_mixture, apply_ica, apply_noisy_or
+_OF_ROWS = apply_mixture, apply_ica, apply_noisy_or, apply_dictionary, apply_network
+_DENOISING: dict[Any, Callable[[Any, Path, bool], str]] = {
+    apply_dictionary: dictionary.applied_file,
+    apply_network: network.applied_file,
+}
 _SCORES = "scores.csv"  # of models of two tables
 
 
@@ -64,6 +75,12 @@ def apply(
     missing: Annotated[
         str | None, typer.Option(help="Cells without a value: drop leaves their rows out; otherwise they are an error.")
     ] = None,
+    denoise: Annotated[
+        bool,
+        typer.Option(
+            "--denoise", help="Of 'dictionary' and 'network': write the rows as the model has them, not their codes."
+        ),
+    ] = False,
     cache: Cache = None,
     no_cache: NoCache = False,
     encoding: Encoding = None,
@@ -71,7 +88,7 @@ def apply(
     force: Force = False,
     quiet: Quiet = False,
 ) -> dict[str, Any]:
-    """Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or scores."""
+    """Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or codes."""
     path = model / MODEL_FILE if model.is_dir() else model
     if not path.exists():
         raise LatentiaError(f"{model}: no model there. Give a folder of results, or its {MODEL_FILE}.")
@@ -82,6 +99,11 @@ def apply(
     if other is not None and not of_two:
         raise LatentiaError(f"{other}: a {type(fitted).__name__} is applied to one source; leave this one out.")
     family, file = (None, _SCORES) if of_two else _FAMILIES[type(fitted)]
+    own: dict[str, Any] = {}
+    if family in _DENOISING:
+        file, own = _DENOISING[family](fitted, source, denoise), {"denoise": denoise}
+    elif denoise:
+        raise LatentiaError(f"--denoise: a {type(fitted).__name__} has no rows to write; leave it out.")
     results = Results(out, source, (file,), force, progress=not quiet, model=path)
     for one in (source, other):
         if one is not None:
@@ -93,7 +115,11 @@ def apply(
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     console = Console()
     with named(source.name):
-        write = family(fitted, source, console, how) if family else apply_contrast(fitted, source, console, how, other)
+        write = (
+            family(fitted, source, console, how, **own)
+            if family
+            else apply_contrast(fitted, source, console, how, other)
+        )
         files = results.write(lambda folder: write(folder / file))
     say(console, f"Wrote {file} of the {type(fitted).__name__} in {path} to {out}")
     return {

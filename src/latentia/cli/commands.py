@@ -21,11 +21,13 @@ from ._shared import in_options
 from .apply import apply
 from .communities import communities
 from .contrast import contrast
+from .dictionary import dictionary
 from .hmm import hmm
 from .ica import ica
 from .labels import labels
 from .matrix import matrix
 from .mixture import mixture
+from .network import network
 from .noisy_or import noisy_or
 from .topics import demo, topics
 
@@ -47,7 +49,8 @@ app = typer.Typer(
 )
 _COMMANDS: dict[str, Callable[..., Any]] = {
     "topics": topics, "labels": labels, "hmm": hmm, "mixture": mixture, "ica": ica, "noisy-or": noisy_or, "matrix": matrix,
-    "communities": communities, "contrast": contrast, "apply": apply, "demo": demo,
+    "communities": communities, "dictionary": dictionary, "network": network, "contrast": contrast, "apply": apply,
+    "demo": demo,
 }  # fmt: skip
 for _name, _command in _COMMANDS.items():
     app.command(_name)(with_json(_command))

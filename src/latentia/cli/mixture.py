@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,7 +10,6 @@ import numpy as np
 import typer
 from rich.console import Console
 from scipy import sparse
-from sklearn.preprocessing import StandardScaler
 
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
@@ -43,7 +42,18 @@ from ._shared import (
     say,
     write_csv,
 )
-from ._tables import MISSING, MayBeMissing, Table, announce, described, read_known_columns, read_numbers, split_names
+from ._tables import (
+    MISSING,
+    MayBeMissing,
+    Table,
+    announce,
+    described,
+    read_known_columns,
+    read_numbers,
+    scaled_rows,
+    scaling,
+    split_names,
+)
 
 __all__ = ["apply_mixture", "mixture"]
 
@@ -99,9 +109,9 @@ def mixture(
     if grouped:
         options["distribution"] = distribution or _distribution(table.values)
     elif scale is not False:
-        reading |= _scaling(table.values)
+        reading |= scaling(table.values)
         say(console, "Columns are scaled: distances and errors are in standard deviations.")
-    rows = _scaled(table.values, reading)
+    rows = scaled_rows(table.values, reading)
     return run_command(
         results, table.source, sizes,
         fit=lambda size: _fit(rows, table.columns, grouped, size, options),
@@ -151,27 +161,6 @@ def _most(table: Table, grouped: list[list[str]]) -> tuple[int, str]:
 def _distribution(rows: Any) -> str:
     values = rows.data if sparse.issparse(rows) else rows
     return "bernoulli" if ((values == 0) | (values == 1)).all() else "gaussian"
-
-
-# --- scaling ----------------------------------------------------------------------------------------------------
-
-
-def _scaling(values: Any) -> dict[str, Any]:
-    """What is subtracted from every column, and what it is divided by; zeros of a sparse table stay zeros."""
-    scaler = StandardScaler(with_mean=not sparse.issparse(values)).fit(values)
-    centre = scaler.mean_ if scaler.with_mean else np.zeros(values.shape[1])
-    return {"subtracted": centre, "divided_by": scaler.scale_}
-
-
-def _scaled(values: Any, reading: Mapping[str, Any]) -> Any:
-    """The rows as the model sees them."""
-    if "divided_by" not in reading:
-        return values
-    if sparse.issparse(values):
-        scaled = sparse.csr_array(values, dtype=float, copy=True)
-        scaled.data *= (1 / reading["divided_by"])[scaled.indices]
-        return scaled
-    return (values - reading["subtracted"]) / reading["divided_by"]
 
 
 def _means(model: Any) -> np.ndarray:
@@ -267,5 +256,5 @@ def apply_mixture(model: Any, source: Path, console: Console, how: Reading) -> C
     reading = reading or {"columns": getattr(model, "feature_names_in_", None)}
     table = read_known_columns(source, reading["columns"], getattr(model, "n_features_in_", 0), how)
     announce(table, console)
-    rows = _scaled(table.values, reading)
+    rows = scaled_rows(table.values, reading)
     return lambda path: _write_labels(path, model, rows, table)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
-from scipy import sparse
 
 from .._progress import progress_bar
 from ..exceptions import LatentiaError
@@ -47,12 +46,13 @@ from ._shared import (
     say,
     write_csv,
 )
-from ._tables import Table, announce, described, read_known_columns, read_numbers, split_names
+from ._tables import Table, announce, binary, described, quoted, read_known_columns, read_numbers, split_names
 
 __all__ = ["apply_noisy_or", "noisy_or"]
 
 _POSTERIORS, _NETWORK = "posteriors.csv", "network.bif"
 _FILES = ("causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
+_WHAT = "findings are 1 (present) or 0 (absent)"
 _BATCH, _SLOW_BATCH = 2000, 50  # rows between two steps of the bar
 _ENUMERATED = 14  # causes, up to which every row takes the same short time
 _EXAMPLES, _FEW = 3, 14  # rows that the report explains unless --row names others, and the findings they have at most
@@ -122,7 +122,7 @@ def noisy_or(
     why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
     data = read_numbers(source, split_names(columns), split_names(ignore) or [], 3, why, how)
     announce(data, console)
-    data = _binary(data)
+    data = binary(data, _WHAT, _remedy)
     if k is not None:
         n = data.values.shape[1]
         sizes = possible_sizes(sizes, n // 3, f"{data.source}: {n} findings, three for each cause,", "causes", console)
@@ -151,36 +151,12 @@ def noisy_or(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _binary(table: Table, remedy: bool = True) -> Table:
-    """The table with bool values, or sparse as it is; an error names the first cell that is neither 0 nor 1."""
-    values = table.values
-    if sparse.issparse(values):
-        rows, places = values.nonzero()
-        wrong = (values.data[values.data != 0]) != 1
-        cells = np.column_stack([places[wrong], rows[wrong]])
-    else:
-        cells = np.argwhere(((values != 0) & (values != 1)).T)
-    if not len(cells):
-        return table if sparse.issparse(values) else replace(table, values=values != 0)
-    column, row = (int(i) for i in cells[np.lexsort(cells.T[::-1])[0]])
-    others = [table.columns[i] for i in np.unique(cells[:, 0])]
-    more = f" So do {len(others) - 1} other columns." if len(others) > 2 else ""
-    more = f" So does column {others[1]!r}." if len(others) == 2 else more
-    if remedy:
-        more += (
-            f" Exclude what is no finding with --ignore {_quoted(others)}, or name the findings with --columns; cut measured "
-            "values at a threshold first."
-        )
-    raise LatentiaError(
-        f"{table.source}, {table.unit} {table.rows[row]}, column {table.columns[column]!r}: {values[row, column]:g}, and "
-        f"findings are 1 (present) or 0 (absent).{more}"
+def _remedy(others: Sequence[str]) -> str:
+    """What to do about columns of other values."""
+    return (
+        f"Exclude what is no finding with --ignore {quoted(others)}, or name the findings with --columns; cut measured "
+        "values at a threshold first."
     )
-
-
-def _quoted(names: list[str]) -> str:
-    """Names as one value of an option."""
-    text = ",".join(names)
-    return text if text.replace(",", "").isidentifier() else f'"{text}"'
 
 
 def _places(data: Table, wanted: list[int] | None) -> list[int]:
@@ -353,5 +329,5 @@ def apply_noisy_or(model: Any, source: Path, console: Console, how: Reading) -> 
     names = getattr(model, "reading_", {}).get("columns", getattr(model, "feature_names_in_", None))
     table = read_known_columns(source, names, model.n_features_in_, how)
     announce(table, console)
-    data = _binary(table, remedy=False)
+    data = binary(table, _WHAT)
     return lambda path: _write_posteriors(path, model, data)

@@ -3,6 +3,7 @@
 from . import planted, readers
 from .bundled import load_bible
 from .graphs import read_graph
+from .images import image_from_patches, image_patches, read_image
 from .pairs import Pairs, read_pairs
 from .readers import Corpus
 from .tables import read_table
@@ -11,9 +12,12 @@ from .text_pairs import read_text_pairs
 __all__ = [
     "Corpus",
     "Pairs",
+    "image_from_patches",
+    "image_patches",
     "load_bible",
     "planted",
     "read_graph",
+    "read_image",
     "read_pairs",
     "read_table",
     "read_text_pairs",

@@ -2,13 +2,14 @@
 
 The theorems leave out constant factors; ``constant`` stands for all of them and is 1 by default. So the numbers are
 orders of magnitude: what they tell is how far the proven regime is, and which quantity to improve.
-Sources: Ge, thesis 2013, chapters 3, 4 and 7; Multi-label learning for large text corpora using latent variable model
+Sources: Ge, thesis 2013, chapters 3 to 8; Multi-label learning for large text corpora using latent variable model
 with provable guarantees, 2017, Theorem 1; Ge and Zou, Rich component analysis, 2015, appendices B and C.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,20 +18,31 @@ from ..exceptions import LatentiaError
 
 __all__ = [
     "MultiLabelErrors",
+    "NetworkConditions",
+    "WeakDictionaryBounds",
     "anchor_cover",
     "anchor_noise_limit",
     "biased_gradient_error",
+    "chance_of_common_neighbour",
     "community_errors",
     "community_strength",
     "contrastive_map_error",
     "contrastive_operations",
     "contrastive_rows",
+    "dictionary_rows",
+    "dictionary_sparsity",
+    "dictionary_svd",
     "dirichlet_topic_documents",
+    "disjoint_product",
     "l1_condition_number",
     "multilabel_documents",
     "multilabel_errors",
+    "network_conditions",
+    "network_density",
+    "network_rows",
     "noisy_or_error",
     "noisy_or_rows",
+    "piercing_probability",
     "rich_component_operations",
     "rich_component_rows",
     "runoff_threshold",
@@ -38,7 +50,10 @@ __all__ = [
     "tensor_noise_limit",
     "tensor_samples",
     "tensor_vector_error",
+    "third_moment_bounds",
     "topic_documents",
+    "triple_recovery",
+    "weak_dictionary",
 ]
 
 
@@ -442,3 +457,267 @@ def support_threshold(n_nodes: int, n_components: int, inside: float, across: fl
     if not 0 <= across < inside:
         raise LatentiaError(f"across={across}: a number of at least 0 and below inside={inside} is needed.")
     return constant * math.sqrt(inside) * n_components / ((inside - across) * math.sqrt(n_nodes))
+
+
+def dictionary_sparsity(
+    n_features: int, n_components: int, incoherence: float, *, order: int = 3, constant: float = 1.0
+) -> float:
+    """Atoms a row may use for the connection graph to tell the supports: c min(m^((l - 1) / (2 l - 1)), n^(1/2) / (mu log n)).
+
+    Theorems 5.4, 5.21 and 5.23 for triples, where the first is m^(2/5), and Theorem 5.33 for tuples of ``order`` l.
+
+    Parameters
+    ----------
+    n_features, n_components : int
+        n and m.
+    incoherence : float
+        mu: n^(1/2) times the largest |A_i . A_j|.
+    order : int
+        l, at least 3.
+    """
+    _positive(n_features=n_features - 1, n_components=n_components, incoherence=incoherence, order=order - 2)
+    by_atoms = n_components ** ((order - 1) / (2 * order - 1))
+    return constant * min(by_atoms, math.sqrt(n_features) / (incoherence * math.log(n_features)))
+
+
+def dictionary_rows(
+    n_components: int, sparsity: float, eps: float | None = None, *, noise: float = 0.0, constant: float = 1.0
+) -> float:
+    """Rows for error eps of every atom: max{m^2 / k^2 log m, m log m / eps^2, m sigma^2 log m / eps^2}.
+
+    The first is for the supports alone (Theorems 5.21 and 5.33), the others are for the atoms by averages of signed rows
+    (Theorems 5.4 and 5.23) and under Gaussian noise of standard deviation sigma.
+
+    Parameters
+    ----------
+    n_components : int
+        m.
+    sparsity : float
+        k, atoms a row uses.
+    eps : float, optional
+        l2 distance of an atom; without it the rows are those for the supports.
+    noise : float
+        sigma, for coefficients of size one.
+    """
+    _positive(n_components=n_components, sparsity=sparsity)
+    rows = (n_components / sparsity) ** 2 * math.log(n_components)
+    if eps is not None:
+        _positive(eps=eps)
+        rows = max(rows, max(1.0, noise**2) * n_components * math.log(n_components) / eps**2)
+    return constant * rows
+
+
+def dictionary_svd(
+    n_features: int, n_components: int, sparsity: float, incoherence: float, constant: float = 1.0
+) -> tuple[float, float]:
+    """Rows, and error zeta of every atom, where atoms are the largest singular vectors of their rows (Theorem 5.28).
+
+    zeta = max{mu k / n^(1/2), (k / m)^(1/2)} (Definition 5.26), which more rows do not make smaller, and
+    max{m^2 / k^2 log m, m n log m log n / zeta^2} rows.
+
+    Parameters
+    ----------
+    n_features, n_components : int
+        n and m.
+    sparsity, incoherence : float
+        k and mu.
+    """
+    _positive(n_features=n_features, n_components=n_components, sparsity=sparsity, incoherence=incoherence)
+    zeta = max(incoherence * sparsity / math.sqrt(n_features), math.sqrt(sparsity / n_components))
+    logs = math.log(n_components) * math.log(n_features)
+    rows = max(dictionary_rows(n_components, sparsity), n_components * n_features * logs / zeta**2)
+    return constant * rows, zeta
+
+
+class WeakDictionaryBounds(NamedTuple):
+    """What is promised for coefficients that depend on each other: atoms a row may use, rows, and error of an atom."""
+
+    sparsity: float
+    rows: float
+    error: float
+
+
+def weak_dictionary(
+    n_features: int,
+    n_components: int,
+    sparsity: float,
+    incoherence: float,
+    *,
+    slack: float = 0.0,
+    constant: float = 1.0,
+) -> WeakDictionaryBounds:
+    """Bounds where coefficients are neither centred nor independent, and atoms are weakly correlated (Theorem 5.9).
+
+    Sparsity up to min(m^(1/4), n^(1/4 - s/2) / mu^(1/2)), max{m^2 / k^2 log m, m n^(3/2) log m log n / (k^2 mu)} rows, and
+    error k mu^(1/2) / n^(1/4 - s/2).
+
+    Parameters
+    ----------
+    n_features, n_components : int
+        n and m.
+    sparsity, incoherence : float
+        k and mu.
+    slack : float
+        s: two atoms are used together at most n^s times as often as if they were independent.
+    """
+    _positive(n_features=n_features, n_components=n_components, sparsity=sparsity, incoherence=incoherence)
+    n, m, k = n_features, n_components, sparsity
+    root = n ** (0.25 - slack / 2)
+    logs = math.log(m) * math.log(n)
+    return WeakDictionaryBounds(
+        constant * min(m**0.25, root / math.sqrt(incoherence)),
+        constant * max(dictionary_rows(m, k), m * n**1.5 * logs / (k**2 * incoherence)),
+        constant * k * math.sqrt(incoherence) / root,
+    )
+
+
+def disjoint_product(
+    n_features: int, sparsity: float, incoherence: float, *, certain: bool = True, constant: float = 1.0
+) -> float:
+    """Largest inner product of two rows without a common atom: their pair is an edge by mistake only where it is above 1/2.
+
+    k^2 mu / n^(1/2) for any signs of the coefficients (Lemma 5.11), and with ``certain=False`` k mu log n / n^(1/2) with high
+    probability, for random signs (Lemma 5.13). Coefficients are of size one.
+    """
+    _positive(n_features=n_features, sparsity=sparsity, incoherence=incoherence)
+    if certain:
+        return sparsity**2 * incoherence / math.sqrt(n_features)
+    return constant * sparsity * incoherence * math.log(n_features) / math.sqrt(n_features)
+
+
+def chance_of_common_neighbour(sparsity: float, n_components: int, shared: float = 0.0) -> float:
+    """Probability that a row shares atoms with each of three rows that have no atom in common (Lemma 5.19), at most.
+
+    k^6 / m^3 + 3 k^3 (a + b + c) / m^2, where the first two rows share a atoms, and so on: ``shared`` is the sum of the three.
+    Rows with a common atom have at least k / (8 m).
+    """
+    _positive(sparsity=sparsity, n_components=n_components)
+    k, m = sparsity, n_components
+    return min(1.0, k**6 / m**3 + 3 * k**3 * shared / m**2)
+
+
+def piercing_probability(sparsity: float, n_components: int, order: int, shared: float = 1.0) -> float:
+    """Probability that a row shares atoms with each of ``order`` rows without a common one, at most (Corollary 5.32).
+
+    sum over 2 <= s < l of (C_s + (l k)^(s - 1)) (k / m)^s, and over s >= l of (l k^2 / m)^s, with C_s = Q s (s + 1) from
+    Lemma 5.31. Rows with a common atom have at least 2^-l k / m.
+
+    Parameters
+    ----------
+    sparsity : float
+        k.
+    n_components : int
+        m.
+    order : int
+        l, at least 3.
+    shared : float
+        Q, atoms that two rows share at most.
+    """
+    _positive(sparsity=sparsity, n_components=n_components, order=order - 2)
+    k, m, tuples = sparsity, n_components, order
+    few = sum((shared * s * (s + 1) + (tuples * k) ** (s - 1)) * (k / m) ** s for s in range(2, tuples))
+    ratio = tuples * k**2 / m
+    return min(1.0, few + ratio**tuples / (1 - ratio)) if ratio < 1 else 1.0
+
+
+def network_rows(n_units: int, density: float, constant: float = 1.0) -> float:
+    """Rows for all edges of a sparse network: log^2 n / rho^2 (Theorems 6.1, 6.6 and 6.14).
+
+    Parameters
+    ----------
+    n_units : int
+        n, units of the largest layer.
+    density : float
+        rho: how often a unit of the top layer is active; of the layer above, for a single layer.
+    """
+    _positive(n_units=n_units, density=density)
+    return constant * (math.log(n_units) / density) ** 2
+
+
+def network_density(degree: float, *, order: int = 2, constant: float = 1.0) -> float:
+    """Density of a hidden layer below which co-firing tells common parents: d^-2 for pairs, d^(-3/2) for triples.
+
+    For pairs this is Theorem 6.6, for triples rho_y^3 << rho of Lemma 6.8, with rho_y = rho d. ``degree`` is d, the number of
+    parents of a node.
+    """
+    _positive(degree=degree)
+    if order not in (2, 3):
+        raise LatentiaError(f"order={order}: use 2 for pairs or 3 for triples.")
+    return float(constant * degree ** (-order / (order - 1)))
+
+
+def triple_recovery(n_units: int, n_nodes: int, degree: float) -> tuple[float, float]:
+    """m^3 d'^8 / n^8, far below one where sets are found from triples, and operations m (d'^3 + n) (Theorem 6.20).
+
+    Parameters
+    ----------
+    n_units, n_nodes : int
+        m sets of n nodes.
+    degree : float
+        d', nodes of a set.
+    """
+    _positive(n_units=n_units, n_nodes=n_nodes, degree=degree)
+    return n_units**3 * degree**8 / n_nodes**8, n_units * (degree**3 + n_nodes)
+
+
+def third_moment_bounds(density: float) -> tuple[float, float]:
+    """|E[y_u y_v y_s]| of a real layer: at most rho / 10 without a common parent, at least .6 rho with a single one.
+
+    Theorem 6.21, whose statement has the two numbers in each other's place: the proof has them as here.
+    """
+    _positive(density=density)
+    return 0.1 * density, 0.6 * density
+
+
+class NetworkConditions(NamedTuple):
+    """Ratios that Theorem 6.1 needs far below one, from the lowest layer up; ``real`` is empty for a binary observed layer.
+
+    ``degrees`` has 1 / d_i and 1 / d'_i, ``triples`` n_i^3 d'_(i-1)^8 / n_(i-1)^8, ``densities`` rho_i^3 / rho_(i+1),
+    and ``real`` rho_1 d_0 (which need only be bounded), d_0^(3/2) / (d_1 d_2), d_0^(1/2) / d_1 and d_0^2 / n_1.
+    """
+
+    degrees: tuple[float, ...]
+    triples: tuple[float, ...]
+    densities: tuple[float, ...]
+    real: tuple[float, ...]
+
+
+def network_conditions(
+    sizes: Sequence[int], degrees: Sequence[float], density: float, *, real: bool = False
+) -> NetworkConditions:
+    """The conditions of Theorem 6.1, as ratios.
+
+    With rho_(i-1) = rho_i d_(i-1) / 2. Theorem 6.14 has the condition on densities the wrong way round: rho_i^3 << rho_(i+1)
+    is what its proof uses.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        n_0, ..., n_l: units of each layer from the observed one up.
+    degrees : sequence of float
+        d_0, ..., d_(l-1): parents that a node of layer i has in layer i + 1, of either sign.
+    density : float
+        rho_l, of the top layer.
+    real : bool
+        The observed layer is real. Degrees above the top are left out of its ratios.
+    """
+    if len(degrees) != len(sizes) - 1 or not len(degrees):
+        raise LatentiaError(f"sizes={sizes}, degrees={degrees}: a degree for each hidden layer is needed.")
+    _positive(density=density, sizes=min(sizes), degrees=min(degrees))
+    forward = [d * below / above for d, below, above in zip(degrees, sizes[:-1], sizes[1:], strict=True)]
+    rho = [density]
+    for d in reversed(degrees):
+        rho.insert(0, rho[0] * d / 2)
+    triples = [above**3 * d**8 / below**8 for d, below, above in zip(forward, sizes[:-1], sizes[1:], strict=True)]
+    first = 1 if real else 0
+    densities = [rho[i] ** 3 / rho[i + 1] for i in range(first, len(degrees))]
+    of_real: list[float] = []
+    if real:
+        above = list(degrees[1:3])
+        d = degrees[0]
+        of_real = [rho[1] * d]
+        if above:
+            of_real += [d**1.5 / math.prod(above), math.sqrt(d) / above[0]]
+        of_real.append(d**2 / sizes[1])
+    ratios = [1 / d for d in [*degrees, *forward]]
+    return NetworkConditions(tuple(ratios), tuple(triples), tuple(densities), tuple(of_real))

@@ -13,12 +13,15 @@ from .products import ProductMixtureUpdate, product_log_density
 from .recursions import forward_backward, log_likelihood, viterbi
 from .rows import log, normalised
 from .sampling import WordSampler, noisy_or_rows
+from .sparse_codes import AtomsUpdate, CodeSums, Rounds, unit_rows
 from .spherical import SphericalMixtureUpdate, spherical_log_density
 from .trivial import independent_features, one_gaussian
 
 __all__ = [
     "AdmixtureUpdate",
+    "AtomsUpdate",
     "Chances",
+    "CodeSums",
     "Distributions",
     "EStep",
     "EmissionUpdate",
@@ -35,6 +38,7 @@ __all__ = [
     "Refine",
     "Refined",
     "Refinement",
+    "Rounds",
     "SphericalMixtureUpdate",
     "SymbolChainUpdate",
     "Update",
@@ -62,6 +66,7 @@ __all__ = [
     "token_probabilities",
     "topic_posterior",
     "topic_rows",
+    "unit_rows",
     "updated",
     "viterbi",
 ]

@@ -4,11 +4,13 @@ from .factored import Factored, total_distance
 from .hollow import hollow_factor
 from .krylov import block_krylov_eigh, block_krylov_svd, outlying_eigenpairs, subspace_iteration
 from .orthonormal import cholesky_qr, polar_factor
+from .pursuit import Codes, matching_pursuit
 from .scaled import ScaledSpace, scaled_eigenspace, signal_norm
 from .sparse import lowered_squares, ratio_product, row_pieces, sparse_product
 from .whitening import Whitening, whiten
 
 __all__ = [
+    "Codes",
     "Factored",
     "ScaledSpace",
     "Whitening",
@@ -17,6 +19,7 @@ __all__ = [
     "cholesky_qr",
     "hollow_factor",
     "lowered_squares",
+    "matching_pursuit",
     "outlying_eigenpairs",
     "polar_factor",
     "ratio_product",

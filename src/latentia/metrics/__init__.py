@@ -1,5 +1,6 @@
-"""Measures of recovery, of topics, clusters, communities and sources, of held-out fit, and of ranked labels."""
+"""Measures of recovery, of topics, clusters, communities, sources and atoms, of held-out fit, and of ranked labels."""
 
+from .atoms import atom_coherence, atom_distances
 from .clustering import many_to_one_accuracy
 from .coherence import npmi_coherence, top_words, umass_coherence, unique_words
 from .communities import link_auc, overlapping_f1, overlapping_nmi
@@ -24,6 +25,8 @@ from .separation import amari_index
 
 __all__ = [
     "amari_index",
+    "atom_coherence",
+    "atom_distances",
     "completion_log_likelihood",
     "completion_perplexity",
     "document_auc",

@@ -3,11 +3,13 @@
 from ._page import import_report
 from .communities import write_communities_report
 from .contrast import write_contrast_report
+from .dictionary import write_dictionary_report
 from .hmm import write_hmm_report
 from .ica import write_ica_report
 from .labels import write_labels_report
 from .matrix import write_matrix_report
 from .mixture import write_mixture_report
+from .network import write_network_report
 from .noisy_or import write_noisy_or_report
 from .topics import write_topics_report
 
@@ -15,11 +17,13 @@ __all__ = [
     "import_report",
     "write_communities_report",
     "write_contrast_report",
+    "write_dictionary_report",
     "write_hmm_report",
     "write_ica_report",
     "write_labels_report",
     "write_matrix_report",
     "write_mixture_report",
+    "write_network_report",
     "write_noisy_or_report",
     "write_topics_report",
 ]

@@ -1,9 +1,18 @@
 """Planted data: generators that return the data together with the truth that made it."""
 
+from .dictionaries import SparseCodes, sparse_codes
+from .expansion import NetworkProperties, NetworkProperty, network_properties
 from .graphs import PlantedCommunities, mixed_membership_graph
 from .labels import LabelModelTruth, PlantedLabels, TopicTerms, label_model, labelled_corpus
 from .matrices import PlantedBlocks, PlantedPairs, block_model, two_state_chain, word_distributions, word_pairs
 from .mixtures import PlantedMixture, PlantedProducts, gaussian_mixture, product_mixture
+from .networks import (
+    NetworkSamples,
+    UncompressibleNetwork,
+    sparse_network,
+    threshold_margins,
+    uncompressible_network,
+)
 from .noisy_or import NoisyOrTruth, PlantedFindings, noisy_or_network, qmr_network
 from .sequences import PlantedChain, PlantedGaussianChain, gaussian_chain, hidden_markov_chain
 from .sources import PlantedSources, independent_sources
@@ -12,6 +21,9 @@ from .views import PlantedComponents, PlantedViews, contrastive_views, grid_edge
 
 __all__ = [
     "LabelModelTruth",
+    "NetworkProperties",
+    "NetworkProperty",
+    "NetworkSamples",
     "NoisyOrTruth",
     "PlantedBlocks",
     "PlantedChain",
@@ -26,8 +38,10 @@ __all__ = [
     "PlantedSources",
     "PlantedTopics",
     "PlantedViews",
+    "SparseCodes",
     "TopicModelTruth",
     "TopicTerms",
+    "UncompressibleNetwork",
     "block_model",
     "contrastive_views",
     "gaussian_chain",
@@ -38,13 +52,18 @@ __all__ = [
     "label_model",
     "labelled_corpus",
     "mixed_membership_graph",
+    "network_properties",
     "noisy_or_network",
     "product_mixture",
     "qmr_network",
     "rich_components",
+    "sparse_codes",
+    "sparse_network",
+    "threshold_margins",
     "topic_corpus",
     "topic_model",
     "two_state_chain",
+    "uncompressible_network",
     "word_distributions",
     "word_pairs",
 ]

@@ -1,0 +1,358 @@
+"""``latentia network``: hidden units that switch the columns of a table on disk, layer above layer."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from scipy import sparse
+
+from .._progress import progress_bar
+from ..datasets import readers
+from ..datasets._csv import has_columns
+from ..deep import SparseNetwork
+from ..exceptions import LatentiaError
+from ..report._parts import count
+from ..report.network import Unit, unit_names
+from ..report.network import units as described_units
+from ..report.noisy_or import frequencies, percent
+from ._shared import (
+    Cache,
+    Columns,
+    Encoding,
+    Force,
+    FullEvidence,
+    Ignore,
+    Jobs,
+    NoCache,
+    Out,
+    Quiet,
+    Reading,
+    Refine,
+    Results,
+    Rows,
+    Seed,
+    component_cells,
+    existing,
+    print_components,
+    run_command,
+    say,
+    write_csv,
+)
+from ._tables import (
+    Table,
+    announce,
+    binary,
+    described,
+    is_table,
+    quoted,
+    read_known_columns,
+    read_numbers,
+    split_names,
+)
+
+__all__ = ["applied_file", "apply_network", "network"]
+
+_CODES, _DENOISED = "codes.csv", "denoised.csv"
+_FILES = (_CODES, "columns.csv", "edges.csv", "units.csv")
+_MOST_LAYERS = 5
+_LEAST_COLUMNS = 4  # that a unit switches
+_PRINTED = 8
+_BATCH = 5000
+_WHAT = "values are 1 (on) or 0 (off)"
+
+
+def network(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            help="A table with a header, 1 where a column is on and 0 where not: CSV, TSV, Excel, Parquet; MatrixMarket; or a "
+            "UCI bag of words."
+        ),
+    ],
+    layers: Annotated[
+        int, typer.Option("--layers", "-l", help="Hidden layers above the columns.", min=1, max=_MOST_LAYERS)
+    ] = 1,
+    out: Out = Path("network"),
+    real: Annotated[
+        bool, typer.Option("--real", help="Columns hold real values: sums of the units' edges, and noise.")
+    ] = False,
+    above: Annotated[
+        float | None,
+        typer.Option(help="Values above this are on, and all others off; 0 for counts of words."),
+    ] = None,
+    min_count: Annotated[int, typer.Option(help="Leave out columns that are on in fewer rows.", min=1)] = 1,
+    columns: Columns = None,
+    ignore: Ignore = None,
+    vocabulary: Annotated[
+        Path | None, typer.Option(help="Names of the columns of a bag of words, one per line.")
+    ] = None,
+    splits: Annotated[
+        int, typer.Option("--splits", help="Fits on parts of the rows, for the expected errors.", min=0, max=3)
+    ] = 1,
+    refine: Refine = "auto",
+    missing: Annotated[
+        str | None, typer.Option(help="Cells without a value: drop leaves their rows out; otherwise they are an error.")
+    ] = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    encoding: Encoding = None,
+    seed: Seed = 0,
+    jobs: Jobs = -1,
+    evidence: FullEvidence = False,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> dict[str, Any]:
+    """Learn a sparse network of hidden units above columns that are on or off, and write tables, a model and a report."""
+    if real and above is not None:
+        raise LatentiaError("--real and --above: give one of the two.")
+    if real and min_count > 1:
+        raise LatentiaError(f"--min-count {min_count}: real values are not on or off; leave it out.")
+    results = Results(out, source, _FILES, force, evidence, not quiet)
+    results.check()
+    how = Reading.of(quiet, cache, no_cache, missing, ("drop",), encoding=encoding)
+    console = Console()
+    table = _read(source, split_names(columns), split_names(ignore) or [], vocabulary, how)
+    announce(table, console)
+    data = _frequent(_on(table, real, above, _remedy), real, min_count, console)
+    options: dict[str, Any] = {
+        "observed": "real" if real else "binary", "refine": refine, "n_splits": splits, "random_state": seed, "n_jobs": jobs,
+        "verbose": not quiet,
+    }  # fmt: skip
+    found = functools.cache(lambda model: described_units(model, data.columns))
+    return run_command(
+        results, data.source, [None],
+        fit=lambda _: SparseNetwork(layers, **options).fit(data.values),
+        show=lambda model, console: _show(model, found(model), console),
+        write=lambda folder, model, comparison: _write(folder, model, data, found(model), comparison),
+        reading={"columns": list(data.columns), "above": above},
+        compare=lambda: None,  # type: ignore[arg-type, return-value]
+    )  # fmt: skip
+
+
+# --- reading --------------------------------------------------------------------------------------------------------
+
+
+def _is_bag(source: Path) -> bool:
+    """Whether it is to be read as a bag of words."""
+    return source.is_dir() or not (is_table(source) or has_columns(source))
+
+
+def _read(
+    source: Path, columns: Sequence[str] | None, ignore: Sequence[str], vocabulary: Path | None, how: Reading
+) -> Table:
+    if is_table(source) or not source.exists() or not _is_bag(source):
+        if vocabulary is not None:
+            raise LatentiaError(f"--vocabulary: {source.name} has names of columns; leave it out.")
+        why = f"a unit switches {_LEAST_COLUMNS} columns or more"
+        return read_numbers(source, columns, ignore, _LEAST_COLUMNS, why, how)
+    for option, given in (("--columns", columns), ("--ignore", ignore)):
+        if given:
+            raise LatentiaError(f"{option}: a bag of words has no columns to choose; leave it out.")
+    words = None if vocabulary is None else existing(vocabulary, "--vocabulary")
+    return _bag(source, words, how)
+
+
+def _bag(source: Path, vocabulary: Path | None, how: Reading) -> Table:
+    """A bag of words as a table."""
+    corpus = readers.read_corpus(
+        source, vocabulary=vocabulary, progress=how.progress, cache=how.cache, encoding=how.encoding
+    )
+    if corpus.texts is not None:
+        raise LatentiaError(f"{source}: holds texts, and a table or a bag of words is needed.")
+    n, width = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
+    names = corpus.vocabulary or [f"column {i}" for i in range(1, width + 1)]
+    return Table(sparse.csr_array(corpus.counts), list(names), {}, range(1, n + 1), [], corpus.source)
+
+
+def _on(table: Table, real: bool, above: float | None, remedy: Callable[[Sequence[str]], str] | None) -> Table:
+    """The table as the network sees it: real values, or which are on."""
+    if real:
+        return table
+    if above is None:
+        return binary(table, _WHAT, remedy)
+    values = table.values
+    if sparse.issparse(values) and above >= 0:
+        kept = sparse.csr_array(values > above)
+        return replace(table, values=kept)
+    dense = values.toarray() if sparse.issparse(values) else values
+    return replace(table, values=dense > above)
+
+
+def _remedy(others: Sequence[str]) -> str:
+    few = f"exclude such columns with --ignore {quoted(others)}, or " if len(others) <= 5 else ""
+    return f"Say from where values are on with --above, {few}take them as they are with --real."
+
+
+def _frequent(table: Table, real: bool, least: int, console: Console) -> Table:
+    """The table without columns that are on in too few rows."""
+    if real:
+        return table
+    counts = np.asarray(table.values.sum(axis=0)).ravel()
+    kept = np.flatnonzero(counts >= least)
+    n = len(table.columns)
+    if len(kept) < _LEAST_COLUMNS:
+        raise LatentiaError(
+            f"{table.source}: {count(len(kept), 'column')} of {n} {'is' if len(kept) == 1 else 'are'} on in "
+            f"{count(least, 'row')} or more, and a unit switches {_LEAST_COLUMNS} or more."
+        )
+    if len(kept) < n:
+        say(console, f"{count(n - len(kept), 'column')} on in fewer than {count(least, 'row')} left out.")
+        names = [table.columns[i] for i in kept]
+        table = replace(table, values=table.values[:, kept], columns=names)
+    say(
+        console,
+        f"{count(len(table.columns), 'column')}, {percent(float(counts[kept].mean() / table.values.shape[0]))} on.",
+    )
+    return table
+
+
+# --- printing -------------------------------------------------------------------------------------------------------
+
+
+def _show(model: Any, found: Sequence[Unit], console: Console) -> None:
+    several = len(model.layers_) > 1
+    rows = []
+    for unit in found:
+        members = ", ".join(unit.positive[:_PRINTED]) + (" ..." if len(unit.positive) > _PRINTED else "")
+        layer = [str(unit.layer)] if several else []
+        grade = component_cells(model.evidence_, unit.number, 2) if unit.error is not None else ["", ""]
+        rows.append([str(unit.number), *layer, percent(unit.rate), *grade, members])
+    heads = dict.fromkeys(("unit", *(["layer"] if several else []), "on in", "error"), "right")
+    heads |= {"grade": "left", "raises" if model.observed == "real" and not several else "switches on": "left"}
+    if not rows:
+        say(console, "No units were found: no columns are on together as those of a unit are.")
+        return
+    sizes = ", ".join(f"{layer.shape[0]:,} in layer {i}" for i, layer in enumerate(model.layers_, 1))
+    print_components(console, f"{count(len(rows), 'unit')}{f': {sizes}' if several else ''}", heads, rows, "units.csv")
+
+
+# --- writing --------------------------------------------------------------------------------------------------------
+
+
+def _write(folder: Path, model: Any, data: Table, found: Sequence[Unit], comparison: Rows | None) -> None:
+    from ..report import write_network_report
+
+    header = [
+        "unit", "layer", "on in", "expected error", "grade", "switches on", "switches off", "undetermined",
+    ]  # fmt: skip
+    rows = (
+        [
+            unit.number, unit.layer, f"{unit.rate:.6f}",
+            *(component_cells(model.evidence_, unit.number) if unit.error is not None else ["", ""]),
+            "; ".join(unit.positive), "; ".join(unit.negative), unit.undetermined,
+        ]
+        for unit in found
+    )  # fmt: skip
+    write_csv(folder / "units.csv", header, rows)
+    write_csv(folder / "edges.csv", ["unit", "layer", "to", "sign"], _edges(found))
+    write_csv(folder / "columns.csv", ["column", "mean", "switched on by", "switched off by"], _columns(model, data))
+    _write_codes(folder / _CODES, model, data.values, data.rows)
+    write_network_report(
+        folder / "report.html", model, data.values, columns=data.columns, comparison=comparison,
+        title=f"Hidden units of {data.source}", source=described(data),
+    )  # fmt: skip
+
+
+def _edges(found: Sequence[Unit]) -> Iterator[list[Any]]:
+    for unit in found:
+        for name in unit.positive:
+            yield [unit.number, unit.layer, name, 1]
+        for name in unit.negative:
+            yield [unit.number, unit.layer, name, -1]
+
+
+def _columns(model: Any, data: Table) -> Iterator[list[Any]]:
+    """How often each column is on, or its mean, and its units."""
+    owners = sparse.csc_array(model.layers_[0])
+    for i, (name, share) in enumerate(zip(data.columns, frequencies(data.values), strict=True)):
+        own = slice(owners.indptr[i], owners.indptr[i + 1])
+        places, signs = owners.indices[own], owners.data[own]
+        yield [name, f"{share:.6g}", *(" ".join(map(str, np.sort(places[signs * s > 0]))) for s in (1, -1))]
+
+
+def _write_codes(path: Path, model: Any, values: Any, numbers: Sequence[int]) -> None:
+    """For every row the units of each layer that are on, by their numbers."""
+    names = [f"layer {i}" for i in range(1, len(model.layers_) + 1)]
+    write_csv(path, ["row", *names], _codes(model, values, numbers))
+
+
+def _codes(model: Any, values: Any, numbers: Sequence[int]) -> Iterator[list[Any]]:
+    firsts = np.cumsum([0, *map(len, unit_names(model))])
+    place = 0
+    for part in _parts(values, model):
+        on = [sparse.csr_array(model.encode(part, layer=i)) for i in range(1, len(model.layers_) + 1)]
+        for i in range(part.shape[0]):
+            cells = [
+                " ".join(str(first + unit) for unit in np.sort(one.indices[one.indptr[i] : one.indptr[i + 1]]))
+                for first, one in zip(firsts, on, strict=False)
+            ]
+            yield [numbers[place], *cells]
+            place += 1
+
+
+def _parts(values: Any, model: Any) -> Iterator[Any]:
+    """Some rows at a time, with a bar."""
+    with progress_bar("codes" if model.verbose else "", values.shape[0], "rows") as advance:
+        for start in range(0, values.shape[0], _BATCH):
+            part = values[start : start + _BATCH]
+            yield part
+            advance(part.shape[0])
+
+
+# --- applying -------------------------------------------------------------------------------------------------------
+
+
+def applied_file(model: Any, source: Path, denoise: bool) -> str:
+    """The name of the file that `apply_network` writes."""
+    return _DENOISED if denoise else _CODES
+
+
+def apply_network(
+    model: Any, source: Path, console: Console, how: Reading, denoise: bool = False
+) -> Callable[[Path], object]:
+    """Read other rows; gives the function that writes which units are on in them, or the rows as the units have them."""
+    reading = getattr(model, "reading_", {"columns": getattr(model, "feature_names_in_", None), "above": None})
+    names = reading["columns"]
+    if is_table(source) or not source.exists() or not _is_bag(source):
+        table = read_known_columns(source, names, model.n_features_in_, how)
+    else:
+        table = _in_columns(_bag(source, None, how), names, model.n_features_in_, console)
+    announce(table, console)
+    data = _on(table, model.observed == "real", reading["above"], None)
+    if denoise:
+        return lambda path: write_csv(path, ["row", *data.columns], _denoised(model, data))
+    return lambda path: _write_codes(path, model, data.values, data.rows)
+
+
+def _in_columns(table: Table, names: Sequence[str] | None, width: int, console: Console) -> Table:
+    """A bag of words with the columns of the model: words that it lacks are 0, and others are left out."""
+    if names is None or list(names) == table.columns:
+        if len(table.columns) != width:
+            raise LatentiaError(f"{table.source}: {len(table.columns)} columns, and the model was fitted on {width}.")
+        return table
+    places = {name: i for i, name in enumerate(table.columns)}
+    cells = [(places[name], i) for i, name in enumerate(names) if name in places]
+    if not cells:
+        raise LatentiaError(f"{table.source}: the model has none of its columns.")
+    chosen = sparse.csr_array((np.ones(len(cells)), tuple(np.transpose(cells))), shape=(len(places), len(names)))
+    if len(cells) < len(names):
+        say(console, f"{len(names) - len(cells):,} of the {len(names):,} columns of the model are not there, and off.")
+    return replace(table, values=sparse.csr_array(table.values @ chosen), columns=list(names))
+
+
+def _denoised(model: Any, data: Table) -> Iterator[list[Any]]:
+    place, form = 0, "{:.6g}" if model.observed == "real" else "{:d}"
+    for part in _parts(data.values, model):
+        rows = model.denoise(part)
+        rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+        rows = rows if model.observed == "real" else rows.astype(int)
+        for row in rows:
+            yield [data.rows[place], *(form.format(value) for value in row)]
+            place += 1

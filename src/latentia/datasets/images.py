@@ -1,0 +1,274 @@
+"""Images as tables of patches, and back: files are read through Pillow, which comes with the ``report`` extra."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from .._parameters import Integer, check_parameter, seed_of
+from ..exceptions import FileNotice, LatentiaError, MissingExtraError, warn
+from ..passes.formats import readable
+
+__all__ = ["image_files", "image_from_patches", "image_patches", "is_image", "noise_level", "read_image", "write_image"]
+
+_SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
+_WHITE_8, _WHITE_16 = 255.0, 65535.0
+_NORMAL_MEDIAN = 0.6745  # of the size of a standard normal number
+
+
+def is_image(path: str | os.PathLike[str]) -> bool:
+    """Whether the name says that the file is an image which `read_image` reads."""
+    return Path(path).name.lower().endswith(_SUFFIXES)
+
+
+def image_files(folder: str | os.PathLike[str]) -> list[Path]:
+    """The images in a folder and those below it, in the order of their names."""
+    with readable(Path(folder)):
+        return sorted(path for path in Path(folder).rglob("*") if is_image(path) and path.is_file())
+
+
+def read_image(path: str | os.PathLike[str], *, grey: bool = False) -> np.ndarray:
+    """Read a PNG, JPEG or TIFF file.
+
+    Parameters
+    ----------
+    path : path
+        Of several pages or frames the first is read, with a note. A picture that says how it is to be turned is turned.
+    grey : bool
+        Whether colours become the grey of the same brightness.
+
+    Returns
+    -------
+    ndarray of shape (height, width), or (height, width, 3) where there are colours
+        From 0, black, to 1, white. Transparent parts are taken as white. Values that are no whole numbers of 8 or 16 bits are
+        taken as they are if they lie between 0 and 1, and otherwise brought there from their least and greatest, with a note.
+    """
+    target = Path(path)
+    with readable(target):
+        if not target.is_file():
+            raise LatentiaError(
+                f"{target}: {'a folder, and an image is needed' if target.is_dir() else 'no such file'}."
+            )
+        picture = _opened(target)
+        mode = picture.mode
+        if mode in ("F", "I") or mode.startswith("I;16"):
+            return _of_numbers(target, np.asarray(picture, dtype=np.float64), mode != "F")
+        if picture.has_transparency_data:
+            picture = _on_white(picture)
+        if grey or picture.mode in ("1", "L"):
+            return np.asarray(picture.convert("L"), dtype=np.float64) / _WHITE_8
+        values = np.asarray(picture.convert("RGB"), dtype=np.float64) / _WHITE_8
+        same = (values == values[..., :1]).all()
+        return np.ascontiguousarray(values[..., 0]) if same else values
+
+
+def write_image(path: str | os.PathLike[str], image: np.ndarray) -> Path:
+    """Write an image, shape (height, width) or (height, width, 3), of values from 0 to 1, to a PNG file of 8 bits.
+
+    Values beyond 0 and 1 become black and white.
+    """
+    target = Path(path)
+    try:
+        picture_of(image).save(target, format="PNG")
+    except OSError as error:
+        raise LatentiaError(f"{target}: cannot be written ({error.strerror or error}).") from error
+    return target
+
+
+def picture_of(image: np.ndarray) -> Any:
+    """An image of values from 0 to 1 as a Pillow image of 8 bits."""
+    return pillow("Writing images").fromarray(np.rint(_WHITE_8 * np.clip(image, 0.0, 1.0)).astype(np.uint8))
+
+
+def image_patches(
+    images: Any, size: int = 8, *, stride: int = 1, n_patches: int | None = None, random_state: Any = 0
+) -> np.ndarray:
+    """Squares of an image, or of several, as rows of a table.
+
+    Parameters
+    ----------
+    images : ndarray of shape (height, width) or (height, width, channels), or a sequence of them
+    size : int
+        Height and width of a patch.
+    stride : int
+        Pixels from one patch to the next. A last patch ends where the image does, so that all pixels are covered.
+    n_patches : int, optional
+        How many of them to draw, each at most once; all by default, and where there are fewer. They stay in their order.
+    random_state : int, RandomState or None
+        Of the drawing.
+
+    Returns
+    -------
+    ndarray of shape (n, size * size) or (n, size * size * channels)
+        Pixels row by row, the channels of a pixel beside each other: what ``reshape(size, size, channels)`` gives back.
+
+    See Also
+    --------
+    image_from_patches : The image of all its patches.
+    """
+    check_parameter("size", size, Integer(1))
+    check_parameter("stride", stride, Integer(1))
+    many = _checked(images, size)
+    grids = [(_starts(image.shape[0], size, stride), _starts(image.shape[1], size, stride)) for image in many]
+    ends = np.cumsum([len(rows) * len(columns) for rows, columns in grids])
+    chosen = np.arange(ends[-1])
+    if n_patches is not None:
+        check_parameter("n_patches", n_patches, Integer(1))
+        if n_patches < len(chosen):
+            generator = np.random.default_rng(seed_of(random_state))
+            chosen = np.sort(generator.choice(len(chosen), n_patches, replace=False))
+    found = np.empty((len(chosen), size * size * many[0].shape[2]))
+    for image, (rows, columns), end in zip(many, grids, ends, strict=True):
+        own = (chosen >= end - len(rows) * len(columns)) & (chosen < end)
+        down, across = np.divmod(chosen[own] - (end - len(rows) * len(columns)), len(columns))
+        windows = sliding_window_view(image, (size, size), axis=(0, 1))  # (.., .., channels, size, size)
+        found[own] = windows[rows[down], columns[across]].transpose(0, 2, 3, 1).reshape(len(down), found.shape[1])
+    return found
+
+
+def image_from_patches(patches: np.ndarray, shape: Sequence[int], *, stride: int = 1) -> np.ndarray:
+    """The image whose patches these are; where they overlap it is their mean.
+
+    Parameters
+    ----------
+    patches : ndarray of shape (n, size * size) or (n, size * size * channels)
+        All patches of an image of this shape, as `image_patches` gives them with the same ``stride``.
+    shape : sequence of int
+        Height and width of the image, and the number of its channels if it has several.
+
+    Returns
+    -------
+    ndarray of that shape
+    """
+    check_parameter("stride", stride, Integer(1))
+    height, width, channels = (*shape, 1)[:3]
+    size = round((patches.shape[1] / channels) ** 0.5)
+    if size * size * channels != patches.shape[1]:
+        raise LatentiaError(f"patches has {patches.shape[1]} columns, which are no square of {_of_channels(channels)}.")
+    if size > min(height, width):
+        raise LatentiaError(f"patches are {size} x {size} pixels, and the image {height} x {width}.")
+    rows, columns = _starts(height, size, stride), _starts(width, size, stride)
+    if len(patches) != len(rows) * len(columns):
+        raise LatentiaError(
+            f"patches has {len(patches)} rows, and an image of {height} x {width} pixels has {len(rows) * len(columns)} "
+            f"patches of {size} x {size} with stride {stride}: all are needed."
+        )
+    cells = patches.reshape(len(rows), len(columns), size, size, channels)
+    total, times = np.zeros((height, width, channels)), np.zeros((height, width, 1))
+    for i in range(size):
+        for j in range(size):
+            place = np.ix_(rows + i, columns + j)
+            total[place] += cells[:, :, i, j]
+            times[place] += 1
+    return (total / times).reshape(tuple(shape))
+
+
+def noise_level(image: np.ndarray) -> float:
+    """Standard deviation of the noise in an image, shape (height, width) or (height, width, channels), of 2 x 2 pixels or more.
+
+    It is taken from the second differences of four neighbours, in which little but noise is left of most images; fine texture
+    counts as noise.
+    """
+    corners = image[:-1, :-1] - image[1:, :-1] - image[:-1, 1:] + image[1:, 1:]
+    return float(np.median(np.abs(corners)) / 2 / _NORMAL_MEDIAN)
+
+
+# --- files ----------------------------------------------------------------------------------------------------------
+
+
+def pillow(purpose: str) -> Any:
+    """Pillow's module of images."""
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtraError("Pillow", "report", purpose) from None
+    return Image
+
+
+def _opened(path: Path) -> Any:
+    """The first picture of a file, turned as it says."""
+    Image = pillow("Reading images")
+    from PIL import ImageOps
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what it does not read, and of large pictures
+            with Image.open(path) as picture:
+                frames = getattr(picture, "n_frames", 1)
+                turned = ImageOps.exif_transpose(picture)
+                turned.load()
+    except (LatentiaError, MemoryError):
+        raise
+    except Image.UnidentifiedImageError:
+        raise LatentiaError(f"{path}: not an image, or damaged. PNG, JPEG and TIFF are read.") from None
+    except Exception as error:  # whatever its readers meet in a damaged file
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise LatentiaError(f"{path}: not a readable image ({error}).") from error
+    if frames > 1:
+        warn(FileNotice(f"{path}: of {frames} pictures the first was read."))
+    return turned
+
+
+def _on_white(picture: Any) -> Any:
+    """A picture with transparent parts, laid on white."""
+    Image = pillow("Reading images")
+    over = picture.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", over.size, "white"), over).convert("RGB")
+
+
+def _of_numbers(path: Path, values: np.ndarray, whole: bool) -> np.ndarray:
+    """Grey values that are no bytes, brought to 0 and 1; ``whole`` ones of 16 bits as these are."""
+    if not np.isfinite(values).all():
+        row, column = (int(at) for at in np.argwhere(~np.isfinite(values))[0])
+        raise LatentiaError(f"{path}: the pixel in row {row + 1}, column {column + 1} is {values[row, column]}.")
+    least, most = float(values.min()), float(values.max())
+    if whole and least >= 0 and most <= _WHITE_16:
+        return values / _WHITE_16
+    if not whole and least >= 0 and most <= 1:
+        return values
+    warn(FileNotice(f"{path}: values from {least:g} to {most:g} were brought to 0, black, and 1, white."))
+    return (values - least) / (most - least) if most > least else np.ones_like(values)
+
+
+# --- patches --------------------------------------------------------------------------------------------------------
+
+
+def _starts(length: int, size: int, stride: int) -> np.ndarray:
+    """Where patches begin along an axis; the last ends with it."""
+    regular = np.arange(0, length - size + 1, stride)
+    return regular if regular[-1] == length - size else np.append(regular, length - size)
+
+
+def _checked(images: Any, size: int) -> list[np.ndarray]:
+    """Images of finite numbers, shape (height, width, channels), all with as many channels."""
+    single = isinstance(images, np.ndarray) and images.ndim in (2, 3)
+    many = [np.asarray(image, dtype=np.float64) for image in ([images] if single else images)]
+    if not many:
+        raise LatentiaError("There are no images.")
+    for image in many:
+        if image.ndim not in (2, 3) or not image.size:
+            raise LatentiaError(
+                f"An image has the shape {image.shape}: (height, width) or (height, width, channels) is needed."
+            )
+        if min(image.shape[:2]) < size:
+            raise LatentiaError(
+                f"An image has {image.shape[0]} x {image.shape[1]} pixels, and patches of {size} x {size} do not fit into it.",
+                parameter="size", value=size,
+            )  # fmt: skip
+        if not np.isfinite(image).all():
+            raise LatentiaError("An image has values that are NaN or infinite.")
+    found = [image if image.ndim == 3 else image[:, :, None] for image in many]
+    if len(kinds := sorted({image.shape[2] for image in found})) > 1:
+        raise LatentiaError(f"Images have {kinds[0]} and {kinds[1]} channels: bring them to the same colours.")
+    return found
+
+
+def _of_channels(channels: int) -> str:
+    return f"{channels} channels" if channels > 1 else "grey pixels"

@@ -1,0 +1,231 @@
+"""The encoder: a unit is on where enough of its members are, also of those that no other unit explains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+from .._threads import for_chunks
+from ._statistics import Firings
+
+__all__ = ["SHARE_ON", "decode", "difference", "encode", "thresholds", "unexplained"]
+
+SHARE_ON = 0.6  # of a unit's members that are on where it is
+_ROWS = 2048
+
+
+def thresholds(members: sparse.csr_array) -> np.ndarray:
+    """Members that must be on for each unit to be on, shape (n_units,)."""
+    sizes = np.diff(members.indptr)
+    return np.maximum(np.ceil(SHARE_ON * sizes - 1e-9), 1).astype(np.int32)
+
+
+def encode(
+    firings: Firings, members: sparse.csr_array, n_jobs: int | None = None, *, explain_away: bool = True
+) -> Firings:
+    """Units that are on in each row.
+
+    Parameters
+    ----------
+    firings : Firings
+        Of the layer below.
+    members : csr_array of shape (n_units, n_columns)
+        Entries are the positive edges.
+    n_jobs : int, optional
+    explain_away : bool
+        Whether units that have 60% of their members only thanks to other units are taken out: the one first of whose members
+        without another unit that is on the fewest are on, until at least half of these are for every unit. Without it the
+        encoder is that of Algorithm 6.4.
+    """
+    owners = sparse.csr_array(members.T)
+    needed = thresholds(members)
+
+    def kernel(start: int, stop: int) -> Any:
+        return _encode(
+            firings.indptr, firings.indices, owners.indptr, owners.indices, members.indptr, members.indices,
+            firings.n_columns, needed, explain_away, start, stop,
+        )  # fmt: skip
+
+    return _rowwise(firings, kernel, members.shape[0], n_jobs)
+
+
+def decode(hidden: Firings, layer: sparse.csr_array, n_jobs: int | None = None) -> Firings:
+    """Columns whose edges to units that are on sum to more than 0, in each row."""
+    signs = layer.data.astype(np.int32)
+    return _rowwise(
+        hidden,
+        lambda a, b: _decode(hidden.indptr, hidden.indices, layer.indptr, layer.indices, signs, layer.shape[1], a, b),
+        layer.shape[1], n_jobs,
+    )  # fmt: skip
+
+
+def unexplained(firings: Firings, hidden: Firings, members: sparse.csr_array, n_jobs: int | None = None) -> Firings:
+    """Columns that are on in a row where no unit of theirs is."""
+    return _rowwise(
+        firings,
+        lambda a, b: _unexplained(
+            firings.indptr, firings.indices, hidden.indptr, hidden.indices, members.indptr, members.indices,
+            firings.n_columns, a, b,
+        ),
+        firings.n_columns, n_jobs,
+    )  # fmt: skip
+
+
+def difference(rows: Firings, others: Firings, n_jobs: int | None = None) -> Firings:
+    """What is on in rows and not in others."""
+    return _rowwise(
+        rows, lambda a, b: _difference(rows.indptr, rows.indices, others.indptr, others.indices, a, b),
+        rows.n_columns, n_jobs,
+    )  # fmt: skip
+
+
+def _rowwise(rows: Firings, kernel: Any, n_columns: int, n_jobs: int | None) -> Firings:
+    """What a kernel says of stretches of rows: numbers of columns on, and which."""
+    found: list[Any] = [None] * -(-rows.n_rows // _ROWS)
+
+    def task(start: int, stop: int) -> None:
+        found[start // _ROWS] = kernel(start, stop)
+
+    for_chunks(task, rows.n_rows, _ROWS, n_jobs)
+    sizes = np.concatenate([np.empty(0, np.int64), *(one[0] for one in found)])
+    indices = np.concatenate([np.empty(0, np.int32), *(one[1] for one in found)])
+    return Firings(n_columns, np.append(0, np.cumsum(sizes)), indices)
+
+
+# --- kernels --------------------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def _encode(
+    indptr, indices, owner_starts, owners, member_starts, members, n_columns, needed, explain_away, start, stop
+):  # fmt: skip
+    sizes, found, n_found = np.zeros(stop - start, np.int64), np.empty(1024, np.int32), 0
+    counts, touched = np.zeros(len(needed), np.int32), np.empty(len(needed), np.int32)
+    covered, is_on = np.zeros(n_columns, np.int32), np.zeros(n_columns, np.bool_)
+    for row in range(start, stop):
+        n_touched, first = 0, n_found
+        for i in range(indptr[row], indptr[row + 1]):
+            for j in range(owner_starts[indices[i]], owner_starts[indices[i] + 1]):
+                unit = owners[j]
+                if counts[unit] == 0:
+                    touched[n_touched] = unit
+                    n_touched += 1
+                counts[unit] += 1
+        if n_found + n_touched > len(found):
+            larger = np.empty(2 * (n_found + n_touched), np.int32)
+            larger[:n_found] = found[:n_found]
+            found = larger
+        for i in range(n_touched):
+            unit = touched[i]
+            if counts[unit] >= needed[unit]:
+                found[n_found] = unit
+                n_found += 1
+            counts[unit] = 0
+        found[first:n_found].sort()
+        if explain_away and n_found - first > 1:
+            on = indices[indptr[row] : indptr[row + 1]]
+            for column in on:
+                is_on[column] = True
+            n_found = first + _explained_away(found[first:n_found], member_starts, members, covered, is_on)
+            for column in on:
+                is_on[column] = False
+        sizes[row - start] = n_found - first
+    return sizes, found[:n_found].copy()
+
+
+@njit(nogil=True, cache=True)
+def _explained_away(units, member_starts, members, covered, is_on):
+    """Take units out of a row, in place; returns how many stay. ``covered`` has zeros, and has them again afterwards."""
+    n = len(units)
+    for i in range(n):
+        for j in range(member_starts[units[i]], member_starts[units[i] + 1]):
+            covered[members[j]] += 1
+    while n > 1:
+        worst, least = -1, 0.5
+        for i in range(n):
+            alone, on = 0, 0
+            for j in range(member_starts[units[i]], member_starts[units[i] + 1]):
+                if covered[members[j]] == 1:
+                    alone += 1
+                    on += is_on[members[j]]
+            share = on / alone if alone else 0.0
+            if share < least:
+                worst, least = i, share
+        if worst < 0:
+            break
+        for j in range(member_starts[units[worst]], member_starts[units[worst] + 1]):
+            covered[members[j]] -= 1
+        for i in range(worst, n - 1):
+            units[i] = units[i + 1]
+        n -= 1
+    for i in range(n):
+        for j in range(member_starts[units[i]], member_starts[units[i] + 1]):
+            covered[members[j]] = 0
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _decode(indptr, indices, layer_starts, columns, signs, n_columns, start, stop):
+    sizes, found, n_found = np.zeros(stop - start, np.int64), np.empty(1024, np.int32), 0
+    sums, seen = np.zeros(n_columns, np.int32), np.zeros(n_columns, np.bool_)
+    touched = np.empty(n_columns, np.int32)
+    for row in range(start, stop):
+        n_touched, first = 0, n_found
+        for i in range(indptr[row], indptr[row + 1]):
+            for j in range(layer_starts[indices[i]], layer_starts[indices[i] + 1]):
+                column = columns[j]
+                if not seen[column]:
+                    seen[column] = True
+                    touched[n_touched] = column
+                    n_touched += 1
+                sums[column] += signs[j]
+        if n_found + n_touched > len(found):
+            larger = np.empty(2 * (n_found + n_touched), np.int32)
+            larger[:n_found] = found[:n_found]
+            found = larger
+        for i in range(n_touched):
+            column = touched[i]
+            if sums[column] > 0:
+                found[n_found] = column
+                n_found += 1
+            sums[column], seen[column] = 0, False
+        found[first:n_found].sort()
+        sizes[row - start] = n_found - first
+    return sizes, found[:n_found].copy()
+
+
+@njit(nogil=True, cache=True)
+def _unexplained(indptr, indices, hidden_starts, hidden, layer_starts, columns, n_columns, start, stop):
+    sizes, n_found = np.zeros(stop - start, np.int64), 0
+    found = np.empty(indptr[stop] - indptr[start], np.int32)
+    last = np.full(n_columns, -1, np.int64)
+    for row in range(start, stop):
+        for i in range(hidden_starts[row], hidden_starts[row + 1]):
+            for j in range(layer_starts[hidden[i]], layer_starts[hidden[i] + 1]):
+                last[columns[j]] = row
+        first = n_found
+        for i in range(indptr[row], indptr[row + 1]):
+            if last[indices[i]] != row:
+                found[n_found] = indices[i]
+                n_found += 1
+        sizes[row - start] = n_found - first
+    return sizes, found[:n_found].copy()
+
+
+@njit(nogil=True, cache=True)
+def _difference(indptr, indices, other_starts, others, start, stop):
+    sizes, n_found = np.zeros(stop - start, np.int64), 0
+    found = np.empty(indptr[stop] - indptr[start], np.int32)
+    for row in range(start, stop):
+        first, j = n_found, other_starts[row]
+        for i in range(indptr[row], indptr[row + 1]):
+            while j < other_starts[row + 1] and others[j] < indices[i]:
+                j += 1
+            if j == other_starts[row + 1] or others[j] != indices[i]:
+                found[n_found] = indices[i]
+                n_found += 1
+        sizes[row - start] = n_found - first
+    return sizes, found[:n_found].copy()

@@ -1,0 +1,243 @@
+"""Tables of 0 and 1 in the layouts that fits read: ones by rows, ones by columns, and packed columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+from scipy import sparse
+
+from .._threads import for_chunks
+
+__all__ = ["Firings", "Pairs", "cofiring_pairs", "count_together", "ones", "pair_dependence"]
+
+_ROWS = 4096  # at once; a multiple of 64
+_COLUMNS = 64
+_MOST_PAIRS = 4_000_000
+_WORDS_PER_STEP = 8  # that are compared in the time of one step through the ones of rows
+_PAIR_WORK = 2 * 10**10  # words that are compared for pairs
+_LEAST_TOGETHER = 6.0
+_DEVIATIONS = 5.0  # by which pairs must be on together more often than chance has it
+
+
+@dataclass(frozen=True)
+class Firings:
+    """Which columns are on in which rows.
+
+    Attributes
+    ----------
+    n_columns : int
+    indptr : ndarray of int64, shape (n_rows + 1,)
+    indices : ndarray of int32
+        Columns that are on, row by row, ascending.
+    """
+
+    n_columns: int
+    indptr: np.ndarray
+    indices: np.ndarray
+
+    @classmethod
+    def of(cls, table: sparse.csr_array) -> Firings:
+        """The ones of a table that has no others entries."""
+        return cls(table.shape[1], table.indptr.astype(np.int64), table.indices.astype(np.int32, copy=False))
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.indptr) - 1
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Rows in which each column is on, shape (n_columns,)."""
+        return np.bincount(self.indices, minlength=self.n_columns)
+
+    @property
+    def rates(self) -> np.ndarray:
+        """Share of the rows in which each column is on, shape (n_columns,)."""
+        return self.counts / max(self.n_rows, 1)
+
+    @cached_property
+    def by_column(self) -> tuple[np.ndarray, np.ndarray]:
+        """Starts of the columns, shape (n_columns + 1,), and rows in which they are on, ascending."""
+        starts = np.append(0, np.cumsum(self.counts))
+        rows = np.empty(len(self.indices), np.int32)
+        _transpose(self.indptr, self.indices, starts[:-1].copy(), rows)
+        return starts, rows
+
+    def bits(self, n_jobs: int | None = None) -> np.ndarray:
+        """Packed columns, uint64, shape (n_columns, ceil(n_rows / 64)): bit r % 64 of word r // 64 is row r."""
+        packed = np.zeros((self.n_columns, -(-self.n_rows // 64)), np.uint64)
+        for_chunks(lambda a, b: _pack(self.indptr, self.indices, a, b, packed), self.n_rows, _ROWS, n_jobs)
+        return packed
+
+    def table(self) -> sparse.csr_array:
+        """As a table of truth values."""
+        kind = np.int32 if len(self.indices) < 2**31 else np.int64
+        table = sparse.csr_array((self.n_rows, self.n_columns), dtype=bool)
+        table.data, table.indptr = np.ones(len(self.indices), bool), self.indptr.astype(kind)
+        table.indices = self.indices.astype(kind, copy=False)
+        return table
+
+    def renamed(self, order: np.ndarray) -> Firings:
+        """With the columns in another order: column ``order[i]`` becomes column i."""
+        names = np.empty(self.n_columns, np.int32)
+        names[order] = np.arange(self.n_columns, dtype=np.int32)
+        table = self.table()
+        table.indices = names[self.indices]
+        table.has_sorted_indices = False
+        table.sort_indices()
+        return Firings(self.n_columns, self.indptr, table.indices.astype(np.int32, copy=False))
+
+    def take(self, rows: np.ndarray) -> Firings:
+        """Some rows, by ascending numbers."""
+        sizes = np.diff(self.indptr)[rows]
+        indptr = np.append(0, np.cumsum(sizes))
+        places = np.repeat(self.indptr[rows] - indptr[:-1], sizes) + np.arange(indptr[-1])
+        return Firings(self.n_columns, indptr, self.indices[places])
+
+    def thinned(self, most: float) -> Firings:
+        """Evenly spread rows of about so many ones at most; all rows if there are no more ones."""
+        share = most / max(len(self.indices), 1)
+        if share >= 1:
+            return self
+        n = max(1, int(self.n_rows * share))
+        return self.take(np.unique(((np.arange(n) + 0.5) * (self.n_rows / n)).astype(np.int64)))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of columns that are on together more often than chance has it, the most dependent first.
+
+    Attributes
+    ----------
+    first, second : ndarray of int32, shape (n_pairs,)
+    excess : ndarray of float32, shape (n_pairs,)
+        Rows with both beyond those of independent columns.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    excess: np.ndarray
+
+
+def cofiring_pairs(firings: Firings, n_jobs: int | None = None) -> Pairs:
+    """Pairs of columns by the correlation of their firing, on as many rows as can be compared in some seconds."""
+    n, words = firings.n_columns, _PAIR_WORK / max(firings.n_columns**2 / 2, 1)
+    rows = firings if firings.n_rows <= 64 * words else firings.thinned(
+        64 * words * len(firings.indices) / firings.n_rows
+    )  # fmt: skip
+    together_of, counts = _counter(rows, n_jobs), rows.counts.astype(np.float64)
+    scale = firings.n_rows / max(rows.n_rows, 1)
+    found: list[Any] = [None] * -(-n // _COLUMNS)
+
+    def task(start: int, stop: int) -> None:
+        together = together_of(start, stop)
+        expected = counts[start:stop, None] * counts / max(rows.n_rows, 1)
+        excess = together - expected
+        kept = np.nonzero((together >= _LEAST_TOGETHER) & (excess > _DEVIATIONS * np.sqrt(expected)))
+        first, second = (kept[0] + start).astype(np.int32), kept[1].astype(np.int32)
+        strength = excess[kept] / np.sqrt(counts[first] * counts[second])
+        found[start // _COLUMNS] = first, second, (excess[kept] * scale).astype(np.float32), strength.astype(np.float32)
+
+    for_chunks(task, n, _COLUMNS, n_jobs)
+    if not found:
+        found = [(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32), np.empty(0, np.float32))]
+    first, second, excess, strength = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(-strength, kind="stable")[:_MOST_PAIRS]
+    return Pairs(first[order], second[order], excess[order])
+
+
+def pair_dependence(firings: Firings, most: float = 5e6, n_jobs: int | None = None) -> tuple[float, float]:
+    """Squared norm of what pairs are on together beyond independence, and what noise alone makes of it.
+
+    On rows of about ``most`` ones.
+    """
+    rows = firings.thinned(most)
+    n, counts = rows.n_columns, rows.counts.astype(np.float64)
+    together_of = _counter(rows, n_jobs)
+    sums = np.zeros((-(-n // _COLUMNS), 2))
+
+    def task(start: int, stop: int) -> None:
+        expected = np.triu(counts[start:stop, None] * counts / max(rows.n_rows, 1), start + 1)
+        excess = together_of(start, stop) - expected
+        sums[start // _COLUMNS] = np.einsum("ij,ij->", excess, excess), expected.sum()
+
+    for_chunks(task, n, _COLUMNS, n_jobs)
+    beyond, noise = sums.sum(axis=0)
+    return float(beyond), float(noise)
+
+
+def _counter(rows: Firings, n_jobs: int | None) -> Callable[[int, int], np.ndarray]:
+    """``counter(start, stop)``: rows in which columns start to stop are on with each later one, (stop - start, n_columns)."""
+    sizes = np.diff(rows.indptr).astype(np.float64)
+    of_rows = _WORDS_PER_STEP * float(sizes @ sizes) < rows.n_columns**2 * (rows.n_rows / 64)
+    by_column = rows.by_column
+    bits = None if of_rows else rows.bits(n_jobs)
+
+    def counter(start: int, stop: int) -> np.ndarray:
+        together = np.zeros((stop - start, rows.n_columns), np.int32)
+        if bits is None:
+            add_together(rows.indptr, rows.indices, *by_column, start, stop, together)
+        else:
+            count_together(bits, start, stop, together)
+        return together
+
+    return counter
+
+
+# --- kernels --------------------------------------------------------------------------------------------------------
+
+
+@intrinsic
+def ones(context: Any, word: Any) -> Any:
+    """Ones among the bits of a word."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), emit
+
+
+@njit(nogil=True, cache=True)
+def _transpose(indptr, indices, places, rows):
+    for row in range(len(indptr) - 1):
+        for i in range(indptr[row], indptr[row + 1]):
+            column = indices[i]
+            rows[places[column]] = row
+            places[column] += 1
+
+
+@njit(nogil=True, cache=True)
+def _pack(indptr, indices, start, stop, bits):
+    for row in range(start, stop):
+        word, bit = row >> 6, np.uint64(1) << np.uint64(row & 63)
+        for i in range(indptr[row], indptr[row + 1]):
+            bits[indices[i], word] |= bit
+
+
+@njit(nogil=True, cache=True)
+def count_together(bits, start, stop, together):
+    """Fill together[i - start, j > i] with the rows in which both are on; words in stretches that stay in the cache."""
+    for begin in range(0, bits.shape[1], 128):
+        end = min(begin + 128, bits.shape[1])
+        for j in range(start + 1, len(bits)):
+            for i in range(start, min(stop, j)):
+                one, other, total = bits[i, begin:end], bits[j, begin:end], np.uint64(0)
+                for word in range(len(one)):
+                    total += ones(one[word] & other[word])
+                together[i - start, j] += total
+
+
+@njit(nogil=True, cache=True)
+def add_together(indptr, indices, starts, on, start, stop, together):
+    """The same, from the rows."""
+    for i in range(start, stop):
+        for place in range(starts[i], starts[i + 1]):
+            row = on[place]
+            for k in range(indptr[row], indptr[row + 1]):
+                together[i - start, indices[k]] += 1
+        together[i - start, : i + 1] = 0

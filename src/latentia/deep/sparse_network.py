@@ -1,0 +1,348 @@
+"""Sparse deep networks, learned layer by layer.
+
+Model. Units of the top layer h^(l) are on independently, each with a small probability. Below,
+
+    h^(i-1) = 1[G_(i-1) h^(i) > 0],     edges of G in {-1, 0, 1},
+
+down to the observed layer, which is y = h^(0) (bits), or y = G_0 h^(1) and noise (real columns). Few units are on at a time, so
+that a unit that is on has many columns of its own: columns that fire together tell the positive edges, the share of a unit's
+columns that is on tells whether it is, and pairs of units that are on together tell the negative edges.
+
+Source: R. Ge, Provable algorithms for machine learning problems, PhD thesis, Princeton 2013, chapter 6.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from .._base import Estimator, check_size, fitted, fitting
+from .._parameters import Choice, Integer, seed_of
+from .._validation import check_sizes, table_blocks
+from ..evidence import Evidence, PartErrors
+from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..likelihood import Refine
+from ..passes import Blocks, RowGroups, deal
+from ._evidence import Measured, checks, expected_errors, measure, shares_of, unit_distances
+from ._layers import Layer, Rows, Settings, decoded, encoded, learn_layers, with_negative_edges
+from ._real import RealLayer
+from ._statistics import Firings
+from ._units import MOST_POLISHES
+
+__all__ = ["SparseNetwork"]
+
+_OF_COLUMNS = ("scale", "offset", "noise", "variance")  # what a real layer knows of each column
+
+
+class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Sparse deep network: hidden layers of units that are on or off, learned from below.
+
+    The fit finds which columns belong to each unit, with signs, and how many units there are; it says for every pair of a unit
+    and a column whether the data leaves the edge open, and gives an expected error for every unit.
+
+    Choose it for tables of 0 and 1 with few ones (tags, symptoms, spikes, words that occur) where several causes are present
+    at a time and each switches on a set of columns. A unit must be on in some 50 rows and have at least 4 columns. For causes
+    that switch each column on with a probability of its own, see `latentia.noisyor.NoisyOr`.
+
+    Parameters
+    ----------
+    n_layers : int, default=1
+        Hidden layers. Fewer are learned where units of the next one cannot be seen.
+    observed : {"binary", "real"}, default="binary"
+        Whether the table has 0 and 1, or real columns that are sums of edges and noise.
+    refine : int or "auto", default="auto"
+        Rounds in which the members of all units are decided again, by the rows where no other unit explains a column; "auto"
+        for as many as it takes to settle, 5 at most. 0 keeps units as they have grown. Real columns settle by themselves.
+    n_splits : int, default=1
+        Splits into halves for the expected errors: one is made, of two fits on half of the rows. 0 makes none.
+    random_state : int, default=0
+        Seed of the halves, and of starting directions for real columns. None or a RandomState draws a seed.
+    n_jobs : int, optional
+        Number of threads. Results are bitwise identical for any value.
+    verbose : bool, default=False
+        Accepted for all estimators; the rows are read once.
+
+    Attributes
+    ----------
+    layers_ : list of csr_array of int8, shape (n_units, n_below)
+        Edges 1 and -1 of every hidden layer, the lowest first: its units in rows, those that fire most first, and in columns
+        the units, or columns of the table, below.
+    undetermined_ : list of csr_array of bool, of the same shapes
+        Pairs where the data shows neither an edge nor its absence. In such places 0 in ``layers_`` means that nothing is known.
+    densities_ : list of ndarray of shape (n_units,)
+        Share of the rows in which each unit is on.
+    observed_density_ : float
+        Share of ones in the table; of entries that are not 0 where columns are real.
+    scale_, offset_, noise_ : ndarray of shape (n_features_in_,)
+        Of real columns: y = offset + scale * (G h + noise * z), z standard normal. None for bits.
+    variance_ : ndarray of shape (n_features_in_,)
+        Of real columns. None for bits.
+    n_features_in_ : int
+    n_passes_ : int
+        Number of times that the data was read: one.
+    evidence_ : Evidence
+        Checks of the assumptions. Expected errors (``component_errors``), of the units of the lowest layer first, are Jaccard
+        distances 1 - |S & S'| / |S | S'| of a unit's positive edges to those of the true unit, of a possible 1.
+
+    Notes
+    -----
+    Differences from the thesis (Algorithms 6.1 to 6.7):
+
+    1. No threshold on counts of triples, which needs rho: pairs that are on together beyond chance are seeds, a profile of the
+       rows that have both, and further columns as long as these rows are of several units, tells the members, and these settle
+       on the columns that are on in most rows where 60% of the *other* members are.
+    2. A set is a unit if it shortens the description of the rows by more nats than it takes to name it and its rows, so that
+       accidents of noise are none, however many sets there are to choose from.
+    3. Members are then decided by the rows in which no other unit of a column is on, and the growing starts again on the ones
+       that no unit explains. A unit that is on where a larger one is, is a fragment, and dropped.
+    4. The encoder asks for 60% of the positive edges of each unit, whatever their number (in place of .3 d').
+    5. Negative edges are decided by odds of all rows with exactly one positive parent on, without those in which a negative
+       parent that is known is on, not by single rows: Algorithm 6.5 loses an edge to one wrong bit. Pairs that were seen less
+       than six times are left open.
+
+    References
+    ----------
+    R. Ge, PhD thesis, Princeton 2013, chapter 6. S. Arora, A. Bhaskara, R. Ge, T. Ma, Provable bounds for learning some deep
+    representations, ICML 2014.
+
+    Examples
+    --------
+    >>> from latentia.datasets import planted
+    >>> from latentia.deep import SparseNetwork
+    >>> network = planted.sparse_network(3000, (400, 100), 10, 0.02)
+    >>> model = SparseNetwork().fit(network.Y)
+    >>> model.layers_[0].shape
+    (100, 400)
+    """
+
+    _compared = ("layers_",)
+    _nouns = ("unit", "units", "rows")
+    _constraints: ClassVar = {"n_layers": Integer(1), "observed": Choice("binary", "real")}
+    layers_: list[sparse.csr_array]
+    undetermined_: list[sparse.csr_array]
+    densities_: list[np.ndarray]
+    scale_: np.ndarray | None
+    offset_: np.ndarray | None
+    noise_: np.ndarray | None
+    variance_: np.ndarray | None
+
+    def __init__(
+        self,
+        n_layers: int = 1,
+        *,
+        observed: Literal["binary", "real"] = "binary",
+        refine: Refine = "auto",
+        n_splits: int = 1,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_layers = n_layers
+        self.observed = observed
+        self.refine = refine
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------------
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> SparseNetwork:
+        """Learn the network.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n_observed)
+            0 and 1, or with ``observed="real"`` any numbers.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        blocks = table_blocks(self, X, reset=True, what="columns", dtype="numeric", min_columns=2)
+        rows, numbers = self._rows(blocks)
+        dealt = deal(blocks, self._seed)
+        settings = Settings(self.n_layers, self._polishes, self._seed, self.n_jobs)
+        # Algorithm 6.1: in each layer positive edges, and codes of the rows, which the next one is learned from.
+        layers = learn_layers(rows, settings)
+        # Its last step: negative edges.
+        layers = with_negative_edges(rows, layers, self.n_jobs)
+        self._set_model(rows, layers)
+        # Evidence.
+        parts = self._errors(rows, layers, dealt.of(numbers), dealt, settings)
+        measured = Measured(layers, measure(rows, layers, self.n_jobs), parts, len(numbers), self.n_layers)
+        self.evidence_ = Evidence(checks(measured), parts.errors, shares=shares_of(layers)).bind(self)
+        self._warn()
+        return self
+
+    @property
+    def _polishes(self) -> int:
+        return MOST_POLISHES if self.refine == "auto" else int(self.refine)
+
+    def _rows(self, blocks: Blocks) -> tuple[Rows, np.ndarray]:
+        """The whole table, and the numbers of its rows in the source."""
+        tables, numbers = [], []
+        for block in blocks:
+            tables.append(check_sizes(block[0], rows=block.rows, names=blocks.names))
+            numbers.append(block.rows)
+        if self.observed == "real":
+            return np.vstack([_dense(table) for table in tables]), np.concatenate(numbers)
+        parts = [_ones_of(table, rows, blocks.names) for table, rows in zip(tables, numbers, strict=True)]
+        sizes = np.concatenate([np.diff(part.indptr) for part in parts])
+        indices = np.concatenate([part.indices for part in parts])
+        bits = Firings(self.n_features_in_, np.append(0, np.cumsum(sizes)), indices.astype(np.int32))
+        return bits, np.concatenate(numbers)
+
+    def _set_model(self, rows: Rows, layers: list[Layer]) -> None:
+        self.layers_ = _edges(layers)
+        self.undetermined_ = [layer.undetermined for layer in layers]
+        self.densities_ = [layer.hidden.rates for layer in layers]
+        ones, n_rows = (
+            (np.count_nonzero(rows), len(rows)) if isinstance(rows, np.ndarray) else (len(rows.indices), rows.n_rows)
+        )
+        self.observed_density_ = ones / (n_rows * self.n_features_in_)
+        for name in _OF_COLUMNS:
+            setattr(self, f"{name}_", None if layers[0].real is None else getattr(layers[0].real, name))
+        self.n_passes_ = 1
+
+    def _warn(self) -> None:
+        if not self.layers_[0].shape[0]:
+            warn(
+                "No unit was found: no columns are on together as those of a unit are. The model says nothing of the data.",
+                EvidenceWarning,
+            )
+        elif len(self.layers_) < self.n_layers:
+            warn(
+                f"Layer {len(self.layers_) + 1} has no units that the data shows: the model has {len(self.layers_)} of "
+                f"{self.n_layers} layers.",
+                EvidenceWarning,
+            )
+
+    def _errors(
+        self, rows: Rows, layers: list[Layer], group: np.ndarray, dealt: RowGroups, settings: Settings
+    ) -> PartErrors:
+        if not self.layers_[0].shape[0]:
+            return PartErrors(None, reason="There is no unit to measure the error of.")
+        return expected_errors(rows, layers, group, dealt, settings) if self.n_splits else PartErrors.none()
+
+    def _distances(self, other: SparseNetwork) -> np.ndarray:
+        return unit_distances(self.layers_, other.layers_)
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    @fitted
+    def encode(self, X: Any, layer: int | None = None) -> sparse.csr_array:
+        """Return the units that are on in every row, csr_array of bool, shape (n_rows, n_units).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n_observed)
+        layer : int, optional
+            Hidden layer, 1 for the lowest; by default the highest.
+        """
+        layers = self._layers(layer)
+        blocks = table_blocks(self, X, reset=False, what="columns", dtype="numeric")
+        return encoded(self._rows(blocks)[0], layers, self.n_jobs).table()
+
+    @fitted
+    def decode(self, H: Any, layer: int | None = None) -> sparse.csr_array | np.ndarray:
+        """Return the observed rows that units say, shape (n_rows, n_observed): csr_array of bool, or numbers if they are real.
+
+        Parameters
+        ----------
+        H : array-like or sparse matrix of shape (n_rows, n_units)
+            1 where a unit is on.
+        layer : int, optional
+            Hidden layer of these units, 1 for the lowest; by default the highest.
+        """
+        layers = self._layers(layer)
+        table = sparse.csr_array(H) if sparse.issparse(H) else np.atleast_2d(np.asarray(H))
+        n_units = layers[-1].edges.shape[0]
+        if table.shape[1] != n_units:
+            raise LatentiaError(f"H has {table.shape[1]} columns, and layer {len(layers)} has {n_units} units.")
+        hidden = Firings.of(_ones_of(table, np.arange(table.shape[0]), None))
+        rows = decoded(hidden, layers, self.n_jobs)
+        return rows if isinstance(rows, np.ndarray) else rows.table()
+
+    def denoise(self, X: Any) -> sparse.csr_array | np.ndarray:
+        """Return every row as the network has it, ``decode(encode(X))``, shape (n_rows, n_observed)."""
+        return self.decode(self.encode(X))
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the units of the highest layer that are on in every row, as numbers 0 and 1, shape (n_rows, n_units)."""
+        return self.encode(X).toarray().astype(np.float64)
+
+    @fitted
+    def sample(
+        self, n_samples: int = 1, random_state: Any = 0
+    ) -> tuple[sparse.csr_array | np.ndarray, sparse.csr_array]:
+        """Draw rows without flips or noise: Y (n_samples, n_observed), and the units on top, (n_samples, n_units)."""
+        n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
+        rates = self.densities_[-1]
+        counts = rng.binomial(n_samples, rates)
+        rows = [np.sort(rng.choice(n_samples, count, replace=False)) for count in counts]
+        units = np.repeat(np.arange(len(rates)), counts)
+        entries = np.ones(len(units), bool), (np.concatenate([np.empty(0, np.int64), *rows]), units)
+        H = sparse.csr_array(entries, shape=(n_samples, len(rates)))
+        H.sort_indices()
+        return self.decode(H), H
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.layers_[-1].shape[0])
+
+    def _layers(self, layer: int | None) -> list[Layer]:
+        """The layers up to this one."""
+        n = len(self.layers_)
+        if layer is not None and (not isinstance(layer, (int, np.integer)) or not 1 <= layer <= n):
+            raise LatentiaError(f"the model has the hidden layers 1 to {n}.", parameter="layer", value=layer)
+        nothing = Firings(0, np.zeros(1, np.int64), np.empty(0, np.int32))
+        return [
+            Layer(edges, undetermined, nothing, self._real_layer() if number == 0 else None)
+            for number, (edges, undetermined) in enumerate(zip(self.layers_, self.undetermined_, strict=True))
+        ][:layer]
+
+    def _real_layer(self) -> RealLayer | None:
+        if self.scale_ is None:
+            return None
+        columns = {name: getattr(self, f"{name}_") for name in _OF_COLUMNS}
+        return RealLayer(self.layers_[0], self.undetermined_[0], densities=self.densities_[0], **columns)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _edges(layers: list[Layer]) -> list[sparse.csr_array]:
+    return [layer.edges for layer in layers]
+
+
+def _dense(table: Any) -> np.ndarray:
+    return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=np.float64)
+
+
+def _ones_of(table: Any, rows: np.ndarray, names: Any) -> sparse.csr_array:
+    """The ones of a table of 0 and 1, or an error that names the first other value."""
+    found = sparse.csr_array(table)
+    if found.has_canonical_format is False:
+        found = found.copy()
+        found.sum_duplicates()
+    wrong = (found.data != 0) & (found.data != 1)
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        row, column = int(np.searchsorted(found.indptr, entry, side="right")) - 1, int(found.indices[entry])
+        name = f"column {column}" if names is None else f"column {names[column]!r}"
+        raise LatentiaError(
+            f"Row {rows[row]} has {found.data[entry]:g} in {name}, and 0 or 1 is needed. Cut the data at a threshold, such as "
+            'X > 0, or use observed="real" for real columns.'
+        )
+    if not found.data.all():
+        found = found.copy()
+        found.eliminate_zeros()
+    return found

@@ -1,0 +1,134 @@
+"""Orthogonal matching pursuit of many rows at once, by inner products with the atoms and of the atoms.
+
+For a row y and atoms d_1, ..., d_m of unit length, the next atom is the one with the largest |d_j^T r|, r being what the atoms
+so far leave of y, and all coefficients are those of least squares. With G = D D^T and D y nothing of the rows' length is
+touched: Cholesky factors of G on the chosen atoms grow by a row a step.
+
+Source: R. Rubinstein, M. Zibulevsky, M. Elad, Efficient implementation of the K-SVD algorithm using batch orthogonal matching
+pursuit, Technion CS-2008-08.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from .._threads import for_chunks
+
+__all__ = ["Codes", "matching_pursuit"]
+
+_ROWS = 512
+_DEPENDENT = 1e-10  # squared length of an atom beyond those chosen, from which on it is none of them
+
+
+class Codes(NamedTuple):
+    """Sparse codes of rows.
+
+    Attributes
+    ----------
+    atoms : ndarray of int32, shape (n_rows, k)
+        Chosen atoms in the order of choice; -1 behind the last one.
+    values : ndarray of shape (n_rows, k)
+        Their coefficients.
+    left : ndarray of shape (n_rows, k + 1)
+        Squared length of what is left of the row after so many atoms.
+    """
+
+    atoms: np.ndarray
+    values: np.ndarray
+    left: np.ndarray
+
+    def dense(self, n_atoms: int) -> np.ndarray:
+        """The coefficients of all atoms, shape (n_rows, m)."""
+        table = np.zeros((len(self.atoms), n_atoms))
+        rows, places = np.nonzero(self.atoms >= 0)
+        table[rows, self.atoms[rows, places]] = self.values[rows, places]
+        return table
+
+
+def matching_pursuit(
+    rows: np.ndarray, atoms: np.ndarray, sparsity: int, *, tol: float = 1e-6, n_jobs: int | None = None
+) -> Codes:
+    """Codes with at most ``sparsity`` atoms a row.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n)
+    atoms : ndarray of shape (m, n)
+        Of unit length.
+    sparsity : int
+    tol : float
+        A row that is left with less than this share of its length takes no further atom.
+    n_jobs : int, optional
+    """
+    n, k = len(rows), min(sparsity, *atoms.shape)
+    gram = atoms @ atoms.T
+    chosen, values, left = np.full((n, k), -1, np.int32), np.zeros((n, k)), np.zeros((n, k + 1))
+
+    def some(first: int, last: int) -> None:
+        part = rows[first:last]
+        energy = np.einsum("ij,ij->i", part, part)
+        _pursue(part @ atoms.T, gram, energy, tol**2, chosen[first:last], values[first:last], left[first:last])
+
+    for_chunks(some, n, _ROWS, n_jobs)
+    return Codes(chosen, values, left)
+
+
+@njit(nogil=True, cache=True, fastmath={"nnan", "nsz"})  # without these, a maximum is no vector operation
+def _largest(correlation):  # pragma: no cover - compiled
+    best = 0.0
+    for j in range(len(correlation)):
+        size = abs(correlation[j])
+        best = size if size > best else best
+    return best
+
+
+@njit(nogil=True, cache=True)
+def _pursue(products, gram, energy, tol, chosen, values, left):  # pragma: no cover - compiled
+    m, k = len(gram), chosen.shape[1]
+    factor, along, solution = np.empty((k, k)), np.empty(k), np.empty(k)
+    correlation = np.empty(m)
+    for row in range(len(products)):
+        own, atoms = products[row], chosen[row]
+        correlation[:] = own
+        left[row, :] = energy[row]
+        n = 0
+        while n < k and left[row, n] > tol * energy[row]:
+            largest, best = _largest(correlation), -1
+            if largest == 0.0:
+                break
+            for j in range(m):
+                if abs(correlation[j]) == largest:
+                    best = j
+                    break
+            beyond = gram[best, best]
+            for i in range(n):
+                total = gram[best, atoms[i]]
+                for j in range(i):
+                    total -= factor[i, j] * factor[n, j]
+                factor[n, i] = total / factor[i, i]
+                beyond -= factor[n, i] * factor[n, i]
+            if beyond < _DEPENDENT:
+                break
+            factor[n, n] = np.sqrt(beyond)
+            total = own[best]
+            for i in range(n):
+                total -= factor[n, i] * along[i]
+            along[n] = total / factor[n, n]
+            atoms[n] = best
+            left[row, n + 1 :] = max(left[row, n] - along[n] * along[n], 0.0)
+            n += 1
+            for i in range(n - 1, -1, -1):
+                total = along[i]
+                for j in range(i + 1, n):
+                    total -= factor[j, i] * solution[j]
+                solution[i] = total / factor[i, i]
+            correlation[:] = own
+            for i in range(n):
+                share, atom = solution[i], gram[atoms[i]]
+                for j in range(m):
+                    correlation[j] -= share * atom[j]
+        for i in range(n):
+            values[row, i] = solution[i]

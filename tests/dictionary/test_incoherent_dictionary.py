@@ -1,0 +1,147 @@
+"""Recovery of planted dictionaries, what is done where there is none, and use in place of scikit-learn's learners."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from latentia.datasets import planted
+from latentia.dictionary import IncoherentDictionary
+from latentia.exceptions import EvidenceWarning, LatentiaError
+from latentia.metrics import atom_coherence, atom_distances
+from latentia.passes import Blocks
+
+pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.EvidenceWarning")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return planted.sparse_codes(4000, n_features=40, n_components=64, sparsity=2, random_state=3)
+
+
+@pytest.mark.parametrize("sparsity", [2, None])
+def test_every_atom_of_rows_without_noise_is_found(data, sparsity):
+    model = IncoherentDictionary(64, sparsity=sparsity, n_splits=0).fit(data.X)
+    assert model.start_ == "graph"
+    assert model.sparsity_ == 2
+    assert atom_distances(data.components, model.components_).max() < 0.01
+    assert model.reconstruction_error_ < 1e-3  # pursuit fails on a few rows, whatever the dictionary
+    np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1.0)
+    assert (np.diff(model.usage_) <= 0).all()
+
+
+@pytest.mark.parametrize("coefficients", ["signs", "uniform", "normal"])
+def test_noise_moves_the_atoms_as_much_as_the_evidence_says(coefficients):
+    data = planted.sparse_codes(6000, 40, 60, 2, noise=0.05, coefficients=coefficients, random_state=4)
+    model = IncoherentDictionary(60).fit(data.X)
+    error = atom_distances(model.components_, data.components).mean()
+    assert error < 0.05
+    assert 0.5 < error / model.evidence_.expected_error < 2
+    assert model.evidence_.holds
+
+
+def test_the_clusters_alone_are_near_the_atoms(data):
+    for columns in ("svd", "average"):
+        model = IncoherentDictionary(64, sparsity=2, columns=columns, refine=0, n_splits=0).fit(data.X)
+        assert np.median(atom_distances(data.components, model.components_)) < 0.5
+        assert len(model.errors_) == 0
+
+
+def test_random_rows_begin_where_the_graph_has_no_clusters():
+    data = planted.sparse_codes(1500, n_features=64, n_components=200, sparsity=12, noise=1.0, random_state=0)
+    with pytest.warns(EvidenceWarning, match="The connection graph gave"):
+        model = IncoherentDictionary(200, sparsity=12).fit(data.X)
+    assert model.start_ == "random"
+    assert not model.evidence_.holds
+
+
+def test_a_random_start_asks_for_no_graph(data):
+    model = IncoherentDictionary(64, sparsity=2, start="random", n_splits=0).fit(data.X)
+    assert model.start_ == "random"
+    assert "clusters of the graph" not in model.evidence_.to_frame().index
+    assert (atom_distances(data.components, model.components_) < 0.1).mean() > 0.9
+
+
+def test_white_noise_is_not_supported():
+    rows = np.random.default_rng(0).standard_normal((2000, 16))
+    model = IncoherentDictionary(24).fit(rows)
+    assert model.evidence_.grade == "not supported"
+
+
+def test_too_many_and_too_few_atoms_are_seen(data):
+    many = IncoherentDictionary(90, sparsity=2).fit(data.X)
+    assert many.evidence_["atoms in use"].measured < 81
+    assert not IncoherentDictionary(20, sparsity=2).fit(data.X).evidence_.holds
+
+
+def test_their_number_is_found():
+    data = planted.sparse_codes(4000, n_features=40, n_components=64, sparsity=2, noise=0.05, random_state=3)
+    model = IncoherentDictionary("auto", sparsity=2, n_splits=1).fit(data.X)
+    assert 58 <= model.n_components_ <= 72
+
+
+def test_it_stands_in_for_the_learners_of_scikit_learn(data):
+    model = IncoherentDictionary(64, sparsity=2, n_splits=0)
+    codes = make_pipeline(FunctionTransformer(), model).fit_transform(data.X)
+    assert codes.shape == (4000, 64)
+    assert (codes != 0).sum(axis=1).max() <= 2
+    left = np.linalg.norm(model.inverse_transform(codes) - data.X, axis=1)
+    assert np.median(left) < 0.02
+    np.testing.assert_allclose(model.inverse_transform(sparse.csr_array(codes)), model.inverse_transform(codes))
+    assert list(model.get_feature_names_out()[:2]) == ["incoherentdictionary0", "incoherentdictionary1"]
+    assert model.score(data.X) <= 0
+
+
+def test_blocks_sparse_tables_and_threads_give_the_same(data):
+    one = IncoherentDictionary(64, sparsity=2, n_splits=0).fit(data.X)
+    blocks = Blocks.from_array(data.X, block_rows=700)
+    other = IncoherentDictionary(64, sparsity=2, n_splits=0, n_jobs=2).fit(blocks)
+    assert atom_distances(one.components_, other.components_).max() < 1e-4
+
+
+def test_rows_with_an_offset_are_seen(data):
+    model = IncoherentDictionary(64, sparsity=3, n_splits=0).fit(data.X + 0.5)
+    assert model.evidence_["mean of the rows"].holds is False
+
+
+def test_zeros_and_small_tables_are_fitted():
+    rows = np.zeros((20, 5))
+    rows[:10] = np.random.default_rng(0).standard_normal((10, 5))
+    model = IncoherentDictionary(4, n_splits=0).fit(rows)
+    assert np.isfinite(model.transform(rows)).all()
+    assert IncoherentDictionary(1, n_splits=0).fit(rows).components_.shape == (1, 5)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"n_components": 5000}, "at most 4000 atoms"),
+        ({"n_components": 3, "sparsity": 4}, "at most 3"),
+        ({"n_components": 64, "sparsity": 50}, "at most 40"),
+    ],
+)
+def test_sizes_that_cannot_be(data, parameters, message):
+    with pytest.raises(LatentiaError, match=message):
+        IncoherentDictionary(**parameters).fit(data.X)
+
+
+def test_codes_of_another_width_are_refused(data):
+    model = IncoherentDictionary(64, sparsity=2, refine=2, n_splits=0).fit(data.X)
+    with pytest.raises(LatentiaError, match="64 atoms"):
+        model.inverse_transform(np.zeros((2, 3)))
+
+
+def test_distances_are_up_to_sign_and_order():
+    atoms = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
+    np.testing.assert_allclose(atom_distances(-atoms[::-1], atoms), 0.0, atol=1e-12)
+    np.testing.assert_allclose(atom_coherence(atoms), 0.0, atol=1e-12)
+    np.testing.assert_allclose(atom_distances(atoms[:1], atoms[1:]), np.sqrt(2))
+
+
+def test_planted_codes_make_the_rows(data):
+    np.testing.assert_allclose(data.codes @ data.components, data.X)
+    np.testing.assert_array_equal(np.diff(data.codes.indptr), 2)
+    assert data.codes.has_canonical_format
+    with pytest.raises(LatentiaError, match="sparsity=9"):
+        planted.sparse_codes(10, 4, 8, 9)

@@ -31,7 +31,7 @@ def main() -> None:
     fits = {
         "clusters alone": IncoherentDictionary(M, sparsity=K, refine=0, n_splits=0).fit(data.X).components_,
         "clusters and rounds": IncoherentDictionary(M, sparsity=K, n_splits=0).fit(data.X).components_,
-        "rounds from random rows": IncoherentDictionary(M, sparsity=K, start="random", n_splits=0)
+        "the same rounds from random rows": IncoherentDictionary(M, sparsity=K, start="random", n_splits=0)
         .fit(data.X)
         .components_,
         "K-SVD, 30 rounds": ksvd(data.X, some_rows(data.X, M, 1), K),
@@ -50,13 +50,15 @@ def main() -> None:
     axes[0].hist(products[~shared], bins, density=True, alpha=0.6, label="no atom shared")
     axes[0].hist(products[shared], bins, density=True, alpha=0.6, label="an atom shared")
     axes[0].axvline(threshold, color="black", linewidth=1)
-    axes[0].set(title="|product| of two rows", yscale="log", ylabel="density")
+    axes[0].set(title="|product| of two rows", yscale="log", ylim=(1e-5, 20), ylabel="density")
     axes[0].legend(frameon=False)
     axes[1].imshow(~graph, cmap="gray", interpolation="nearest")
     axes[1].set(title=f"connected rows, {SHOWN} atoms", xticks=[], yticks=[])
     for name, atoms in fits.items():
-        axes[2].plot(np.sort(atom_distances(data.components, atoms)), label=name)
-    axes[2].set(title="distance to each true atom, sorted", yscale="log", ylim=(1e-4, 1.5), xlabel="atom")
+        axes[2].plot(
+            np.sort(atom_distances(data.components, atoms)), label=name, linestyle="--" if "random" in name else "-"
+        )
+    axes[2].set(title="distance to each true atom, sorted", yscale="log", ylim=(1e-3, 2), xlabel="atom")
     axes[2].legend(frameon=False, fontsize=8)
     figure.tight_layout()
     figure.savefig(Path(__file__).parents[1] / "docs" / "dictionary.png", dpi=110)

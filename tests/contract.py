@@ -26,6 +26,7 @@ from latentia.contrastive import (
     RichComponents,
 )
 from latentia.datasets import planted
+from latentia.deep import SparseNetwork
 from latentia.dictionary import IncoherentDictionary
 from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
@@ -182,6 +183,18 @@ def labelled():
 @cache
 def sparse_rows():
     return planted.sparse_codes(2500, n_features=24, n_components=30, sparsity=2, noise=0.03, random_state=11)
+
+
+@cache
+def network():
+    return planted.sparse_network(3000, (200, 40), 8, 0.02, flips=0.003, random_state=11)
+
+
+def unit_error(model: Any) -> float:
+    """Mean over the units of the Jaccard distance of their positive edges to those of the nearest true unit."""
+    found, true = ((layer.toarray() > 0).astype(float) for layer in (model.layers_[0], network().layers[0]))
+    shared = found @ true.T
+    return float((1 - shared / (found.sum(axis=1)[:, None] + true.sum(axis=1) - shared)).min(axis=1).mean())
 
 
 @cache
@@ -361,6 +374,17 @@ CASES = [
         truth=crosstalk,
         uses=("transform",),
         refined={"refine": "auto"},
+    ),
+    Case(
+        SparseNetwork(),
+        data=lambda: {"X": network().Y},
+        other=lambda: {"X": sparse.csr_array(network().Y[:, :150])},
+        hopeless=lambda: {"X": (random().random((400, 30)) < 0.1).astype(float)},
+        truth=unit_error,
+        uses=("encode", "transform", "denoise"),
+        refined={"refine": 2},
+        common_checks=False,
+        why_not="fitted on binary data",
     ),
     Case(
         IncoherentDictionary(30),

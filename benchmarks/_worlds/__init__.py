@@ -29,6 +29,7 @@ FAMILIES = {
     "RichComponents": "rich",
     "MixedMembershipBlockModel": "communities",
     "IncoherentDictionary": "dictionary",
+    "SparseNetwork": "networks",
 }
 
 

@@ -23,6 +23,7 @@ _ROUNDS = 4
 MOST_POLISHES = 5
 _AT_ONCE = 64  # seeds
 _BARREN = 1500  # seeds without a new unit, after which there are none
+_WORTH = 100  # seeds without one, that a new unit makes up for: fewer are accidents
 _SEED_SHARE = 0.3  # of a typical unit's firings that the columns of a seed must have together
 _LEAST_GAIN = 15.0  # nats
 _LEAST_RATE = 0.65  # mean of members where the others are on
@@ -110,7 +111,7 @@ def _grow_units(rows: Firings, known: list[np.ndarray], n_jobs: int | None) -> l
             all_units.append(members)
             active.append(n_active)
             gains.append(gain)
-            barren = 0
+            barren = max(0, barren - _WORTH)
         if len(active) >= 10:
             floor = _SEED_SHARE * float(np.median(active))
     return all_units[len(known) :]

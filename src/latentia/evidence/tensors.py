@@ -80,7 +80,7 @@ def error_checks(
     lines = [
         Check(
             EXPECTED_ERROR, symbol, mean, at_most(limit),
-            f"Mean error of a {what}, {unit}, as {source} predict it.", source, "verdict",
+            f"Mean error of {_with_article(what)}, {unit}, as {source} predict it.", source, "verdict",
             _more_rows(mean, parts.shared, limit, n_rows, rows),
         ),
         Check(
@@ -97,6 +97,10 @@ def error_checks(
             )
         )  # fmt: skip
     return lines
+
+
+def _with_article(what: str) -> str:
+    return f"{'an' if what[0] in 'aeio' else 'a'} {what}"  # "a unit"
 
 
 def _plural(what: str) -> str:

@@ -56,6 +56,10 @@ COMMANDS = [
     ["dictionary_picture.py"],
     ["dictionary_recovery.py"],
     ["dictionary_patches.py"],
+    ["network_picture.py"],
+    ["network_recovery.py"],
+    ["network_layers.py"],
+    ["network_real_data.py"],
 ]
 WITH_QUICK = (
     "evidence",
@@ -74,6 +78,7 @@ WITH_QUICK = (
     "contrastive",
     "communities",
     "dictionary",
+    "network",
 )
 QUICK = {"topics_recover_planted.py": ["--quick", "--seeds", "1"], "topics_at_scale.py": ["--documents", "10000"]}
 

@@ -187,7 +187,7 @@ def sparse_rows():
 
 @cache
 def network():
-    return planted.sparse_network(3000, (200, 40), 8, 0.02, flips=0.003, random_state=11)
+    return planted.sparse_network(700, (200, 40), 8, 0.02, flips=0.02, random_state=11)
 
 
 def unit_error(model: Any) -> float:

@@ -1,8 +1,8 @@
 """Tables of bits, or of sums of edges, from hidden units that are on or off, for `SparseNetwork`.
 
 The true error is the Jaccard distance 1 - |S & S'| / |S | S'| of the positive edges of a fitted unit to those of the nearest
-true one, of a possible 1. Edges to hidden units are first named as the true unit that the fitted one is nearest to. Where nothing
-switches sets of columns on, every unit is 1 off: where a unit would be a stretch of a line, or of a distribution.
+true one, of a possible 1. Edges to hidden units are first named as the true unit that the fitted one is nearest to. Where
+nothing switches sets of columns on, every unit is 1 off: where a unit would be a stretch of a line, or of a distribution.
 """
 
 from __future__ import annotations
@@ -484,9 +484,9 @@ WORLDS = worlds(
         "rho d .05": network(2500, rho=0.0125),
         "rho d .2": network(2000, rho=0.05),
         "rho d .3": network(1500, rho=0.075),
-        "rho d .5": network(1500, rho=0.125),
+        "rho d .5": network(1200, 200, 40, rho=0.125),
         "rho d 1": network(1200, n=200, size=13, rho=0.25),
-        "rho d .5, no negative edges": network(1500, rho=0.125, negative=False),
+        "rho d .5, no negative edges": network(1200, 200, 40, rho=0.125, negative=False),
         "100 rows": network(100),
         "200 rows": network(200),
         "400 rows": network(400),
@@ -494,7 +494,7 @@ WORLDS = worlds(
         "800 rows, no negative edges": network(800, negative=False),
         "400 rows, flips": network(400, emit=flipped(0.01)),
         "200 rows, larger rho": network(200, rho=0.06),
-        "many rows": network(8000, n=200, m=40),
+        "many rows": network(6000, n=200, m=40),
         "400 columns, 100 units": network(2500, 400, 100, 20, 0.02),
         "50 columns, 8 units": network(1500, 50, 8, 10, 0.05),
         "30 columns, 10 units": network(1000, 30, 10, 6, 0.06),
@@ -507,7 +507,7 @@ WORLDS = worlds(
         "five columns a unit": network(1500, size=5, edges=equal_edges),
         "six columns a unit": network(1500, size=6, negative=False),
         "eight columns, flips": network(1500, size=8, emit=flipped(0.01)),
-        "forty columns a unit": network(1500, size=40, rho=0.02),
+        "forty columns a unit": network(1000, n=400, m=40, size=40),
         "units of all sizes": network(2000, size=20, edges=uneven_edges),
         "rates tenfold": network(1500, hidden=uneven(10)),
         "rates thirtyfold, few rows": network(900, hidden=uneven(30)),
@@ -515,9 +515,9 @@ WORLDS = worlds(
         "real": real(1000, 100, 40, 12, 0.05, 0.1),
         "real, noise .5": real(1000, 100, 40, 12, 0.05, 0.5),
         "real, few rows": real(300, 80, 30, 10, 0.06, 0.3),
-        "two layers": deeper(4000, (600, 100, 40), 24, 12, 0.02),
-        "two layers, flips": deeper(4000, (600, 100, 40), 24, 12, 0.02, 0.005),
-        "two layers, few rows": deeper(1500, (400, 80, 60), 20, 16, 0.01),
+        "two layers": deeper(2500, (300, 40, 200), 24, 3, 0.003),
+        "two layers, flips": deeper(2500, (300, 40, 200), 24, 3, 0.003, 0.003),
+        "two layers, few rows": deeper(1000, (300, 40, 200), 24, 3, 0.003),
     },
     wrong={
         "edges fail, .1": network(emit=noisy_or(0.1)),
@@ -569,7 +569,8 @@ WORLDS = worlds(
         "copied rows, neighbours": network(2000, times=10, shuffled=False),
         "copied rows, flips": network(2000, emit=flipped(0.02), times=5),
         "copied bits": without(copied_bits, new=0),
-        "two layers, one asked for": deeper(3000, (600, 100, 40), 24, 12, 0.02, layers=1),
+        "two layers, one asked for": deeper(2500, (300, 40, 200), 24, 3, 0.003, layers=1),
+        "two crowded layers": deeper(1200, (300, 60, 24), 20, 10, 0.02),
         "one layer, two asked for": network(n_layers=2),
         "real, unequal weights": real(1000, 100, 40, 12, 0.05, 0.2, weights=0.5),
         "real, heavy tails": real(1000, 100, 40, 12, 0.05, 0.5, heavy=True),

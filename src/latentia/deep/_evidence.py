@@ -38,6 +38,7 @@ _MOST_MISSING, _MOST_SURPLUS = 0.05, 0.05  # units, as shares of those found
 _LEAST_FIRINGS = 50.0  # of a unit: from there on positive edges are exact where the model holds
 _MOST_CROWDED = 0.5  # parents of a column that are on at a time
 _SEED_SHARE = 0.3
+_TOO_MANY = 10.0  # times the distance of halves that the doubts of edges predict, from which on it counts whole
 _UNLIKE = 0.85  # Jaccard distance from which on a half has nothing like a unit
 _ACCIDENTS, _CHANCE_FOUND = 0.02, 0.05  # odds of an accident beforehand, and the chance that a half has it too
 _ENOUGH = 15.0  # firings in a half from which on it should find a unit
@@ -195,7 +196,9 @@ def _differing(
     ]
     predicted = float(np.mean(np.concatenate(of_parts))) + float(doubts.mean())
     times = max(1.0, float(far[near].mean()) / max(predicted, _TINY))
-    return np.asarray(np.maximum(doubts, (1 - 1 / times) * apart))
+    # Doubts vanish exponentially with the rows: what halves have more of them, the whole has by the same factor, unless it is
+    # so large that something else than doubts parts the halves.
+    return np.asarray(np.maximum(min(times, _TOO_MANY) * doubts, (1 - min(_TOO_MANY / times, 1.0)) * apart))
 
 
 # --- what is measured -----------------------------------------------------------------------------------------------

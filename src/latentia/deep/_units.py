@@ -100,21 +100,21 @@ def _grow_units(rows: Firings, known: list[np.ndarray], n_jobs: int | None) -> l
             if not good:
                 continue
             rivals = _rivals(members, all_units, owners)
-            if rivals:
-                worse = [r for r in rivals if r >= len(known) and gains[r - len(known)] < gain]
-                if len(worse) == len(rivals) == 1 and len(members) > len(all_units[rivals[0]]):
-                    r = rivals[0]
-                    all_units[r], gains[r - len(known)], active[r - len(known)] = members, gain, n_active
-                    owners = _owned(owners, members, r)
+            if rivals and not all(
+                r >= len(known) and gains[r - len(known)] < gain and len(all_units[r]) < len(members) for r in rivals
+            ):
                 continue
+            for r in rivals:  # parts of this one, or what it has in common with others
+                owners[all_units[r], r // 64] &= ~(np.uint64(1) << np.uint64(r % 64))
+                all_units[r] = all_units[r][:0]
             owners = _owned(owners, members, len(all_units))
             all_units.append(members)
             active.append(n_active)
             gains.append(gain)
-            barren = max(0, barren - _WORTH)
+            barren = max(0, barren - _WORTH) if not rivals else barren
         if len(active) >= 10:
             floor = _SEED_SHARE * float(np.median(active))
-    return all_units[len(known) :]
+    return [one for one in all_units[len(known) :] if len(one)]
 
 
 def _owned(owners: np.ndarray, members: np.ndarray, number: int) -> np.ndarray:
@@ -225,7 +225,22 @@ def _without_fragments(units: list[np.ndarray], hidden: np.ndarray) -> list[np.n
             continue
         shared = len(np.intersect1d(units[a], units[b])) > _OVERLAP * len(units[a])
         dropped[a] = shared or together[a, b] > _CONTAINED * active[a]
+    for a in np.argsort(sizes, kind="stable"):
+        dropped[a] = dropped[a] or _is_overlap(a, units, hidden, active, dropped)
     return [unit for unit, drop in zip(units, dropped, strict=True) if not drop]
+
+
+def _is_overlap(a: int, units: list[np.ndarray], hidden: np.ndarray, active: np.ndarray, dropped: np.ndarray) -> bool:
+    """Whether a unit is what larger ones have in common: most of its members are theirs, and it is on where any of them is."""
+    larger = [
+        b
+        for b in np.flatnonzero(~dropped)
+        if len(units[b]) > len(units[a]) and len(np.intersect1d(units[a], units[b])) > _OVERLAP * len(units[a])
+    ]
+    if len(larger) < 2:
+        return False
+    any_of_them = np.bitwise_or.reduce(hidden[larger], axis=0)
+    return bool(np.bitwise_count(hidden[a] & any_of_them).sum(dtype=np.int64) > _CONTAINED * active[a])
 
 
 # --- doubts ---------------------------------------------------------------------------------------------------------
@@ -273,6 +288,10 @@ _ITERATIONS = 15
 _STRETCHES, _USUAL = 100, 0.7  # of these that are usual, from which on rows are taken for independent
 _MEMBER_RATE = 0.85  # of columns where their unit is on
 _MOST_SCATTER, _SCATTER_BY_CHANCE = 2.0, 4.0
+_MIDDLING, _MOST_MIDDLING = (
+    0.75,
+    0.2,
+)  # share of the members that are on, and of the rows that have no more, if it scatters
 
 
 @njit(nogil=True, cache=True)
@@ -350,7 +369,7 @@ def _loo(indptr, indices, starts, on, members):
 
     Members are tried where so many of the other members are on: trials, hits of each column. Last, the share of these rows
     that count: fewer where they are on few stretches of the data, and none where the number of members that are on scatters as
-    it does if one thing grades many columns.
+    it does if one thing grades many columns, with many rows in the middle.
     """
     n, size = len(starts) - 1, len(members)
     needed = max(int(np.ceil(SHARE_ON * (size - 1) - 1e-9)), 1)
@@ -359,12 +378,13 @@ def _loo(indptr, indices, starts, on, members):
         for i in range(starts[s], starts[s + 1]):
             counts[on[i]] += 1
     hits, near = np.zeros(n, np.int32), np.zeros(n, np.int32)
-    active, n_near, n_stretches, last, total, squares = 0, 0, 0, -1, 0.0, 0.0
+    active, n_near, n_middling, n_stretches, last, total, squares = 0, 0, 0, 0, -1, 0.0, 0.0
     for row in range(len(counts)):
         if counts[row] > needed:
             active += 1
             total += counts[row]
             squares += counts[row] ** 2
+            n_middling += counts[row] <= _MIDDLING * size
             stretch = row * _STRETCHES // len(counts)
             n_stretches += stretch != last
             last = stretch
@@ -380,13 +400,15 @@ def _loo(indptr, indices, starts, on, members):
     mean = total / max(active, 1)
     binomial = max(mean * (1 - mean / size), 1e-9)
     scatter = (squares / max(active, 1) - mean**2) / binomial - _SCATTER_BY_CHANCE * np.sqrt(2 / max(active, 1))
+    middling = _MOST_MIDDLING * active + np.sqrt(_MOST_MIDDLING * active)
+    graded = scatter > _MOST_SCATTER and n_middling > middling
     usual = _STRETCHES * (1 - (1 - 1 / _STRETCHES) ** active)
     independent = min(1.0, n_stretches / (_USUAL * usual)) if active else 0.0
     return (
         active,
         trials,
         hits,
-        independent if scatter <= _MOST_SCATTER and n_stretches >= min(_LEAST_ROWS, _USUAL * usual) else 0.0,
+        independent if not graded and n_stretches >= min(_LEAST_ROWS, _USUAL * usual) else 0.0,
     )
 
 

@@ -82,7 +82,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         Of real columns. None for bits.
     n_features_in_ : int
     n_passes_ : int
-        Number of times that the data was read: one.
+        Number of times that the data was read: one, or two where rows have copies.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``), of the units of the lowest layer first, are Jaccard
         distances 1 - |S & S'| / |S | S'| of a unit's positive edges to those of the true unit, of a possible 1.
@@ -173,6 +173,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         # Its last step: negative edges.
         layers = with_negative_edges(rows, layers, self.n_jobs)
         self._set_model(rows, layers)
+        self.n_passes_ = 1 if dealt.leaders is None else 2
         # Evidence.
         parts = self._errors(rows, layers, dealt.of(numbers), dealt, settings)
         measured = Measured(layers, measure(rows, layers, self.n_jobs), parts, len(numbers), self.n_layers)
@@ -208,7 +209,6 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         self.observed_density_ = ones / (n_rows * self.n_features_in_)
         for name in _OF_COLUMNS:
             setattr(self, f"{name}_", None if layers[0].real is None else getattr(layers[0].real, name))
-        self.n_passes_ = 1
 
     def _warn(self) -> None:
         if not self.layers_[0].shape[0]:

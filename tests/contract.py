@@ -84,6 +84,7 @@ class Case:
     common_checks: bool = True
     why_not: str = ""
     needs_splits: bool = True
+    exact: bool = False
 
     @property
     def plain(self) -> Arguments:
@@ -187,7 +188,7 @@ def sparse_rows():
 
 @cache
 def network():
-    return planted.sparse_network(700, (200, 40), 8, 0.02, flips=0.02, random_state=11)
+    return planted.sparse_network(1000, (250, 60), 12, 0.02, flips=0.03, random_state=12)
 
 
 def unit_error(model: Any) -> float:

@@ -21,6 +21,7 @@ from latentia.contrastive import (
     ContrastiveRegression,
 )
 from latentia.datasets import planted
+from latentia.deep import SparseNetwork
 from latentia.dictionary import IncoherentDictionary
 from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
@@ -106,6 +107,7 @@ def worlds():
     graph = planted.mixed_membership_graph(60, 2, alpha0=0.1, degree=10, snr=2.5, random_state=1).adjacency
     arrows = planted.mixed_membership_graph(60, 2, degree=6, snr=2, directed=True, spread=0.5, random_state=1).adjacency
     views = [range(4), range(4, 8), range(8, 12)]
+    network = planted.sparse_network(500, (60, 15), 6, 0.05, random_state=1).Y
     codes = planted.sparse_codes(400, n_features=10, n_components=12, sparsity=2, noise=0.05, random_state=1).X
     shared = {
         problem: planted.contrastive_views(400, 4, problem, shared="exponential", random_state=1)
@@ -126,6 +128,7 @@ def worlds():
             ("predict_proba",),
         ),
         World(TensorICA(3), {"X": sources}, ("transform",)),
+        World(SparseNetwork(), {"X": network}, ("encode", "transform", "denoise")),
         World(IncoherentDictionary(12), {"X": codes}, ("transform", "score")),
         World(
             MomentMultiLabelClassifier(2),

@@ -259,8 +259,12 @@ def network(
     shuffled: bool = True,
     defined: bool = True,
     n_layers: int = 1,
+    together: bool = False,
 ) -> Draw:
-    """p rows of n columns; m units of ``size`` positive columns, each on in a share rho; ``times`` copies of every row."""
+    """p rows of n columns; m units of ``size`` positive columns, each on in a share rho; ``times`` copies of every row.
+
+    ``together``: the second half of the units is on where the first is, so that two are one.
+    """
 
     def make(rng: Rng) -> Case:
         G = edges(rng, m, n, size, negative)
@@ -272,7 +276,8 @@ def network(
                 return Y
             return np.vstack([Y[:-_NEW][copies(rng, kept, times, shuffled)], Y[-_NEW:]])
 
-        return case(rng, draw, kept, [G > 0] if defined else None, n_layers=n_layers)
+        true = G[: m // 2] + G[m // 2 :] if together else G
+        return case(rng, draw, kept, [true > 0] if defined else None, n_layers=n_layers)
 
     return make
 
@@ -552,7 +557,7 @@ WORLDS = worlds(
         "parity": network(2000, rho=0.1, emit=parity),
         "pairs of units": network(hidden=in_pairs(0.5)),
         "pairs of units, close": network(hidden=in_pairs(0.9)),
-        "pairs of units, always": network(hidden=in_pairs(1.0)),
+        "pairs of units, always": network(hidden=in_pairs(1.0), together=True),
         "units of a mood": network(hidden=in_moods(6, 0.3)),
         "units of a narrow mood": network(hidden=in_moods(12, 0.1)),
         "full and empty rows": network(hidden=crowded_rows),

@@ -70,6 +70,9 @@ class Case:
         Why they do not.
     needs_splits : bool
         Whether expected errors need fits on parts of the data, so that there are none with ``n_splits=0``.
+    exact : bool
+        Whether what is found are sets, whose errors vanish exponentially with the rows and not with their root: fits on halves
+        then have far larger ones, and bound the error from above alone.
     """
 
     estimator: Any
@@ -386,6 +389,7 @@ CASES = [
         refined={"refine": 2},
         common_checks=False,
         why_not="fitted on binary data",
+        exact=True,
     ),
     Case(
         IncoherentDictionary(30),

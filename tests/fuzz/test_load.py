@@ -257,7 +257,7 @@ def arrays_changed(content, rng):
     if kind == 0 and array.size and array.dtype.kind == "f":
         array.flat[int(rng.integers(array.size))] = rng.choice([np.nan, np.inf, -np.inf, -1.0, 2.0, 1e300, 1e-320])
     elif kind == 1 and array.size and array.dtype.kind in "iu":
-        array.flat[int(rng.integers(array.size))] = rng.choice([-1, 2**31, 2**62, 7])
+        array.flat[int(rng.integers(array.size))] = rng.choice([-1, 2**31, 2**62, 7]).astype(array.dtype)
     elif kind == 2:
         array = array[: int(rng.integers(len(array) + 1))] if array.ndim else array
     elif kind == 3:

@@ -29,6 +29,7 @@ _LEAST_GAIN = 15.0  # nats
 _LEAST_RATE = 0.65  # mean of members where the others are on
 _OVERLAP = 0.5
 _CONTAINED = 0.7
+_OWN = 0.5  # share of the rows where most members are on that a unit must explain, if larger ones have its members
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,7 @@ def _grow_units(rows: Firings, known: list[np.ndarray], n_jobs: int | None) -> l
                 r >= len(known) and gains[r - len(known)] < gain and len(all_units[r]) < len(members) for r in rivals
             ):
                 continue
-            for r in rivals:  # parts of this one, or what it has in common with others
-                owners[all_units[r], r // 64] &= ~(np.uint64(1) << np.uint64(r % 64))
-                all_units[r] = all_units[r][:0]
+            # Rivals may be what it has in common with others, and it may be two of them at once: polishing tells.
             owners = _owned(owners, members, len(all_units))
             all_units.append(members)
             active.append(n_active)
@@ -114,7 +113,7 @@ def _grow_units(rows: Firings, known: list[np.ndarray], n_jobs: int | None) -> l
             barren = max(0, barren - _WORTH) if not rivals else barren
         if len(active) >= 10:
             floor = _SEED_SHARE * float(np.median(active))
-    return [one for one in all_units[len(known) :] if len(one)]
+    return all_units[len(known) :]
 
 
 def _owned(owners: np.ndarray, members: np.ndarray, number: int) -> np.ndarray:
@@ -184,7 +183,8 @@ def _polished(rows: Firings, units: list[np.ndarray], n_polishes: int, n_jobs: i
     for _ in range(n_polishes):
         table = member_table(units, rows.n_columns)
         hidden = encode(rows, table, n_jobs).bits(n_jobs)
-        new = _without_fragments(_members_alone(bits, hidden, table, rows.rates, n_jobs), hidden)
+        new = _members_alone(bits, hidden, table, rows.rates, n_jobs)
+        new = _without_fragments(new, hidden, gains_of(rows, units, n_jobs=n_jobs).active)
         same = len(new) == len(units) and all(np.array_equal(a, b) for a, b in zip(new, units, strict=True))
         units = new
         if same:
@@ -210,8 +210,11 @@ def _members_alone(
     return np.split(column[order], np.searchsorted(unit[order], np.arange(1, n_units)))
 
 
-def _without_fragments(units: list[np.ndarray], hidden: np.ndarray) -> list[np.ndarray]:
-    """Without those too small, and the smaller of two that are on together nearly always."""
+def _without_fragments(units: list[np.ndarray], hidden: np.ndarray, near: np.ndarray) -> list[np.ndarray]:
+    """Without those too small, the smaller of two that are on together nearly always, and what larger ones have in common.
+
+    ``near`` are the rows in which most members of each are on, whatever explains them.
+    """
     sizes = np.array([len(one) for one in units])
     together = np.zeros((len(hidden), len(hidden)), np.int32)
     count_together(hidden, 0, len(hidden), together)
@@ -226,21 +229,17 @@ def _without_fragments(units: list[np.ndarray], hidden: np.ndarray) -> list[np.n
         shared = len(np.intersect1d(units[a], units[b])) > _OVERLAP * len(units[a])
         dropped[a] = shared or together[a, b] > _CONTAINED * active[a]
     for a in np.argsort(sizes, kind="stable"):
-        dropped[a] = dropped[a] or _is_overlap(a, units, hidden, active, dropped)
+        dropped[a] = dropped[a] or (active[a] < _OWN * near[a] and _is_overlap(a, units, dropped))
     return [unit for unit, drop in zip(units, dropped, strict=True) if not drop]
 
 
-def _is_overlap(a: int, units: list[np.ndarray], hidden: np.ndarray, active: np.ndarray, dropped: np.ndarray) -> bool:
-    """Whether a unit is what larger ones have in common: most of its members are theirs, and it is on where any of them is."""
-    larger = [
-        b
-        for b in np.flatnonzero(~dropped)
-        if len(units[b]) > len(units[a]) and len(np.intersect1d(units[a], units[b])) > _OVERLAP * len(units[a])
-    ]
-    if len(larger) < 2:
-        return False
-    any_of_them = np.bitwise_or.reduce(hidden[larger], axis=0)
-    return bool(np.bitwise_count(hidden[a] & any_of_them).sum(dtype=np.int64) > _CONTAINED * active[a])
+def _is_overlap(a: int, units: list[np.ndarray], dropped: np.ndarray) -> bool:
+    """Whether two larger units have most members of this one."""
+    n = 0
+    for b in np.flatnonzero(~dropped):
+        if len(units[b]) > len(units[a]):
+            n += len(np.intersect1d(units[a], units[b])) > _OVERLAP * len(units[a])
+    return n > 1
 
 
 # --- doubts ---------------------------------------------------------------------------------------------------------

@@ -364,7 +364,10 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
     @fitted
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return the rows that codes stand for, shape (n_rows, n)."""
-        codes = check_array(X, accept_sparse="csr", dtype=np.float64)
+        try:
+            codes = check_array(X, accept_sparse="csr", dtype=np.float64)
+        except ValueError as error:
+            raise LatentiaError(str(error)) from error
         if codes.shape[1] != len(self.components_):
             raise LatentiaError(f"Codes have {codes.shape[1]} columns, and there are {len(self.components_)} atoms.")
         return np.asarray(codes @ self.components_)

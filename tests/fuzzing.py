@@ -75,13 +75,14 @@ def documented(*others, seconds=SECONDS):
 class World:
     """A small fit: an estimator, arguments of ``fit``, and the methods that take the table.
 
-    ``sums`` are those methods whose rows sum to one.
+    ``sums`` are those methods whose rows sum to one, and ``undefined`` those that answer NaN for rows without entries.
     """
 
     estimator: object
     data: dict
     uses: tuple
     sums: tuple = ()
+    undefined: tuple = ()
 
     @property
     def name(self):
@@ -144,8 +145,14 @@ def worlds():
         World(NoisyOr(2), {"X": findings}, ("transform", "predict_proba", "score")),
         World(ProbabilityMatrix(2), {"C": pairs}, ("score",)),
         World(ProbabilityMatrix(3, refine=5), {"C": pairs}, ("score",)),
-        World(MixedMembershipBlockModel(2), {"A": graph}, ("score", "transform"), ("transform",)),
-        World(MixedMembershipBlockModel(3, alpha0=0), {"A": arrows}, ("score", "transform"), ("transform",)),
+        World(MixedMembershipBlockModel(2), {"A": graph}, ("score", "transform"), ("transform",), ("transform",)),
+        World(
+            MixedMembershipBlockModel(3, alpha0=0),
+            {"A": arrows},
+            ("score", "transform"),
+            ("transform",),
+            ("transform",),
+        ),
         World(ContrastiveComponents(), both["regression"], ("transform",)),
         World(ContrastivePCA(2), both["pca"], ("transform",)),
         World(ContrastiveRegression(), {**both["regression"], "y": shared["regression"].y}, ("predict",)),
@@ -158,6 +165,11 @@ def worlds():
         World(ContrastiveGaussianMixture(3), both["mixture"], ("predict", "predict_proba"), ("predict_proba",)),
         World(ContrastiveIsing([[0, 1], [1, 2], [2, 3]]), both["pca"], ()),
     ]
+
+
+def defined(answer):
+    """The rows of an answer but those of NaN alone, which stand for rows without entries."""
+    return answer[~np.isnan(answer).all(axis=1)]
 
 
 def check_answer(answer, sums=False, n_rows=None):

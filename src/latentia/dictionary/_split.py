@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ..likelihood import CodeSums, unit_rows
-from ..linalg import Codes
+from ..likelihood import CodeSums
+from ..linalg import Codes, leading_direction, unit_rows
 
 __all__ = ["split"]
 
@@ -41,7 +41,8 @@ def split(atoms: np.ndarray, sums: CodeSums, rows: np.ndarray, codes: Codes) -> 
     for atom in range(m):
         own = by_atom.indices[by_atom.indptr[atom] : by_atom.indptr[atom + 1]]
         if len(own) >= _FEWEST:
-            directions[atom], size = _leading(rest[own])
+            directions[atom] = leading_direction(rest[own], _STEPS)
+            size = float(((rest[own] @ directions[atom]) ** 2).mean())
             edge = noise * (1 + np.sqrt(n / len(own))) ** 2
             spikes[atom] = size if size > _ABOVE * edge else 0.0
     best = np.argsort(-spikes, kind="stable")[: max(1, int(_MOST * m))]
@@ -55,11 +56,3 @@ def split(atoms: np.ndarray, sums: CodeSums, rows: np.ndarray, codes: Codes) -> 
         along, beyond = np.abs(own).mean() * atoms[atom], np.sqrt(spikes[atom]) * directions[atom]
         divided[atom], divided[place] = unit_rows(np.array([along + beyond, along - beyond]))
     return divided
-
-
-def _leading(rows: np.ndarray) -> tuple[np.ndarray, float]:
-    """Direction of the largest mean square, and that mean square."""
-    v = rows[np.einsum("ij,ij->i", rows, rows).argmax()]
-    for _ in range(_STEPS):
-        v = unit_rows(((rows @ v) @ rows)[None])[0]
-    return v, float(((rows @ v) ** 2).mean())

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..clusters import GraphClusters, connection_graph, recover_graph
-from ..likelihood import unit_rows
+from ..linalg import leading_direction, unit_rows
 from ..passes import Blocks, sample_rows
 
 __all__ = ["Start", "start_from"]
@@ -41,14 +41,12 @@ class Start:
         The rows of the graph.
     threshold : float
         Product that connects two of them.
-    n_edges : int
     """
 
     atoms: np.ndarray
     clusters: GraphClusters = field(default_factory=lambda: GraphClusters([], 0.0, 0.0, 0.0))
     rows: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     threshold: float = 0.0
-    n_edges: int = 0
 
     @property
     def n_clusters(self) -> int:
@@ -89,9 +87,7 @@ def start_from(
     atoms = unit_rows(np.array([column(rows[one]) for one in clusters.sets]).reshape(-1, rows.shape[1]))
     best = _distinct(atoms, _clearest(atoms, clusters.sets, rows))[:n_components]
     clusters = clusters._replace(sets=[clusters.sets[i] for i in best])
-    return Start(
-        _filled(atoms[best], rows, n_components, rng), clusters, rows, threshold, int(graph.degrees.sum()) // 2
-    )
+    return Start(_filled(atoms[best], rows, n_components, rng), clusters, rows, threshold)
 
 
 def _threshold(rows: np.ndarray, rng: np.random.Generator) -> float:
@@ -119,11 +115,8 @@ def _distinct(atoms: np.ndarray, order: np.ndarray) -> np.ndarray:
 
 
 def _direction(rows: np.ndarray) -> np.ndarray:
-    """Direction of the largest variance about the origin (Algorithm 5.3), by power iterations from the longest row."""
-    v = rows[np.einsum("ij,ij->i", rows, rows).argmax()]
-    for _ in range(_STEPS):
-        v = unit_rows(((rows @ v) @ rows)[None])[0]
-    return np.asarray(v)
+    """Direction of the largest variance about the origin (Algorithm 5.3)."""
+    return leading_direction(rows, _STEPS)
 
 
 def _average(rows: np.ndarray) -> np.ndarray:

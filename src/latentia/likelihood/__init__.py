@@ -13,7 +13,7 @@ from .products import ProductMixtureUpdate, product_log_density
 from .recursions import forward_backward, log_likelihood, viterbi
 from .rows import log, normalised
 from .sampling import WordSampler, noisy_or_rows
-from .sparse_codes import AtomsUpdate, CodeSums, Rounds, unit_rows
+from .sparse_codes import AtomsUpdate, CodeSums, Rounds
 from .spherical import SphericalMixtureUpdate, spherical_log_density
 from .trivial import independent_features, one_gaussian
 
@@ -66,7 +66,6 @@ __all__ = [
     "token_probabilities",
     "topic_posterior",
     "topic_rows",
-    "unit_rows",
     "updated",
     "viterbi",
 ]

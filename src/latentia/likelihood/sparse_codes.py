@@ -20,12 +20,12 @@ import numpy as np
 from numba import njit
 from scipy import linalg as dense_linalg
 
-from ..linalg.pursuit import matching_pursuit
+from ..linalg import leading_direction, matching_pursuit, unit_rows
 from ..passes import Block
 from ..passes.blocks import mixed_bits
 from .coordinates import Values
 
-__all__ = ["AtomsUpdate", "CodeSums", "Rounds", "unit_rows"]
+__all__ = ["AtomsUpdate", "CodeSums", "Rounds"]
 
 _AT_ONCE = 1 << 22  # entries of the products of rows with atoms
 _SPARE = 256  # rows that are kept to make atoms of
@@ -220,12 +220,6 @@ class _Solved:
         return 0.0
 
 
-def unit_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows scaled to unit length; those of zeros stay."""
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
-
-
 def _least_squares(sums: CodeSums, before: np.ndarray) -> np.ndarray:
     """Solve C^T C D = C^T Y, rows scaled to unit length; atoms that no row uses stay."""
     used = np.nonzero(np.diag(sums.gram) > 0)[0]
@@ -267,9 +261,7 @@ def _renewed(atoms: np.ndarray, sums: CodeSums, places: np.ndarray, fewest: int 
         if own.sum() < fewest:
             break
         group, left = left[own], left[~own]
-        v = rows[group[0]]
-        for _ in range(_STEPS):
-            v = unit_rows(((rows[group] @ v) @ rows[group])[None])[0]
+        v = leading_direction(rows[group], _STEPS)
         both = _halves(atoms, sums, group, v)
         atoms[places[n]] = v if both is None else both[1]
         if both is not None and both[0] != places[n]:

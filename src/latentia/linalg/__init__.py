@@ -1,5 +1,6 @@
 """Spectral algebra through operators that are never densified."""
 
+from .directions import leading_direction, unit_rows
 from .factored import Factored, total_distance
 from .hollow import hollow_factor
 from .krylov import block_krylov_eigh, block_krylov_svd, outlying_eigenpairs, subspace_iteration
@@ -18,6 +19,7 @@ __all__ = [
     "block_krylov_svd",
     "cholesky_qr",
     "hollow_factor",
+    "leading_direction",
     "lowered_squares",
     "matching_pursuit",
     "outlying_eigenpairs",
@@ -29,5 +31,6 @@ __all__ = [
     "sparse_product",
     "subspace_iteration",
     "total_distance",
+    "unit_rows",
     "whiten",
 ]

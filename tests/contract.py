@@ -33,6 +33,8 @@ from latentia.matrices import ProbabilityMatrix
 from latentia.metrics import atom_distances
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
+from latentia.nmf import ApproximateNMF, SeparableNMF
+from latentia.nmf._evidence import component_distances
 from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM, TwoStateHMM
@@ -187,6 +189,16 @@ def labelled():
 @cache
 def sparse_rows():
     return planted.sparse_codes(2500, n_features=24, n_components=30, sparsity=2, noise=0.03, random_state=11)
+
+
+@cache
+def mixtures():
+    return planted.separable_rows(600, 40, 4, n_pure=4, noise=0.05, random_state=11)
+
+
+@cache
+def factors():
+    return planted.separable_rows(800, 30, 3, n_pure=0, concentration=0.3, noise=0.05, random_state=11)
 
 
 @cache
@@ -390,6 +402,23 @@ CASES = [
         common_checks=False,
         why_not="fitted on binary data",
         exact=True,
+    ),
+    Case(
+        SeparableNMF(4),
+        data=lambda: {"X": mixtures().X},
+        other=lambda: {"X": mixtures().X[:, :30]},
+        hopeless=lambda: {"X": random().random((300, 12))},
+        truth=lambda model: float(component_distances(model.components_, mixtures().components, model.mixing_).mean()),
+        uses=("transform", "score"),
+        refined={"refine": 3},
+    ),
+    Case(
+        ApproximateNMF(3),
+        data=lambda: {"X": np.abs(factors().X)},
+        other=lambda: {"X": np.abs(factors().X[:, :20])},
+        hopeless=lambda: {"X": random().random((300, 12))},
+        truth=lambda model: float(component_distances(model.components_, factors().components, "cone").mean()),
+        uses=("transform", "score"),
     ),
     Case(
         IncoherentDictionary(30),

@@ -27,6 +27,7 @@ from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
+from latentia.nmf import ApproximateNMF, SeparableNMF
 from latentia.noisyor import NoisyOr
 from latentia.sequences import SpectralHMM, TwoStateHMM
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
@@ -110,6 +111,7 @@ def worlds():
     views = [range(4), range(4, 8), range(8, 12)]
     network = planted.sparse_network(500, (60, 15), 6, 0.05, random_state=1).Y
     codes = planted.sparse_codes(400, n_features=10, n_components=12, sparsity=2, noise=0.05, random_state=1).X
+    mixtures = planted.separable_rows(200, 10, 3, n_pure=3, noise=0.03, random_state=1).X
     shared = {
         problem: planted.contrastive_views(400, 4, problem, shared="exponential", random_state=1)
         for problem in ("pca", "regression", "logistic", "mixture")
@@ -163,6 +165,9 @@ def worlds():
             ("predict_proba",),
         ),
         World(ContrastiveGaussianMixture(3), both["mixture"], ("predict", "predict_proba"), ("predict_proba",)),
+        World(SeparableNMF(3), {"X": mixtures}, ("transform", "score")),
+        World(SeparableNMF(3, mixing="cone", refine=2), {"X": mixtures}, ("transform", "score")),
+        World(ApproximateNMF(2, n_starts=2), {"X": np.abs(mixtures[:60])}, ("transform", "score")),
         World(ContrastiveIsing([[0, 1], [1, 2], [2, 3]]), both["pca"], ()),
     ]
 

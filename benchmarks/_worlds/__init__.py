@@ -30,6 +30,7 @@ FAMILIES = {
     "MixedMembershipBlockModel": "communities",
     "IncoherentDictionary": "dictionary",
     "SparseNetwork": "networks",
+    "SeparableNMF": "nmf",
 }
 
 

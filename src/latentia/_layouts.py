@@ -145,6 +145,12 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "dirichlet_": _numbers("K", 0.0), "weights_": _numbers("K", *_SHARE),
         "activity_": _numbers("V", 0.0), "activity_in_": _numbers("V", 0.0), "spectrum_": _numbers("*"),
     },
+    "SeparableNMF": {
+        "components_": _numbers("K V"), "weights_": _numbers("K", *_SHARE), "anchors_": Layout("K", "iu", low=0),
+    },
+    "ApproximateNMF": {
+        "components_": _numbers("K V", 0.0), "weights_": _numbers("K", *_SHARE), "starts_": _numbers("*", 0.0),
+    },
     "IncoherentDictionary": {
         "components_": _numbers("K V", -1.0 - _TOLERANCE, 1.0 + _TOLERANCE), "usage_": _numbers("K", *_SHARE),
         "errors_": _numbers("R", 0.0),

@@ -1,8 +1,10 @@
-"""Bounds of the theorems on rich components, communities, dictionaries and networks: how they scale."""
+"""Bounds of the theorems on rich components, communities, dictionaries, networks and factorizations: how they scale."""
 
 import math
 
+import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from latentia import LatentiaError
 from latentia.evidence import bounds
@@ -103,3 +105,74 @@ def test_conditions_of_networks():
     assert bounds.network_conditions((200, 100), (5,), 0.05, real=True).real == pytest.approx((0.25, 0.25))
     with pytest.raises(LatentiaError, match="each hidden layer"):
         bounds.network_conditions((6000, 1000), (6, 40), 0.01)
+
+
+def test_systems_of_polynomials_of_factorizations():
+    simplicial = bounds.simplicial_factorization_system(20, 30, 3)
+    assert simplicial == (18, 150 + 600, 2, pytest.approx(9 * math.log10(600)))
+    general = bounds.factorization_system(20, 30, 3)
+    assert general.n_variables == 8 * simplicial.n_variables
+    assert general.log10_operations == pytest.approx(8 * simplicial.log10_operations)
+    assert bounds.factorization_system(20, 30, 4).log10_operations > 700
+
+
+def test_hyperplane_partitions():
+    assert bounds.hyperplane_partition_count(4, 2) == 8
+    assert bounds.hyperplane_partition_count(5, 5) == 2**5
+    assert bounds.hyperplane_partition_count(4, 2, affine=True) == 14  # all but the two of the exclusive or
+    assert bounds.hyperplane_partition_count(3, 9) == 2**3
+    assert bounds.hyperplane_partition_operations(10, 2) == 40**2
+    with pytest.raises(LatentiaError, match="rank"):
+        bounds.hyperplane_partition_count(4, 0)
+
+
+def test_loners():
+    assert bounds.loner_programs(100, 20) == (100, 99, 21)
+    distance, margin, residual = bounds.robust_loner_bounds(0.001, 0.5)
+    assert distance == pytest.approx(0.022)
+    assert margin == pytest.approx(0.5 - 0.08 - 0.013)
+    assert residual == pytest.approx(0.024)
+    limit = bounds.robust_loner_noise_limit(0.5)
+    assert bounds.robust_loner_bounds(limit, 0.5).margin == pytest.approx(0)
+    assert bounds.almost_anchor_cover(0.001, 0.2) == pytest.approx(0.05)
+    assert bounds.almost_anchor_noise_limit(0.2) == pytest.approx(0.002)
+
+
+def distance_to_hull(point, rows):
+    """Least l1 distance of a point to convex combinations of rows."""
+    n, m = rows.shape
+    equations = np.block([[rows.T, np.eye(m), -np.eye(m)], [np.ones((1, n)), np.zeros((1, 2 * m))]])
+    cost = np.concatenate([np.zeros(n), np.ones(2 * m)])
+    return linprog(cost, A_eq=equations, b_eq=np.append(point, 1.0)).fun
+
+
+def test_distance_that_the_thesis_has_for_robust_loners_is_too_small():
+    # An anchor at l1 distance .2 from the hull of the others, and nearly 2 from each of them.
+    alpha, eps, n_others = 0.2, 0.0009, 20
+    others = np.eye(n_others + 1)[:-1]
+    anchor = np.append(np.full(n_others, 0.9 / n_others), 0.1)
+    W = np.vstack([anchor, others])
+    robustness = min(distance_to_hull(row, np.delete(W, k, axis=0)) for k, row in enumerate(W))
+    assert robustness == pytest.approx(alpha)
+    stated, mended = 5 * eps / alpha + 2 * eps, bounds.robust_loner_bounds(eps, alpha)
+    assert 20 * eps / alpha + 13 * eps < alpha
+    assert mended.margin > 0
+    # Rows just off the ones that are left out, one towards each of the others, and noise that moves anchor and hull together.
+    for distance, is_loner in ((stated, False), (mended.distance, True)):
+        share = (distance + 3 * eps) / abs(anchor - others[0]).sum()
+        toward = others.mean(axis=0) - anchor
+        noise = eps * toward / abs(toward).sum()
+        rows = np.vstack([W, anchor + share * (others - anchor)])
+        rows[0] += noise
+        rows[n_others + 1 :] -= noise
+        left = rows[abs(rows - rows[0]).sum(axis=1) >= distance]
+        assert len(left) == 2 * n_others
+        assert (distance_to_hull(rows[0], left) > 2 * eps) == is_loner
+
+
+def test_approximate_factorization():
+    error, cutoff = bounds.approximate_factorization_bounds(0.01, 16)
+    assert error == pytest.approx(0.2)
+    assert cutoff == pytest.approx(0.05)
+    # The two terms that the cutoff weighs against each other, eps / delta and delta r^(1/2), are equal.
+    assert 0.01 / cutoff == pytest.approx(cutoff * 4)

@@ -236,7 +236,7 @@ class Results:
         """Files that the last run wrote into the folder."""
         try:
             found = json.loads((self.out / _MANIFEST).read_text())["files"]
-            return [name for name in found if re.fullmatch(r"[a-z]+\.(bif|csv|html|npz|png)", name)]
+            return [name for name in found if re.fullmatch(r"[A-Za-z]+\.(bif|csv|html|json|npz|png)", name)]
         except (OSError, ValueError, KeyError, TypeError):
             return []
 

@@ -19,6 +19,7 @@ from ..ica import TensorICA
 from ..matrices import ProbabilityMatrix
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..multilabel import MomentMultiLabelClassifier
+from ..nmf import SeparableNMF
 from ..noisyor import NoisyOr
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
@@ -33,6 +34,7 @@ from .labels import apply_labels
 from .matrix import apply_matrix
 from .mixture import apply_mixture
 from .network import apply_network
+from .nmf import apply_nmf
 from .noisy_or import apply_noisy_or
 from .topics import apply_topics
 
@@ -54,8 +56,9 @@ _FAMILIES: dict[type, tuple[_Apply, str]] = {
     MixedMembershipBlockModel: (apply_communities, "memberships.csv"),
     IncoherentDictionary: (apply_dictionary, "codes.csv"),
     SparseNetwork: (apply_network, "codes.csv"),
+    SeparableNMF: (apply_nmf, "weights.csv"),
 }
-_OF_ROWS = apply_mixture, apply_ica, apply_noisy_or, apply_dictionary, apply_network
+_OF_ROWS = apply_mixture, apply_ica, apply_noisy_or, apply_dictionary, apply_network, apply_nmf
 _DENOISING: dict[Any, Callable[[Any, Path, bool], str]] = {
     apply_dictionary: dictionary.applied_file,
     apply_network: network.applied_file,

@@ -28,6 +28,7 @@ from .labels import labels
 from .matrix import matrix
 from .mixture import mixture
 from .network import network
+from .nmf import nmf
 from .noisy_or import noisy_or
 from .topics import demo, topics
 
@@ -49,7 +50,7 @@ app = typer.Typer(
 )
 _COMMANDS: dict[str, Callable[..., Any]] = {
     "topics": topics, "labels": labels, "hmm": hmm, "mixture": mixture, "ica": ica, "noisy-or": noisy_or, "matrix": matrix,
-    "communities": communities, "dictionary": dictionary, "network": network, "contrast": contrast, "apply": apply,
+    "communities": communities, "dictionary": dictionary, "network": network, "nmf": nmf, "contrast": contrast, "apply": apply,
     "demo": demo,
 }  # fmt: skip
 for _name, _command in _COMMANDS.items():

@@ -1,6 +1,6 @@
 """Planted data with known truth, readers of real files, and a bundled corpus."""
 
-from . import planted, readers
+from . import instances, planted, readers
 from .bundled import load_bible
 from .graphs import read_graph
 from .images import image_from_patches, image_patches, read_image
@@ -14,6 +14,7 @@ __all__ = [
     "Pairs",
     "image_from_patches",
     "image_patches",
+    "instances",
     "load_bible",
     "planted",
     "read_graph",

@@ -9,6 +9,7 @@ from .gaussian import gaussian_log_density
 from .labelled import LabelledMixtureUpdate, LogProbabilities, Pseudo, log_probabilities, topic_posterior, topic_rows
 from .memberships import Posteriors, dirichlet_fit, dirichlet_posteriors
 from .multinomial import MultinomialMixtureUpdate, multinomial_log_likelihood, multinomial_responsibilities
+from .nonnegative import Descent, FactorSums, FactorUpdate, row_weights
 from .products import ProductMixtureUpdate, product_log_density
 from .recursions import forward_backward, log_likelihood, viterbi
 from .rows import log, normalised
@@ -22,10 +23,13 @@ __all__ = [
     "AtomsUpdate",
     "Chances",
     "CodeSums",
+    "Descent",
     "Distributions",
     "EStep",
     "EmissionUpdate",
     "Expected",
+    "FactorSums",
+    "FactorUpdate",
     "GaussianChainUpdate",
     "Gaussians",
     "LabelledMixtureUpdate",
@@ -62,6 +66,7 @@ __all__ = [
     "over",
     "product_log_density",
     "refine",
+    "row_weights",
     "spherical_log_density",
     "token_probabilities",
     "topic_posterior",

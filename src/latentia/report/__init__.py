@@ -10,6 +10,7 @@ from .labels import write_labels_report
 from .matrix import write_matrix_report
 from .mixture import write_mixture_report
 from .network import write_network_report
+from .nmf import write_nmf_report
 from .noisy_or import write_noisy_or_report
 from .topics import write_topics_report
 
@@ -24,6 +25,7 @@ __all__ = [
     "write_matrix_report",
     "write_mixture_report",
     "write_network_report",
+    "write_nmf_report",
     "write_noisy_or_report",
     "write_topics_report",
 ]

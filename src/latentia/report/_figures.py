@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-__all__ = ["PALETTE", "heat_map", "lines", "places_on_a_plane", "points", "shortened", "spectrum", "thinned"]
+from ..datasets.images import picture_of
+
+__all__ = [
+    "PALETTE", "heat_map", "lines", "overlaid", "picture", "places_on_a_plane", "points", "shortened", "spectrum", "thinned",
+]  # fmt: skip
 
 # Okabe and Ito's colours, safe for the colour-blind; numbers always stand beside them.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d00", "#52606d")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
+_DASHES = ("solid", "dash", "dot")
 _BLUES = [[0, "#ffffff"], [0.5, "#6ba9d1"], [1, "#00507d"]]
 _BOTH = [[0, "#8f3400"], [0.25, "#dd9a6f"], [0.5, "#ffffff"], [0.75, "#6ba9d1"], [1, "#00507d"]]
 _INK, _GRID, _PALE, _RED = "#1b2430", "#e6eaee", "#b9c2cc", "#a33b00"
@@ -94,6 +101,33 @@ def lines(
             "line": {"width": 1.2, "color": PALETTE[0] if i not in steps else _INK, "shape": "hv" if i in steps else "linear"},
         })  # fmt: skip
     return {"traces": traces, "layout": layout, "width": 300}
+
+
+def overlaid(series: Sequence[tuple[str, np.ndarray, np.ndarray]], *, title: str, y_title: str = "") -> dict[str, Any]:
+    """Curves (name, x, y) in one frame, in the colours of their numbers; after those are used up, dashed."""
+    traces = [
+        {
+            "type": "scatter", "mode": "lines", "x": _rounded(x), "y": _rounded(y), "name": shortened(name, 40),
+            "line": {
+                "width": 2, "color": PALETTE[i % len(PALETTE)], "dash": _DASHES[i // len(PALETTE) % len(_DASHES)],
+            },
+        }
+        for i, (name, x, y) in enumerate(series)
+    ]  # fmt: skip
+    axis = {"fixedrange": True, "zeroline": False, "gridcolor": _GRID, "automargin": True}
+    layout = {
+        "height": 360, "showlegend": True, "hovermode": "x", "margin": {"l": 40, "r": 10, "t": 10, "b": 40},
+        "legend": {"orientation": "h", "y": -0.2}, "xaxis": axis | {"title": {"text": title}},
+        "yaxis": axis | {"title": {"text": y_title}, "rangemode": "tozero"},
+    }  # fmt: skip
+    return {"traces": traces, "layout": layout, "width": 300}
+
+
+def picture(image: np.ndarray) -> str:
+    """An image of values from 0 to 1 as the address of a PNG file in the page."""
+    file = io.BytesIO()
+    picture_of(image).save(file, format="PNG", optimize=True)
+    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
 
 
 def points(places: np.ndarray, labels: np.ndarray, centres: np.ndarray, names: Sequence[str]) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +13,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress_bar
-from ..datasets.images import picture_of
 from ..exceptions import LatentiaError
-from ._figures import PALETTE, lines
+from ._figures import PALETTE, lines, picture
 from ._page import render, write_page
 from ._parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
@@ -239,7 +236,7 @@ def _describe(model: Any, names: list[str], patch: Sequence[int] | None) -> list
                 strongest=[(names[d], float(atom[d])) for d in first[:_STRONGEST]],
                 bars=[(names[d], float(atom[d]), 50 * float(atom[d]) / top) for d in first] if shown else [],
                 curve=_curve(atom) if shown and len(atom) >= _FEW_COLUMNS else "",
-                picture=_picture(_as_grey(atom).reshape(tuple(patch))) if patch is not None and i < _TILES else "",
+                picture=picture(_as_grey(atom).reshape(tuple(patch))) if patch is not None and i < _TILES else "",
             )
         )
     return found
@@ -256,13 +253,6 @@ def _curve(atom: np.ndarray) -> str:
     return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
 
 
-def _picture(image: np.ndarray) -> str:
-    """An image as the address of a PNG file in the page."""
-    file = io.BytesIO()
-    picture_of(image).save(file, format="PNG", optimize=True)
-    return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
-
-
 def _shown(one: Restored) -> dict[str, Any]:
     """Both pictures, or the middle of them where they are large, with the difference as decibels."""
     height, width = one.original.shape[:2]
@@ -273,8 +263,8 @@ def _shown(one: Restored) -> dict[str, Any]:
         "size": f"{width} x {height} pixels",
         "part": max(height, width) > _SHOWN,
         "psnr": psnr(one.original, one.restored),
-        "original": _picture(one.original[part]),
-        "restored": _picture(one.restored[part]),
+        "original": picture(one.original[part]),
+        "restored": picture(one.restored[part]),
         "width": min(width, _SHOWN),
     }
 

@@ -1,8 +1,10 @@
 """Many least-squares problems over one set of vertices, constrained to the simplex or to nonnegative weights.
 
-For points x_i and vertices s_k, weights c_i minimise |x_i - sum_k c_ik s_k|^2. Both solvers work on the K x K Gram
-matrix of the vertices and the inner products of points with them, so the dimension of the points does not matter.
-Problems are independent: they are solved in chunks on threads, and the bits do not depend on how many.
+For points x_i and vertices s_k, weights c_i minimise |x_i - sum_k c_ik s_k|^2. There are two ways. Descent by coordinates
+on the K x K Gram matrix of the vertices, stopped at a tolerance, is the cheapest where two or three digits do. The exact
+solvers end at the optimum itself, to rounding: blocks of vertices exchanged at once where the vertices are few and
+independent, active sets with a QR factorisation for the rest. Neither works in the dimension of the points, after one
+product of them with the vertices. Problems are solved in chunks on threads, and the bits do not depend on how many.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import numpy as np
 from numba import njit
 
 from .._threads import for_chunks
+from . import _active_set, _exchange
 
 __all__ = ["nonnegative_least_squares", "simplex_least_squares"]
 
@@ -30,16 +33,17 @@ def simplex_least_squares(
 
     Pairwise coordinate descent (sequential minimal optimisation): each step moves weight from one vertex to another,
     the pair chosen to second order. It stops when the duality gap, which bounds the excess of |x - c S|^2 / 2 over its
-    minimum, is at most ``tol`` times the mean squared norm of the vertices about their centre.
+    minimum, is at most ``tol`` times the mean squared norm of the vertices about their centre. With ``tol=0``, the
+    weights are exact: see `nonnegative_least_squares`.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     vertices : ndarray of shape (K, d)
     tol : float
-        Relative duality gap.
+        Relative duality gap; 0 for the optimum itself.
     max_steps : int
-        Most steps for one point.
+        Most steps of the descent for one point.
     start : ndarray of shape (n, K), optional
         Weights to start from; by default each point starts at its nearest vertex.
     n_jobs : int, optional
@@ -49,6 +53,8 @@ def simplex_least_squares(
     -------
     ndarray of shape (n, K), rows nonnegative and summing to one
     """
+    if tol == 0:
+        return _exact(points, vertices, start, affine=True, n_jobs=n_jobs)
     centre = vertices.mean(axis=0)  # weights sum to one, so shifting everything changes nothing but the rounding
     shifted = vertices - centre
     gram = shifted @ shifted.T
@@ -63,23 +69,34 @@ def nonnegative_least_squares(
     points: np.ndarray,
     vertices: np.ndarray,
     *,
-    tol: float = 1e-8,
+    tol: float = 0.0,
     max_sweeps: int = 1000,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """Nonnegative weights on the vertices, by cyclic coordinate descent.
+    """Nonnegative weights on the vertices.
 
-    It stops when no weight's change in a sweep moves the fitted point by more than ``tol`` times the norm of x.
+    Exact by default, as `scipy.optimize.nnls` of each point: the error of the weights is that of rounding, times the
+    condition number of the vertices in use. Where vertices are dependent or repeated, the weights are one of the optima.
+    With ``tol``, by cyclic coordinate descent, which stops when no weight's change in a sweep moves the fitted point by
+    more than ``tol`` times the norm of x.
 
     Parameters
     ----------
     points : ndarray of shape (n, d)
     vertices : ndarray of shape (K, d)
+    tol : float
+        Relative change at which descent stops; 0 for the optimum itself.
+    max_sweeps : int
+        Most sweeps of the descent for one point.
+    n_jobs : int, optional
+        Threads.
 
     Returns
     -------
     ndarray of shape (n, K), nonnegative
     """
+    if tol == 0:
+        return _exact(points, vertices, None, affine=False, n_jobs=n_jobs)
     gram = vertices @ vertices.T
     products = points @ vertices.T
     scale = tol * np.sqrt(np.einsum("ij,ij->i", points, points))
@@ -87,6 +104,32 @@ def nonnegative_least_squares(
     for_chunks(
         lambda a, b: _cyclic(gram, products[a:b], weights[a:b], scale[a:b], max_sweeps), len(points), _CHUNK, n_jobs
     )
+    return weights
+
+
+def _exact(
+    points: np.ndarray, vertices: np.ndarray, start: np.ndarray | None, *, affine: bool, n_jobs: int | None
+) -> np.ndarray:
+    """Optimal weights, of shape (n, K)."""
+    inside, columns = _active_set.coordinates(points, vertices, affine=affine)
+    gram = columns.T @ columns
+    if columns.shape[1] > min(len(columns), _exchange.MOST_VERTICES):
+        weights = np.zeros((len(inside), len(gram))) if start is None else np.array(start, dtype=np.float64)
+        for_chunks(
+            lambda a, b: _active_set.least_weights(columns, inside[a:b], weights[a:b], affine),
+            len(points), _CHUNK, n_jobs,
+        )  # fmt: skip
+        return weights
+    products = inside @ columns
+    # Without constraints the weights come from one product, and most of their signs are right.
+    weights = inside @ np.linalg.pinv(columns).T if start is None else np.array(start, dtype=np.float64)
+    lengths = np.sqrt(np.diag(gram))
+    for_chunks(
+        lambda a, b: _exchange.least_weights(
+            columns, gram, lengths, inside[a:b], products[a:b], weights[a:b], affine
+        ),
+        len(points), _CHUNK, n_jobs,
+    )  # fmt: skip
     return weights
 
 

@@ -2,6 +2,7 @@
 
 from .dictionaries import SparseCodes, sparse_codes
 from .expansion import NetworkProperties, NetworkProperty, network_properties
+from .factorizations import SeparableRows, separable_rows
 from .graphs import PlantedCommunities, mixed_membership_graph
 from .labels import LabelModelTruth, PlantedLabels, TopicTerms, label_model, labelled_corpus
 from .matrices import PlantedBlocks, PlantedPairs, block_model, two_state_chain, word_distributions, word_pairs
@@ -38,6 +39,7 @@ __all__ = [
     "PlantedSources",
     "PlantedTopics",
     "PlantedViews",
+    "SeparableRows",
     "SparseCodes",
     "TopicModelTruth",
     "TopicTerms",
@@ -57,6 +59,7 @@ __all__ = [
     "product_mixture",
     "qmr_network",
     "rich_components",
+    "separable_rows",
     "sparse_codes",
     "sparse_network",
     "threshold_margins",

@@ -1,0 +1,147 @@
+"""``latentia nmf --exact``: a small table of whole numbers and fractions, factored exactly, with a certificate."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from ..exceptions import LatentiaError
+from ..nmf._exact import Factorization, Impossible, RankBounds, Undecided, exact_nmf, nonnegative_rank
+from ..report._parts import count
+from ._shared import Reading, Results, named, say, write_csv
+from ._tables import Wanted, known, read_table, split_names
+
+__all__ = ["FILES", "factor_exactly"]
+
+FILES = ("A.csv", "W.csv", "certificate.json")
+_MOST_CELLS = 10_000
+_AUTO = "auto"
+
+
+def factor_exactly(
+    results: Results,
+    k: str,
+    budget: float,
+    how: Reading,
+    *,
+    columns: str | None = None,
+    ignore: str | None = None,
+    names: str | None = None,
+) -> dict[str, Any]:
+    """Read a table, look for an exact factorization of ``k`` components, or of the fewest, and write what was found."""
+    source, console = results.source, Console()
+    if k != _AUTO and not (k.isdecimal() and int(k) > 0):
+        raise LatentiaError(f"-k {k!r}: with --exact give one number of components, or auto for the fewest.")
+    table = read_table(source, lambda kinds: _wanted(source, kinds, columns, ignore, names), how)
+    cells = [name for name in table.texts if name != names]
+    rows = [str(name) for name in table.texts[names]] if names else [str(number) for number in table.rows]
+    if len(rows) * len(cells) > _MOST_CELLS:
+        raise LatentiaError(
+            f"{source}: {len(rows):,} rows of {len(cells):,} columns; up to {_MOST_CELLS:,} cells can be factored exactly."
+        )
+    M = [[str(table.texts[name][i]).strip() for name in cells] for i in range(len(rows))]
+    say(console, f"{table.source}: {count(len(rows), 'row')} of {count(len(cells), 'column')} of exact numbers.")
+    with named(table.source):
+        found = nonnegative_rank(M, budget) if k == _AUTO else exact_nmf(M, int(k), budget)
+    certificate = _certificate(found)
+    certificate |= {"matrix": M, "rows": rows, "columns": cells}
+    factors = found.factorization if isinstance(found, RankBounds) else found
+
+    def write(folder: Path) -> None:
+        if isinstance(factors, Factorization):
+            components = [f"component {i}" for i in range(factors.r)]
+            write_csv(folder / "A.csv", ["row", *components], _lines(rows, factors.A))
+            write_csv(folder / "W.csv", ["component", *cells], _lines(range(factors.r), factors.W))
+        text = json.dumps(certificate, indent=1, ensure_ascii=False)
+        (folder / "certificate.json").write_text(text + "\n", encoding="utf-8")
+
+    files = results.write(write)
+    say(console, certificate["says"])
+    say(console, f"Wrote {', '.join(files)} to {results.out}")
+    return {
+        "source": str(source), "out": str(results.out), "files": files,
+        **{key: value for key, value in certificate.items() if key not in ("matrix", "rows", "columns", "proof")},
+    }  # fmt: skip
+
+
+def _wanted(
+    source: Path, kinds: Mapping[str, str], columns: str | None, ignore: str | None, names: str | None
+) -> Wanted:
+    """All cells as they stand in the file: numbers of a table would be rounded."""
+    chosen, left_out = split_names(columns), split_names(ignore) or []
+    known(source, kinds, "--columns", chosen or ())
+    known(source, kinds, "--ignore", left_out)
+    known(source, kinds, "--names", [] if names is None else [names])
+    used = [name for name in (chosen or kinds) if name not in left_out and name != names]
+    if not used:
+        raise LatentiaError(f"{source}: no columns are left to factor.")
+    return Wanted([], [*used, *([] if names is None else [names])])
+
+
+def _lines(heads: Any, values: np.ndarray) -> list[list[str]]:
+    return [[str(head), *map(str, row)] for head, row in zip(heads, values, strict=True)]
+
+
+def _certificate(found: Factorization | Impossible | Undecided | RankBounds) -> dict[str, Any]:
+    """What was found, as plain values."""
+    if isinstance(found, RankBounds):
+        verified = found.verify()
+        exactly = f"The nonnegative rank is {found.lower}"
+        between = f"The nonnegative rank is between {found.lower} and {found.upper}"
+        proof = found.proof
+        says = f"{exactly if found.exact else between}: both bounds {_checked(verified, 'were')}."
+        says += f" Fewer than {found.lower} are impossible: {proof.reason}" if proof else ""
+        return {
+            "result": "rank" if found.exact else "bounds", "lower": found.lower, "upper": found.upper, "verified": verified,
+            "says": says, "reason": proof.reason if proof else "", "proof": _plain(proof.proof) if proof else None,
+        }  # fmt: skip
+    if isinstance(found, Factorization):
+        verified = found.verify()
+        return {
+            "result": "factorization", "r": found.r, "verified": verified,
+            "says": f"M = A W exactly, with {count(found.r, 'component')}: the product {_checked(verified)}.",
+        }  # fmt: skip
+    if isinstance(found, Impossible):
+        verified = found.verify()
+        return {
+            "result": "impossible", "r": found.r, "verified": verified, "reason": found.reason,
+            "says": f"Impossible with {count(found.r, 'component')}, and the proof {_checked(verified)}. {found.reason}",
+            "proof": _plain(found.proof),
+        }  # fmt: skip
+    return {
+        "result": "undecided", "r": found.r, "lower": found.lower, "upper": found.upper, "residual": found.residual,
+        "reason": found.reason,
+        "says": f"Undecided with {count(found.r, 'component')}: the nonnegative rank is between {found.lower} and "
+        f"{found.upper}. {found.reason}",
+    }  # fmt: skip
+
+
+def _checked(verified: bool, was: str = "was") -> str:
+    return f"{was} checked in exact numbers" if verified else "failed its check: please report this"
+
+
+def _plain(value: Any) -> Any:
+    """What a proof records, as lists, texts and whole numbers; fractions as texts."""
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        own = {one.name: _plain(getattr(value, one.name)) for one in dataclasses.fields(value)}
+        return {"kind": type(value).__name__, **own}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {"kind": type(value).__name__, **{key: _plain(one) for key, one in value._asdict().items()}}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(one) for one in value]
+    if isinstance(value, Fraction) or not isinstance(value, (bool, int, float, str, type(None))):
+        return str(value)
+    return value

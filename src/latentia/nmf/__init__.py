@@ -1,0 +1,33 @@
+"""Nonnegative matrix factorization with certificates: separable, exact and approximate."""
+
+from ._exact import (
+    Factorization,
+    Impossible,
+    RankBounds,
+    Undecided,
+    boolean_rank_bound,
+    exact_nmf,
+    fooling_set_bound,
+    nonnegative_rank,
+    rectangle_cover_bound,
+    restricted_cover_bound,
+)
+from .approximate_nmf import ApproximateNMF
+from .partitions import hyperplane_partitions
+from .separable_nmf import SeparableNMF
+
+__all__ = [
+    "ApproximateNMF",
+    "Factorization",
+    "Impossible",
+    "RankBounds",
+    "SeparableNMF",
+    "Undecided",
+    "boolean_rank_bound",
+    "exact_nmf",
+    "fooling_set_bound",
+    "hyperplane_partitions",
+    "nonnegative_rank",
+    "rectangle_cover_bound",
+    "restricted_cover_bound",
+]

@@ -1,0 +1,200 @@
+"""Rows that are a component alone: the searches, the race between them, and means of the rows near each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import numpy as np
+
+from ..exceptions import LatentiaError
+from ..likelihood import row_weights
+from ..simplex import (
+    Leading,
+    affine_vertices,
+    distance_loners,
+    exact_loners,
+    extreme_rays,
+    farthest_vertices,
+    nonnegative_projections,
+    preconditioned_vertices,
+    robust_loners,
+    smoothed_vertices,
+    whitened_vertices,
+)
+
+__all__ = ["METHODS", "RACE", "Members", "Method", "Selection", "found_by", "means", "pooled", "raced"]
+
+K = TypeVar("K")
+
+Method = Literal[
+    "auto", "spa", "farthest", "whitened", "spa-spa", "snpa", "xray", "smoothed", "lp", "robust-lp", "loners"
+]
+METHODS = "auto", "spa", "farthest", "whitened", "spa-spa", "snpa", "xray", "smoothed", "lp", "robust-lp", "loners"
+RACE = "spa", "farthest", "whitened", "spa-spa", "snpa"  # that "auto" compares
+
+_SAMPLE = 5000  # points whose residuals decide a race
+_AVERAGED = 0.01  # of the points, for means of "smoothed",
+_FEWEST, _MOST = 2, 50  # at least and at most
+_NEAR = 0.9999, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8  # least weight of points that are averaged
+_FROM = 10.0  # times as many points as components, from which on "smoothed" averages any
+
+
+Members = list[np.ndarray]
+
+
+class Selection(NamedTuple):
+    """Points that are vertices.
+
+    Attributes
+    ----------
+    members : list of ndarray of int
+        The points whose mean each vertex is, the anchor first.
+    method : str
+        What found them.
+    scaled : bool
+        Whether it searched among scaled rows.
+    others : dict
+        What the methods that lost the race found.
+    """
+
+    members: Members
+    method: str
+    scaled: bool
+    others: dict[str, Members]
+
+    @classmethod
+    def of(cls, found: Mapping[Any, Members], best: Any, method: str, scaled: bool) -> Selection:
+        """The best of what was found."""
+        names = {one: one if isinstance(one, str) else one[0] for one in found}
+        return cls(found[best], method, scaled, {names[one]: own for one, own in found.items() if one != best})
+
+    @property
+    def anchors(self) -> np.ndarray:
+        """Number of the point that stands for each vertex, shape (r,)."""
+        return np.array([one[0] for one in self.members], dtype=np.int64)
+
+    def vertices(self, points: np.ndarray) -> np.ndarray:
+        """Means of the members, shape (r, k)."""
+        return means(points, self.members)
+
+
+def means(points: np.ndarray, members: Members) -> np.ndarray:
+    """Mean of the points of each vertex, shape (r, k)."""
+    return np.array([points[own].mean(axis=0) for own in members])
+
+
+def found_by(
+    method: Method, points: np.ndarray, n_components: int, *, eps: float | None = None, n_jobs: int | None = None
+) -> dict[str, Members]:
+    """What the methods that are compared find, those that find as many as were asked for."""
+    if len(points) < n_components:
+        raise _too_many(len(points), n_components, "there are no more different rows")
+    methods = RACE if method == "auto" else (method,)
+    leading = Leading.of(points, n_components) if {"whitened", "spa-spa"} & set(methods) else None
+    found = {one: _by(one, points, n_components, leading, eps, n_jobs) for one in methods}
+    complete = {one: members for one, members in found.items() if len(members) == n_components}
+    if not complete:
+        raise _too_many(max(len(members) for members in found.values()), n_components, _WHY.get(method, _SPAN))
+    return complete
+
+
+def raced(
+    found: Mapping[K, Members], points: np.ndarray, mixing: Literal["simplex", "cone"], n_jobs: int | None = None
+) -> tuple[K, float]:
+    """What leaves the least of the points, and how much, of a sample of them."""
+    some = points if len(points) <= _SAMPLE else points[np.linspace(0, len(points) - 1, _SAMPLE).astype(np.int64)]
+    left: dict[frozenset[int], float] = {}
+    best: dict[K, float] = {}
+    for one, members in found.items():
+        same = frozenset(int(own[0]) for own in members)
+        if same not in left:
+            vertices = means(points, members)
+            rest = some - row_weights(some, vertices, mixing, n_jobs) @ vertices
+            left[same] = float(np.einsum("ij,ij->", rest, rest))
+        best[one] = left[same]
+    first = min(best, key=lambda one: best[one])
+    return first, best[first]
+
+
+_SPAN = "beyond them every row lies in the span of those found"
+_WHY = {
+    "lp": "no other row is outside of the hull of the others",
+    "robust-lp": "there are no more rows clearly outside of the hull of the others. Lower eps, or use another method",
+    "loners": "there are no more rows clearly outside of the hull of the others. Lower eps, or use another method",
+}
+
+
+def _too_many(found: int, asked: int, why: str) -> LatentiaError:
+    return LatentiaError(
+        f"this data supports at most {max(found, 1)} components: {why}.", parameter="n_components", value=asked
+    )
+
+
+def _by(
+    method: str, points: np.ndarray, n: int, leading: Leading | None, eps: float | None, n_jobs: int | None
+) -> Members:
+    """The points of each vertex, as one method finds them."""
+    if method == "smoothed":
+        averaged = int(np.clip(_AVERAGED * len(points), _FEWEST, _MOST)) if len(points) >= _FROM * n else 1
+        return smoothed_vertices(points, n, averaged)
+    if method == "spa":
+        found = farthest_vertices(points, n)[0]
+    elif method == "farthest":
+        found = affine_vertices(points, n)
+    elif method == "whitened":
+        found = whitened_vertices(points, n, leading)
+    elif method == "spa-spa":
+        found = preconditioned_vertices(points, n, leading)
+    elif method == "snpa":
+        found = nonnegative_projections(points, n, n_jobs)
+    elif method == "xray":
+        found = extreme_rays(points, n, n_jobs)
+    else:
+        found = _by_programs(method, points, n, eps)
+    return list(found[:, None])
+
+
+def _by_programs(method: str, points: np.ndarray, n: int, eps: float | None) -> np.ndarray:
+    """Loners by linear programming; of more than were asked for, those farthest apart."""
+    if method == "lp":
+        found = exact_loners(points)
+    elif method == "robust-lp":
+        found = distance_loners(points, n, eps=eps)
+    else:
+        found = robust_loners(points, n, eps=eps)
+    if len(found) > n:
+        chosen = nonnegative_projections(points[found] - points[found].mean(axis=0), n)
+        found = found[chosen]
+    return np.asarray(found)
+
+
+def pooled(points: np.ndarray, selection: Selection, weights: np.ndarray, noise: float) -> Selection:
+    """Vertices averaged over the points near them, as far as this lowers the expected error.
+
+    The mean of the points with a share of at least t has less noise than the anchor and some bias. The squared distance of the
+    two estimates the bias (less the noise of both), so each vertex takes the t of the least bias^2 + noise, the anchor alone
+    included.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (m, r)
+        Of all points on the vertices.
+    noise : float
+        Squared length of the noise of a point.
+    """
+    if selection.method == "smoothed":
+        return selection
+    totals = weights.sum(axis=1, keepdims=True)
+    shares = weights / np.where(totals > 0, totals, 1.0)
+    members = list(selection.members)
+    for k, anchor in enumerate(selection.anchors):
+        least = noise
+        for limit in _NEAR:
+            near = np.flatnonzero(shares[:, k] >= limit)
+            near = np.concatenate([[anchor], near[near != anchor]])
+            apart = float(((points[near].mean(axis=0) - points[anchor]) ** 2).sum())
+            bias = max(apart - noise * (1 - 1 / len(near)), 0.0)
+            if bias + noise / len(near) < least:
+                least, members[k] = bias + noise / len(near), near
+    return selection._replace(members=members)

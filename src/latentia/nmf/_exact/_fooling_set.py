@@ -1,0 +1,133 @@
+"""Fooling sets: positive cells of which no two lie in a common rectangle, so that each needs a component of its own.
+
+They are the cliques of a graph of cells; a largest one is found by branch and bound with greedy colours.
+
+References
+----------
+Fiorini, Kaibel, Pashkovich, Theis. Combinatorial bounds on nonnegative rank and extended formulations. 2013.
+Tomita, Seki. An efficient branch-and-bound algorithm for finding a maximum clique. 2003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from ._rational import as_rational
+from ._rectangles import Deadline, Support, are_in, bits, shared_cells
+
+__all__ = ["FoolingSet", "fooling_set_bound"]
+
+Cell = tuple[int, int]
+_MOST_CELLS = 1000  # that the search goes through, those that share rectangles with the fewest
+
+
+@dataclass(frozen=True)
+class FoolingSet:
+    """Positive cells of which no two lie in a rectangle of positive entries.
+
+    Attributes
+    ----------
+    cells : tuple of (int, int)
+        Row and column of each.
+    largest : bool
+        No larger fooling set exists: the search ended before its time.
+    """
+
+    cells: tuple[Cell, ...]
+    largest: bool
+
+    @property
+    def bound(self) -> int:
+        return len(self.cells)
+
+    @property
+    def reason(self) -> str:
+        return (
+            f"{self.bound} positive entries lie pairwise in no rectangle of positive entries, so that each needs a component "
+            "of its own."
+        )
+
+    def verify(self, M: Any) -> bool:
+        """Whether every cell is positive, and of every two a corner of their rectangle is zero."""
+        M = as_rational(M)
+        if not are_in(M, *zip((0, 0), *self.cells, strict=True)):
+            return False
+        return all(M[i, j] > 0 for i, j in self.cells) and all(
+            M[i, q] == 0 or M[p, j] == 0 for (i, j), (p, q) in combinations(self.cells, 2)
+        )
+
+
+def fooling_set_bound(M: Any, seconds: float = 2.0) -> FoolingSet:
+    """Largest fooling set of M that is found in the time: a clique of positive cells.
+
+    Parameters
+    ----------
+    M : array-like of exact numbers, shape (n, m)
+        Nonnegative, as `exact_nmf` takes it. Only the support matters.
+    seconds : float
+        Time limit of the search. What is returned is a fooling set in any case.
+    """
+    M = as_rational(M)
+    support = Support.of(M)
+    shared = shared_cells(support)
+    search = _Cliques(shared, Deadline(seconds))
+    return FoolingSet(tuple(support.cell(cell) for cell in search.largest()), search.ended)
+
+
+class _Cliques:
+    """Branch and bound for a largest set of cells of which no two share a rectangle, coloured greedily (Tomita and Seki)."""
+
+    def __init__(self, shared: Mapping[int, int], deadline: Deadline) -> None:
+        self._deadline = deadline
+        # Cells that share a rectangle with few others come first; they get the low numbers.
+        self._cells = sorted(shared, key=lambda cell: (shared[cell].bit_count(), cell))[:_MOST_CELLS]
+        self.ended = len(self._cells) == len(shared)
+        among = sum(1 << cell for cell in self._cells)
+        number = {cell: k for k, cell in enumerate(self._cells)}
+        everything = (1 << len(self._cells)) - 1
+        self._apart = [
+            everything & ~sum(1 << number[other] for other in bits(shared[cell] & among)) for cell in self._cells
+        ]
+        self._best: list[int] = []
+
+    def largest(self) -> list[int]:
+        everything = (1 << len(self._cells)) - 1
+        self._best = self._greedy(everything)
+        self._extend([], everything)
+        return [self._cells[k] for k in self._best]
+
+    def _greedy(self, candidates: int) -> list[int]:
+        chosen = []
+        while candidates:
+            first = (candidates & -candidates).bit_length() - 1
+            chosen.append(first)
+            candidates &= self._apart[first]
+        return chosen
+
+    def _extend(self, chosen: list[int], candidates: int) -> None:
+        if self._deadline.passed:
+            self.ended = False
+            return
+        if len(chosen) > len(self._best):
+            self._best = list(chosen)
+        for vertex, colours in reversed(self._coloured(candidates)):
+            if len(chosen) + colours <= len(self._best):
+                return
+            self._extend([*chosen, vertex], candidates & self._apart[vertex])
+            candidates &= ~(1 << vertex)
+
+    def _coloured(self, candidates: int) -> list[tuple[int, int]]:
+        """Vertices with the number of colours used up to each; vertices of a colour are pairwise not adjacent."""
+        coloured, colours = [], 0
+        while candidates:
+            colours += 1
+            free = candidates
+            while free:
+                vertex = (free & -free).bit_length() - 1
+                coloured.append((vertex, colours))
+                candidates &= ~(1 << vertex)
+                free &= ~(1 << vertex) & ~self._apart[vertex]
+        return coloured

@@ -1,0 +1,160 @@
+"""Input of exact problems, and linear algebra over the rationals by python-flint.
+
+A float is a rounded number. The product of two factors of inner dimension 3 has rank 3, but the product that a computer rounds
+has, as a matrix of rational numbers, full rank, and no exact factorization of dimension 3. So floats are refused.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+
+from ...exceptions import LatentiaError, MissingExtraError
+
+__all__ = ["as_rational", "flint", "fractions_of", "is_close_to", "nullspace", "rank_of", "solved", "to_flint"]
+
+_HOW = (
+    "Pass whole numbers, fractions.Fraction, or decimal strings, for example numpy.array([['0.25', '1/3'], ['1', '0']]); "
+    "measured values can be rounded to decimals first, as [[str(round(x, 6)) for x in row] for row in M], but the rounded "
+    "matrix has full rank in general. For a factorization of measured values use SeparableNMF or ApproximateNMF."
+)
+
+
+def flint() -> Any:
+    """The module python-flint."""
+    try:
+        import flint as module
+    except ImportError:
+        raise MissingExtraError("python-flint", "exact", "Exact factorization") from None
+    return module
+
+
+def as_rational(M: Any) -> np.ndarray:
+    """The matrix in exact numbers: array of Fraction, shape (n, m), with no negative entry.
+
+    Raises
+    ------
+    LatentiaError
+        If M is not a table, has no rows or no columns, an entry is negative, or one is a float.
+    """
+    if hasattr(M, "toarray"):
+        M = M.toarray()
+    elif hasattr(M, "to_numpy"):
+        M = M.to_numpy()
+    elif hasattr(M, "table"):  # fmpz_mat and fmpq_mat
+        M = M.table()
+    if isinstance(M, np.ndarray) and M.dtype.kind in "fc":
+        raise LatentiaError(f"The matrix has the type {M.dtype}. {_reason()} {_HOW}")
+    try:
+        rows = [list(row) for row in M]
+    except TypeError:
+        raise LatentiaError(f"A matrix was expected, that is rows of numbers; found {type(M).__name__}.") from None
+    if any(isinstance(row, (str, bytes)) for row in M):
+        raise LatentiaError("A matrix was expected, that is rows of numbers; found rows that are strings.")
+    if not rows or not rows[0]:
+        raise LatentiaError("The matrix has no rows or no columns.")
+    odd = next((i for i, row in enumerate(rows) if len(row) != len(rows[0])), None)
+    if odd is not None:
+        raise LatentiaError(f"Row {odd} has {len(rows[odd])} entries, and row 0 has {len(rows[0])}.")
+    exact = np.empty((len(rows), len(rows[0])), dtype=object)
+    for i, row in enumerate(rows):
+        for j, x in enumerate(row):
+            exact[i, j] = _entry(x, i, j)
+    return exact
+
+
+def _reason() -> str:
+    return (
+        "A float is a rounded number: a product of floats of inner dimension 3 has, as exact numbers, a rank far above 3, "
+        "so that no exact factorization exists."
+    )
+
+
+def _entry(x: Any, i: int, j: int) -> Fraction:
+    where = f"Entry [{i}, {j}]"
+    if isinstance(x, (float, complex, np.floating, np.complexfloating)):
+        raise LatentiaError(f"{where} is the float {x!r}. {_reason()} {_HOW}")
+    try:
+        if isinstance(x, (bool, np.bool_, int, np.integer)):
+            value = Fraction(int(x))
+        elif isinstance(x, (Rational, Decimal, str)):
+            value = Fraction(x)
+        elif type(x).__name__ == "fmpq":
+            value = Fraction(int(x.p), int(x.q))
+        elif type(x).__name__ == "fmpz":
+            value = Fraction(int(x))
+        else:
+            raise LatentiaError(f"{where} is {x!r}, of type {type(x).__name__}. {_HOW}")
+    except (ValueError, OverflowError, ZeroDivisionError) as error:
+        if isinstance(error, LatentiaError):
+            raise
+        raise LatentiaError(f"{where} is {x!r}, which is not a finite number. {_HOW}") from None
+    if value < 0:
+        raise LatentiaError(f"{where} is {x}, and a nonnegative factorization needs entries that are 0 or more.")
+    return value
+
+
+# --- linear algebra -------------------------------------------------------------------------------------------------
+
+
+def to_flint(M: np.ndarray) -> Any:
+    """`fmpq_mat` of an array of fractions or whole numbers, shape (n, m)."""
+    lib = flint()
+    return lib.fmpq_mat(M.shape[0], M.shape[1], [lib.fmpq(int(x.numerator), int(x.denominator)) for x in M.flat])
+
+
+def fractions_of(M: Any) -> np.ndarray:
+    """Array of Fraction of an `fmpq_mat`."""
+    result = np.empty((M.nrows(), M.ncols()), dtype=object)
+    result.flat = [Fraction(int(x.p), int(x.q)) for x in M.entries()]
+    return result
+
+
+def rank_of(M: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Rows and columns of a largest minor that is not zero; their number is the rank."""
+    columns = _pivots(to_flint(M))
+    rows = _pivots(to_flint(M[:, list(columns)].T)) if columns else ()
+    return rows, columns
+
+
+def nullspace(M: Any) -> Any:
+    """Basis of {x: M x = 0} for an `fmpq_mat` of shape (n, m): `fmpq_mat` of shape (m, k)."""
+    lib = flint()
+    echelon, rank = M.rref()
+    pivots = _pivots_of(echelon, rank)
+    free = [j for j in range(M.ncols()) if j not in set(pivots)]
+    basis = lib.fmpq_mat(M.ncols(), len(free))
+    for k, j in enumerate(free):
+        basis[j, k] = 1
+        for i, pivot in enumerate(pivots):
+            basis[pivot, k] = -echelon[i, j]
+    return basis
+
+
+def solved(A: Any, B: Any) -> Any | None:
+    """X with A X = B for a square `fmpq_mat` A; None if A is singular."""
+    try:
+        return A.solve(B)
+    except ZeroDivisionError:
+        return None
+
+
+def is_close_to(x: float, largest_denominator: int) -> Fraction:
+    """The nearest fraction with at most this denominator."""
+    return Fraction(x).limit_denominator(largest_denominator)
+
+
+def _pivots(M: Any) -> tuple[int, ...]:
+    return _pivots_of(*M.rref())
+
+
+def _pivots_of(echelon: Any, rank: int) -> tuple[int, ...]:
+    pivots: list[int] = []
+    for i in range(rank):
+        begin = pivots[-1] + 1 if pivots else 0
+        pivots.append(next(j for j in range(begin, echelon.ncols()) if echelon[i, j] != 0))
+    return tuple(pivots)

@@ -1,0 +1,316 @@
+"""Exact nonnegative factorization: a factorization, a proof that there is none, or neither.
+
+References
+----------
+Moitra. Algorithmic Aspects of Machine Learning (thesis, 2011). Sections 2.2 to 2.4.
+Cohen, Rothblum. Nonnegative ranks, decompositions, and factorizations of nonnegative matrices. 1993.
+Gillis, Glineur. On the geometric interpretation of the nonnegative rank. 2012.
+"""
+
+from __future__ import annotations
+
+import itertools
+import numbers
+import time
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ...exceptions import LatentiaError
+from ._lower_bounds import boolean_rank_bound, fooling_set_bound, rectangle_cover_bound, restricted_cover_bound
+from ._polygons import NestedPolygons, PolygonProof, RankThreeProof
+from ._rank_two import factor_of_rank_two
+from ._rational import as_rational, rank_of
+from ._reduce import Reduced, reduced
+from ._results import Approximation, Factorization, Impossible, LowerBound, RankBounds, RankMinor, Undecided
+from ._search import Search
+
+__all__ = ["exact_nmf", "nonnegative_rank"]
+
+Factors = tuple[np.ndarray, np.ndarray]
+
+
+def exact_nmf(M: Any, r: int, budget: float = 10.0) -> Factorization | Impossible | Undecided:
+    r"""Exact factorization M = A W with nonnegative A of r columns and W of r rows, in rational numbers.
+
+    M is n x m, A is n x r, W is r x m, no entry is negative, and the product is equal to M exactly. Whether A and W exist is
+    decided as far as it can be:
+
+    - r below the rank of M: impossible.
+    - Rank one or two: there is a factorization, in closed form.
+    - Rank three, r = 3 or 4: decided by nested polygons, in one direction or the other (see Notes).
+    - r at least the number of rows or columns, apart from zero ones and multiples of others: M = M I.
+    - Otherwise a search over floats finds where the zeros are, and rational numbers follow, which are checked exactly. At the
+      same time lower bounds from the support of M may show that r is too small: fooling sets, rectangle covers, Boolean rank.
+
+    Parameters
+    ----------
+    M : array-like, shape (n, m)
+        Nonnegative whole numbers, `fractions.Fraction`, `decimal.Decimal`, strings such as "0.25" and "1/3", or numbers of
+        python-flint. Floats are refused: a product of floats has no exact factorization.
+    r : int
+        Inner dimension, 1 or more.
+    budget : float
+        Seconds after which the search ends. Reductions, ranks and polygons are not cut short.
+
+    Returns
+    -------
+    Factorization
+        Exact factors. ``verify()`` multiplies them.
+    Impossible
+        A proof that there are none; ``reason`` in words. ``verify()`` checks what the proof records, without the search.
+    Undecided
+        Neither was found: the best factors in floats with their residual, and proved bounds of the nonnegative rank. A dense
+        matrix of rank four or more that has no factorization stays undecided.
+
+    Raises
+    ------
+    LatentiaError
+        If M holds floats, negative numbers or what is not a number, or is no table; if r or the budget is not above 0.
+    MissingExtraError
+        If python-flint is not installed. It comes with the extra ``exact``.
+
+    See Also
+    --------
+    nonnegative_rank : The least r, or bounds of it.
+    SeparableNMF, ApproximateNMF : For measured values.
+
+    Notes
+    -----
+    Theorem 2.6 of Moitra's thesis decides whether r = rank(M) components are enough in time (nm)^{O(r^2)} by a system of
+    polynomial inequalities in 2 r^2 unknowns. Here
+
+    1. rank three is decided by tangents to nested polygons, which takes milliseconds. Since rank(A) + rank(W) <= r + rank(M),
+       three components mean that A has rank three, and four that A or W has: then a triangle, or a quadrilateral, lies between
+       the two polygons of M or of its transpose. Where one does, one with rational vertices does;
+    2. higher ranks are searched in r^2 unknowns, S with A = U S and W = S^{-1} V for M = U V. What the search does not find stays
+       undecided; factorizations that exist only in irrational numbers are among it;
+    3. more components than the rank are searched in all entries of A and W (the thesis has Theorem 2.24 for this, whose cost is
+       out of reach).
+
+    Examples
+    --------
+    >>> from latentia.nmf import exact_nmf
+    >>> found = exact_nmf([[1, 2, 3], [2, 1, 3], [3, 3, 6]], 2)
+    >>> found.r, found.verify()
+    (2, True)
+    >>> exact_nmf([["0.5", "0.25"], ["0", "1/3"]], 1).reason
+    'The rank of the matrix is at least 2: a minor of this size is not zero.'
+    """
+    return _Problem(as_rational(M)).decide(_checked_size(r), _checked_budget(budget))
+
+
+def nonnegative_rank(M: Any, budget: float = 30.0) -> RankBounds:
+    """Least r for which M has an exact nonnegative factorization, or bounds of it.
+
+    Parameters
+    ----------
+    M : array-like, shape (n, m)
+        Exact nonnegative numbers, as in `exact_nmf`.
+    budget : float
+        Seconds for the search and the lower bounds.
+
+    Returns
+    -------
+    RankBounds
+        ``lower`` and ``upper``, a factorization with ``upper`` components, and a proof that ``lower - 1`` are too few. The
+        nonnegative rank is known where ``exact`` is true.
+
+    Raises
+    ------
+    LatentiaError
+        As in `exact_nmf`.
+
+    Examples
+    --------
+    The distance matrix of six points on a line has rank three:
+
+    >>> from latentia.nmf import nonnegative_rank
+    >>> found = nonnegative_rank([[(i - j) ** 2 for i in range(6)] for j in range(6)])
+    >>> found.lower, found.upper, found.verify()
+    (5, 5, True)
+    """
+    return _Problem(as_rational(M)).bounds(_checked_budget(budget))
+
+
+def _checked_size(r: Any) -> int:
+    if isinstance(r, (bool, np.bool_)) or not isinstance(r, numbers.Integral) or r < 1:
+        raise LatentiaError("a whole number, 1 or more, is needed.", parameter="r", value=r)
+    return int(r)
+
+
+def _checked_budget(budget: Any) -> float:
+    if isinstance(budget, (bool, np.bool_)) or not isinstance(budget, numbers.Real) or not budget > 0:
+        raise LatentiaError("a number of seconds above 0 is needed.", parameter="budget", value=budget)
+    return float(budget)
+
+
+class _Problem:
+    """A matrix with all that was found out about its factorizations so far."""
+
+    def __init__(self, M: np.ndarray) -> None:
+        self.M, self._reduced = M, reduced(M)
+        self._minor = rank_of(self._reduced.core)
+        self._rank = len(self._minor[0])
+        kept = self._reduced.rows, self._reduced.columns
+        self._lower: LowerBound = RankMinor(*(_named(part, all_) for part, all_ in zip(self._minor, kept, strict=True)))
+        self._supports = self._support_bounds()
+        self._search: Search | None = None
+
+    @property
+    def _trivial(self) -> int:
+        """Components that are enough for any matrix of this size."""
+        return min(self._reduced.core.shape)
+
+    # --- one inner dimension ----------------------------------------------------------------------------------------
+
+    def decide(self, r: int, budget: float) -> Factorization | Impossible | Undecided:
+        end = time.monotonic() + budget
+        factors = self._certain(r)
+        if factors is None and self._proved(r) is None:
+            factors, best = self._found(r, end)
+        if factors is not None:
+            return self._factorization(factors, r)
+        return self._proved(r) or Undecided(self.M, r, best, self._lower.bound, self._trivial, self._advice(r))
+
+    def _proved(self, r: int) -> Impossible | None:
+        return Impossible(self.M, r, self._lower) if self._lower.bound > r else None
+
+    def _certain(self, r: int) -> Factors | None:
+        """Factors without a search; where rank three shows that there are none, the lower bound is raised."""
+        core, undo = self._reduced.core, self._reduced.undo
+        if self._lower.bound > r:
+            return None
+        if self._rank <= 2:
+            return undo(*factor_of_rank_two(core, *self._minor))
+        if r >= self._trivial:
+            n, m = core.shape
+            whole = np.array([[Fraction(int(x)) for x in row] for row in core], dtype=object)
+            return undo(whole, _identity(m)) if m <= n else undo(_identity(n), whole)
+        return self._polygons(r) if self._rank == 3 else None
+
+    def _polygons(self, k: int) -> Factors | None:
+        """Factors from a polygon with k vertices that is nested for M or for its transpose."""
+        found = _nested(self._reduced, k)
+        if not isinstance(found, PolygonProof):
+            return found
+        if k == 3:
+            self._lower = RankThreeProof(found)
+            return None
+        across = _nested(reduced(self.M.T), k)
+        if not isinstance(across, PolygonProof):
+            return across[1].T, across[0].T
+        if k == 4:
+            self._lower = RankThreeProof(found, across)
+        return None
+
+    def _found(self, r: int, end: float) -> tuple[Factors | None, Approximation]:
+        """Factors by search, in turns with the lower bounds until one of them is above r."""
+        search = self._search = self._search or Search(self._reduced.core, self._minor)
+        best = search.nothing(r)
+        for seed in itertools.count():
+            left = end - time.monotonic()
+            pending = self._raise_lower(0.15 * left)
+            if self._lower.bound > r:
+                break
+            result = search.run(r, 0.15 * left if pending else left, seed)
+            best = min(best, result.best, key=lambda approximation: approximation.residual)
+            if result.factors is not None:
+                return self._reduced.undo(*result.factors), best
+            if time.monotonic() >= end:
+                break
+        A, W = (factor.astype(float) for factor in self._reduced.undo(best.A, best.W))
+        M = self.M.astype(float)
+        return None, Approximation(A, W, float(np.linalg.norm(M - A @ W) / np.linalg.norm(M)))
+
+    def _raise_lower(self, seconds: float) -> bool:
+        """Try the next of the bounds from the support; whether there are more."""
+        bound = next(self._supports, None)
+        if bound is None:
+            return False
+        found = bound(self.M, max(0.05, seconds))
+        if found.bound > self._lower.bound:
+            self._lower = found
+        return True
+
+    def _support_bounds(self) -> Iterator[Callable[[np.ndarray, float], LowerBound]]:
+        core = self._reduced.core
+        if (core > 0).all():
+            return  # a single rectangle covers the support
+        yield fooling_set_bound
+        yield rectangle_cover_bound
+        yield boolean_rank_bound
+        yield restricted_cover_bound
+
+    def _factorization(self, factors: Factors, r: int) -> Factorization:
+        """A and W with exactly r components: missing ones are zero."""
+        A, W = factors
+        more = r - A.shape[1]
+        A = np.hstack([A, np.full((len(A), more), Fraction(0), dtype=object)])
+        W = np.vstack([W, np.full((more, W.shape[1]), Fraction(0), dtype=object)])
+        return Factorization(A, W, self.M)
+
+    def _advice(self, r: int) -> str:
+        what = f"No factorization with {r} components was found within the budget, and no proof that there is none."
+        if self._rank == 3:
+            return what + " Of matrices of rank three only up to four components are decided in every case."
+        if (self._reduced.core > 0).all():
+            return (
+                what
+                + " The matrix has no zeros, so that no lower bound is above the rank: only a factorization can decide."
+            )
+        return what + " A larger budget lets the search and the lower bounds go on."
+
+    # --- all inner dimensions ---------------------------------------------------------------------------------------
+
+    def bounds(self, budget: float) -> RankBounds:
+        """Bounds of the nonnegative rank: from below one r after the other, from above what was found."""
+        end = time.monotonic() + budget
+        if self._rank == 0:
+            none = self._reduced.undo(*factor_of_rank_two(self._reduced.core, (), ()))
+            return RankBounds(0, 0, self._factorization(none, 0), None)
+        upper = self._decided_at_once()
+        r = self._lower.bound
+        while r < upper.r and time.monotonic() < end:
+            tried = self.decide(r, 0.2 * (end - time.monotonic()))
+            upper = tried if isinstance(tried, Factorization) else upper
+            r = max(r + 1, self._lower.bound)
+        while self._lower.bound < upper.r and time.monotonic() < end:
+            tried = self.decide(upper.r - 1, end - time.monotonic())
+            if not isinstance(tried, Factorization):
+                break
+            upper = tried
+        lower = self._lower.bound
+        return RankBounds(lower, upper.r, upper, Impossible(self.M, lower - 1, self._lower))
+
+    def _decided_at_once(self) -> Factorization:
+        """The smallest factorization that needs no search."""
+        r = self._rank
+        while (factors := self._certain(r)) is None:
+            r += 1
+        return self._factorization(factors, r)
+
+
+def _nested(part: Reduced, k: int) -> Factors | PolygonProof:
+    """Factors of the whole matrix of rank three by a nested polygon with k vertices, or a proof about its rows and columns."""
+    rows, columns = rank_of(part.core)
+    polygons = NestedPolygons(part.core, rows, columns)
+    found = polygons.between(k)
+    if not isinstance(found, PolygonProof):
+        return part.undo(*polygons.factors(found))
+    pieces = tuple(piece._replace(touched=_named(piece.touched, part.columns)) for piece in found.pieces)
+    minor = _named(rows, part.rows), _named(columns, part.columns)
+    return PolygonProof(k, minor, _named(found.outer, part.rows), pieces)
+
+
+def _named(numbers_: tuple[int, ...], kept: tuple[int, ...]) -> tuple[int, ...]:
+    """Numbers in the whole matrix of rows or columns of the core."""
+    return tuple(kept[i] for i in numbers_)
+
+
+def _identity(size: int) -> np.ndarray:
+    whole = np.full((size, size), Fraction(0), dtype=object)
+    np.fill_diagonal(whole, Fraction(1))
+    return whole

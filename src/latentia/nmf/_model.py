@@ -1,0 +1,83 @@
+"""What both factorizations do once they are fitted: weights of rows on the components, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_array
+
+from .._base import Estimator, fitted
+from .._validation import table_blocks
+from ..exceptions import LatentiaError
+from ..likelihood import row_weights
+
+__all__ = ["FactorModel", "dense"]
+
+_AT_ONCE = 1 << 22  # entries of rows that are dense at a time
+
+
+class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Base of estimators of X = A W."""
+
+    components_: np.ndarray
+    mixing_: Literal["simplex", "cone"] = "cone"
+    n_jobs: int | None
+
+    @fitted
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the weights of rows on the components, by least squares.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, r), nonnegative; rows sum to one if ``mixing_`` is "simplex"
+        """
+        return np.concatenate([weights for _, weights in self._pieces(X)])
+
+    @fitted
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Return the rows that weights stand for, shape (n_rows, d)."""
+        try:
+            weights = check_array(X, accept_sparse="csr", dtype=np.float64)
+        except ValueError as error:
+            raise LatentiaError(str(error)) from error
+        if weights.shape[1] != len(self.components_):
+            raise LatentiaError(
+                f"The weights have {weights.shape[1]} columns, and there are {len(self.components_)} components."
+            )
+        return np.asarray(weights @ self.components_)
+
+    @fitted
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the share of the rows' squared length that the components explain; at most 1."""
+        left = energy = 0.0
+        unit = self._unit()
+        for rows, weights in self._pieces(X):
+            rest = rows / unit - weights @ (self.components_ / unit)
+            left, energy = left + float((rest**2).sum()), energy + float(((rows / unit) ** 2).sum())
+        return 1.0 - left / energy if energy > 0 else 1.0
+
+    def _pieces(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Some rows at a time, and their weights."""
+        unit = self._unit()
+        step = max(1, _AT_ONCE // self.n_features_in_)
+        for block in table_blocks(self, X, reset=False):
+            for first in range(0, block[0].shape[0], step):
+                rows = dense(block[0][first : first + step])
+                yield rows, row_weights(rows / unit, self.components_ / unit, self.mixing_, self.n_jobs)
+
+    def _unit(self) -> float:
+        return float(np.abs(self.components_).max()) or 1.0
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def dense(rows: Any) -> np.ndarray:
+    """The rows as an array of floats."""
+    return np.ascontiguousarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)

@@ -1,0 +1,162 @@
+"""Rows as points: scaled, each kept once, and few coordinates where there are many features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from ..exceptions import LatentiaError
+from ..linalg import block_krylov_svd
+from ..passes import Blocks
+
+__all__ = ["Points", "Table", "leading_triplets", "table_of"]
+
+_WIDE = 1000  # features, from which on rows are replaced by their coordinates on leading singular vectors
+_PER_COMPONENT, _MORE = 3, 20  # of these
+_SMALL = 1000  # rows or features, up to which singular vectors are computed at once
+_NOTHING = 1e-12  # of the largest singular value, or square of one
+_DARK = 0.1  # of the median row's sum, below which rows are not brightened further
+
+
+@dataclass(frozen=True)
+class Table:
+    """All rows, divided by a power of two of about the size of the largest entry.
+
+    Attributes
+    ----------
+    rows : ndarray or csr_array of shape (n, d)
+    unit : float
+        What they were divided by.
+    first : ndarray of int, shape (m,)
+        The first copy of every different row, ascending.
+    """
+
+    rows: Any
+    unit: float
+    first: np.ndarray
+
+    def points(self, mixing: Literal["simplex", "cone"], n_components: int, seed: int) -> Points:
+        """The rows as points among which vertices are looked for.
+
+        Where any multiple of a row is as good, "cone", rows are scaled to sum to one; dark ones, whose noise would become
+        large, to less.
+        """
+        n, d = self.rows.shape
+        scales = np.ones(n)
+        if mixing == "cone":
+            sums = np.asarray(self.rows.sum(axis=1)).ravel()
+            bright = sums[sums > 0]
+            if not len(bright):
+                raise LatentiaError(
+                    "No row has a positive sum, so that rows cannot be scaled to one. Use mixing='simplex'.",
+                    parameter="mixing", value=mixing,
+                )  # fmt: skip
+            scales = np.where(sums > 0, 1.0 / np.maximum(sums, _DARK * float(np.median(bright))), 0.0)
+        rows = sparse.diags_array(scales) @ self.rows if sparse.issparse(self.rows) else self.rows * scales[:, None]
+        directions = None
+        if d > _WIDE:
+            k = min(n, d, _PER_COMPONENT * n_components + _MORE)
+            _, _, directions = leading_triplets(rows, k, seed)
+        rows = rows[self.first]
+        energy = float((rows * rows).sum()) if directions is not None else 0.0
+        points = rows.toarray() if sparse.issparse(rows) and directions is None else rows
+        points = np.ascontiguousarray(points if directions is None else points @ directions.T, dtype=np.float64)
+        outside = max(energy - float(np.einsum("ij,ij->", points, points)), 0.0) if directions is not None else 0.0
+        return Points(mixing, points, scales[self.first], d, outside, directions)
+
+    def means(self, members: Sequence[np.ndarray], points: Points) -> np.ndarray:
+        """Means of the scaled rows of some points, each brought back to the scale of the first, shape (r, d)."""
+        found = []
+        for own in members:
+            rows, scales = self.rows[self.first[own]], points.scales[own]
+            rows = rows.toarray() if sparse.issparse(rows) else rows
+            found.append((rows * scales[:, None]).mean(axis=0) / (scales[0] if scales[0] > 0 else 1.0))
+        return np.array(found)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points among which vertices are looked for.
+
+    Attributes
+    ----------
+    mixing : {"simplex", "cone"}
+    points : ndarray of shape (m, k)
+        The different rows of a table, scaled, or their coordinates on k leading singular vectors.
+    scales : ndarray of shape (m,)
+        What the rows were multiplied by.
+    dimension : int
+        Number of features.
+    outside : float
+        Squared length of the points that the coordinates leave out.
+    directions : ndarray of shape (k, d) or None
+        The singular vectors.
+    """
+
+    mixing: Literal["simplex", "cone"]
+    points: np.ndarray
+    scales: np.ndarray
+    dimension: int
+    outside: float
+    directions: np.ndarray | None
+
+    @property
+    def energy(self) -> float:
+        """Squared length of the points."""
+        return float(np.einsum("ij,ij->", self.points, self.points)) + self.outside
+
+    def of(self, components: np.ndarray) -> np.ndarray:
+        """Components as vertices among the points, shape (r, k)."""
+        if self.mixing == "cone":
+            sums = components.sum(axis=1, keepdims=True)
+            components = components / np.where(sums > 0, sums, 1.0)
+        return components if self.directions is None else np.asarray(components @ self.directions.T)
+
+
+def leading_triplets(rows: Any, n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The n largest singular triplets of a table, those without length left out: shapes (m, k), (k,), (k, d)."""
+    if min(rows.shape) > _SMALL:
+        return block_krylov_svd(rows, n, n_passes=6, random_state=seed)
+    if not sparse.issparse(rows):
+        left, sizes, right = np.linalg.svd(rows, full_matrices=False)
+        kept = np.flatnonzero(sizes > _NOTHING * sizes[:1])[:n]
+        return left[:, kept], sizes[kept], right[kept]
+    wide = rows.shape[1] > rows.shape[0]
+    table = rows if wide else rows.T
+    squares, vectors = np.linalg.eigh((table @ table.T).toarray())
+    kept = np.flatnonzero(squares > _NOTHING * squares[-1:])[::-1][:n]
+    sizes, vectors = np.sqrt(squares[kept]), vectors[:, kept]
+    others = (table.T @ vectors) / sizes
+    return (vectors, sizes, others.T) if wide else (others, sizes, vectors.T)
+
+
+def table_of(blocks: Blocks) -> Table:
+    """Read all rows: a pass."""
+    parts = [block[0] for block in blocks]
+    if any(sparse.issparse(part) for part in parts):
+        rows: Any = sparse.csr_array(sparse.vstack([sparse.csr_array(part) for part in parts])).astype(np.float64)
+        largest = float(np.abs(rows.data).max(initial=0.0))
+    else:
+        rows = np.concatenate(parts).astype(np.float64)
+        largest = float(np.abs(rows).max(initial=0.0))
+    unit = float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
+    rows = rows / unit
+    return Table(rows, unit, _once(rows))
+
+
+def _once(rows: Any) -> np.ndarray:
+    """The first copy of every different row, ascending."""
+    if sparse.issparse(rows):
+        table = sparse.csr_array(rows)
+        table.sort_indices()
+        seen: dict[bytes, int] = {}
+        for i, (a, b) in enumerate(zip(table.indptr[:-1], table.indptr[1:], strict=True)):
+            seen.setdefault(table.indices[a:b].tobytes() + table.data[a:b].tobytes(), i)
+        return np.array(list(seen.values()), dtype=np.int64)
+    whole = np.ascontiguousarray(rows) + 0.0  # no negative zeros
+    as_bytes = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
+    return np.sort(np.unique(as_bytes, return_index=True)[1])

@@ -1,0 +1,349 @@
+"""Nonnegative factorization of rows without pure ones, with a certificate of how near to the best it is.
+
+Model. M = A W + noise with A, W >= 0 and few components r. Nothing is assumed of the factors, so that finding the best ones is
+hard in general; for small r the search has few unknowns: the rows of W lie near the span of the r leading singular vectors
+(section 2.7), and there A = U S, W = S^-1 V for a matrix S of shape (r, r).
+
+No factorization by r components, of any sign, has an error below that of the truncated singular value decomposition. The error
+over this lower bound is the certificate: at 1 there is none better.
+
+Source: R. Ge, thesis, Princeton 2013, section 2.7 (with S. Arora, R. Kannan, A. Moitra).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from .._base import fitted, fitting
+from .._parameters import Integer, Number
+from .._validation import table_blocks
+from ..evidence import Check, Evidence, PartErrors, PartFits, at_most, bounds, error_checks
+from ..exceptions import LatentiaError
+from ..likelihood import Descent, FactorSums, FactorUpdate, over, refine, row_weights
+from ..passes import Blocks, accumulate, deal, sample_rows
+from ..simplex import nonnegative_projections
+from ._evidence import (
+    Measured,
+    component_distances,
+    held_out_checks,
+    structure_check,
+    surplus_check,
+    trusted_error,
+)
+from ._model import FactorModel, dense
+from ._points import Table, leading_triplets, table_of
+from ._span import in_span
+
+__all__ = ["ApproximateNMF"]
+
+_FIRST, _TOL = 20, 1e-6  # rounds of descent of every start; change of the error at which the best of them end
+_BEST = 3  # starts that are descended from to the end
+_OF_PARTS = 3  # starts for a part of the rows
+_SAME = 1.001  # times the least error, up to which another answer is as good
+_NEAR = 1.2  # certificate up to which there is little to gain
+_EXACT = 1e-12  # share of the rows' length that counts as nothing
+_SAMPLE = 2000
+_AT_ONCE = 1 << 22  # entries of a table whose residual is computed, not subtracted from its size
+
+
+class ApproximateNMF(FactorModel):
+    """Nonnegative factorization by a search in the span of the rows, with a certificate.
+
+    Choose it where no row is a component alone, so that `SeparableNMF` does not apply, and there are few components (up to
+    about ten). It says how far its error can be from the least one, and whether other answers are as good, which scikit-learn's
+    ``NMF`` does not.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or several, default=3
+        Number of components r. Of a range or list of numbers, or "auto", the one is taken that the evidence recommends: see
+        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+    n_starts : int, default=10
+        Starts of the search, the first from rows far apart, the others from rows drawn at random. It ends before where the
+        certificate says that nothing is better. More of them may lower the error and never raise it.
+    tol : float, default=1e-6
+        Share by which the error may exceed its lower bound for the search to end.
+    n_splits : int, default=1
+        Whether fits on two halves of the rows give the expected errors. With 0 there are none.
+    random_state : int, default=0
+        Seed of starts and halves.
+    n_jobs : int, optional
+        Number of threads. Results are bitwise identical for any value.
+    verbose : bool, default=False
+        Whether to show progress and the remaining time.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (r, d)
+        Rows of W, of unit length times the root mean square weight, the one with the largest share first.
+    weights_ : ndarray of shape (r,)
+        Mean share of each component in a row.
+    reconstruction_err_ : float
+        |M - A W| in the Frobenius norm.
+    relative_error_ : float
+        The same over |M|.
+    lower_bound_ : float
+        What no factorization by r components is below, in the units of ``reconstruction_err_``.
+    certificate_ : float
+        ``reconstruction_err_`` over ``lower_bound_``, at least 1.
+    starts_ : ndarray of shape (n,)
+        Error over lower bound that each start led to after its first rounds, in the order they were made.
+    evidence_ : Evidence
+        Checks. Expected errors (``component_errors``) are distances of components to the true ones, all of unit length; where
+        other answers are as good as this one, they include how far those are.
+    n_passes_ : int
+        Number of passes over the data, those for the expected errors not counted.
+
+    Notes
+    -----
+    Differences from section 2.7:
+
+    1. The net of all factors, `net_size` of them, is replaced by starts whose negative parts are made small by descent on S;
+       then what is left of them is cut, and rounds of exact least squares for A and coordinate descent for W follow. The
+       convex program (2.4) has no part of its own.
+    2. A' is from nonnegative least squares (the text of Lemma 2.53 says least squares).
+
+    References
+    ----------
+    R. Ge, thesis 2013, section 2.7, Theorem 2.49.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from latentia.nmf import ApproximateNMF
+    >>> rng = np.random.default_rng(0)
+    >>> M = rng.random((60, 2)) @ rng.random((2, 30)) + 0.05 * rng.random((60, 30))
+    >>> model = ApproximateNMF(2).fit(M)
+    >>> bool(model.certificate_ < 1.001)
+    True
+    """
+
+    _constraints: ClassVar = {"n_starts": Integer(1), "tol": Number(0)}
+    components_: np.ndarray
+    weights_: np.ndarray
+    reconstruction_err_: float
+    lower_bound_: float
+
+    def __init__(
+        self,
+        n_components: int = 3,
+        *,
+        n_starts: int = 10,
+        tol: float = 1e-6,
+        n_splits: int = 1,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.n_starts = n_starts
+        self.tol = tol
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------------
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> ApproximateNMF:
+        """Search for the components.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
+            Nonnegative.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        blocks = table_blocks(self, X, reset=True)
+        dealt = deal(blocks, self._seed)
+        fits = PartFits(
+            dealt,
+            recover=lambda groups: self._searched(blocks.group(groups, dealt), len(groups) == dealt.n),
+            finish=lambda found, _: found,
+            distance=lambda one, part: component_distances(one.components, part.components, "cone"),
+            most=float(np.sqrt(2)),
+            cost="passes",
+        )
+        _, found = fits.whole()
+        self._keep(found)
+        # Evidence.
+        parts = fits.errors(found, self.n_splits)
+        if parts.errors is not None and found.others:
+            apart = [component_distances(found.components, one, "cone") for one in found.others]
+            parts = parts.widened(np.mean(apart, axis=0), float(np.sqrt(2)))
+        rows = dense(sample_rows(blocks, _SAMPLE)[0]) / found.unit
+        self.evidence_ = Evidence(self._checks(found, rows, parts), parts.errors).bind(self)
+        return self
+
+    def _searched(self, blocks: Blocks, whole: bool) -> _Found:
+        """The best of the starts."""
+        table = table_of(blocks)
+        entries = table.rows.data if sparse.issparse(table.rows) else table.rows
+        if entries.min(initial=0.0) < 0:
+            raise LatentiaError(
+                f"Negative values in data, the least is {float(entries.min()) * table.unit:.3g}: set those that are noise to "
+                "zero, or use SeparableNMF."
+            )
+        left, right, bound, energy = self._span(table)
+        # Starts, each with a few rounds of descent.
+        tried: list[_Tried] = []
+        for start in self._starts(table, right, self.n_starts if whole else min(self.n_starts, _OF_PARTS)):
+            components = np.maximum(in_span(left, right, start) @ right, 0.0)
+            tried.append(self._descended(_Tried(components, np.inf, 0), blocks, table, _FIRST))
+            if tried[-1].error <= max((1 + self.tol) * bound, _EXACT):
+                break
+        # The best of them to the end.
+        first = [one.error for one in tried]
+        order = sorted(range(len(tried)), key=lambda i: first[i])[:_BEST]
+        ended = [self._descended(tried[i], blocks, table, "auto") for i in order]
+        best = min(ended, key=lambda one: one.error)
+        sums: FactorSums = accumulate(
+            blocks, FactorUpdate(best.components, "cone", Descent(), scale=1 / table.unit), self.n_jobs
+        )
+        lengths = np.linalg.norm(best.components, axis=1, keepdims=True)
+        strengths = np.diag(sums.gram)[:, None] * lengths**2
+        order_ = np.argsort(-strengths[:, 0], kind="stable")
+        components = best.components / np.where(lengths > 0, lengths, 1.0) * np.sqrt(strengths / max(sums.n_rows, 1))
+        others = [one.components for one in ended if one is not best and one.error <= _SAME * best.error + _EXACT]
+        shares = np.sqrt(strengths[order_, 0])
+        return _Found(
+            components[order_], shares / max(float(shares.sum()), np.finfo(float).tiny), best.error, bound, energy, table.unit,
+            np.array(first) / max(bound, _EXACT), others, 2 + sum(one.n_rounds for one in tried + ended),
+        )  # fmt: skip
+
+    def _span(self, table: Table) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """U and V of the best approximation without signs, its relative error, and the length of the table."""
+        n, d = table.rows.shape
+        r = self.n_components
+        if r > min(n, d):
+            raise LatentiaError(
+                f"a table of {n} rows and {d} features supports at most {min(n, d)} components.",
+                parameter="n_components", value=r,
+            )  # fmt: skip
+        energy = float((table.rows * table.rows).sum())
+        if energy == 0:
+            raise LatentiaError("All entries are zero: there is nothing to factorize.")
+        left, sizes, right = leading_triplets(table.rows, r, self._seed)
+        if len(sizes) < r:
+            raise LatentiaError(
+                f"the rows have rank {len(sizes)}, which supports at most {len(sizes)} components: they are a sum of no more.",
+                parameter="n_components", value=r,
+            )  # fmt: skip
+        rest = dense(table.rows) - (left * sizes) @ right if table.rows.shape[0] * d <= _AT_ONCE else None
+        beyond = energy - float((sizes**2).sum()) if rest is None else float(np.einsum("ij,ij->", rest, rest))
+        roots = np.sqrt(sizes)
+        return left * roots, roots[:, None] * right, math.sqrt(max(beyond, 0.0) / energy), math.sqrt(energy)
+
+    def _starts(self, table: Table, right: np.ndarray, n: int) -> Iterator[np.ndarray]:
+        """Matrices S whose components are rows of the table: r far apart, then r drawn at random."""
+        rng, r, pseudo = np.random.default_rng(self._seed), self.n_components, np.linalg.pinv(right)
+        coordinates = np.asarray(table.rows @ pseudo)
+        far = nonnegative_projections(coordinates, r)
+        for number in range(n):
+            chosen = far if number == 0 and len(far) == r else rng.choice(len(coordinates), r, replace=False)
+            inverse = coordinates[chosen]
+            scale = max(float(np.abs(inverse).max()), np.finfo(float).tiny)
+            yield np.linalg.pinv(inverse + 1e-6 * scale * rng.standard_normal((r, r)))
+
+    def _descended(self, start: _Tried, blocks: Blocks, table: Table, rounds: Any) -> _Tried:
+        descent = Descent(_TOL)
+        update = FactorUpdate(start.components, "cone", descent, scale=1 / table.unit)
+        found = refine(update, over(blocks, self.n_jobs, self.verbose), rounds, until=descent.settled)
+        sums: FactorSums = accumulate(blocks, update.at(*found.values), self.n_jobs)
+        return _Tried(found.values[0], sums.relative_error, len(descent.errors) + 1)
+
+    def _keep(self, found: _Found) -> None:
+        self.components_, self.weights_ = found.components * found.unit, found.shares
+        self.relative_error_ = max(found.error, found.bound)  # rounding may put it below
+        size = found.length * found.unit
+        self.reconstruction_err_, self.lower_bound_ = self.relative_error_ * size, found.bound * size
+        exact = self.relative_error_ <= _EXACT**0.5 and found.bound <= _EXACT**0.5
+        self.certificate_ = 1.0 if exact else self.relative_error_ / max(found.bound, _EXACT)
+        self.starts_, self.n_passes_ = found.starts, found.n_passes
+
+    def _checks(self, found: _Found, rows: np.ndarray, parts: PartErrors) -> list[Check]:
+        limit, _ = trusted_error(found.components, "cone")
+        weights = row_weights(rows, found.components, "cone", self.n_jobs)
+        measured = Measured(rows, found.components, weights, "cone", np.ones(len(rows)), rows.shape[1], 0.0)
+        lines = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
+        lines += [
+            Check(
+                "certificate", "|M - A W| / lower bound", self.certificate_, at_most(_NEAR),
+                "No factorization by as many components has an error below the lower bound: at 1 there is none better.",
+                "Theorem 2.49", "caution", "A better factorization may exist: raise n_starts.",
+            ),
+            structure_check(measured, self._seed),
+            surplus_check(measured),
+        ]  # fmt: skip
+        lines += held_out_checks(rows, found.components, "cone", self._seed)
+        lines.append(
+            Check(
+                "other answers that are as good", "", float(len(found.others)), None,
+                f"Of {_BEST} starts that were followed to the end, others whose error is within {_SAME - 1:.1%} of the least.",
+                "section 2.7",
+            )
+        )  # fmt: skip
+        return lines
+
+    def _distances(self, other: ApproximateNMF) -> np.ndarray:
+        return component_distances(self.components_, other.components_, "cone")
+
+    # --- use ----------------------------------------------------------------------------------------------------
+
+    @fitted
+    def net_size(self, eps: float | None = None) -> float:
+        """Convex programs that the net of section 2.7 would have, for a relative error ``eps``.
+
+        Parameters
+        ----------
+        eps : float, optional
+            By default that of the fit.
+        """
+        eps = self.relative_error_ if eps is None else eps
+        if not 0 < eps < 1:
+            raise LatentiaError("a number above 0 and below 1 is needed.", parameter="eps", value=eps)
+        r = len(self.components_)
+        cutoff = bounds.approximate_factorization_bounds(eps, r).cutoff
+        of_rows = (1 + 2 * math.sqrt(r) * cutoff / eps) ** (r * r)
+        of_directions = (1 + 2 / min(eps / (cutoff * r), 0.1)) ** (r * (r - 1))
+        return of_rows * of_directions
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+
+@dataclass(frozen=True)
+class _Tried:
+    """Components, their relative error, and the passes that they took."""
+
+    components: np.ndarray
+    error: float
+    n_rounds: int
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the search ends with, in the units of the table."""
+
+    components: np.ndarray
+    shares: np.ndarray
+    error: float
+    bound: float
+    length: float
+    unit: float
+    starts: np.ndarray
+    others: list[np.ndarray]
+    n_passes: int

@@ -1,0 +1,313 @@
+"""Separable nonnegative factorization: rows that are mixtures of a few of them.
+
+Model. X = A W + noise, A >= 0. Each of the r rows of W, the components, is a row of X: some rows are one component alone (pure
+pixels of an image, anchor words of a word table). Rows of A sum to one ("simplex"), or to anything ("cone"); then only the
+direction of a component is known, and rows are scaled to sum to one first.
+
+The components are then the vertices of the hull of the rows, and finding them is geometry, not search: one answer, in
+polynomial time, where nonnegative factorization in general is hard.
+
+Source: R. Ge, thesis, Princeton 2013, sections 2.5, 2.6 and 3.5 and Algorithm 4.3 (with S. Arora, R. Kannan, A. Moitra).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+
+from .._base import fitting
+from .._parameters import Choice, Flag, Number, OrNone
+from .._validation import table_blocks
+from ..evidence import Evidence
+from ..exceptions import EvidenceWarning, LatentiaError, warn
+from ..likelihood import Descent, FactorSums, FactorUpdate, Refine, Refinement, over, refine, row_weights
+from ..passes import Blocks, accumulate, sample_rows
+from ._anchors import METHODS, Members, Method, Selection, found_by, means, pooled, raced
+from ._evidence import Measured, Redrawn, component_distances, evidence_checks
+from ._model import FactorModel, dense
+from ._points import Points, Table, table_of
+
+__all__ = ["SeparableNMF"]
+
+Mixing = Literal["simplex", "cone"]
+_AS_GOOD = 1.1  # times the residual variance of the cone, up to which the simplex is taken
+_EXACT = 1e-20  # share of the rows' squared length that counts as nothing
+_ROUNDS = 30  # of descent in a fit with noise drawn again
+_SAMPLE = 2000
+
+
+class SeparableNMF(FactorModel):
+    """Nonnegative factorization whose components are rows of the data.
+
+    Choose it where some rows are one component alone, or nearly: pixels of a spectral image, samples of a mixture experiment,
+    words by documents (transpose a document table, then the anchors are words). There is one answer, no seed and no restarts.
+    Where no row is pure, use `ApproximateNMF` or scikit-learn's ``NMF``; the evidence says whether that is so.
+
+    It can stand where scikit-learn's ``NMF`` stands.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or several, default=5
+        Number of components r. Of a range or list of numbers, or "auto", the one is taken that the evidence recommends: see
+        ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
+    method : str, default="auto"
+        How the vertices are found. "auto" runs five searches and takes the one with the least residual: "spa", "farthest",
+        "whitened", "spa-spa" and "snpa".
+
+        - "spa": farthest from the span of those found (successive projections);
+        - "farthest": from the affine span, then each once more (Algorithm 4.3);
+        - "whitened", "spa-spa": "spa" after whitening, or after the vertices of a first search were made orthonormal:
+          for components that nearly depend on each other;
+        - "snpa": farthest from the hull of those found: for more components than dimensions, and against noise in weak
+          directions;
+        - "xray": extreme rays of a cone;
+        - "smoothed": "spa" with means of rows in place of rows;
+        - "lp": rows outside of the hull of the others (Theorem 2.46), for data without noise;
+        - "robust-lp" (Theorem 2.48), "loners" (section 3.5): the same with noise of ``eps``.
+    mixing : {"auto", "simplex", "cone"}, default="auto"
+        Whether weights of a row sum to one. "auto" takes "simplex" if it leaves hardly more of the rows.
+    eps : float, optional
+        l1 noise of a row, for "robust-lp" and "loners": in the units of the data, or for "cone" of rows that sum to one. By
+        default the least of a series that leaves r groups of loners.
+    pooled : bool, default=True
+        Whether a component is the mean of the rows near its anchor, where that has less noise and hardly any bias. False keeps
+        the anchors themselves.
+    refine : int or "auto", default=0
+        Rounds of coordinate descent from the components, each a pass over the data; "auto" until the error settles. The
+        residual becomes as small as that of other learners, and components are rows of the data no more.
+    n_splits : int, default=3
+        Times that noise is drawn again for the expected errors; each costs a search. With 0 there are none.
+    random_state : int, default=0
+        Seed of the noise that is drawn again. The components do not depend on it.
+    n_jobs : int, optional
+        Number of threads. Results are bitwise identical for any value.
+    verbose : bool, default=False
+        Whether to show progress and the remaining time.
+
+    Attributes
+    ----------
+    anchors_ : ndarray of int, shape (r,)
+        Rows of the data that stand for the components.
+    components_ : ndarray of shape (r, d)
+        Rows of W, in the units of the data, the one with the largest share first.
+    weights_ : ndarray of shape (r,)
+        Mean share of each component in a row.
+    method_ : str
+        The search that was taken.
+    mixing_ : {"simplex", "cone"}
+    reconstruction_err_ : float
+        |X - A W| in the Frobenius norm.
+    relative_error_ : float
+        The same over |X|.
+    refinement_ : ndarray of shape (n_rounds,)
+        Log-likelihood of the rows in every round, in nats, at its best variance of the noise.
+    evidence_ : Evidence
+        Checks of the assumptions. Expected errors (``component_errors``) are distances |w - w'| to the true components, over
+        the root mean square length of components; for "cone" of components scaled to unit length.
+    n_passes_ : int
+        Number of passes over the data.
+
+    Notes
+    -----
+    All rows are held in memory, and so is a dense copy of rows of up to 1,000 features; wider ones are replaced by their
+    coordinates on 3 r + 20 leading singular vectors.
+
+    Differences from the thesis:
+
+    1. Rows that sum to less than a tenth of the median row's sum are not scaled to one: their noise would be (all rows are, in
+       the thesis).
+    2. "auto", "pooled" and "refine" are not in the thesis, nor are "whitened", "spa-spa", "snpa", "xray" and "smoothed", which
+       section 2.6 compares with.
+    3. Theorem 2.48's constant is mended: the neighbourhood is 10 eps / alpha + 2 eps; and Definition 3.23 asks for a distance
+       of more than 2 eps.
+    4. Entries may be negative, with a warning: what is asked of the weights does not need positive rows.
+
+    References
+    ----------
+    R. Ge, thesis 2013, sections 2.5, 2.6, 3.5, 4.2. S. Arora, R. Ge, R. Kannan, A. Moitra, STOC 2012.
+
+    Examples
+    --------
+    >>> from latentia.datasets import planted
+    >>> from latentia.nmf import SeparableNMF
+    >>> data = planted.separable_rows(500, 60, 4, n_pure=3, noise=0.02)
+    >>> model = SeparableNMF(4).fit(data.X)
+    >>> model.transform(data.X).shape
+    (500, 4)
+    """
+
+    _constraints: ClassVar = {
+        "method": Choice(*METHODS),
+        "mixing": Choice("auto", "simplex", "cone"),
+        "eps": OrNone(Number(0)),
+        "pooled": Flag(),
+    }
+    components_: np.ndarray
+    weights_: np.ndarray
+    mixing_: Mixing
+
+    def __init__(
+        self,
+        n_components: int = 5,
+        *,
+        method: Method = "auto",
+        mixing: Literal["auto", "simplex", "cone"] = "auto",
+        eps: float | None = None,
+        pooled: bool = True,
+        refine: Refine = 0,
+        n_splits: int = 3,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.mixing = mixing
+        self.eps = eps
+        self.pooled = pooled
+        self.refine = refine
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # --- fitting ------------------------------------------------------------------------------------------------
+
+    @fitting
+    def fit(self, X: Any, y: Any = None) -> SeparableNMF:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        blocks = table_blocks(self, X, reset=True)
+        table = table_of(blocks)
+        nonnegative = self._signs(table)
+        # Vertices, on the simplex or in the cone.
+        points, selection = self._selected(table)
+        found = self._pooled(points, selection)
+        # Rounds of descent, and a pass with the components that they end with.
+        components = table.means(found.members, points)
+        components, sums, refinement, n_rounds = self._refined(components, table, blocks, points.mixing, nonnegative)
+        order = np.argsort(-sums.shares, kind="stable")
+        found, components = found._replace(members=[found.members[k] for k in order]), components[order]
+        self.components_, self.anchors_ = components * table.unit, table.first[found.anchors]
+        self.weights_ = sums.shares[order] / max(float(sums.shares.sum()), np.finfo(float).tiny)
+        self.method_, self.mixing_ = selection.method, points.mixing
+        self.reconstruction_err_ = float(np.sqrt(sums.left)) * table.unit
+        self.relative_error_, self.refinement_ = sums.relative_error, refinement.log_likelihood
+        self.n_passes_ = 2 + n_rounds
+        # Evidence.
+        measured = self._measured(points, points.of(components) if n_rounds else found.vertices(points.points))
+        eps = self._eps(table, selection.scaled)
+
+        def again(drawn: np.ndarray) -> Measured:
+            return self._again(measured, selection, drawn, eps)
+
+        redrawn = Redrawn.of(measured, again, self.n_splits, self._seed)
+        rows = dense(sample_rows(blocks, _SAMPLE)[0]) / table.unit
+        others = {one: means(points.points, members) for one, members in selection.others.items()}
+        checks, parts = evidence_checks(measured, redrawn, rows, components, others, self._seed)
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
+        return self
+
+    def _signs(self, table: Table) -> bool:
+        """Whether all entries are nonnegative; a warning where some are not."""
+        entries = table.rows.data if sparse.issparse(table.rows) else table.rows
+        least = float(entries.min(initial=0.0))
+        if least < 0:
+            share = float((entries < 0).sum()) / max(table.rows.shape[0] * table.rows.shape[1], 1)
+            warn(
+                f"{share:.1%} of the entries are negative, the least is {least * table.unit:.3g}. Weights will be nonnegative, "
+                "components may have negative entries. If they should not, set them to zero first.",
+                EvidenceWarning,
+            )
+        return least >= 0
+
+    def _selected(self, table: Table) -> tuple[Points, Selection]:
+        """Vertices by the best of the searches; of both kinds of mixing the simplex, unless the cone leaves clearly less."""
+        if self.mixing == "cone" and self.method != "auto":
+            scaled, found = self._found(table, "cone")
+            return scaled, Selection.of(found, next(iter(found)), self.method, scaled=True)
+        plain, found = self._found(table, "simplex")
+        first, left = raced(found, plain.points, "simplex", self.n_jobs)
+        simplex = plain, Selection.of(found, first, first, scaled=False)
+        if self.mixing == "simplex":
+            return simplex
+        try:
+            scaled, of_scaled = self._found(table, "cone")
+        except LatentiaError:
+            if self.mixing == "cone":
+                raise
+            return simplex
+        both = {(one, False): own for one, own in found.items()} | {(one, True): own for one, own in of_scaled.items()}
+        best, least = raced(both, plain.points, "cone", self.n_jobs)
+        free = max(table.rows.shape[1] - self.n_components, 1)
+        if self.mixing == "auto" and left <= _AS_GOOD * least * (free + 1) / free + _EXACT * plain.energy:
+            return simplex
+        return scaled, Selection.of(both, best, best[0], scaled=best[1])
+
+    def _found(self, table: Table, mixing: Mixing) -> tuple[Points, dict[str, Members]]:
+        points = table.points(mixing, self.n_components, self._seed)
+        eps = self._eps(table, mixing == "cone")
+        return points, found_by(self.method, points.points, self.n_components, eps=eps, n_jobs=self.n_jobs)
+
+    def _eps(self, table: Table, scaled: bool) -> float | None:
+        """The noise of a row in the units of the points."""
+        return self.eps if self.eps is None or scaled else self.eps / table.unit
+
+    def _pooled(self, points: Points, selection: Selection) -> Selection:
+        if not self.pooled:
+            return selection
+        measured = self._measured(points, selection.vertices(points.points))
+        return pooled(points.points, selection, measured.weights, measured.noise * points.points.shape[1])
+
+    def _refined(
+        self, components: np.ndarray, table: Table, blocks: Blocks, mixing: Mixing, nonnegative: bool
+    ) -> tuple[np.ndarray, FactorSums, Refinement, int]:
+        """The components after the rounds, and the sums of a pass with them."""
+        descent = Descent()
+        start = FactorUpdate(components, mixing, descent, nonnegative, 1 / table.unit)
+        refinement = refine(start, over(blocks, self.n_jobs, self.verbose), self.refine, until=descent.settled)
+        last = start.at(*refinement.values)
+        sums: FactorSums = accumulate(blocks, last, self.n_jobs)
+        return last.components, sums, refinement, len(descent.errors)
+
+    def _measured(self, points: Points, vertices: np.ndarray) -> Measured:
+        weights = row_weights(points.points, vertices, points.mixing, self.n_jobs)
+        return Measured(
+            points.points, vertices, weights, points.mixing, points.scales, points.dimension, points.outside
+        )
+
+    def _again(self, measured: Measured, selection: Selection, drawn: np.ndarray, eps: float | None) -> Measured:
+        """The same fit to points whose noise was drawn again."""
+        scales = measured.scales[:, None]
+        searched = drawn if selection.scaled else drawn / np.where(scales > 0, scales, 1.0)
+        method: Any = selection.method
+        found = found_by(method, searched, self.n_components, eps=eps, n_jobs=self.n_jobs)
+        own = Selection.of(found, selection.method, selection.method, selection.scaled)
+
+        def of(vertices: np.ndarray) -> Measured:
+            weights = row_weights(drawn, vertices, measured.mixing, self.n_jobs)
+            return replace(measured, points=drawn, vertices=vertices, weights=weights)
+
+        again = of(own.vertices(drawn))
+        if self.pooled:
+            again = of(pooled(drawn, own, again.weights, again.noise * drawn.shape[1]).vertices(drawn))
+        rounds = min(len(self.refinement_), _ROUNDS)
+        if rounds:
+            update = FactorUpdate(again.vertices, measured.mixing, Descent(), bool(drawn.min() >= 0))
+            again = of(refine(update, over(Blocks.from_array(drawn), self.n_jobs), rounds).values[0])
+        return again
+
+    def _distances(self, other: SeparableNMF) -> np.ndarray:
+        return component_distances(self.components_, other.components_, self.mixing_)

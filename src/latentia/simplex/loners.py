@@ -1,0 +1,726 @@
+"""Vertices of a simplex by linear programming: rows that are far from the hull of the others.
+
+Three rules of Ge's thesis (2013), each of which asks of every row whether its l1 distance to the convex hull of some of the
+other rows exceeds a threshold: `exact_loners` (Thm 2.46), `distance_loners` (Thm 2.48, with the constants that its proof
+needs), `robust_loners` (section 3.5). Asked literally, that is a linear program over all rows for each row, and n^2 of them
+for section 3.5. Here the least-squares projection onto the hull answers first. Its residual bounds the l1 distance from
+above and, as the normal of a plane that separates the row from the hull, from below; first with the rows that are extreme in
+some random direction alone, then with all. The linear program of a row that is still undecided takes rows into its hull one
+by one, and stops as soon as its own bounds decide. The answers are those of the literal programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy import optimize, sparse
+from scipy.sparse.csgraph import connected_components
+
+from .._threads import for_chunks, one_blas_thread
+from ..exceptions import LatentiaError
+from ._active_set import column_lengths, solve_point, work_space
+
+__all__ = ["Loners", "distance_loners", "exact_loners", "hull_separation", "loner_groups", "robust_loners"]
+
+_SAME = 1e-7  # of the spread: rows no farther apart are copies, and no farther from a hull are inside it
+_CHUNK = 64
+_DIRECTIONS = 128
+_ADDED = 8  # rows that enter a program at once
+_BEYOND = 8.0  # times the threshold: a bound so far beyond it need not be better
+_ROUNDING = 1e-13
+
+
+@dataclass(frozen=True)
+class Loners:
+    """Robust loners in groups: the rows of a group stand for the same vertex.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_groups,)
+        Of each group the loner with the largest least-squares distance to its hull, by decreasing distance.
+    groups : list of ndarray of int
+        All loners of each group, in the order of ``rows``.
+    distances : ndarray of shape (n_groups,)
+        Least-squares distance of each of ``rows`` to the hull of the rows outside its neighbourhood; infinite if there are
+        none.
+    eps : float
+        l1 noise of a row for which these are the loners.
+    separation : float
+        The alpha (or gamma) for which they are: no vertex is taken to be nearer to the hull of the others.
+    """
+
+    rows: np.ndarray
+    groups: list[np.ndarray]
+    distances: np.ndarray
+    eps: float
+    separation: float
+
+
+def exact_loners(points: np.ndarray, *, n_jobs: int | None = None) -> np.ndarray:
+    """Rows that are not in the convex hull of the other rows (Thm 2.46).
+
+    Of rows that are equal, the first counts and the others are ignored. Rows are equal, and in a hull, to 1e-7 of the
+    largest l1 distance from the mean row.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    ndarray of int, shape (n_found,), sorted
+    """
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    spread = _spread(points)
+    if spread == 0:
+        return np.arange(min(1, len(points)))
+    with one_blas_thread():
+        first = _first_of_copies(points, _SAME * spread)
+        return first[_Hulls(points[first] / spread, n_jobs).vertices(_SAME)]
+
+
+def distance_loners(
+    points: np.ndarray,
+    n_vertices: int,
+    *,
+    eps: float | None = None,
+    alpha: float | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """One row for each vertex: more than 2 eps from the hull of the rows that are not near it (Thm 2.48).
+
+    Near are rows within l1 distance d = 10 eps / alpha + 2 eps, and robust loners within 2 (d + eps) of one another stand
+    for the same vertex. (The thesis prints 5 eps / alpha. Its proof needs the double: rows of unit l1 norm that differ by
+    1 - A_ji in a weight differ by up to 2 (1 - A_ji) in l1.) If every row is within eps of a separable factorisation whose
+    vertices are at least alpha from the hulls of the others, and 40 eps / alpha + 13 eps < alpha, each vertex gets one row,
+    within d + eps of it.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    n_vertices : int
+    eps : float, optional
+        l1 noise of a row. By default the first of a doubling series that leaves ``n_vertices`` groups of loners or fewer.
+    alpha : float, optional
+        Least l1 distance of a vertex to the hull of the others. By default first the smallest that the theorem allows for
+        eps, then that of the rows found less what they may be off, as at the end of section 3.5.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    ndarray of int, shape (n_found,), with n_found <= n_vertices, by decreasing distance from their hulls
+    """
+    return loner_groups(points, n_vertices, near="distance", eps=eps, separation=alpha, n_jobs=n_jobs).rows[:n_vertices]
+
+
+def robust_loners(
+    points: np.ndarray,
+    n_vertices: int,
+    *,
+    eps: float | None = None,
+    gamma: float | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """One row for each vertex: more than 2 eps from the hull of the rows outside its neighbourhood (section 3.5).
+
+    Row j is (delta, eps)-close to row i if some convex combination of all rows that puts at least 1 - delta on j lies
+    within eps of row i in l1. A row is a robust loner if its l1 distance to the hull of the rows that it is not
+    (6 eps / gamma, 2 eps)-close to exceeds 2 eps (Def. 3.23, which prints "at most"). Loners that are close to one
+    another stand for the same vertex.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    n_vertices : int
+    eps : float, optional
+        l1 noise of a row. By default the first of a doubling series that leaves ``n_vertices`` groups of loners or
+        fewer.
+    gamma : float, optional
+        Least l1 distance of a vertex to the hull of the others. By default first 100 eps, then that of the rows found less
+        2 eps (end of section 3.5).
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    ndarray of int, shape (n_found,), with n_found <= n_vertices, by decreasing distance from their hulls
+    """
+    return loner_groups(points, n_vertices, near="weight", eps=eps, separation=gamma, n_jobs=n_jobs).rows[:n_vertices]
+
+
+def loner_groups(
+    points: np.ndarray,
+    n_vertices: int,
+    *,
+    near: str = "distance",
+    eps: float | None = None,
+    separation: float | None = None,
+    n_jobs: int | None = None,
+) -> Loners:
+    """Robust loners in groups, with the noise and the separation for which they are.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    n_vertices : int
+        Where ``eps`` is sought, that of the first of a doubling series that leaves this many groups or fewer.
+    near : {"distance", "weight"}
+        Neighbourhoods of `distance_loners` or of `robust_loners`.
+    eps, separation : float, optional
+        As there.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    Loners
+    """
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    spread = _spread(points)
+    if spread == 0:
+        only = np.arange(min(1, len(points)))
+        return Loners(only, [np.arange(len(points))] * len(only), np.full(len(only), np.inf), 0.0, 0.0)
+    with one_blas_thread():
+        return _search(points, n_vertices, near, eps, separation, spread, n_jobs)
+
+
+def _search(
+    points: np.ndarray,
+    n_vertices: int,
+    near: str,
+    eps: float | None,
+    separation: float | None,
+    spread: float,
+    n_jobs: int | None,
+) -> Loners:
+    """The first noise of the series with few enough groups."""
+    rule: _ByDistance | _ByWeight = _ByDistance(points, n_jobs) if near == "distance" else _ByWeight(points, n_jobs)
+    series = [float(eps)] if eps is not None else list(spread * 2.0 ** np.arange(-20, 0))
+    found = None
+    for noise in series:
+        # The last of the series is taken as it is; before it, more groups than wanted are not worth telling apart.
+        most = None if noise == series[-1] else n_vertices
+        first = rule.groups(noise, rule.least(noise) if separation is None else separation, most)
+        if first is not None and separation is None and len(first.rows) > 1:
+            # The rows found are nearly the vertices, so their own separation is a better one.
+            apart = hull_separation(points[first.rows]) - rule.error(first)
+            first = rule.groups(noise, apart, most) if apart > first.separation else first
+        if first is not None:
+            found = first
+            if len(found.rows) <= n_vertices:
+                break
+    assert found is not None
+    return found
+
+
+def hull_separation(points: np.ndarray) -> float:
+    """Least l1 distance of a row to the hull of the other rows: alpha for which they are robustly simplicial (Def. 2.47).
+
+    Infinite for a single row.
+    """
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    if len(points) < 2:
+        return np.inf
+    hulls, others, least = _Hulls(points), ~np.eye(len(points), dtype=bool), np.inf
+    bounds = hulls.bounds(np.arange(len(points)), lambda a, b: others[a:b])
+    for i in np.argsort(bounds.upper):
+        if bounds.lower[i] < least:
+            least = min(least, hulls.distance(points[i], others[i], bounds.support[i])[1])
+    return float(least)
+
+
+def _spread(points: np.ndarray) -> float:
+    """Largest l1 distance of a row from the mean row; 0 without rows."""
+    return float(np.abs(points - points.mean(axis=0)).sum(axis=1).max()) if len(points) else 0.0
+
+
+@dataclass
+class _Bounds:
+    """Of the l1 distances of m targets to hulls: from below, from above; of the projections, squared distances and support.
+
+    ``reach`` is the least l1 distance of a target to a row in the support of its projection.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    squared: np.ndarray
+    reach: np.ndarray
+    support: np.ndarray  # numbers of columns, shape (m, k), ended by -1
+    residual: np.ndarray
+
+
+class _Hulls:
+    """Convex hulls of some of the rows, by least squares in coordinates of the rows' own affine span."""
+
+    def __init__(self, points: np.ndarray, n_jobs: int | None = None) -> None:
+        self.points, self.n_jobs = points, n_jobs
+        self.scale = max(_spread(points), np.finfo(float).tiny)
+        centred = points - points.mean(axis=0)
+        left, singular, _ = np.linalg.svd(centred, full_matrices=False)
+        rank = int((singular > _ROUNDING * singular[0]).sum()) if singular[0] > 0 else 0
+        inside = left[:, :rank] * singular[:rank]
+        lift = float(np.sqrt((inside**2).sum() / len(points))) or 1.0
+        # A constant coordinate makes weights that sum to one of independent columns unique (see `_active_set`).
+        self.inside = np.column_stack([inside, np.full(len(points), lift)])
+        self.columns = np.ascontiguousarray(self.inside.T)
+        ends = np.random.default_rng(0).standard_normal((_DIRECTIONS, rank)) @ inside.T
+        self.extreme = np.unique(np.concatenate([ends.argmax(axis=1), ends.argmin(axis=1)]))
+        # Some extreme rows are asked first: with too many groups among them, there is nothing to ask of the others.
+        some = self.extreme[:: -(-len(self.extreme) // _CHUNK)]
+        self.in_turn = [some, np.setdiff1d(self.extreme, some), np.setdiff1d(np.arange(len(points)), self.extreme)]
+
+    def bounds(
+        self,
+        rows: np.ndarray,
+        usable: Callable[[int, int], np.ndarray] | None = None,
+        *,
+        columns: np.ndarray | None = None,
+        threshold: float = -1.0,
+        targets: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> _Bounds:
+        """Bounds of the l1 distances of ``rows``, or of ``targets``, to hulls of ``columns`` (all, if None).
+
+        ``usable(a, b)`` are those of the columns that the hulls of targets a to b - 1 may have. Bounds are made no better
+        than it takes to tell which side of ``threshold`` a distance is.
+        """
+        own = self.points if columns is None else self.points[columns]
+        inside = self.columns if columns is None else np.ascontiguousarray(self.columns[:, columns])
+        wanted, coordinates = targets or (self.points[rows], self.inside[rows])
+        m, n_columns = len(wanted), inside.shape[1]
+        found = _Bounds(
+            np.empty(m), np.empty(m), np.empty(m), np.empty(m),
+            np.full((m, min(len(inside), n_columns) + 1), -1), np.empty((m, self.points.shape[1])),
+        )  # fmt: skip
+        lengths, all_columns = column_lengths(inside), np.ones((_CHUNK, n_columns), dtype=bool)
+
+        def solve(a: int, b: int) -> None:
+            mask = all_columns[: b - a] if usable is None else usable(a, b)
+            _bounds(
+                inside, lengths, own, wanted[a:b], coordinates[a:b], mask, threshold, found.lower[a:b], found.upper[a:b],
+                found.squared[a:b], found.reach[a:b], found.support[a:b], found.residual[a:b],
+            )  # fmt: skip
+
+        for_chunks(solve, m, _CHUNK, self.n_jobs)
+        if columns is not None:
+            found.support[:] = np.where(found.support >= 0, columns[found.support], -1)
+        return found
+
+    def distance(
+        self, target: np.ndarray, usable: np.ndarray, support: np.ndarray, threshold: float | None = None
+    ) -> tuple[float, float]:
+        """Bounds of the l1 distance to the hull of the usable rows, by linear programs over few of them.
+
+        The dual, max over |g| <= 1 of min_k g . (x - x_k), gives a g that holds for the rows left out as well, where it
+        bounds the distance from below. It ends where the bounds meet, or tell the side of ``threshold``.
+        """
+        rows = np.flatnonzero(usable)
+        if not len(rows):
+            return np.inf, np.inf
+        gaps = (target - self.points[rows]) / self.scale
+        limit = None if threshold is None else threshold / self.scale
+        chosen = np.flatnonzero(np.isin(rows, support[support >= 0]))
+        if not len(chosen):
+            chosen = np.argsort(np.abs(gaps).sum(axis=1), kind="stable")[:_ADDED]
+        lower, upper = 0.0, np.inf
+        while True:
+            value, normal = _program(gaps[chosen])
+            ahead = gaps @ normal
+            upper, lower = min(upper, value), max(lower, float(ahead.min()))
+            if upper - lower <= 1e-10 or (limit is not None and (upper <= limit or lower > limit)):
+                break
+            ahead[chosen] = np.inf
+            more = np.argsort(ahead, kind="stable")[:_ADDED]
+            more = more[ahead[more] < value]
+            if not len(more):
+                break
+            chosen = np.concatenate([chosen, more])
+        return lower * self.scale, upper * self.scale
+
+    def beyond(
+        self,
+        rows: np.ndarray,
+        usable: Callable[[int, int], np.ndarray] | None,
+        threshold: float,
+        targets: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """Whether l1 distances exceed the threshold, decided by linear programs where bounds do not."""
+        m = len(rows) if targets is None else len(targets[0])
+        bounds = self.bounds(rows, usable, threshold=threshold, targets=targets)
+        far = bounds.lower > threshold
+        wanted = self.points[rows] if targets is None else targets[0]
+        for i in np.flatnonzero(~far & (bounds.upper > threshold)):
+            mask = np.ones(len(self.points), bool) if usable is None else usable(int(i), int(i) + 1)[0]
+            far[i] = self.distance(wanted[i], mask, bounds.support[i], threshold)[1] > threshold
+        return far[:m]
+
+    def vertices(self, tol: float) -> np.ndarray:
+        """Rows farther than ``tol`` from the hull of all others, sorted; no two rows are within ``tol``."""
+        n = len(self.points)
+        chosen, certain = self.extreme, np.zeros(n, dtype=bool)
+        left = np.setdiff1d(np.arange(n), chosen)
+        while len(left):
+            bounds = self.bounds(left, columns=chosen, threshold=tol)
+            outside = bounds.upper > tol
+            left, normals = left[outside], bounds.residual[outside]
+            if not len(left):
+                break
+            # The farthest row in the direction of a residual is a vertex, and certainly so if it leads by enough.
+            winners = [chosen]
+            for a in range(0, len(left), _DIRECTIONS):
+                some = normals[a : a + _DIRECTIONS]
+                scores = self.points[left] @ some.T
+                best, reach = scores.argmax(axis=0), np.arange(len(some))
+                top = scores[best, reach]
+                scores[best, reach] = -np.inf
+                runner_up = np.maximum(scores.max(axis=0), (self.points[chosen] @ some.T).max(axis=0))
+                ahead = top - runner_up > 2 * tol * np.abs(some).max(axis=1)
+                certain[left[best[ahead]]] = True
+                winners.append(left[best])
+            chosen = np.unique(np.concatenate(winners))
+            left = np.setdiff1d(left, chosen)
+        unsure = chosen[~certain[chosen]]
+        far = self.beyond(unsure, lambda a, b: np.arange(n) != unsure[a:b, None], tol)
+        return np.sort(np.concatenate([chosen[certain[chosen]], unsure[far]]))
+
+
+class _Balls:
+    """Of each row, whether its l1 distance to the hull of the rows outside a ball around it exceeds a threshold.
+
+    Bounds of earlier questions are kept. A hull shrinks as its ball grows, so a lower bound holds for every larger ball,
+    and an upper bound as long as the support of its projection lies outside.
+    """
+
+    def __init__(self, hulls: _Hulls) -> None:
+        n = len(hulls.points)
+        self.hulls = hulls
+        self.lower, self.radius = np.zeros(n), np.zeros(n)
+        self.upper, self.reach = np.full(n, np.inf), np.zeros(n)
+        self.support = np.full((n, len(hulls.columns) + 1), -1)
+
+    def ask(self, rows: np.ndarray, radii: np.ndarray, threshold: float) -> np.ndarray:
+        """1 where the distance exceeds the threshold, -1 where it does not, 0 where bounds do not tell."""
+        self._forget(rows, radii)
+        for columns in (self.hulls.extreme, None):
+            open_ = (self.lower[rows] <= threshold) & (self.upper[rows] > threshold)
+            some, around = rows[open_], radii[open_]
+            if len(some):
+                found = self.hulls.bounds(
+                    some, self.outside(some, around, columns), columns=columns, threshold=threshold
+                )
+                better = found.upper < self.upper[some]
+                at = some[better]
+                self.upper[at], self.reach[at] = found.upper[better], found.reach[better]
+                if columns is None:
+                    self.lower[some], self.radius[some] = np.maximum(self.lower[some], found.lower), around
+                    width = found.support.shape[1]
+                    self.support[some, :width] = found.support
+        return np.where(self.lower[rows] > threshold, 1, np.where(self.upper[rows] <= threshold, -1, 0))
+
+    def _forget(self, rows: np.ndarray, radii: np.ndarray) -> None:
+        """Drop bounds that do not hold for these balls."""
+        smaller = rows[radii < self.radius[rows]]
+        self.lower[smaller] = 0.0
+        covered = rows[radii >= self.reach[rows]]
+        self.upper[covered] = np.inf
+
+    def outside(
+        self, rows: np.ndarray, radii: np.ndarray, columns: np.ndarray | None = None
+    ) -> Callable[[int, int], np.ndarray]:
+        """The mask of the rows that are farther than the radius, for `_Hulls.bounds`."""
+        points = self.hulls.points
+        own = points if columns is None else points[columns]
+        return lambda a, b: _l1_distances(points[rows[a:b]], own) > radii[a:b, None]
+
+    def settle(self, rows: np.ndarray, radii: np.ndarray, threshold: float, status: np.ndarray) -> np.ndarray:
+        """Answers without doubt, by linear programs for those that `ask` left open."""
+        far = status > 0
+        for i in np.flatnonzero(status == 0):
+            mask = self.outside(rows[i : i + 1], radii[i : i + 1])(0, 1)[0]
+            row = rows[i]
+            lower, upper = self.hulls.distance(self.hulls.points[row], mask, self.support[row], threshold)
+            far[i] = upper > threshold
+            self.lower[row] = max(self.lower[row], lower)
+            self.radius[row] = radii[i]
+        return far
+
+
+class _ByDistance:
+    """Neighbourhoods of Thm 2.48."""
+
+    def __init__(self, points: np.ndarray, n_jobs: int | None) -> None:
+        self.hulls = _Hulls(points, n_jobs)
+        self.balls = _Balls(self.hulls)
+
+    @staticmethod
+    def least(eps: float) -> float:
+        """The smallest alpha with 40 eps / alpha + 13 eps <= alpha."""
+        return (13 * eps + np.sqrt(169 * eps**2 + 160 * eps)) / 2
+
+    @staticmethod
+    def radius(eps: float, alpha: float) -> float:
+        return 10 * eps / alpha + 2 * eps
+
+    def error(self, found: Loners) -> float:
+        """What the separation of the rows found may exceed that of the vertices by."""
+        return 2 * (self.radius(found.eps, found.separation) + found.eps)
+
+    def groups(self, eps: float, alpha: float, most: int | None) -> Loners | None:
+        """Loners in groups, or None if there are certainly more groups than ``most``."""
+        radius = self.radius(eps, alpha)
+        rows, linked = np.arange(len(self.hulls.points)), 2 * (radius + eps)
+        radii, status = np.full(len(rows), radius), np.zeros(len(rows), dtype=np.int64)
+        for some in self.hulls.in_turn:
+            status[some] = self.balls.ask(some, radii[some], 2 * eps)
+            if most is not None and _fewest_groups(self.hulls.points, status, linked) > most:
+                return None
+        loners = rows[self.balls.settle(rows, radii, 2 * eps, status)]
+        labels = _within(self.hulls.points[loners], linked)
+        bounds = self.hulls.bounds(loners, self.balls.outside(loners, radii[loners]))
+        return _grouped(loners, labels, np.sqrt(bounds.squared), eps, alpha)
+
+
+class _ByWeight:
+    """Neighbourhoods of section 3.5."""
+
+    def __init__(self, points: np.ndarray, n_jobs: int | None) -> None:
+        self.hulls = _Hulls(points, n_jobs)
+        self.wide, self.narrow = _Balls(self.hulls), _Balls(self.hulls)
+        self.farthest = np.empty(len(points))
+
+        def measure(a: int, b: int) -> None:
+            self.farthest[a:b] = _l1_distances(points[a:b], points).max(axis=1)
+
+        for_chunks(measure, len(points), _CHUNK, n_jobs)
+
+    @staticmethod
+    def least(eps: float) -> float:
+        return 100 * eps
+
+    @staticmethod
+    def error(found: Loners) -> float:
+        return 2 * found.eps
+
+    def groups(self, eps: float, gamma: float, most: int | None) -> Loners | None:
+        """Loners in groups, or None if there are certainly more groups than ``most``."""
+        delta = min(6 * eps / gamma, 1.0)
+        points, rows = self.hulls.points, np.arange(len(self.hulls.points))
+        # Rows within 2 eps are close, and rows beyond `reach` are not, whatever else there is.
+        reach, sure = 2 * eps + delta * self.farthest, np.full(len(rows), 2 * eps)
+        status = np.zeros(len(rows), dtype=np.int64)
+        for some in self.hulls.in_turn:
+            status[some] = np.minimum(self.wide.ask(some, reach[some], 2 * eps), 0)
+            left = some[status[some] == 0]
+            status[left] = np.maximum(self.narrow.ask(left, sure[left], 2 * eps), 0)
+            if most is not None and _fewest_groups(points, status, 2 * eps + delta * self.farthest.max()) > most:
+                return None
+        left = np.flatnonzero(status >= 0)
+        far, unsure = status[left] > 0, np.flatnonzero(status[left] == 0)
+        close = self._close_to(left[unsure], reach, delta, eps)
+        far[unsure] = self.hulls.beyond(left[unsure], lambda a, b: ~close[a:b], 2 * eps)
+        loners = left[far]
+        close = self._close_to(loners, reach, delta, eps)
+        links = sparse.csr_array(close[:, loners])
+        labels = connected_components(links, directed=False)[1]
+        bounds = self.hulls.bounds(loners, lambda a, b: ~close[a:b])
+        return _grouped(loners, labels, np.sqrt(bounds.squared), eps, gamma)
+
+    def _close_to(self, rows: np.ndarray, reach: np.ndarray, delta: float, eps: float) -> np.ndarray:
+        """Whether each of ``rows`` is (delta, 2 eps)-close to each row, shape (len(rows), n)."""
+        points, inside = self.hulls.points, self.hulls.inside
+        close = np.zeros((len(rows), len(points)), dtype=bool)
+        for a in range(0, len(rows), _CHUNK):
+            some = rows[a : a + _CHUNK]
+            apart = _l1_distances(points[some], points)
+            close[a : a + _CHUNK] = apart <= 2 * eps
+            one, other = np.nonzero((apart > 2 * eps) & (apart <= reach[some][:, None]))
+            # c with at least 1 - delta on j: is (x_i - (1 - delta) x_j) / delta within 2 eps / delta of the hull of all?
+            targets = tuple((x[other] - (1 - delta) * x[some[one]]) / delta for x in (points, inside))
+            far = self._beyond_all((targets[0], targets[1]), 2 * eps / delta)
+            close[a + one[~far], other[~far]] = True
+        return close
+
+    def _beyond_all(self, targets: tuple[np.ndarray, np.ndarray], threshold: float) -> np.ndarray:
+        far = np.ones(len(targets[0]), dtype=bool)
+        none = np.empty(0, dtype=np.int64)
+        bounds = self.hulls.bounds(none, columns=self.hulls.extreme, threshold=threshold, targets=targets)
+        open_ = np.flatnonzero(bounds.upper > threshold)
+        far[bounds.upper <= threshold] = False
+        far[open_] = self.hulls.beyond(none, None, threshold, (targets[0][open_], targets[1][open_]))
+        return far
+
+
+def _grouped(loners: np.ndarray, labels: np.ndarray, distances: np.ndarray, eps: float, separation: float) -> Loners:
+    groups = [np.flatnonzero(labels == g) for g in range(labels.max() + 1)] if len(labels) else []
+    best = np.array([members[np.argmax(distances[members])] for members in groups], dtype=np.int64)
+    order = np.argsort(-distances[best], kind="stable")
+    return Loners(
+        loners[best[order]], [loners[groups[g]] for g in order], distances[best[order]], float(eps), float(separation)
+    )
+
+
+def _fewest_groups(points: np.ndarray, status: np.ndarray, linked: float) -> int:
+    """Groups that there are at the least, where status is 1 for loners and 0 for rows that may be loners."""
+    possible = np.flatnonzero(status >= 0)
+    labels = _within(points[possible], linked)
+    return len(np.unique(labels[status[possible] > 0]))
+
+
+def _within(points: np.ndarray, radius: float) -> np.ndarray:
+    """Connected components of the rows, linked where they are within l1 distance ``radius``, as labels."""
+    return np.unique(_components(points, *_along(points), radius), return_inverse=True)[1]
+
+
+def _first_of_copies(points: np.ndarray, radius: float) -> np.ndarray:
+    """Rows of which no earlier one that counts is within l1 distance ``radius``."""
+    return np.flatnonzero(_leaders(points, *_along(points), radius))
+
+
+def _along(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in the order of a projection that no l1 distance is less than, and the projection in that order."""
+    place = points @ np.random.default_rng(0).uniform(-1, 1, points.shape[1])
+    order = np.argsort(place, kind="stable")
+    return order, place[order]
+
+
+def _program(gaps: np.ndarray) -> tuple[float, np.ndarray]:
+    """max over |g| <= 1 of min_k g . gap_k, and g."""
+    m, d = gaps.shape
+    cost = np.append(np.zeros(d), -1.0)
+    less = np.column_stack([-gaps, np.ones(m)])
+    bounds = [(-1.0, 1.0)] * d + [(None, None)]
+    result = optimize.linprog(cost, A_ub=less, b_ub=np.zeros(m), bounds=bounds, method="highs")
+    if result.status != 0:
+        raise LatentiaError(f"A linear program of the vertex selection failed: {result.message}")
+    return -float(result.fun), np.clip(result.x[:d], -1.0, 1.0)
+
+
+@njit(nogil=True, cache=True)
+def _dot(a, b):  # pragma: no cover - compiled
+    """Four sums side by side: faster than one, and in an order that is always the same."""
+    s0 = s1 = s2 = s3 = 0.0
+    whole = len(a) - len(a) % 4
+    for i in range(0, whole, 4):
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+    for i in range(whole, len(a)):
+        s0 += a[i] * b[i]
+    return (s0 + s1) + (s2 + s3)
+
+
+@njit(nogil=True, cache=True)
+def _l1(a, b):  # pragma: no cover - compiled
+    s0 = s1 = s2 = s3 = 0.0
+    whole = len(a) - len(a) % 4
+    for i in range(0, whole, 4):
+        s0 += abs(a[i] - b[i])
+        s1 += abs(a[i + 1] - b[i + 1])
+        s2 += abs(a[i + 2] - b[i + 2])
+        s3 += abs(a[i + 3] - b[i + 3])
+    for i in range(whole, len(a)):
+        s0 += abs(a[i] - b[i])
+    return (s0 + s1) + (s2 + s3)
+
+
+@njit(nogil=True, cache=True)
+def _l1_distances(some, points):  # pragma: no cover - compiled
+    apart = np.empty((len(some), len(points)))
+    for i in range(len(some)):
+        for j in range(len(points)):
+            apart[i, j] = _l1(some[i], points[j])
+    return apart
+
+
+@njit(nogil=True, cache=True)
+def _components(points, order, place, radius):  # pragma: no cover - compiled
+    parent = np.arange(len(points))
+    for a in range(len(points)):
+        i = order[a]
+        for b in range(a + 1, len(points)):
+            if place[b] - place[a] > radius:
+                break
+            j = order[b]
+            top, other = i, j
+            while parent[top] != top:
+                parent[top] = parent[parent[top]]
+                top = parent[top]
+            while parent[other] != other:
+                parent[other] = parent[parent[other]]
+                other = parent[other]
+            if top != other and _l1(points[i], points[j]) <= radius:
+                parent[max(top, other)] = min(top, other)
+    for i in range(len(points)):
+        top = i
+        while parent[top] != top:
+            top = parent[top]
+        parent[i] = top
+    return parent
+
+
+@njit(nogil=True, cache=True)
+def _leaders(points, order, place, radius):  # pragma: no cover - compiled
+    n = len(points)
+    where, counts = np.empty(n, np.int64), np.zeros(n, np.bool_)
+    for a in range(n):
+        where[order[a]] = a
+    for i in range(n):
+        counts[i] = True
+        for way in (-1, 1):
+            b = where[i] + way
+            while counts[i] and 0 <= b < n and abs(place[b] - place[where[i]]) <= radius:
+                j = order[b]
+                if counts[j] and j < i and _l1(points[i], points[j]) <= radius:
+                    counts[i] = False
+                b += way
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def _bounds(
+    columns, lengths, own, targets, inside, usable, threshold, lower, upper, squared, reach, support, residual
+):  # pragma: no cover - compiled
+    d, n_columns = targets.shape[1], columns.shape[1]
+    start, normal = np.zeros(n_columns), np.empty(d)
+    space, numbers = work_space(columns.shape[0], n_columns)
+    enough = _BEYOND * threshold if threshold >= 0.0 else np.inf
+    for i in range(len(targets)):
+        size = solve_point(columns, lengths, inside[i], usable[i], start, True, enough, space, numbers)
+        if size == 0:
+            lower[i], upper[i], squared[i], reach[i] = np.inf, np.inf, np.inf, np.inf
+            residual[i] = 0.0
+            continue
+        near = np.inf
+        for a in range(d):
+            residual[i, a] = targets[i, a]
+        for p in range(size):
+            j = numbers[p]
+            support[i, p] = j
+            for a in range(d):
+                residual[i, a] -= space[0, p] * own[j, a]
+            near = min(near, _l1(targets[i], own[j]))
+        total, largest, length = 0.0, 0.0, 0.0
+        for a in range(d):
+            total += abs(residual[i, a])
+            largest = max(largest, abs(residual[i, a]))
+            length += residual[i, a] ** 2
+        upper[i], squared[i], reach[i], lower[i] = total, length, near, 0.0
+        # The residual, with its entries cut at some height, is the normal of a plane that separates.
+        height = largest
+        for _ in range(5):
+            if total <= threshold or lower[i] > enough or not height > 0.0:
+                break
+            for a in range(d):
+                normal[a] = min(max(residual[i, a] / height, -1.0), 1.0)
+            most = -np.inf
+            for j in range(n_columns):
+                if usable[i, j]:
+                    most = max(most, _dot(normal, own[j]))
+            lower[i] = max(lower[i], _dot(normal, targets[i]) - most)
+            height = 0.5 * min(height, 4.0 * np.sqrt(length / d))

@@ -1,7 +1,8 @@
 """Matrices of rank three whose nonnegative rank is known to be three, or above, by how they are made.
 
-Each is the slack matrix of points within a polygon: entry (i, j) is the distance of point j to the line of edge i, times the
-length of the edge. Three components are enough if and only if a triangle lies between the points and the polygon.
+Each is the slack matrix of points within a polygon: entry (i, j) is the distance of point j to the line of edge i,
+times the length of the edge. Three components are enough if and only if a triangle lies between the points and the
+polygon.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def gadget(rng: np.random.Generator, number: int) -> Instance:
 
 
 def squares(rng: np.random.Generator, number: int) -> Instance:
-    """A triangle fits between squares if and only if their ratio is at most sqrt(2) - 1 (Mond, Smith, van Straten 2003).
+    """A triangle fits between squares whose ratio is at most sqrt(2) - 1, and no others (Mond, Smith, van Straten 2003).
 
     The ratio is one of the best approximations of this number, which are above and below in turn.
     """
@@ -107,16 +108,16 @@ def touching(rng: np.random.Generator, number: int) -> Instance:
     edges = np.sort(rng.choice(len(polygon), k, replace=False))
     corners = [between(polygon[i], polygon[(i + 1) % len(polygon)], share(rng)) for i in edges]
     inside = [mean([corners[i] for i in rng.choice(k, 2, replace=False)]) for _ in range(3)]
-    # Of four points on different edges that are corners of their hull, a triangle can have no more than three as corners; the
-    # fourth would be on a side, and so on an edge of the polygon with two other points of it.
+    # A triangle within the polygon reaches a point of an edge with a corner, or with two corners on this edge. So it reaches
+    # points of no more than three edges.
     return Instance("touching", slack_matrix(polygon, corners + inside), k == 3, True)
 
 
 def double_root(rng: np.random.Generator, number: int) -> Instance | None:
     """Three sides that touch one point each, so that turning the triangle closes to second order.
 
-    Lines through q_0, q_1, q_2 lead from p(t) on an edge of the polygon over two others back to the first. The third point is put
-    where the derivative of this map at the corner of the triangle is one.
+    Lines through q_0, q_1, q_2 lead from p(t) on an edge of the polygon over two others back to the first. The third
+    point is put where the derivative of this map at the corner of the triangle is one.
     """
     polygon = circle(rng, int(rng.integers(5, 8)))
     edges = [int(i) for i in np.sort(rng.choice(len(polygon), 3, replace=False))]
@@ -131,10 +132,12 @@ def double_root(rng: np.random.Generator, number: int) -> Instance | None:
         u, v = directions[i], directions[(i + 1) % 3]
         # p moves by u dt, the other end by -v dt c (|b - q| / |q - a|) with c the ratio of the sines.
         sines = wedge(u, chord) / wedge(v, chord)
-        part = share(rng) if i < 2 else 1 / (1 - rate * sines) if rate * sines != 1 else Fraction(-1)
-        if i == 2:
-            # rate * sines * -(1 - part) / part = 1
-            part = -rate * sines / (1 - rate * sines) if rate * sines != 1 else Fraction(-1)
+        if i < 2:
+            part = share(rng)
+        elif rate * sines == 1:
+            return None
+        else:
+            part = rate * sines / (rate * sines - 1)  # so that the rate is one after the next line
         if not 0 < part < 1:
             return None
         rate = rate * -sines * (1 - part) / part
@@ -164,8 +167,12 @@ def slack_matrix(polygon: list[Point], points: list[Point]) -> np.ndarray:
 def disguised(M: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Rows and columns in another order and scaled, some of them twice, and a zero row."""
     rows, columns = (np.append(rng.permutation(size), rng.integers(size, size=2)) for size in M.shape)
-    scales = [np.array([Fraction(int(x), 7) for x in rng.integers(1, 30, len(part))], dtype=object) for part in (rows, columns)]
-    return np.vstack([scales[0][:, None] * M[np.ix_(rows, columns)] * scales[1], np.full(len(columns), Fraction(0), dtype=object)])
+    by_row, by_column = (
+        np.array([Fraction(int(x), 7) for x in rng.integers(1, 30, len(part))], dtype=object)
+        for part in (rows, columns)
+    )
+    zero = np.full(len(columns), Fraction(0), dtype=object)
+    return np.vstack([by_row[:, None] * M[np.ix_(rows, columns)] * by_column, zero])
 
 
 def cross(a: Point, b: Point, c: Point) -> Fraction:

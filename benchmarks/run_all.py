@@ -60,6 +60,10 @@ COMMANDS = [
     ["network_recovery.py"],
     ["network_layers.py"],
     ["network_real_data.py"],
+    ["nmf_separable.py"],
+    ["nmf_picture.py"],
+    ["nmf_samson.py"],
+    ["nmf_real.py"],
 ]
 WITH_QUICK = (
     "evidence",
@@ -80,7 +84,11 @@ WITH_QUICK = (
     "dictionary",
     "network",
 )
-QUICK = {"topics_recover_planted.py": ["--quick", "--seeds", "1"], "topics_at_scale.py": ["--documents", "10000"]}
+QUICK = {
+    "nmf_separable.py": ["--quick"],
+    "topics_recover_planted.py": ["--quick", "--seeds", "1"],
+    "topics_at_scale.py": ["--documents", "10000"],
+}
 
 
 def main() -> None:

@@ -31,6 +31,7 @@ FAMILIES = {
     "IncoherentDictionary": "dictionary",
     "SparseNetwork": "networks",
     "SeparableNMF": "nmf",
+    "ApproximateNMF": "factors",
 }
 
 

@@ -11,7 +11,7 @@ import latentia
 from latentia.datasets import planted, read_image
 from latentia.datasets.images import write_image
 from latentia.exceptions import EvidenceWarning
-from latentia.nmf import SeparableNMF
+from latentia.nmf import ApproximateNMF, SeparableNMF
 from latentia.nmf._anchors import METHODS
 from latentia.report.nmf import METHODS as EXPLAINED
 
@@ -225,8 +225,9 @@ def test_other_rows(call, rows, learned, data, tmp_path):
     )
 
 
-def test_a_model_from_python(call, refused, rows, data, tmp_path):
-    file = latentia.save(SeparableNMF(4, n_splits=0).fit(data.X), tmp_path / "m.npz")
+@pytest.mark.parametrize("learner", [SeparableNMF, ApproximateNMF])
+def test_a_model_from_python(call, refused, rows, data, tmp_path, learner):
+    file = latentia.save(learner(4, n_splits=0).fit(data.X), tmp_path / "m.npz")
     source = _write(tmp_path / "x.csv", data.X[:20], _names(30))
     call("apply", file, source, "--out", tmp_path / "a")
     assert len(rows(tmp_path / "a" / "weights.csv")) == 20

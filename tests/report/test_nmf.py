@@ -109,10 +109,10 @@ def test_maps_and_pictures():
 # --- the page -------------------------------------------------------------------------------------------------------
 
 
-def test_components_and_certificate(page, model):
+def test_components_and_certificate(page, model, data):
     text = " ".join(page.cells)
     assert "4 components in 300 rows of 40 columns; each row is a mixture of them." in text
-    for share in model.weights_:
+    for share in contributions(model, model.transform(data.X)).mean(axis=0):
         assert f"{100 * share:.1f}% of the data" in text
     assert f"{100 * model.relative_error_:.3g}%" in text
     assert "robust simplicial" in text

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from latentia import LatentiaError
-from latentia.simplex import clean_up_vertices, farthest_vertices, robust_loners
+from latentia.simplex import clean_up_vertices, farthest_vertices
 
 
 def simplex_points(k, n, d, noise=0.0, seed=0):
@@ -50,26 +49,3 @@ def test_clean_up_repairs_a_bad_vertex():
     points = simplex_points(5, 200, 5)
     start = np.array([0, 1, 2, 3, 100])
     assert sorted(clean_up_vertices(points, start)) == [0, 1, 2, 3, 4]
-
-
-def test_robust_loners_with_and_without_noise():
-    points = np.abs(simplex_points(4, 25, 6))
-    points /= points.sum(axis=1, keepdims=True)
-    weights = np.vstack([np.eye(4), np.random.default_rng(1).dirichlet(np.full(4, 0.5), 25)])
-    exact = weights @ points[:4]
-    assert sorted(robust_loners(exact, 4)) == [0, 1, 2, 3]
-    noisy = exact + 1e-4 * np.random.default_rng(2).standard_normal(exact.shape)
-    assert sorted(robust_loners(noisy, 4)) == [0, 1, 2, 3]
-    assert sorted(robust_loners(noisy, 4, eps=1e-3)) == [0, 1, 2, 3]
-
-
-def test_robust_loners_refuse_a_large_problem():
-    with pytest.raises(LatentiaError, match="at most 400"):
-        robust_loners(np.zeros((401, 3)), 2)
-
-
-def test_robust_loners_with_twins():
-    points = np.vstack([np.eye(3), np.random.default_rng(0).dirichlet(np.ones(3), 10), np.eye(3)])
-    found = robust_loners(points, 3)
-    assert sorted(np.argmax(points[found], axis=1)) == [0, 1, 2]
-    assert list(robust_loners(points[:1], 1)) == [0]

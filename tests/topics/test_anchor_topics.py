@@ -8,7 +8,7 @@ from latentia.datasets import planted
 from latentia.exceptions import AnchorWarning, DroppedDataWarning, NegativeRecoveryWarning, NonIntegerCountWarning
 from latentia.metrics import nearest_distances, recovery_errors
 from latentia.passes import Blocks, RowGroups, write_cache
-from latentia.topics import AnchorTopics
+from latentia.topics import AnchorTopics, _anchors
 
 
 @pytest.fixture(scope="module")
@@ -424,12 +424,17 @@ def test_inverse_warns_of_negatives_and_returns_none(corpus):
         ({"n_components": 900}, "n_components=900: 2000 documents with .* words support at most"),
         ({"min_df": 1999}, "0 words are frequent enough"),
         ({"anchors": list(range(11))}, "n_components=10: 11 anchors are given"),
-        ({"anchors": "lp", "min_df": 1}, "at most 400"),
     ],
 )
 def test_bad_parameters(corpus, parameters, message):
     with pytest.raises(LatentiaError, match=message):
         AnchorTopics(**{"n_components": 10} | parameters).fit(corpus.counts)
+
+
+def test_linear_programs_are_for_some_candidates_only(corpus, monkeypatch):
+    monkeypatch.setattr(_anchors, "MOST_LONERS", 400)
+    with pytest.raises(LatentiaError, match="at most 400 candidate words"):
+        AnchorTopics(10, anchors="lp", min_df=1).fit(corpus.counts)
 
 
 def test_moments_after_a_frame_forget_its_names(corpus, words):

@@ -19,7 +19,7 @@ from ..ica import TensorICA
 from ..matrices import ProbabilityMatrix
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..multilabel import MomentMultiLabelClassifier
-from ..nmf import SeparableNMF
+from ..nmf import ApproximateNMF, SeparableNMF
 from ..noisyor import NoisyOr
 from ..sequences import SpectralHMM, TwoStateHMM
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
@@ -57,6 +57,7 @@ _FAMILIES: dict[type, tuple[_Apply, str]] = {
     IncoherentDictionary: (apply_dictionary, "codes.csv"),
     SparseNetwork: (apply_network, "codes.csv"),
     SeparableNMF: (apply_nmf, "weights.csv"),
+    ApproximateNMF: (apply_nmf, "weights.csv"),
 }
 _OF_ROWS = apply_mixture, apply_ica, apply_noisy_or, apply_dictionary, apply_network, apply_nmf
 _DENOISING: dict[Any, Callable[[Any, Path, bool], str]] = {

@@ -248,7 +248,7 @@ def nmf(
 
     return run_command(
         results, data.source, sizes, fit,
-        show=lambda model, console: _show(model, data, console),
+        show=lambda model, console: _show(model, data, weights(model), console),
         write=lambda folder, model, comparison: _write(folder, model, data, weights(model), comparison),
         reading=data.reading,
         compare=lambda: _comparison(fit, data),
@@ -392,11 +392,12 @@ def _comparison(fit: Callable[..., Any], data: _Data) -> Comparison:
 # --- printing -------------------------------------------------------------------------------------------------------
 
 
-def _show(model: Any, data: _Data, console: Console) -> None:
+def _show(model: Any, data: _Data, weights: np.ndarray, console: Console) -> None:
+    shares = contributions(model, weights).mean(axis=0)
     listed = data.picture is None and axis_of(data.columns) is None
     rows = []
     for i, component in enumerate(model.components_):
-        cells = [str(i), f"{100 * model.weights_[i]:.1f}%", *component_cells(model.evidence_, i, 2)]
+        cells = [str(i), f"{100 * shares[i]:.1f}%", *component_cells(model.evidence_, i, 2)]
         cells.append(data.label(int(model.anchors_[i])))
         if listed:
             first = [d for d in largest(component, _STRONGEST) if component[d] > 0]
@@ -419,14 +420,19 @@ def _show(model: Any, data: _Data, console: Console) -> None:
 def _write(folder: Path, model: Any, data: _Data, weights: np.ndarray, comparison: Rows | None) -> None:
     from ..report import write_nmf_report
 
+    shares = contributions(model, weights)
     components = [
-        [i, f"{model.weights_[i]:.6f}", *component_cells(model.evidence_, i), *(f"{value:.8g}" for value in component)]
+        [
+            i,
+            f"{shares[:, i].mean():.6f}",
+            *component_cells(model.evidence_, i),
+            *(f"{value:.8g}" for value in component),
+        ]
         for i, component in enumerate(model.components_)
     ]
     write_csv(folder / "components.csv", ["component", "share", "expected error", "grade", *data.columns], components)
-    shares = contributions(model, weights)
     anchors = [
-        [i, data.numbers[row], data.label(row), f"{shares[row, i]:.6f}", f"{model.weights_[i]:.6f}"]
+        [i, data.numbers[row], data.label(row), f"{shares[row, i]:.6f}", f"{shares[:, i].mean():.6f}"]
         for i, row in enumerate(map(int, model.anchors_))
     ]
     head = ["component", "row", "name", "share of the row", "share"]

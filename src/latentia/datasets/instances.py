@@ -228,6 +228,16 @@ def polygon_slack_matrix(n: int, kind: Literal["regular", "parabola", "circle"] 
     kind : {"regular", "parabola", "circle"}
         The regular polygon after an affine map, which only a triangle, a square and a hexagon have in rational numbers;
         the corners (i, i^2); or rational points on the circle next to those of the regular polygon.
+
+    Examples
+    --------
+    >>> polygon_slack_matrix(6, "regular").astype(int)
+    array([[0, 0, 1, 2, 2, 1],
+           [1, 0, 0, 1, 2, 2],
+           [2, 1, 0, 0, 1, 2],
+           [2, 2, 1, 0, 0, 1],
+           [1, 2, 2, 1, 0, 0],
+           [0, 1, 2, 2, 1, 0]])
     """
     if n < 3:
         raise LatentiaError("a polygon has at least 3 corners.", parameter="n", value=n)
@@ -332,6 +342,11 @@ def hardness_gadget(values: Iterable[Number], *, shift: Number = 0, eps: Number 
     """The matrix of `hexagon_gadget`: array of Fraction, shape (6, 3 N), of rank 3.
 
     Its nonnegative rank is 3 if ``shift`` is at most 0, and above 3 otherwise.
+
+    Examples
+    --------
+    >>> hardness_gadget(["0.1", "0.5", "0.7"], shift="1e-9").shape
+    (6, 9)
     """
     return hexagon_gadget(values, shift=shift, eps=eps).matrix
 

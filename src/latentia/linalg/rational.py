@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-__all__ = ["Vector", "dot", "inverse", "null_vectors", "primitive", "rank", "reduce_rows"]
+__all__ = ["Vector", "dot", "independent_columns", "inverse", "null_vectors", "primitive", "rank", "reduce_rows"]
 
 Vector = tuple[int, ...]
 
@@ -31,9 +31,29 @@ def reduce_rows(rows: list[list[Fraction]]) -> list[int]:
     return pivots
 
 
+def independent_columns(M: Iterable[Iterable[Any]]) -> list[int]:
+    """Columns that are no combination of earlier ones, as many as the rank; by elimination in whole numbers (Bareiss)."""
+    rows = [list(primitive([Fraction(x) for x in row])) for row in M]
+    found: list[int] = []
+    divisor = 1
+    for j in range(len(rows[0]) if rows else 0):
+        k = len(found)
+        pivot = next((i for i in range(k, len(rows)) if rows[i][j]), None)
+        if pivot is None:
+            continue
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        top, scale = rows[k], rows[k][j]
+        for i in range(k + 1, len(rows)):
+            factor = rows[i][j]
+            rows[i] = [(scale * x - factor * y) // divisor for x, y in zip(rows[i], top, strict=True)]
+        found.append(j)
+        divisor = scale
+    return found
+
+
 def rank(M: Iterable[Iterable[Any]]) -> int:
     """Rank over the rationals."""
-    return len(reduce_rows([[Fraction(x) for x in row] for row in M]))
+    return len(independent_columns(M))
 
 
 def inverse(square: Sequence[Sequence[Any]]) -> list[list[Fraction]] | None:

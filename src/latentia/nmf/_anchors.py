@@ -20,6 +20,7 @@ from ..simplex import (
     preconditioned_vertices,
     robust_loners,
     smoothed_vertices,
+    squared_distances,
     whitened_vertices,
 )
 
@@ -33,6 +34,7 @@ Method = Literal[
 METHODS = "auto", "spa", "farthest", "whitened", "spa-spa", "snpa", "xray", "smoothed", "lp", "robust-lp", "loners"
 RACE = "spa", "farthest", "whitened", "spa-spa", "snpa"  # that "auto" compares
 
+_FEW = 500  # points, of which more vertices than there are points are looked for, to say how many there are
 _SAMPLE = 5000  # points whose residuals decide a race
 _AVERAGED = 0.01  # of the points, for means of "smoothed",
 _FEWEST, _MOST = 2, 50  # at least and at most
@@ -88,11 +90,12 @@ def found_by(
     method: Method, points: np.ndarray, n_components: int, *, eps: float | None = None, n_jobs: int | None = None
 ) -> dict[str, Members]:
     """What the methods that are compared find, those that find as many as were asked for."""
-    if len(points) < n_components:
+    if len(points) < n_components and len(points) > _FEW:
         raise _too_many(len(points), n_components, "there are no more different rows")
+    n = min(n_components, len(points))
     methods = RACE if method == "auto" else (method,)
-    leading = Leading.of(points, n_components) if {"whitened", "spa-spa"} & set(methods) else None
-    found = {one: _by(one, points, n_components, leading, eps, n_jobs) for one in methods}
+    leading = Leading.of(points, n) if {"whitened", "spa-spa"} & set(methods) else None
+    found = {one: _by(one, points, n, leading, eps, n_jobs) for one in methods}
     complete = {one: members for one, members in found.items() if len(members) == n_components}
     if not complete:
         raise _too_many(max(len(members) for members in found.values()), n_components, _WHY.get(method, _SPAN))
@@ -104,14 +107,15 @@ def raced(
 ) -> tuple[K, float]:
     """What leaves the least of the points, and how much, of a sample of them."""
     some = points if len(points) <= _SAMPLE else points[np.linspace(0, len(points) - 1, _SAMPLE).astype(np.int64)]
+    squared = np.einsum("ij,ij->i", some, some)
     left: dict[frozenset[int], float] = {}
     best: dict[K, float] = {}
     for one, members in found.items():
         same = frozenset(int(own[0]) for own in members)
         if same not in left:
             vertices = means(points, members)
-            rest = some - row_weights(some, vertices, mixing, n_jobs) @ vertices
-            left[same] = float(np.einsum("ij,ij->", rest, rest))
+            weights = row_weights(some, vertices, mixing, n_jobs)
+            left[same] = float(squared_distances(some, squared, vertices, weights).sum())
         best[one] = left[same]
     first = min(best, key=lambda one: best[one])
     return first, best[first]

@@ -61,7 +61,7 @@ class Table:
         if d > _WIDE:
             k = min(n, d, _PER_COMPONENT * n_components + _MORE)
             _, _, directions = leading_triplets(rows, k, seed)
-        rows = rows[self.first]
+        rows = rows if len(self.first) == n else rows[self.first]
         energy = float((rows * rows).sum()) if directions is not None else 0.0
         points = rows.toarray() if sparse.issparse(rows) and directions is None else rows
         points = np.ascontiguousarray(points if directions is None else points @ directions.T, dtype=np.float64)
@@ -121,13 +121,14 @@ def leading_triplets(rows: Any, n: int, seed: int) -> tuple[np.ndarray, np.ndarr
     """The n largest singular triplets of a table, those without length left out: shapes (m, k), (k,), (k, d)."""
     if min(rows.shape) > _SMALL:
         return block_krylov_svd(rows, n, n_passes=6, random_state=seed)
-    if not sparse.issparse(rows):
+    if not sparse.issparse(rows) and max(rows.shape) <= _SMALL:
         left, sizes, right = np.linalg.svd(rows, full_matrices=False)
         kept = np.flatnonzero(sizes > _NOTHING * sizes[:1])[:n]
         return left[:, kept], sizes[kept], right[kept]
     wide = rows.shape[1] > rows.shape[0]
     table = rows if wide else rows.T
-    squares, vectors = np.linalg.eigh((table @ table.T).toarray())
+    gram = table @ table.T
+    squares, vectors = np.linalg.eigh(gram.toarray() if sparse.issparse(gram) else gram)
     kept = np.flatnonzero(squares > _NOTHING * squares[-1:])[::-1][:n]
     sizes, vectors = np.sqrt(squares[kept]), vectors[:, kept]
     others = (table.T @ vectors) / sizes
@@ -141,7 +142,7 @@ def table_of(blocks: Blocks) -> Table:
         rows: Any = sparse.csr_array(sparse.vstack([sparse.csr_array(part) for part in parts])).astype(np.float64)
         largest = float(np.abs(rows.data).max(initial=0.0))
     else:
-        rows = np.concatenate(parts).astype(np.float64)
+        rows = (np.concatenate(parts) if len(parts) > 1 else np.asarray(parts[0])).astype(np.float64, copy=False)
         largest = float(np.abs(rows).max(initial=0.0))
     unit = float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
     rows = rows / unit
@@ -149,14 +150,19 @@ def table_of(blocks: Blocks) -> Table:
 
 
 def _once(rows: Any) -> np.ndarray:
-    """The first copy of every different row, ascending."""
+    """The first copy of every different row, ascending: of rows with the same sum, those with the same entries are copies."""
     if sparse.issparse(rows):
-        table = sparse.csr_array(rows)
-        table.sort_indices()
-        seen: dict[bytes, int] = {}
-        for i, (a, b) in enumerate(zip(table.indptr[:-1], table.indptr[1:], strict=True)):
-            seen.setdefault(table.indices[a:b].tobytes() + table.data[a:b].tobytes(), i)
-        return np.array(list(seen.values()), dtype=np.int64)
-    whole = np.ascontiguousarray(rows) + 0.0  # no negative zeros
-    as_bytes = whole.view(np.dtype((np.void, whole.dtype.itemsize * whole.shape[1]))).ravel()
-    return np.sort(np.unique(as_bytes, return_index=True)[1])
+        rows.sum_duplicates()
+    _, same, counts = np.unique(np.asarray(rows.sum(axis=1)).ravel(), return_inverse=True, return_counts=True)
+    suspects = np.flatnonzero(counts[same] > 1)
+    kept = np.ones(rows.shape[0], dtype=bool)
+    kept[suspects] = False
+    seen: dict[bytes, int] = {}
+    for i in suspects:
+        if sparse.issparse(rows):
+            own = slice(rows.indptr[i], rows.indptr[i + 1])
+            key = rows.indices[own].tobytes() + rows.data[own].tobytes()
+        else:
+            key = (rows[i] + 0.0).tobytes()  # no negative zeros
+        kept[seen.setdefault(key, i)] = True
+    return np.flatnonzero(kept)

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-__all__ = ["in_span"]
+__all__ = ["apart", "freedom", "in_span"]
 
 _STEPS = 500
+_ABSENT, _PRESENT = 0.02, 0.2  # of the largest entry, up to which one counts as zero, and from which on as there
+_COUNTS = 0.05  # of the largest, from which on an entry that would become negative counts
 
 
 def in_span(left: np.ndarray, right: np.ndarray, start: np.ndarray) -> np.ndarray:
@@ -31,8 +33,7 @@ def in_span(left: np.ndarray, right: np.ndarray, start: np.ndarray) -> np.ndarra
     ndarray of shape (r, r)
     """
     r = len(start)
-    u, v = np.linalg.qr(left, mode="r"), right  # what follows needs U itself for signs, its triangle for sizes
-    sizes = np.linalg.norm(u @ start, axis=0)
+    sizes = np.linalg.norm(left @ start, axis=0)
     start = start / np.where(sizes > 0, sizes, 1.0)
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
@@ -41,8 +42,8 @@ def in_span(left: np.ndarray, right: np.ndarray, start: np.ndarray) -> np.ndarra
             T = np.linalg.inv(S)
         except np.linalg.LinAlgError:
             return np.inf, np.zeros_like(flat)
-        a, w = np.minimum(left @ S, 0.0), np.minimum(T @ v, 0.0)
-        slope = 2 * (left.T @ a) - 2 * T.T @ (w @ v.T) @ T.T
+        a, w = np.minimum(left @ S, 0.0), np.minimum(T @ right, 0.0)
+        slope = 2 * (left.T @ a) - 2 * T.T @ (w @ right.T) @ T.T
         return float((a**2).sum() + (w**2).sum()), slope.ravel()
 
     found: Any = optimize.minimize(
@@ -50,3 +51,43 @@ def in_span(left: np.ndarray, right: np.ndarray, start: np.ndarray) -> np.ndarra
     )
     S = found.x.reshape(r, r)
     return np.asarray(np.linalg.pinv(S))
+
+
+def freedom(components: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """How far each component may be from the one that made the rows, though A W is the same: of unit length, shape (r,).
+
+    A_k W_k + A_j W_j = A_k (W_k + t W_j) + (A_j - t A_k) W_j, which is nonnegative as well for t from -min W_k / W_j to
+    min A_j / A_k. Any t of this range is as good, so the component is off by the root mean square of what they move it.
+    """
+    r = len(components)
+    lengths = np.linalg.norm(components, axis=1)
+    directions = components / np.where(lengths > 0, lengths, 1.0)[:, None]
+    squares = np.zeros(r)
+    for k in range(r):
+        for j in range(r):
+            if j == k or not lengths[k] or not lengths[j]:
+                continue
+            low, high = _least_ratio(components[k], components[j]), _least_ratio(weights[:, j], weights[:, k])
+            across = np.sqrt(max(1 - float(directions[k] @ directions[j]) ** 2, 0.0)) * lengths[j] / lengths[k]
+            squares[k] += (low**2 - low * high + high**2) / 3 * across**2
+    return np.minimum(np.sqrt(squares), np.sqrt(2))
+
+
+def _least_ratio(above: np.ndarray, below: np.ndarray) -> float:
+    counts = below > _COUNTS * below.max(initial=0.0)
+    return float((above[counts] / below[counts]).min()) if counts.any() else 0.0
+
+
+def apart(components: np.ndarray, weights: np.ndarray) -> int:
+    """Least number, over pairs of components, of features of one without the other, and of rows of one without the other.
+
+    Where each pair has some of both, neither component can be moved along the other.
+    """
+
+    def least(columns: np.ndarray) -> int:
+        sizes = columns / np.maximum(columns.max(axis=0, initial=0.0), np.finfo(float).tiny)
+        counts = (sizes <= _ABSENT).T.astype(np.int64) @ (sizes >= _PRESENT).astype(np.int64)
+        np.fill_diagonal(counts, len(columns))
+        return int(counts.min())
+
+    return min(least(components.T), least(weights))

@@ -23,9 +23,10 @@ from scipy import sparse
 from .._base import fitted, fitting
 from .._parameters import Integer, Number
 from .._validation import table_blocks
-from ..evidence import Check, Evidence, PartErrors, PartFits, at_most, bounds, error_checks
+from ..evidence import Check, Evidence, PartErrors, PartFits, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
 from ..likelihood import Descent, FactorSums, FactorUpdate, over, refine, row_weights
+from ..linalg import unit_rows
 from ..passes import Blocks, accumulate, deal, sample_rows
 from ..simplex import nonnegative_projections
 from ._evidence import (
@@ -38,15 +39,17 @@ from ._evidence import (
 )
 from ._model import FactorModel, dense
 from ._points import Table, leading_triplets, table_of
-from ._span import in_span
+from ._span import apart, freedom, in_span
 
 __all__ = ["ApproximateNMF"]
 
 _FIRST, _TOL = 20, 1e-6  # rounds of descent of every start; change of the error at which the best of them end
 _BEST = 3  # starts that are descended from to the end
 _OF_PARTS = 3  # starts for a part of the rows
+_TELLING = 2  # features, and rows, of one component without another
 _SAME = 1.001  # times the least error, up to which another answer is as good
 _NEAR = 1.2  # certificate up to which there is little to gain
+_SHAKEN = 1e-3  # of their length, what rows of a start are moved by, so that none depend on each other
 _EXACT = 1e-12  # share of the rows' length that counts as nothing
 _SAMPLE = 2000
 _AT_ONCE = 1 << 22  # entries of a table whose residual is computed, not subtracted from its size
@@ -183,7 +186,9 @@ class ApproximateNMF(FactorModel):
             apart = [component_distances(found.components, one, "cone") for one in found.others]
             parts = parts.widened(np.mean(apart, axis=0), float(np.sqrt(2)))
         rows = dense(sample_rows(blocks, _SAMPLE)[0]) / found.unit
-        self.evidence_ = Evidence(self._checks(found, rows, parts), parts.errors).bind(self)
+        weights = row_weights(rows, found.components, "cone", self.n_jobs)
+        parts = parts.widened(freedom(found.components, weights), float(np.sqrt(2)))
+        self.evidence_ = Evidence(self._checks(found, rows, weights, parts), parts.errors).bind(self)
         return self
 
     def _searched(self, blocks: Blocks, whole: bool) -> _Found:
@@ -248,13 +253,15 @@ class ApproximateNMF(FactorModel):
     def _starts(self, table: Table, right: np.ndarray, n: int) -> Iterator[np.ndarray]:
         """Matrices S whose components are rows of the table: r far apart, then r drawn at random."""
         rng, r, pseudo = np.random.default_rng(self._seed), self.n_components, np.linalg.pinv(right)
-        coordinates = np.asarray(table.rows @ pseudo)
+        coordinates = unit_rows(np.asarray(table.rows @ pseudo))
+        coordinates = coordinates[coordinates.any(axis=1)]
         far = nonnegative_projections(coordinates, r)
         for number in range(n):
-            chosen = far if number == 0 and len(far) == r else rng.choice(len(coordinates), r, replace=False)
-            inverse = coordinates[chosen]
-            scale = max(float(np.abs(inverse).max()), np.finfo(float).tiny)
-            yield np.linalg.pinv(inverse + 1e-6 * scale * rng.standard_normal((r, r)))
+            if number == 0 and len(far) == r:  # noqa: SIM108
+                chosen = far
+            else:
+                chosen = rng.choice(len(coordinates), r, replace=len(coordinates) < r)
+            yield np.linalg.pinv(coordinates[chosen] + _SHAKEN * rng.standard_normal((r, r)))
 
     def _descended(self, start: _Tried, blocks: Blocks, table: Table, rounds: Any) -> _Tried:
         descent = Descent(_TOL)
@@ -272,9 +279,8 @@ class ApproximateNMF(FactorModel):
         self.certificate_ = 1.0 if exact else self.relative_error_ / max(found.bound, _EXACT)
         self.starts_, self.n_passes_ = found.starts, found.n_passes
 
-    def _checks(self, found: _Found, rows: np.ndarray, parts: PartErrors) -> list[Check]:
+    def _checks(self, found: _Found, rows: np.ndarray, weights: np.ndarray, parts: PartErrors) -> list[Check]:
         limit, _ = trusted_error(found.components, "cone")
-        weights = row_weights(rows, found.components, "cone", self.n_jobs)
         measured = Measured(rows, found.components, weights, "cone", np.ones(len(rows)), rows.shape[1], 0.0)
         lines = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
         lines += [
@@ -283,10 +289,23 @@ class ApproximateNMF(FactorModel):
                 "No factorization by as many components has an error below the lower bound: at 1 there is none better.",
                 "Theorem 2.49", "caution", "A better factorization may exist: raise n_starts.",
             ),
+            Check(
+                "features and rows that tell components apart", "least of a pair", float(apart(found.components, weights)),
+                at_least(_TELLING), "Of one component without the other. Where there are none, other factors give the same "
+                "rows; the theorem bounds the error of A W, not that of W.", "section 2.5", "caution",
+                "Other components may give the same rows: do not read much into the small entries of these.",
+            ),
             structure_check(measured, self._seed),
             surplus_check(measured),
         ]  # fmt: skip
         lines += held_out_checks(rows, found.components, "cone", self._seed)
+        lines.append(
+            Check(
+                "freedom of the factors", "", float(freedom(found.components, weights).mean()), None,
+                "How far a component can be moved along another with the same A W, of unit length; expected errors include it.",
+                "section 2.2",
+            )
+        )  # fmt: skip
         lines.append(
             Check(
                 "other answers that are as good", "", float(len(found.others)), None,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..linalg.rational import Vector, null_vectors, primitive, reduce_rows
+from ..linalg.rational import Vector, independent_columns, null_vectors, primitive
 
 __all__ = ["hyperplane_partitions"]
 
@@ -132,7 +132,7 @@ def _exact_hyperplanes(points: Sequence[Vector]) -> np.ndarray:
 
 
 def _in_own_span(points: Sequence[Vector]) -> list[Vector]:
-    columns = reduce_rows([[Fraction(x) for x in point] for point in points])
+    columns = independent_columns(points)
     return [primitive([point[j] for j in columns]) for point in points]
 
 

@@ -235,19 +235,17 @@ class SeparableNMF(FactorModel):
 
     def _selected(self, table: Table) -> tuple[Points, Selection]:
         """Vertices by the best of the searches; of both kinds of mixing the simplex, unless the cone leaves clearly less."""
-        if self.mixing == "cone" and self.method != "auto":
-            scaled, found = self._found(table, "cone")
-            return scaled, Selection.of(found, next(iter(found)), self.method, scaled=True)
+        cone = self._found(table, "cone") if self.mixing == "cone" else None
+        if cone is not None and self.method != "auto":
+            return cone[0], Selection.of(cone[1], self.method, self.method, scaled=True)
         plain, found = self._found(table, "simplex")
         first, left = raced(found, plain.points, "simplex", self.n_jobs)
         simplex = plain, Selection.of(found, first, first, scaled=False)
         if self.mixing == "simplex":
             return simplex
         try:
-            scaled, of_scaled = self._found(table, "cone")
+            scaled, of_scaled = cone or self._found(table, "cone")
         except LatentiaError:
-            if self.mixing == "cone":
-                raise
             return simplex
         both = {(one, False): own for one, own in found.items()} | {(one, True): own for one, own in of_scaled.items()}
         best, least = raced(both, plain.points, "cone", self.n_jobs)

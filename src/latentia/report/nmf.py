@@ -47,6 +47,7 @@ _RED = np.array([163, 59, 0]) / 255
 _WORST = 0.99  # quantile of the rows' errors that is drawn in full colour
 _NOUNS = Nouns("components", "component", "rows")
 _PIXELS = Nouns("components", "component", "pixels")
+_PICTURES = Nouns("components", "component", "pictures")
 _TINY = 1e-300
 
 
@@ -160,7 +161,7 @@ def write_nmf_report(
     shares = contributions(model, weights)
     errors = row_errors(model, X, weights)
     shape = None if image is None else (int(image[0]), int(image[1]))
-    nouns = _NOUNS if image is None else _PIXELS
+    nouns = _PIXELS if image is not None else _PICTURES if picture_shape is not None else _NOUNS
     found = _describe(model, names, rows, shares, shape, picture_shape)
     axis = axis_of(names)
     curves = picture_shape is None and len(names) >= _FEW_COLUMNS
@@ -248,7 +249,7 @@ def _describe(
         found.append(
             _Component(
                 number=i,
-                share=float(model.weights_[i]),
+                share=float(shares[:, i].mean()),
                 error=error,
                 grade=mark,
                 anchor=f"row {anchor}" if rows is None else str(rows[anchor]),

@@ -10,6 +10,7 @@ from .selection import (
     nonnegative_projections,
     preconditioned_vertices,
     smoothed_vertices,
+    squared_distances,
     whitened_vertices,
 )
 from .vertices import clean_up_vertices, farthest_vertices
@@ -32,5 +33,6 @@ __all__ = [
     "robust_loners",
     "simplex_least_squares",
     "smoothed_vertices",
+    "squared_distances",
     "whitened_vertices",
 ]

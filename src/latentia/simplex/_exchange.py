@@ -24,16 +24,16 @@ _INDEPENDENT = 1e-9  # what a pivot must leave of its diagonal
 _CORRECTION = 1e-6  # largest relative change by the residual that one step makes up for
 _PATIENCE = 3  # exchanges of blocks without fewer wrong signs, before single ones
 _MOST_EXCHANGES = 16
+_HOPELESS = 0.9  # negative weights for each positive one in the start: no sign of it is to be trusted
 
 
 @njit(nogil=True, cache=True)
 def least_weights(columns, gram, lengths, points, products, weights, affine):  # pragma: no cover - compiled
-    """Weights of each row of ``points`` on the columns. Signs in ``weights`` say where to start.
+    """Weights of each row of ``points`` on the columns. Those in ``weights``, of any sign, say where to start.
 
     ``gram`` holds the inner products of the columns, ``products`` those of points with columns.
     """
     k, n_columns = columns.shape
-    n = len(points)
     usable = np.ones(n_columns, np.bool_)
     space, numbers = work_space(k, n_columns)
     factor = np.zeros((n_columns, n_columns, _LANES))
@@ -44,10 +44,22 @@ def least_weights(columns, gram, lengths, points, products, weights, affine):  #
     noise, fewest = np.zeros(_LANES), np.zeros(_LANES)
     whose, patience, turns = np.full(_LANES, -1), np.zeros(_LANES, np.int64), np.zeros(_LANES, np.int64)
     floats = np.empty((4, max(k, n_columns)))
+    queue, n = np.empty(len(points), np.int64), 0
+    for i in range(len(points)):
+        positive, negative = 0.0, 0.0
+        for j in range(n_columns):
+            positive += max(weights[i, j], 0.0)
+            negative -= min(weights[i, j], 0.0)
+        if negative > _HOPELESS * positive:
+            weights[i] = 0.0
+            _write(columns, lengths, points[i], usable, affine, space, numbers, weights[i])
+        else:
+            queue[n] = i
+            n += 1
     following, busy = 0, 0
     for lane in range(used.shape[1]):
         if following < n:
-            _load(following, lane, points, weights, used, noise, fewest, patience, turns, whose)
+            _load(queue[following], lane, points, weights, used, noise, fewest, patience, turns, whose)
             following, busy = following + 1, busy + 1
     while busy > 0:
         for j in range(n_columns):
@@ -96,16 +108,22 @@ def least_weights(columns, gram, lengths, points, products, weights, affine):  #
             ):
                 for j in range(n_columns):
                     weights[i, j] = max(solution[j, lane], 0.0) * used[j, lane] if dependent[lane] == 0.0 else 0.0
-                size = solve_point(columns, lengths, points[i], usable, weights[i], affine, np.inf, space, numbers)
-                weights[i] = 0.0
-                for p in range(size):
-                    weights[i, numbers[p]] = space[0, p]
+                _write(columns, lengths, points[i], usable, affine, space, numbers, weights[i])
             if following < n:
-                _load(following, lane, points, weights, used, noise, fewest, patience, turns, whose)
+                _load(queue[following], lane, points, weights, used, noise, fewest, patience, turns, whose)
                 following += 1
             else:
                 whose[lane] = -1
                 busy -= 1
+
+
+@njit(nogil=True, cache=True)
+def _write(columns, lengths, y, usable, affine, space, numbers, weights):  # pragma: no cover - compiled
+    """Weights by active sets, from those given."""
+    size = solve_point(columns, lengths, y, usable, weights, affine, np.inf, space, numbers)
+    weights[:] = 0.0
+    for p in range(size):
+        weights[numbers[p]] = space[0, p]
 
 
 @njit(nogil=True, cache=True)

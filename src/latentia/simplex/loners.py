@@ -30,6 +30,7 @@ _CHUNK = 64
 _DIRECTIONS = 128
 _ADDED = 8  # rows that enter a program at once
 _BEYOND = 8.0  # times the threshold: a bound so far beyond it need not be better
+_ROUNDS, _ENTERING = 12, 3  # of projections with weights, and rows that enter after each
 _ROUNDING = 1e-13
 
 
@@ -251,7 +252,8 @@ class _Bounds:
     upper: np.ndarray
     squared: np.ndarray
     reach: np.ndarray
-    support: np.ndarray  # numbers of columns, shape (m, k), ended by -1
+    support: np.ndarray  # numbers of rows, shape (m, k), ended by -1
+    weights: np.ndarray  # of the support
     residual: np.ndarray
 
 
@@ -269,11 +271,13 @@ class _Hulls:
         # A constant coordinate makes weights that sum to one of independent columns unique (see `_active_set`).
         self.inside = np.column_stack([inside, np.full(len(points), lift)])
         self.columns = np.ascontiguousarray(self.inside.T)
-        ends = np.random.default_rng(0).standard_normal((_DIRECTIONS, rank)) @ inside.T
-        self.extreme = np.unique(np.concatenate([ends.argmax(axis=1), ends.argmin(axis=1)]))
-        # Some extreme rows are asked first: with too many groups among them, there is nothing to ask of the others.
-        some = self.extreme[:: -(-len(self.extreme) // _CHUNK)]
-        self.in_turn = [some, np.setdiff1d(self.extreme, some), np.setdiff1d(np.arange(len(points)), self.extreme)]
+        directions = np.random.default_rng(0).standard_normal((_DIRECTIONS, rank))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True) if rank else 1.0
+        self.ahead = directions @ inside.T
+        self.extreme = np.unique(np.concatenate([self.ahead.argmax(axis=1), self.ahead.argmin(axis=1)]))
+        # Some rows are asked first: with too many groups among them, there is nothing to ask of the others.
+        everyone = np.random.default_rng(0).permutation(len(points))
+        self.in_turn = [everyone[:_CHUNK], everyone[_CHUNK : 4 * _CHUNK], everyone[4 * _CHUNK :]]
 
     def bounds(
         self,
@@ -283,32 +287,36 @@ class _Hulls:
         columns: np.ndarray | None = None,
         threshold: float = -1.0,
         targets: tuple[np.ndarray, np.ndarray] | None = None,
+        start: tuple[np.ndarray, np.ndarray] | None = None,
+        sharpen: bool = False,
     ) -> _Bounds:
         """Bounds of the l1 distances of ``rows``, or of ``targets``, to hulls of ``columns`` (all, if None).
 
         ``usable(a, b)`` are those of the columns that the hulls of targets a to b - 1 may have. Bounds are made no better
-        than it takes to tell which side of ``threshold`` a distance is.
+        than it takes to tell which side of ``threshold`` a distance is. ``start`` is the support and the weights of earlier
+        projections; for hulls of all rows. With ``sharpen``, bounds that do not tell are improved.
         """
         own = self.points if columns is None else self.points[columns]
         inside = self.columns if columns is None else np.ascontiguousarray(self.columns[:, columns])
         wanted, coordinates = targets or (self.points[rows], self.inside[rows])
         m, n_columns = len(wanted), inside.shape[1]
+        support, weights = start or (np.full((m, len(inside) + 1), -1), np.zeros((m, len(inside) + 1)))
         found = _Bounds(
-            np.empty(m), np.empty(m), np.empty(m), np.empty(m),
-            np.full((m, min(len(inside), n_columns) + 1), -1), np.empty((m, self.points.shape[1])),
-        )  # fmt: skip
+            np.empty(m), np.empty(m), np.empty(m), np.empty(m), support, weights, np.empty((m, self.points.shape[1]))
+        )
         lengths, all_columns = column_lengths(inside), np.ones((_CHUNK, n_columns), dtype=bool)
 
         def solve(a: int, b: int) -> None:
             mask = all_columns[: b - a] if usable is None else usable(a, b)
             _bounds(
-                inside, lengths, own, wanted[a:b], coordinates[a:b], mask, threshold, found.lower[a:b], found.upper[a:b],
-                found.squared[a:b], found.reach[a:b], found.support[a:b], found.residual[a:b],
+                inside, lengths, own, wanted[a:b], coordinates[a:b], mask, threshold, sharpen,
+                found.lower[a:b], found.upper[a:b], found.squared[a:b], found.reach[a:b],
+                support[a:b], weights[a:b], found.residual[a:b],
             )  # fmt: skip
 
         for_chunks(solve, m, _CHUNK, self.n_jobs)
         if columns is not None:
-            found.support[:] = np.where(found.support >= 0, columns[found.support], -1)
+            support[:] = np.where(support >= 0, columns[support], -1)
         return found
 
     def distance(
@@ -348,21 +356,24 @@ class _Hulls:
         usable: Callable[[int, int], np.ndarray] | None,
         threshold: float,
         targets: tuple[np.ndarray, np.ndarray] | None = None,
+        start: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> np.ndarray:
         """Whether l1 distances exceed the threshold, decided by linear programs where bounds do not."""
-        m = len(rows) if targets is None else len(targets[0])
-        bounds = self.bounds(rows, usable, threshold=threshold, targets=targets)
+        bounds = self.bounds(rows, usable, threshold=threshold, targets=targets, start=start, sharpen=True)
         far = bounds.lower > threshold
         wanted = self.points[rows] if targets is None else targets[0]
         for i in np.flatnonzero(~far & (bounds.upper > threshold)):
             mask = np.ones(len(self.points), bool) if usable is None else usable(int(i), int(i) + 1)[0]
             far[i] = self.distance(wanted[i], mask, bounds.support[i], threshold)[1] > threshold
-        return far[:m]
+        return far
 
     def vertices(self, tol: float) -> np.ndarray:
         """Rows farther than ``tol`` from the hull of all others, sorted; no two rows are within ``tol``."""
         n = len(self.points)
         chosen, certain = self.extreme, np.zeros(n, dtype=bool)
+        for ahead in (self.ahead, -self.ahead) if n > 1 else ():
+            first, second = -np.partition(-ahead, 1, axis=1)[:, :2].T
+            certain[ahead.argmax(axis=1)[first - second > 2 * tol]] = True
         left = np.setdiff1d(np.arange(n), chosen)
         while len(left):
             bounds = self.bounds(left, columns=chosen, threshold=tol)
@@ -379,8 +390,8 @@ class _Hulls:
                 top = scores[best, reach]
                 scores[best, reach] = -np.inf
                 runner_up = np.maximum(scores.max(axis=0), (self.points[chosen] @ some.T).max(axis=0))
-                ahead = top - runner_up > 2 * tol * np.abs(some).max(axis=1)
-                certain[left[best[ahead]]] = True
+                leads = top - runner_up > 2 * tol * np.abs(some).max(axis=1)
+                certain[left[best[leads]]] = True
                 winners.append(left[best])
             chosen = np.unique(np.concatenate(winners))
             left = np.setdiff1d(left, chosen)
@@ -402,25 +413,42 @@ class _Balls:
         self.lower, self.radius = np.zeros(n), np.zeros(n)
         self.upper, self.reach = np.full(n, np.inf), np.zeros(n)
         self.support = np.full((n, len(hulls.columns) + 1), -1)
+        self.weights = np.zeros(self.support.shape)
 
     def ask(self, rows: np.ndarray, radii: np.ndarray, threshold: float) -> np.ndarray:
         """1 where the distance exceeds the threshold, -1 where it does not, 0 where bounds do not tell."""
         self._forget(rows, radii)
-        for columns in (self.hulls.extreme, None):
-            open_ = (self.lower[rows] <= threshold) & (self.upper[rows] > threshold)
-            some, around = rows[open_], radii[open_]
-            if len(some):
-                found = self.hulls.bounds(
-                    some, self.outside(some, around, columns), columns=columns, threshold=threshold
-                )
-                better = found.upper < self.upper[some]
-                at = some[better]
-                self.upper[at], self.reach[at] = found.upper[better], found.reach[better]
-                if columns is None:
-                    self.lower[some], self.radius[some] = np.maximum(self.lower[some], found.lower), around
-                    width = found.support.shape[1]
-                    self.support[some, :width] = found.support
+        self._project(rows[self.support[rows, 0] < 0], radii[self.support[rows, 0] < 0], threshold, self.hulls.extreme)
+        self._project(rows, radii, threshold, None)
+        return self._side(rows, threshold)
+
+    def _side(self, rows: np.ndarray, threshold: float) -> np.ndarray:
         return np.where(self.lower[rows] > threshold, 1, np.where(self.upper[rows] <= threshold, -1, 0))
+
+    def _project(
+        self,
+        rows: np.ndarray,
+        radii: np.ndarray,
+        threshold: float,
+        columns: np.ndarray | None,
+        sharpen: bool = False,
+    ) -> None:
+        """Better bounds of the rows whose bounds do not tell, by projections on the hulls of some columns or of all."""
+        open_ = (self.lower[rows] <= threshold) & (self.upper[rows] > threshold)
+        rows, radii = rows[open_], radii[open_]
+        if not len(rows):
+            return
+        found = self.hulls.bounds(
+            rows, self.outside(rows, radii, columns), columns=columns, threshold=threshold,
+            start=(self.support[rows], self.weights[rows]) if columns is None else None, sharpen=sharpen,
+        )  # fmt: skip
+        self.support[rows], self.weights[rows] = found.support, found.weights
+        # An upper bound that was sharpened has another support, and holds for this ball only.
+        found.reach[found.upper < (1 - 1e-9) * np.abs(found.residual).sum(axis=1)] = 0.0
+        better = found.upper < self.upper[rows]
+        self.upper[rows[better]], self.reach[rows[better]] = found.upper[better], found.reach[better]
+        if columns is None:
+            self.lower[rows], self.radius[rows] = np.maximum(self.lower[rows], found.lower), radii
 
     def _forget(self, rows: np.ndarray, radii: np.ndarray) -> None:
         """Drop bounds that do not hold for these balls."""
@@ -437,8 +465,10 @@ class _Balls:
         own = points if columns is None else points[columns]
         return lambda a, b: _l1_distances(points[rows[a:b]], own) > radii[a:b, None]
 
-    def settle(self, rows: np.ndarray, radii: np.ndarray, threshold: float, status: np.ndarray) -> np.ndarray:
-        """Answers without doubt, by linear programs for those that `ask` left open."""
+    def settle(self, rows: np.ndarray, radii: np.ndarray, threshold: float) -> np.ndarray:
+        """Whether distances exceed the threshold, by linear programs for those that even sharp bounds leave open."""
+        self._project(rows, radii, threshold, None, sharpen=True)
+        status = self._side(rows, threshold)
         far = status > 0
         for i in np.flatnonzero(status == 0):
             mask = self.outside(rows[i : i + 1], radii[i : i + 1])(0, 1)[0]
@@ -479,7 +509,7 @@ class _ByDistance:
             status[some] = self.balls.ask(some, radii[some], 2 * eps)
             if most is not None and _fewest_groups(self.hulls.points, status, linked) > most:
                 return None
-        loners = rows[self.balls.settle(rows, radii, 2 * eps, status)]
+        loners = rows[self.balls.settle(rows, radii, 2 * eps)]
         labels = _within(self.hulls.points[loners], linked)
         bounds = self.hulls.bounds(loners, self.balls.outside(loners, radii[loners]))
         return _grouped(loners, labels, np.sqrt(bounds.squared), eps, alpha)
@@ -521,10 +551,14 @@ class _ByWeight:
                 return None
         left = np.flatnonzero(status >= 0)
         far, unsure = status[left] > 0, np.flatnonzero(status[left] == 0)
-        close = self._close_to(left[unsure], reach, delta, eps)
-        far[unsure] = self.hulls.beyond(left[unsure], lambda a, b: ~close[a:b], 2 * eps)
-        loners = left[far]
-        close = self._close_to(loners, reach, delta, eps)
+        close = np.zeros((len(left), len(rows)), dtype=bool)
+        outside = self._close_to(left[unsure], reach, delta, eps)
+        close[unsure] = outside
+        np.logical_not(outside, out=outside)
+        far[unsure] = self.hulls.beyond(left[unsure], lambda a, b: outside[a:b], 2 * eps)
+        certain = np.flatnonzero(status[left] > 0)
+        close[certain] = self._close_to(left[certain], reach, delta, eps)
+        loners, close = left[far], close[far]
         links = sparse.csr_array(close[:, loners])
         labels = connected_components(links, directed=False)[1]
         bounds = self.hulls.bounds(loners, lambda a, b: ~close[a:b])
@@ -551,7 +585,13 @@ class _ByWeight:
         bounds = self.hulls.bounds(none, columns=self.hulls.extreme, threshold=threshold, targets=targets)
         open_ = np.flatnonzero(bounds.upper > threshold)
         far[bounds.upper <= threshold] = False
-        far[open_] = self.hulls.beyond(none, None, threshold, (targets[0][open_], targets[1][open_]))
+        far[open_] = self.hulls.beyond(
+            none,
+            None,
+            threshold,
+            (targets[0][open_], targets[1][open_]),
+            (bounds.support[open_], bounds.weights[open_]),
+        )
         return far
 
 
@@ -684,14 +724,37 @@ def _leaders(points, order, place, radius):  # pragma: no cover - compiled
 
 @njit(nogil=True, cache=True)
 def _bounds(
-    columns, lengths, own, targets, inside, usable, threshold, lower, upper, squared, reach, support, residual
+    columns,
+    lengths,
+    own,
+    targets,
+    inside,
+    usable,
+    threshold,
+    sharpen,
+    lower,
+    upper,
+    squared,
+    reach,
+    support,
+    weights,
+    residual,
 ):  # pragma: no cover - compiled
     d, n_columns = targets.shape[1], columns.shape[1]
     start, normal = np.zeros(n_columns), np.empty(d)
     space, numbers = work_space(columns.shape[0], n_columns)
     enough = _BEYOND * threshold if threshold >= 0.0 else np.inf
     for i in range(len(targets)):
+        for p in range(support.shape[1]):
+            if support[i, p] < 0:
+                break
+            start[support[i, p]] = weights[i, p]
         size = solve_point(columns, lengths, inside[i], usable[i], start, True, enough, space, numbers)
+        for p in range(support.shape[1]):
+            if support[i, p] < 0:
+                break
+            start[support[i, p]] = 0.0
+        support[i, size] = -1
         if size == 0:
             lower[i], upper[i], squared[i], reach[i] = np.inf, np.inf, np.inf, np.inf
             residual[i] = 0.0
@@ -701,7 +764,7 @@ def _bounds(
             residual[i, a] = targets[i, a]
         for p in range(size):
             j = numbers[p]
-            support[i, p] = j
+            support[i, p], weights[i, p] = j, space[0, p]
             for a in range(d):
                 residual[i, a] -= space[0, p] * own[j, a]
             near = min(near, _l1(targets[i], own[j]))
@@ -724,3 +787,77 @@ def _bounds(
                     most = max(most, _dot(normal, own[j]))
             lower[i] = max(lower[i], _dot(normal, targets[i]) - most)
             height = 0.5 * min(height, 4.0 * np.sqrt(length / d))
+        if sharpen and lower[i] <= threshold < upper[i]:
+            lower[i], upper[i] = _sharpened(
+                own, targets[i], usable[i], threshold, numbers[:size], residual[i], lower[i], upper[i]
+            )
+
+
+@njit(nogil=True, cache=True)
+def _sharpened(own, target, usable, threshold, support, residual, lower, upper):  # pragma: no cover - compiled
+    """Better bounds of an l1 distance, by projections in which entry a of the residual has weight 1 / max(|residual_a|, h).
+
+    As the height h falls, they tend to the nearest point in l1, and the weighted residual, whose entries are at most one, to
+    the normal of the best plane. Rows enter as that plane asks for them.
+    """
+    d, n = len(target), len(own)
+    most = len(support) + _ROUNDS * _ENTERING
+    chosen, taken = np.empty(most, np.int64), ~usable
+    size = len(support)
+    for p in range(size):
+        chosen[p] = support[p]
+        taken[support[p]] = True
+    scaled_flat, y, root = np.empty((d + 1) * most), np.zeros(d + 1), np.empty(d)
+    rho, normal, ahead = residual.copy(), np.empty(d), np.empty(n)
+    space, numbers = work_space(d + 1, most)
+    everyone, start = np.ones(most, np.bool_), np.zeros(most)
+    height = np.abs(rho).max()
+    for _ in range(_ROUNDS):
+        height *= 0.5
+        for a in range(d):
+            root[a] = np.sqrt(height / max(abs(rho[a]), height))
+        scaled = scaled_flat[: (d + 1) * size].reshape(d + 1, size)
+        squared = 0.0
+        for a in range(d):
+            for p in range(size):
+                scaled[a, p] = root[a] * (own[chosen[p], a] - target[a])
+                squared += scaled[a, p] ** 2
+        lift = np.sqrt(squared / size)
+        if not lift > 0.0:
+            break
+        scaled[d, :] = lift
+        y[d] = lift
+        used = solve_point(scaled, column_lengths(scaled), y, everyone, start[:size], True, np.inf, space, numbers)
+        start[:] = 0.0
+        for a in range(d):
+            rho[a] = target[a]
+        for p in range(used):
+            start[numbers[p]] = space[0, p]
+            j = chosen[numbers[p]]
+            for a in range(d):
+                rho[a] -= space[0, p] * own[j, a]
+        total = 0.0
+        for a in range(d):
+            total += abs(rho[a])
+            normal[a] = min(max(rho[a] * root[a] ** 2 / height, -1.0), 1.0)
+        upper = min(upper, total)
+        top = -np.inf
+        for j in range(n):
+            ahead[j] = -np.inf
+            if usable[j]:
+                ahead[j] = _dot(normal, own[j])
+                top = max(top, ahead[j])
+        lower = max(lower, _dot(normal, target) - top)
+        if upper <= threshold or lower > threshold:
+            break
+        for _ in range(_ENTERING):
+            best = -1
+            for j in range(n):
+                if not taken[j] and (best < 0 or ahead[j] > ahead[best]):
+                    best = j
+            if best < 0:
+                break
+            taken[best] = True
+            chosen[size] = best
+            size += 1
+    return lower, upper

@@ -26,12 +26,12 @@ __all__ = [
     "nonnegative_projections",
     "preconditioned_vertices",
     "smoothed_vertices",
+    "squared_distances",
     "whitened_vertices",
 ]
 
 _VANISHED = 1e-10  # of the largest norm
 _SQUARED = 1e-6  # of the largest singular value, that its square still shows
-_TOL = 1e-6  # of the weights that residuals are computed with
 
 
 def affine_vertices(points: np.ndarray, n_vertices: int) -> np.ndarray:
@@ -91,20 +91,27 @@ def nonnegative_projections(points: np.ndarray, n_vertices: int, n_jobs: int | N
 
     It finds more vertices than there are dimensions, and does not mistake points inside of the hull for vertices.
     """
-    origin = np.zeros((1, points.shape[1]))
-    largest = float(np.sqrt(np.einsum("ij,ij->i", points, points).max(initial=0.0)))
+    squared = np.einsum("ij,ij->i", points, points)
+    largest = float(squared.max(initial=0.0))
     found: list[int] = []
-    residual, weights = points, np.empty((len(points), 0))
+    left, weights = squared, np.empty((len(points), 0))
     for _ in range(n_vertices):
-        at, length = _longest(residual)
-        if length <= _VANISHED * largest or at in found:
+        at = int(left.argmax())
+        own = points[at] - weights[at, 1:] @ points[found] if found else points[at]
+        if float(own @ own) <= _VANISHED**2 * largest or at in found:
             break
         found.append(at)
         start = np.hstack([weights, np.zeros((len(points), 1))]) if weights.size else None
-        vertices = np.vstack([origin, points[found]])
-        weights = simplex_least_squares(points, vertices, tol=_TOL, start=start, n_jobs=n_jobs)
-        residual = points - weights @ vertices
+        vertices = np.vstack([np.zeros((1, points.shape[1])), points[found]])
+        weights = simplex_least_squares(points, vertices, start=start, tol=0.0, n_jobs=n_jobs)
+        left = squared_distances(points, squared, vertices, weights)
     return np.array(found, dtype=np.int64)
+
+
+def squared_distances(points: np.ndarray, squared: np.ndarray, vertices: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """|x - c S|^2 of each point, whose squared length is known, without the points c S; shape (n,)."""
+    across = np.einsum("ij,ij->i", weights, weights @ (vertices @ vertices.T) - 2 * (points @ vertices.T))
+    return np.asarray(np.maximum(squared + across, 0.0))
 
 
 def extreme_rays(points: np.ndarray, n_vertices: int, n_jobs: int | None = None) -> np.ndarray:
@@ -124,7 +131,7 @@ def extreme_rays(points: np.ndarray, n_vertices: int, n_jobs: int | None = None)
         along = np.where(room, points @ residual[at] / np.where(room, sums, 1.0), -np.inf)
         found.append(int(along.argmax()))
         room[found[-1]] = False
-        residual = points - nonnegative_least_squares(points, points[found], tol=_TOL, n_jobs=n_jobs) @ points[found]
+        residual = points - nonnegative_least_squares(points, points[found], n_jobs=n_jobs) @ points[found]
     return np.array(found, dtype=np.int64)
 
 

@@ -18,8 +18,9 @@ from ..exceptions import AnchorWarning, LatentiaError, warn
 from ..simplex import farthest_vertices, robust_loners
 from ._embedding import Embedding
 
-__all__ = ["Anchor", "choose_anchors", "parse_anchors", "pooled_vertices", "vertex_rows"]
+__all__ = ["MOST_LONERS", "Anchor", "choose_anchors", "parse_anchors", "pooled_vertices", "vertex_rows"]
 
+MOST_LONERS = 2000
 _STRENGTH = Number(0, 1, "high")
 _POOLING = (1 - 1e-9, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)
 
@@ -110,6 +111,11 @@ def choose_anchors(
         )  # fmt: skip
     rows = embedding.shrunk_rows()[codes[candidates]]
     if method == "lp":
+        if len(rows) > MOST_LONERS:
+            raise LatentiaError(
+                f"Selection by linear programming is for at most {MOST_LONERS} candidate words and there are {len(rows)}. "
+                "Raise min_df, or use anchors='greedy'."
+            )
         found = robust_loners(rows, wanted)
     else:
         start = vertex_rows(embedding, given, codes) if given else None

@@ -68,7 +68,7 @@ class AnchorTopics(Admixture):
         the thesis's random projection.
     anchors : {"greedy", "lp"} or list, default="greedy"
         How anchors are found: farthest from the span of those found (Alg. 4.3), or by the linear programs of section
-        3.5 (at most 400 candidate words). Or the anchors themselves, one entry for each topic: a word, a list of words
+        3.5 (at most 2000 candidate words). Or the anchors themselves, one entry for each topic: a word, a list of words
         whose occurrences count together (a tandem anchor), or a dict from words to strengths, the share of a word's
         occurrences that belong to the topic. Words are column names or numbers. Entries without a usable word are
         skipped, and topics without an entry get greedy anchors.

@@ -10,7 +10,7 @@ from ._lower_bounds import (
     rectangle_cover_bound,
     restricted_cover_bound,
 )
-from ._polygons import NestedPolygons, PolygonProof, RankThreeProof
+from ._polygons import NestedPolygons, PolygonProof
 from ._results import Approximation, Factorization, Impossible, RankBounds, RankMinor, Undecided
 from .exact_nmf import exact_nmf, nonnegative_rank
 
@@ -24,7 +24,6 @@ __all__ = [
     "PolygonProof",
     "RankBounds",
     "RankMinor",
-    "RankThreeProof",
     "RectangleCover",
     "RestrictedCover",
     "Undecided",

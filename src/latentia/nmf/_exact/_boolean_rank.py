@@ -1,8 +1,8 @@
 """The Boolean rank: the least number of rectangles that cover the support, with a proof that fewer do not.
 
-A proof takes an uncovered cell, one of whose rectangles has to be in the cover, and goes through all of them. It ends where what
-is left is too heavy for the rectangles that may still be taken, in the weights of the fractional cover, or has too many cells of
-which no two share a rectangle.
+A proof takes an uncovered cell, one of whose rectangles has to be in the cover, and goes through all of them. It ends where
+what is left is too heavy for the rectangles that may still be taken, in the weights of the fractional cover, or has too many
+cells of which no two share a rectangle.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class BooleanRank:
             return False
         masks = positive_masks(M, self.rows, self.columns)
         support = Support(self.rows, self.columns, masks)
-        listed = maximal_rectangles(transposed(masks, len(self.columns))) or []
+        by_column = transposed(masks, len(self.columns))
+        listed = (maximal_rectangles(by_column) or []) if any(self.steps.values()) else []  # weights need none
         rectangles = [support.cells_of((own, other)) for other, own in listed]
         proof = _Proof(self.steps, rectangles, *_whole_weights(self.cover, support))
         return self.bound < 1 or (self.cover.verify(M) and proof.refutes(support.all_cells, self.bound - 1))

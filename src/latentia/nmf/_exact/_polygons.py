@@ -1,37 +1,41 @@
 r"""Nested polygons: matrices of rank three.
 
-Let M = U V have rank three, U of shape (n, 3) and V of shape (3, m). The cone P = {x : U x >= 0} contains the columns of V, and
-so the cone Q that they generate. Cut by a plane, both are bounded convex polygons in the projective plane. M has a
-factorization M = A W with nonnegative factors of inner dimension k and rank(A) = 3 if and only if a polygon with k vertices
-lies between the two: A = U X for its vertices X, and column j of W says how v_j is a combination of them.
+Let M = U V have rank three, U of shape (n, 3) and V of shape (3, m). The cone P = {x : U x >= 0} contains the columns
+of V, and so the cone Q that they generate. Cut by a plane, both are bounded convex polygons in the projective plane. M
+has a factorization M = A W with nonnegative factors of inner dimension k and rank(A) = 3 if and only if a polygon with
+k vertices lies between the two: A = U X for its vertices X, and column j of W says how v_j is a combination of them.
 
-*Tangents.* Let F(p), for p on the boundary of P, be the last point of the boundary, counterclockwise from p, such that Q is to
-the left of the line from p to F(p). F is monotone, and a polygon with k vertices and one of them at p fits if and only if k
-steps of F lead from p around to p or beyond (Aggarwal, Booth, O'Rourke, Suri, Yap 1989). If any polygon fits, one with all
-vertices on the boundary does: push each vertex outward, away from a point inside of Q.
+*Tangents.* Let F(p), for p on the boundary of P, be the last point of the boundary, counterclockwise from p, such that
+Q is to the left of the line from p to F(p). F is monotone, and a polygon with k vertices and one of them at p fits if
+and only if k steps of F lead from p around to p or beyond (Aggarwal, Booth, O'Rourke, Suri, Yap 1989). If any polygon
+fits, one with all vertices on the boundary does: push each vertex outward, away from a point inside of Q.
 
-*Pieces.* On an edge of P let p(t) be linear in t. As long as the line of F touches the same vertex q of Q and ends on the same
-edge, with line L(x) >= 0, F(p) is the linear map q L(p) - p L(q) in homogeneous coordinates. So between finitely many
-breakpoints, which are rational, p_1(t), ..., p_{k-1}(t) are linear in t after cancelling, and the polygon closes if and only if
+*Pieces.* On an edge of P let p(t) be linear in t. As long as the line of F touches the same vertex q of Q and ends on
+the same edge, with line L(x) >= 0, F(p) is the linear map q L(p) - p L(q) in homogeneous coordinates. So between
+finitely many breakpoints, which are rational, p_1(t), ..., p_{k-1}(t) are linear in t after cancelling, and the polygon
+closes if and only if
 
     g(t) = det[p_{k-1}(t), p(t), q_k] >= 0,
 
-a quadratic polynomial with rational coefficients. F may jump up at a breakpoint, where Q touches the boundary of P, so these
-are looked at on their own. In whole numbers all this is exact. If g >= 0 anywhere, it is at a rational t (an end, the vertex of
-a parabola, or an interval around it): matrices of rank three that have such a factorization have one in rational numbers.
+a quadratic polynomial with rational coefficients. F may jump up at a breakpoint, where Q touches the boundary of P, so
+these are looked at on their own. In whole numbers all this is exact. If g >= 0 anywhere, it is at a rational t (an end,
+the vertex of a parabola, or an interval around it): matrices of rank three that have such a factorization have one in
+rational numbers.
 
-*Which r this decides.* rank(A) + rank(W) <= r + rank(M). For r = 3 both have rank three. For r = 4 one of the two has: polygons
-of M and those of its transpose decide together. For r >= 5 polygons give factorizations, but no proof that there is none.
+*Which r this decides.* rank(A) + rank(W) <= r + rank(M). For r = 3 both have rank three. For r = 4 one of the two has;
+and whether it is A or W is the same: the polar of a polygon between those of M is a polygon between those of the
+transpose, with as many vertices. For r >= 5 polygons give factorizations, but no proof that there is none.
 
-*Certificates.* A line from p through any vertex q of Q reaches at least as far as F does. So a proof that no polygon fits lists,
-for pieces that cover the boundary of P, the vertices q_1, ..., q_k and the edges, and `PolygonProof.verify` checks in whole
-numbers at both ends of each piece that the lines end on these edges, and that g < 0 in between.
+*Certificates.* A line from p through any vertex q of Q reaches at least as far as F does. So a proof that no polygon
+fits lists, for pieces that cover the boundary of P, the vertices q_1, ..., q_k and the edges, and `PolygonProof.verify`
+checks in whole numbers at both ends of each piece that the lines end on these edges, and that g < 0 in between.
 
 References
 ----------
 Aggarwal, Booth, O'Rourke, Suri, Yap. Finding minimal convex nested polygons. 1989.
 Gillis, Glineur. On the geometric interpretation of the nonnegative rank. 2012.
-Moitra's thesis, section 2.2 (Theorem 2.6) and 2.4 (intermediate simplex).
+R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, sections 2.2 (Theorem 2.6) and
+2.4 (intermediate simplex).
 """
 
 from __future__ import annotations
@@ -39,14 +43,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["NestedPolygons", "Piece", "PolygonProof", "RankThreeProof"]
+__all__ = ["NestedPolygons", "Piece", "PolygonProof"]
 
 Vector = tuple[int, int, int]
 Place = tuple[int, Fraction]  # edge j and t: the point (1 - t) v_j + t v_{j+1}
@@ -92,6 +96,19 @@ class PolygonProof:
     outer: tuple[int, ...] = field(repr=False)
     pieces: tuple[Piece, ...] = field(repr=False)
 
+    @property
+    def bound(self) -> int:
+        """No triangle: four components at least; no quadrilateral: five."""
+        return min(self.vertices, 4) + 1
+
+    @property
+    def reason(self) -> str:
+        shape = {3: "triangle", 4: "quadrilateral"}.get(self.vertices, f"polygon with {self.vertices} vertices")
+        return (
+            f"The rank is 3, and no {shape} fits between the two nested polygons of the matrix: {self.vertices} "
+            f"tangents do not lead around from any of {len(self.pieces)} pieces of the boundary."
+        )
+
     def verify(self, M: np.ndarray) -> bool:
         """Whether M has rank three, the outer polygon is what it should be, and every piece fails."""
         spanned = _spanned(M, *self.minor)
@@ -108,6 +125,12 @@ class PolygonProof:
         return self._pieces_cover(len(lines)) and all(
             self._piece_fails(piece, V, lines, corners) for piece in self.pieces
         )
+
+    def within(self, rows: tuple[int, ...], columns: tuple[int, ...]) -> PolygonProof:
+        """The same proof for a matrix that has the matrix of this one in some of its rows and columns."""
+        minor = _named(self.minor[0], rows), _named(self.minor[1], columns)
+        pieces = tuple(piece._replace(touched=_named(piece.touched, columns)) for piece in self.pieces)
+        return replace(self, minor=minor, outer=_named(self.outer, rows), pieces=pieces)
 
     def _pieces_cover(self, n_edges: int) -> bool:
         spans: dict[int, list[tuple[Fraction, Fraction]]] = {j: [] for j in range(n_edges)}
@@ -145,47 +168,6 @@ class PolygonProof:
         if piece.edges[-1] >= start + n_edges:
             return False
         return _is_negative_inside(_closing(pair, begin, V[piece.touched[-1]]))
-
-
-@dataclass(frozen=True)
-class RankThreeProof:
-    """M of rank three has no nonnegative factorization with three, or four, components.
-
-    Attributes
-    ----------
-    columns : PolygonProof
-        For the polygons of M.
-    rows : PolygonProof or None
-        For four components: for the polygons of the transpose of M.
-    """
-
-    columns: PolygonProof
-    rows: PolygonProof | None = None
-
-    @property
-    def bound(self) -> int:
-        return 4 if self.rows is None else 5
-
-    @property
-    def reason(self) -> str:
-        shape = "triangle" if self.rows is None else "quadrilateral"
-        count = len(self.columns.pieces) + (0 if self.rows is None else len(self.rows.pieces))
-        where = (
-            "polygons of the matrix"
-            if self.rows is None
-            else "polygons of the matrix, nor between those of its transpose"
-        )
-        return (
-            f"The rank is 3, and no {shape} fits between the two nested {where}: tangents do not close on any of {count} "
-            "pieces of the boundary."
-        )
-
-    def verify(self, M: np.ndarray) -> bool:
-        """Whether the proofs are about the right numbers of vertices and hold for M and its transpose."""
-        if self.rows is None:
-            return self.columns.vertices == 3 and self.columns.verify(M)
-        both = self.columns.vertices == self.rows.vertices == 4
-        return both and self.columns.verify(M) and self.rows.verify(np.asarray(M, dtype=object).T)
 
 
 class NestedPolygons:
@@ -228,20 +210,27 @@ class NestedPolygons:
                 pieces.append(Piece(edges, low, end, tuple(self.inner[i] for i in touched)))
         return PolygonProof(k, self.minor, self.outer, tuple(pieces))
 
+    @cached_property
+    def least(self) -> list[Vector]:
+        """Vertices of a polygon between the two with as few vertices as possible.
+
+        From any start tangents lead around with at most one vertex more than that (Aggarwal et al. 1989).
+        """
+        polygon = self._polygon(0, Fraction(0), len(self._lines) + 1)
+        fewer = self.between(len(polygon) - 1) if len(polygon) > 3 else None
+        return fewer if isinstance(fewer, list) else polygon
+
     def factors(self, polygon: Sequence[Vector]) -> tuple[np.ndarray, np.ndarray]:
         """A = U X and W with M = A W, for the vertices X of a polygon between the two.
 
         Each column of M is in a triangle of the first and two neighbouring vertices.
         """
         U, V, scale = self._factors
-        A = np.array([[_dot(u, x) for x in polygon] for u in U], dtype=object)
+        A = np.array([[Fraction(_dot(u, x)) for x in polygon] for u in U], dtype=object)
         W = np.full((len(polygon), len(V)), Fraction(0), dtype=object)
         for j, v in enumerate(V):
             i, shares = next(found for i in range(1, len(polygon) - 1) if (found := _in_triangle(v, polygon, i)))
             W[[0, i, i + 1], j] = [share / scale for share in shares]
-        for k, column in enumerate(A.T):
-            common = math.gcd(*column)
-            A[:, k], W[k] = [Fraction(x, common) for x in column], W[k] * common
         return A, W
 
     def _walk(self, j: int, t: Fraction, k: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -302,7 +291,7 @@ class NestedPolygons:
         return self._touched_after[(bisect_right(self._touch_places, place) - 1) % len(self._touch_places)]
 
     def _land(self, j: int, p: Vector, q: Vector) -> tuple[int, Vector]:
-        """Edge and point where the line from p, on edge j, through q leaves P; a corner belongs to the edge after it."""
+        """Edge and point where the line from p, on edge j, through q leaves P; a corner is on the edge after it."""
         n_edges = len(self._lines)
         # Corners are to the right of the line first, then to its left.
         low, high = j + 1, j + n_edges
@@ -430,7 +419,7 @@ def _through(p: Vector, q: Vector, line: Vector) -> Vector:
 def _spanned(
     M: np.ndarray, rows: tuple[int, ...], columns: tuple[int, ...]
 ) -> tuple[list[Vector], list[Vector], int] | None:
-    """U, V and d > 0 in whole numbers with U V = d M, up to positive scales of the rows of M; None if M has not rank three."""
+    """U, V and d > 0 in whole numbers with U V = d M, but for positive scales of rows; None if the rank is not three."""
     if len(rows) != 3 or len(columns) != 3:
         return None
     whole = [_whole(row) for row in M]
@@ -544,3 +533,8 @@ def _convergents(t: Fraction) -> Iterator[Fraction]:
         before, last = last, (whole * last[0] + before[0], whole * last[1] + before[1])
         yield Fraction(*last)
         n, d = d, rest
+
+
+def _named(numbers: tuple[int, ...], kept: tuple[int, ...]) -> tuple[int, ...]:
+    """Numbers in a whole matrix of rows or columns of a part."""
+    return tuple(kept[i] for i in numbers)

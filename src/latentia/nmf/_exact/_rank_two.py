@@ -1,7 +1,7 @@
 """Rank at most two: the nonnegative rank is the rank, with a factorization in closed form.
 
-The columns of a matrix of rank two lie in a plane, and the cone that they generate has two extreme rays, which are columns
-a and b of the matrix. Every column is a nonnegative combination of the two. (Rank one: one column.)
+The columns of a matrix of rank two lie in a plane, and the cone that they generate has two extreme rays, which are
+columns a and b of the matrix. Every column is a nonnegative combination of the two. (Rank one: one column.)
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Input of exact problems, and linear algebra over the rationals by python-flint.
 
-A float is a rounded number. The product of two factors of inner dimension 3 has rank 3, but the product that a computer rounds
-has, as a matrix of rational numbers, full rank, and no exact factorization of dimension 3. So floats are refused.
+A float is a rounded number. The product of two factors of inner dimension 3 has rank 3, but the product that a computer
+rounds has, as a matrix of rational numbers, full rank, and no exact factorization of dimension 3. So floats are
+refused.
 """
 
 from __future__ import annotations
@@ -15,12 +16,17 @@ import numpy as np
 
 from ...exceptions import LatentiaError, MissingExtraError
 
-__all__ = ["as_rational", "flint", "fractions_of", "is_close_to", "nullspace", "rank_of", "solved", "to_flint"]
+__all__ = ["as_rational", "flint", "fractions_of", "nullspace", "rank_of", "solved", "to_flint"]
 
 _HOW = (
-    "Pass whole numbers, fractions.Fraction, or decimal strings, for example numpy.array([['0.25', '1/3'], ['1', '0']]); "
-    "measured values can be rounded to decimals first, as [[str(round(x, 6)) for x in row] for row in M], but the rounded "
-    "matrix has full rank in general. For a factorization of measured values use SeparableNMF or ApproximateNMF."
+    "Pass whole numbers, fractions.Fraction, or decimal strings, such as numpy.array([['0.25', '1/3'], ['1', '0']]). "
+    "Measured values can be rounded, as [[str(round(x, 6)) for x in row] for row in M], but what is rounded has full rank "
+    "in general: for a factorization of measured values use SeparableNMF or ApproximateNMF."
+)
+_PRIME = 2**61 - 1
+_WHY = (
+    "A float is a rounded number: a product of floats of inner dimension 3 has, in exact numbers, a rank far above 3, so "
+    "that no exact factorization exists."
 )
 
 
@@ -48,7 +54,7 @@ def as_rational(M: Any) -> np.ndarray:
     elif hasattr(M, "table"):  # fmpz_mat and fmpq_mat
         M = M.table()
     if isinstance(M, np.ndarray) and M.dtype.kind in "fc":
-        raise LatentiaError(f"The matrix has the type {M.dtype}. {_reason()} {_HOW}")
+        raise LatentiaError(f"The matrix has the type {M.dtype}. {_WHY} {_HOW}")
     try:
         rows = [list(row) for row in M]
     except TypeError:
@@ -67,21 +73,16 @@ def as_rational(M: Any) -> np.ndarray:
     return exact
 
 
-def _reason() -> str:
-    return (
-        "A float is a rounded number: a product of floats of inner dimension 3 has, as exact numbers, a rank far above 3, "
-        "so that no exact factorization exists."
-    )
-
-
 def _entry(x: Any, i: int, j: int) -> Fraction:
     where = f"Entry [{i}, {j}]"
     if isinstance(x, (float, complex, np.floating, np.complexfloating)):
-        raise LatentiaError(f"{where} is the float {x!r}. {_reason()} {_HOW}")
+        raise LatentiaError(f"{where} is the float {x!r}. {_WHY} {_HOW}")
     try:
         if isinstance(x, (bool, np.bool_, int, np.integer)):
             value = Fraction(int(x))
-        elif isinstance(x, (Rational, Decimal, str)):
+        elif isinstance(x, Rational):  # parts may be integers of numpy, which overflow
+            value = Fraction(int(x.numerator), int(x.denominator))
+        elif isinstance(x, (Decimal, str)):
             value = Fraction(x)
         elif type(x).__name__ == "fmpq":
             value = Fraction(int(x.p), int(x.q))
@@ -109,13 +110,24 @@ def to_flint(M: np.ndarray) -> Any:
 
 def fractions_of(M: Any) -> np.ndarray:
     """Array of Fraction of an `fmpq_mat`."""
-    result = np.empty((M.nrows(), M.ncols()), dtype=object)
-    result.flat = [Fraction(int(x.p), int(x.q)) for x in M.entries()]
-    return result
+    result = np.empty(M.nrows() * M.ncols(), dtype=object)
+    result[:] = [Fraction(int(x.p), int(x.q)) for x in M.entries()]
+    return result.reshape(M.nrows(), M.ncols())
 
 
 def rank_of(M: np.ndarray) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Rows and columns of a largest minor that is not zero; their number is the rank."""
+    """Rows and columns of a largest minor that is not zero; their number is the rank.
+
+    For whole numbers they are found modulo a prime, and are right if the minor is as large as the rank.
+    """
+    if all(isinstance(x, int) for x in M.flat):
+        lib = flint()
+        whole = lib.fmpz_mat(*M.shape, list(M.flat))
+        modular = lib.nmod_mat(whole, _PRIME)
+        columns, rows = _pivots(modular), _pivots(modular.transpose())
+        minor = lib.fmpz_mat(len(rows), len(columns), [M[i, j] for i in rows for j in columns])
+        if whole.rank() == len(rows) == minor.rank():
+            return rows, columns
     columns = _pivots(to_flint(M))
     rows = _pivots(to_flint(M[:, list(columns)].T)) if columns else ()
     return rows, columns
@@ -141,11 +153,6 @@ def solved(A: Any, B: Any) -> Any | None:
         return A.solve(B)
     except ZeroDivisionError:
         return None
-
-
-def is_close_to(x: float, largest_denominator: int) -> Fraction:
-    """The nearest fraction with at most this denominator."""
-    return Fraction(x).limit_denominator(largest_denominator)
 
 
 def _pivots(M: Any) -> tuple[int, ...]:

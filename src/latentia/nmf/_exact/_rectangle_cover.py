@@ -51,7 +51,7 @@ class RectangleCover:
     weights : tuple of (int, int, Fraction)
         Row, column and weight of the cells that have one.
     optimal : bool
-        The weights are those of the linear program; otherwise its time was over.
+        The weights come from the solved linear program; otherwise its time was over, or rectangles were too many.
     """
 
     weights: Weights
@@ -76,7 +76,7 @@ class RectangleCover:
     def verify(self, M: Any) -> bool:
         """Whether the weights are positive, on positive cells, and no rectangle is heavier than one.
 
-        Rectangles are those of the rows and columns with weights, listed by intersections of columns.
+        Rectangles of the rows and columns with weights are listed anew, by intersections of columns.
         """
         return weights_hold(as_rational(M), self.weights)
 
@@ -85,7 +85,8 @@ def rectangle_cover_bound(M: Any, seconds: float = 5.0) -> RectangleCover:
     """Weights of positive cells for the fractional rectangle cover, in rational numbers.
 
     The linear program over all maximal rectangles is solved in floats; its weights are rounded, and scaled so that the heaviest
-    rectangle has exactly weight one. Where the rectangles are too many for the time, the weights are those of a fooling set.
+    rectangle has exactly weight one. The denominator is the first that keeps the bound. Where the rectangles are too many for
+    the time, the weights are those of a fooling set.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Reduced", "reduced"]
+__all__ = ["Reduced", "primitive", "reduced"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,8 +19,8 @@ class Reduced:
     Attributes
     ----------
     core : array of int, shape (n', m')
-        The rows and columns that are kept, each row in whole numbers without a common factor. Columns keep their scale, so
-        that the core is a part of the matrix with rows scaled by positive numbers.
+        The rows and columns that are kept, each row in whole numbers without a common factor. Columns keep their scale,
+        so that the core is a part of the matrix with rows scaled by positive numbers.
     rows, columns : tuple of int
         Their numbers in the whole matrix.
     row_of, column_of : list of int
@@ -59,7 +59,7 @@ def reduced(M: np.ndarray) -> Reduced:
 
 
 class _Directions(NamedTuple):
-    """Directions of vectors: vector i is ``scales[i] * primitive[of_vector[i]]``; a zero vector has none, which is -1."""
+    """Directions of vectors: vector i is ``scales[i] * primitive[of_vector[i]]``; a zero vector has number -1."""
 
     primitive: np.ndarray
     firsts: tuple[int, ...]
@@ -72,19 +72,19 @@ class _Directions(NamedTuple):
         firsts: list[int] = []
         of_vector, scales = [], []
         for i, vector in enumerate(vectors):
-            primitive, scale = _primitive(vector)
-            if scale and primitive not in found:
-                found[primitive] = len(firsts)
+            direction, scale = primitive(vector)
+            if scale and direction not in found:
+                found[direction] = len(firsts)
                 firsts.append(i)
-            of_vector.append(found[primitive] if scale else -1)
+            of_vector.append(found[direction] if scale else -1)
             scales.append(scale)
         table = np.empty((len(found), vectors.shape[1]), dtype=object)
-        for k, direction in enumerate(found):
-            table[k] = direction
+        for k, vector in enumerate(found):
+            table[k] = vector
         return cls(table, tuple(firsts), of_vector, scales)
 
 
-def _primitive(vector: np.ndarray) -> tuple[tuple[int, ...], Fraction]:
+def primitive(vector: np.ndarray) -> tuple[tuple[int, ...], Fraction]:
     """Whole numbers without a common factor, and the positive number that they are to be multiplied with."""
     denominator = math.lcm(*(x.denominator for x in vector))
     whole = [x.numerator * (denominator // x.denominator) for x in vector]

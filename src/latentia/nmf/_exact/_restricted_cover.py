@@ -1,10 +1,10 @@
 """Covers by rectangles that a factor of the same rank as the matrix could have.
 
-Let M have rank k. As rank(A) + rank(W) <= r + k, with r <= k + 1 components one factor has rank k, and then all columns of A are
-in the column space of M, or all rows of W in its row space. A column of A then vanishes on a face of the cone {x >= 0 in the
-column space}, and a rectangle is allowed only if its rows are the support of such an x. If neither the columns nor the rows of M
-have a cover by k + 1 allowed rectangles, r >= k + 2. This is what shows that six points on a line have a distance matrix of
-nonnegative rank five: its support needs no more than four rectangles.
+Let M have rank k. As rank(A) + rank(W) <= r + k, with r <= k + 1 components one factor has rank k, and then all columns of A
+are in the column space of M, or all rows of W in its row space. A column of A then vanishes on a face of the cone {x >= 0 in
+the column space}, and a rectangle is allowed only if its rows are the support of such an x. If neither the columns nor the rows
+of M have a cover by k + 1 allowed rectangles, r >= k + 2. This is what shows that six points on a line have a distance matrix
+of nonnegative rank five: its support needs no more than four rectangles.
 
 References
 ----------
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ...linalg.rational import Vector, dot, inverse, null_vectors, primitive, reduce_rows
+from ...linalg.rational import Vector, dot, independent_columns, inverse, null_vectors, primitive
 from ...linalg.rational import rank as matrix_rank
 from ._rational import as_rational
 from ._rectangle_cover import Weights, dual_weights, weights_hold
@@ -88,7 +88,7 @@ class RestrictedCover:
 def restricted_cover_bound(M: Any, seconds: float = 5.0) -> RestrictedCover:
     """Bound of at most rank + 2 from covers by the supports of nonnegative vectors of the column and of the row space.
 
-    The bound is the rank where the cone has too many faces for the time.
+    The bound is the rank where the cone has too many faces for the time, or the rank is full.
 
     Parameters
     ----------
@@ -100,6 +100,8 @@ def restricted_cover_bound(M: Any, seconds: float = 5.0) -> RestrictedCover:
     M = as_rational(M)
     deadline = Deadline(seconds)
     rank = matrix_rank(M)
+    if rank == min(M.shape):  # more components are never needed
+        return RestrictedCover(rank, (), ())
     weights = _restricted_weights(M, rank, deadline)
     row_weights = _restricted_weights(M.T, rank, deadline)
     return RestrictedCover(rank, weights, tuple((j, i, w) for i, j, w in row_weights))
@@ -141,7 +143,7 @@ def _extreme_supports(B: Sequence[Vector], deadline: Deadline) -> list[int] | No
 
     B has full column rank, so that the cone has an apex.
     """
-    start = reduce_rows([[Fraction(x) for x in column] for column in zip(*B, strict=True)])
+    start = independent_columns(zip(*B, strict=True))
     first = inverse([B[i] for i in start]) or []
     rays = [primitive(column) for column in zip(*first, strict=True)]
     seen = list(start)
@@ -188,5 +190,5 @@ def _basis(M: np.ndarray, rows: Sequence[int]) -> list[Vector]:
 
     A row may be scaled by a positive number: supports stay as they are.
     """
-    columns = reduce_rows([[Fraction(x) for x in M[i]] for i in rows])
+    columns = independent_columns(M[list(rows)])
     return [primitive([Fraction(M[i, j]) for j in columns]) for i in rows]

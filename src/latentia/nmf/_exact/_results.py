@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ...linalg.rational import rank
+
 __all__ = ["Approximation", "Factorization", "Impossible", "LowerBound", "RankBounds", "RankMinor", "Undecided"]
 
 
@@ -50,8 +52,8 @@ class Factorization:
     def verify(self) -> bool:
         """Whether A W = M exactly, and no entry is negative.
 
-        Every entry is an `int` or a `Fraction`, and the product is compared in whole numbers after denominators of the rows
-        of A and the columns of W have been cleared. Nothing that the search knew is used.
+        Every entry is an `int` or a `Fraction`, and the product is compared in whole numbers after denominators of the
+        rows of A and the columns of W have been cleared. Nothing that the search knew is used.
         """
         n, m = self.M.shape
         if self.A.shape != (n, self.r) or self.W.shape != (self.r, m):
@@ -200,9 +202,8 @@ class RankMinor:
         return f"The rank of the matrix is at least {self.bound}: a minor of this size is not zero."
 
     def verify(self, M: np.ndarray) -> bool:
-        """Whether the determinant of the minor is not zero, in whole numbers (Bareiss)."""
-        square = len(set(self.rows)) == len(self.rows) == len(self.columns) == len(set(self.columns))
-        return square and _determinant_of_whole([_whole([M[i][j] for j in self.columns])[0] for i in self.rows]) != 0
+        """Whether the minor has full rank, by elimination in whole numbers."""
+        return rank([M[i][j] for j in self.columns] for i in self.rows) == len(self.rows) == len(self.columns)
 
 
 def _is_nonnegative(x: Any) -> bool:
@@ -214,19 +215,3 @@ def _whole(vector: Any) -> tuple[list[int], int]:
     fractions = [Fraction(x) for x in vector]
     scale = math.lcm(*(x.denominator for x in fractions))
     return [x.numerator * (scale // x.denominator) for x in fractions], scale
-
-
-def _determinant_of_whole(rows: list[list[int]]) -> int:
-    """Determinant of a matrix of whole numbers by elimination without fractions."""
-    rows, previous, sign = [list(row) for row in rows], 1, 1
-    for k in range(len(rows) - 1):
-        pivot = next((i for i in range(k, len(rows)) if rows[i][k]), None)
-        if pivot is None:
-            return 0
-        if pivot != k:
-            rows[k], rows[pivot], sign = rows[pivot], rows[k], -sign
-        for i in range(k + 1, len(rows)):
-            for j in range(k + 1, len(rows)):
-                rows[i][j] = (rows[i][j] * rows[k][k] - rows[i][k] * rows[k][j]) // previous
-        previous = rows[k][k]
-    return sign * rows[-1][-1] if rows else 1

@@ -2,28 +2,29 @@
 
 References
 ----------
-Moitra. Algorithmic Aspects of Machine Learning (thesis, 2011). Sections 2.2 to 2.4.
+R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Princeton 2013, sections 2.2 to 2.4.
 Cohen, Rothblum. Nonnegative ranks, decompositions, and factorizations of nonnegative matrices. 1993.
 Gillis, Glineur. On the geometric interpretation of the nonnegative rank. 2012.
 """
 
 from __future__ import annotations
 
-import itertools
 import numbers
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ...exceptions import LatentiaError
+from ._floats import in_floats
 from ._lower_bounds import boolean_rank_bound, fooling_set_bound, rectangle_cover_bound, restricted_cover_bound
-from ._polygons import NestedPolygons, PolygonProof, RankThreeProof
+from ._polygons import NestedPolygons, PolygonProof
 from ._rank_two import factor_of_rank_two
 from ._rational import as_rational, rank_of
-from ._reduce import Reduced, reduced
+from ._reduce import primitive, reduced
 from ._results import Approximation, Factorization, Impossible, LowerBound, RankBounds, RankMinor, Undecided
 from ._search import Search
 
@@ -35,21 +36,22 @@ Factors = tuple[np.ndarray, np.ndarray]
 def exact_nmf(M: Any, r: int, budget: float = 10.0) -> Factorization | Impossible | Undecided:
     r"""Exact factorization M = A W with nonnegative A of r columns and W of r rows, in rational numbers.
 
-    M is n x m, A is n x r, W is r x m, no entry is negative, and the product is equal to M exactly. Whether A and W exist is
-    decided as far as it can be:
+    M is n x m, A is n x r, W is r x m, no entry is negative, and the product is equal to M exactly. Whether A and W
+    exist is decided as far as it can be:
 
     - r below the rank of M: impossible.
     - Rank one or two: there is a factorization, in closed form.
-    - Rank three, r = 3 or 4: decided by nested polygons, in one direction or the other (see Notes).
+    - Rank three, r = 3 or 4: decided by nested polygons (see Notes).
     - r at least the number of rows or columns, apart from zero ones and multiples of others: M = M I.
-    - Otherwise a search over floats finds where the zeros are, and rational numbers follow, which are checked exactly. At the
-      same time lower bounds from the support of M may show that r is too small: fooling sets, rectangle covers, Boolean rank.
+    - Otherwise a search over floats finds where the zeros are, and rational numbers follow, which are checked exactly.
+      At the same time lower bounds from the support of M may show that r is too small: fooling sets, rectangle covers,
+      Boolean rank.
 
     Parameters
     ----------
     M : array-like, shape (n, m)
-        Nonnegative whole numbers, `fractions.Fraction`, `decimal.Decimal`, strings such as "0.25" and "1/3", or numbers of
-        python-flint. Floats are refused: a product of floats has no exact factorization.
+        Nonnegative whole numbers, `fractions.Fraction`, `decimal.Decimal`, strings such as "0.25" and "1/3", or numbers
+        of python-flint. Floats are refused: a product of floats has no exact factorization.
     r : int
         Inner dimension, 1 or more.
     budget : float
@@ -60,10 +62,11 @@ def exact_nmf(M: Any, r: int, budget: float = 10.0) -> Factorization | Impossibl
     Factorization
         Exact factors. ``verify()`` multiplies them.
     Impossible
-        A proof that there are none; ``reason`` in words. ``verify()`` checks what the proof records, without the search.
+        A proof that there are none; ``reason`` in words. ``verify()`` checks what the proof records, without the
+        search.
     Undecided
-        Neither was found: the best factors in floats with their residual, and proved bounds of the nonnegative rank. A dense
-        matrix of rank four or more that has no factorization stays undecided.
+        Neither was found: the best factors in floats with their residual, and proved bounds of the nonnegative rank. A
+        dense matrix of rank four or more that has no factorization stays undecided.
 
     Raises
     ------
@@ -79,16 +82,16 @@ def exact_nmf(M: Any, r: int, budget: float = 10.0) -> Factorization | Impossibl
 
     Notes
     -----
-    Theorem 2.6 of Moitra's thesis decides whether r = rank(M) components are enough in time (nm)^{O(r^2)} by a system of
-    polynomial inequalities in 2 r^2 unknowns. Here
+    Theorem 2.6 of the thesis decides whether r = rank(M) components are enough in time (nm)^{O(r^2)} by a system
+    of polynomial inequalities in 2 r^2 unknowns. Here
 
-    1. rank three is decided by tangents to nested polygons, which takes milliseconds. Since rank(A) + rank(W) <= r + rank(M),
-       three components mean that A has rank three, and four that A or W has: then a triangle, or a quadrilateral, lies between
-       the two polygons of M or of its transpose. Where one does, one with rational vertices does;
-    2. higher ranks are searched in r^2 unknowns, S with A = U S and W = S^{-1} V for M = U V. What the search does not find stays
-       undecided; factorizations that exist only in irrational numbers are among it;
-    3. more components than the rank are searched in all entries of A and W (the thesis has Theorem 2.24 for this, whose cost is
-       out of reach).
+    1. rank three is decided by tangents to nested polygons, which takes milliseconds. Since rank(A) + rank(W) <= r +
+       rank(M), three components mean that A has rank three, and four that A or W has: then a triangle, or a
+       quadrilateral, lies between the two polygons of M. Where one does, one with rational vertices does;
+    2. higher ranks are searched in r^2 unknowns, S with A = U S and W = S^{-1} V for M = U V. What the search does not
+       find stays undecided; factorizations that exist only in irrational numbers are among it;
+    3. more components than the rank are searched in all entries of A and W (the thesis has Theorem 2.24 for this, whose
+       cost is out of reach).
 
     Examples
     --------
@@ -115,8 +118,8 @@ def nonnegative_rank(M: Any, budget: float = 30.0) -> RankBounds:
     Returns
     -------
     RankBounds
-        ``lower`` and ``upper``, a factorization with ``upper`` components, and a proof that ``lower - 1`` are too few. The
-        nonnegative rank is known where ``exact`` is true.
+        ``lower`` and ``upper``, a factorization with ``upper`` components, and a proof that ``lower - 1`` are too few.
+        The nonnegative rank is known where ``exact`` is true.
 
     Raises
     ------
@@ -142,7 +145,8 @@ def _checked_size(r: Any) -> int:
 
 
 def _checked_budget(budget: Any) -> float:
-    if isinstance(budget, (bool, np.bool_)) or not isinstance(budget, numbers.Real) or not budget > 0:
+    is_number = isinstance(budget, numbers.Real) and not isinstance(budget, (bool, np.bool_))
+    if not is_number or not float(budget) > 0:
         raise LatentiaError("a number of seconds above 0 is needed.", parameter="budget", value=budget)
     return float(budget)
 
@@ -173,7 +177,8 @@ class _Problem:
             factors, best = self._found(r, end)
         if factors is not None:
             return self._factorization(factors, r)
-        return self._proved(r) or Undecided(self.M, r, best, self._lower.bound, self._trivial, self._advice(r))
+        upper = len(self._nested.least) if self._rank == 3 else self._trivial
+        return self._proved(r) or Undecided(self.M, r, best, self._lower.bound, upper, self._advice(r))
 
     def _proved(self, r: int) -> Impossible | None:
         return Impossible(self.M, r, self._lower) if self._lower.bound > r else None
@@ -192,38 +197,37 @@ class _Problem:
         return self._polygons(r) if self._rank == 3 else None
 
     def _polygons(self, k: int) -> Factors | None:
-        """Factors from a polygon with k vertices that is nested for M or for its transpose."""
-        found = _nested(self._reduced, k)
-        if not isinstance(found, PolygonProof):
-            return found
-        if k == 3:
-            self._lower = RankThreeProof(found)
+        """Factors from a nested polygon with k vertices."""
+        part, polygons = self._reduced, self._nested
+        found = polygons.between(k) if k <= 4 else polygons.least
+        if isinstance(found, PolygonProof):
+            self._lower = found.within(part.rows, part.columns)
             return None
-        across = _nested(reduced(self.M.T), k)
-        if not isinstance(across, PolygonProof):
-            return across[1].T, across[0].T
-        if k == 4:
-            self._lower = RankThreeProof(found, across)
-        return None
+        return part.undo(*polygons.factors(found)) if len(found) <= k else None
+
+    @cached_property
+    def _nested(self) -> NestedPolygons:
+        return NestedPolygons(self._reduced.core, *self._minor)
 
     def _found(self, r: int, end: float) -> tuple[Factors | None, Approximation]:
         """Factors by search, in turns with the lower bounds until one of them is above r."""
         search = self._search = self._search or Search(self._reduced.core, self._minor)
         best = search.nothing(r)
-        for seed in itertools.count():
+        while True:
             left = end - time.monotonic()
             pending = self._raise_lower(0.15 * left)
             if self._lower.bound > r:
                 break
-            result = search.run(r, 0.15 * left if pending else left, seed)
+            result = search.run(r, 0.15 * left if pending else left)
             best = min(best, result.best, key=lambda approximation: approximation.residual)
             if result.factors is not None:
                 return self._reduced.undo(*result.factors), best
             if time.monotonic() >= end:
                 break
-        A, W = (factor.astype(float) for factor in self._reduced.undo(best.A, best.W))
-        M = self.M.astype(float)
-        return None, Approximation(A, W, float(np.linalg.norm(M - A @ W) / np.linalg.norm(M)))
+        A, W, M = map(in_floats, (*self._reduced.undo(best.A, best.W), self.M))
+        if M.max() < 1e300:
+            best = best._replace(residual=float(np.linalg.norm(M - A @ W) / np.linalg.norm(M)))
+        return None, best._replace(A=A, W=W)
 
     def _raise_lower(self, seconds: float) -> bool:
         """Try the next of the bounds from the support; whether there are more."""
@@ -245,9 +249,11 @@ class _Problem:
         yield restricted_cover_bound
 
     def _factorization(self, factors: Factors, r: int) -> Factorization:
-        """A and W with exactly r components: missing ones are zero."""
-        A, W = factors
+        """A and W with exactly r components, of which missing ones are zero, and with columns of A in whole numbers."""
+        A, W = (factor.copy() for factor in factors)
         more = r - A.shape[1]
+        for k, (column, scale) in enumerate(map(primitive, A.T)):
+            A[:, k], W[k] = [Fraction(x) for x in column], W[k] * scale
         A = np.hstack([A, np.full((len(A), more), Fraction(0), dtype=object)])
         W = np.vstack([W, np.full((more, W.shape[1]), Fraction(0), dtype=object)])
         return Factorization(A, W, self.M)
@@ -257,10 +263,7 @@ class _Problem:
         if self._rank == 3:
             return what + " Of matrices of rank three only up to four components are decided in every case."
         if (self._reduced.core > 0).all():
-            return (
-                what
-                + " The matrix has no zeros, so that no lower bound is above the rank: only a factorization can decide."
-            )
+            return what + " The matrix has no zeros, so that no lower bound is above the rank."
         return what + " A larger budget lets the search and the lower bounds go on."
 
     # --- all inner dimensions ---------------------------------------------------------------------------------------
@@ -287,22 +290,9 @@ class _Problem:
 
     def _decided_at_once(self) -> Factorization:
         """The smallest factorization that needs no search."""
-        r = self._rank
-        while (factors := self._certain(r)) is None:
-            r += 1
+        sizes = [self._rank, self._rank + 1, len(self._nested.least)] if self._rank == 3 else [self._rank]
+        r, factors = next((r, found) for r in (*sizes, self._trivial) if (found := self._certain(r)) is not None)
         return self._factorization(factors, r)
-
-
-def _nested(part: Reduced, k: int) -> Factors | PolygonProof:
-    """Factors of the whole matrix of rank three by a nested polygon with k vertices, or a proof about its rows and columns."""
-    rows, columns = rank_of(part.core)
-    polygons = NestedPolygons(part.core, rows, columns)
-    found = polygons.between(k)
-    if not isinstance(found, PolygonProof):
-        return part.undo(*polygons.factors(found))
-    pieces = tuple(piece._replace(touched=_named(piece.touched, part.columns)) for piece in found.pieces)
-    minor = _named(rows, part.rows), _named(columns, part.columns)
-    return PolygonProof(k, minor, _named(found.outer, part.rows), pieces)
 
 
 def _named(numbers_: tuple[int, ...], kept: tuple[int, ...]) -> tuple[int, ...]:

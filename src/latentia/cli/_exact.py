@@ -48,6 +48,11 @@ def factor_exactly(
         )
     M = [[str(table.texts[name][i]).strip() for name in cells] for i in range(len(rows))]
     say(console, f"{table.source}: {count(len(rows), 'row')} of {count(len(cells), 'column')} of exact numbers.")
+    if all(_is_number(name) for name in cells):
+        say(
+            console,
+            f"The first line was taken for names of columns: {', '.join(cells[:5])}. If it has numbers, put names above it.",
+        )
     with named(table.source):
         found = nonnegative_rank(M, budget) if k == _AUTO else exact_nmf(M, int(k), budget)
     certificate = _certificate(found)
@@ -69,6 +74,14 @@ def factor_exactly(
         "source": str(source), "out": str(results.out), "files": files,
         **{key: value for key, value in certificate.items() if key not in ("matrix", "rows", "columns", "proof")},
     }  # fmt: skip
+
+
+def _is_number(text: str) -> bool:
+    try:
+        Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return False
+    return True
 
 
 def _wanted(

@@ -37,7 +37,8 @@ class FactorSums:
     cross : ndarray of shape (r, d)
         A^T X.
     shares : ndarray of shape (r,)
-        Sum over rows of the share that each component has of a row's weights.
+        Sum over rows of the share that each component has of a row: its weight, or for "cone", where the length of a component
+        means nothing, the sum of what it adds to the row.
     energy, left : float
         Squared length of the rows, and of what A W leaves of them.
     n_rows : int
@@ -121,10 +122,9 @@ class FactorUpdate:
             part = block[0][first : first + step]
             rows = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64) * self.scale
             weights = row_weights(rows, self.components, self.mixing, n_jobs=1)
-            totals = weights.sum(axis=1, keepdims=True)
             state.gram += weights.T @ weights
             state.cross += weights.T @ rows
-            state.shares += (weights / np.where(totals > 0, totals, 1.0)).sum(axis=0)
+            state.shares += _shares(weights, self.components, self.mixing).sum(axis=0)
             state.energy += float(np.einsum("ij,ij->", rows, rows))
             rows -= weights @ self.components
             state.left += float(np.einsum("ij,ij->", rows, rows))
@@ -149,6 +149,14 @@ def row_weights(rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs
     if mixing == "simplex":
         return simplex_least_squares(rows, components, tol=0.0, n_jobs=n_jobs)
     return nonnegative_least_squares(rows, components, tol=0.0, n_jobs=n_jobs)
+
+
+def _shares(weights: np.ndarray, components: np.ndarray, mixing: Mixing) -> np.ndarray:
+    if mixing == "simplex":
+        return weights
+    parts = weights * np.abs(components).sum(axis=1)
+    totals = parts.sum(axis=1, keepdims=True)
+    return np.asarray(parts / np.where(totals > 0, totals, 1.0))
 
 
 @dataclass(frozen=True)

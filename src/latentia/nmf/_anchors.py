@@ -35,7 +35,7 @@ METHODS = "auto", "spa", "farthest", "whitened", "spa-spa", "snpa", "xray", "smo
 RACE = "spa", "farthest", "whitened", "spa-spa", "snpa"  # that "auto" compares
 
 _FEW = 500  # points, of which more vertices than there are points are looked for, to say how many there are
-_SAMPLE = 5000  # points whose residuals decide a race
+_SAMPLE = 2000  # points whose residuals decide a race
 _AVERAGED = 0.01  # of the points, for means of "smoothed",
 _FEWEST, _MOST = 2, 50  # at least and at most
 _NEAR = 0.9999, 0.995, 0.99, 0.98, 0.95, 0.9, 0.8  # least weight of points that are averaged

@@ -94,7 +94,7 @@ class SeparableNMF(FactorModel):
     components_ : ndarray of shape (r, d)
         Rows of W, in the units of the data, the one with the largest share first.
     weights_ : ndarray of shape (r,)
-        Mean share of each component in a row.
+        Mean share of each component in a row: of its weights, or for "cone" of its sum.
     method_ : str
         The search that was taken.
     mixing_ : {"simplex", "cone"}

@@ -27,7 +27,7 @@ __all__ = ["Loners", "distance_loners", "exact_loners", "hull_separation", "lone
 
 _SAME = 1e-7  # of the spread: rows no farther apart are copies, and no farther from a hull are inside it
 _CHUNK = 64
-_DIRECTIONS = 128
+_DIRECTIONS = 256
 _ADDED = 8  # rows that enter a program at once
 _BEYOND = 8.0  # times the threshold: a bound so far beyond it need not be better
 _ROUNDS, _ENTERING = 12, 3  # of projections with weights, and rows that enter after each

@@ -225,7 +225,7 @@ class _Problem:
             if time.monotonic() >= end:
                 break
         A, W, M = map(in_floats, (*self._reduced.undo(best.A, best.W), self.M))
-        if M.max() < 1e300:
+        if M.max() < 1e150:  # squares are within floats
             best = best._replace(residual=float(np.linalg.norm(M - A @ W) / np.linalg.norm(M)))
         return None, best._replace(A=A, W=W)
 

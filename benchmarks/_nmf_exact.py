@@ -82,7 +82,7 @@ def gadget(rng: np.random.Generator, number: int) -> Instance:
 
 
 def squares(rng: np.random.Generator, number: int) -> Instance:
-    """A triangle fits between squares whose ratio is at most sqrt(2) - 1, and no others (Mond, Smith, van Straten 2003).
+    """A triangle fits between squares of a ratio up to sqrt(2) - 1, and no others (Mond, Smith, van Straten 2003).
 
     The ratio is one of the best approximations of this number, which are above and below in turn.
     """
@@ -108,8 +108,8 @@ def touching(rng: np.random.Generator, number: int) -> Instance:
     edges = np.sort(rng.choice(len(polygon), k, replace=False))
     corners = [between(polygon[i], polygon[(i + 1) % len(polygon)], share(rng)) for i in edges]
     inside = [mean([corners[i] for i in rng.choice(k, 2, replace=False)]) for _ in range(3)]
-    # A triangle within the polygon reaches a point of an edge with a corner, or with two corners on this edge. So it reaches
-    # points of no more than three edges.
+    # A triangle within the polygon reaches a point of an edge with a corner, or with two corners on this edge. So it
+    # reaches points of no more than three edges.
     return Instance("touching", slack_matrix(polygon, corners + inside), k == 3, True)
 
 

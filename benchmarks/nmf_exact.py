@@ -1,4 +1,4 @@
-"""Claim: matrices of rank three are decided without an error, and larger ones that have a factorization get it in seconds.
+"""Claim: matrices of rank three are decided without an error, and larger ones get factorizations in seconds.
 
     python benchmarks/nmf_exact.py [--instances 300] [--seeds 10] [--quick]
 

@@ -64,6 +64,9 @@ COMMANDS = [
     ["nmf_picture.py"],
     ["nmf_samson.py"],
     ["nmf_real.py"],
+    ["nmf_least_squares.py"],
+    ["nmf_loners.py"],
+    ["nmf_exact.py"],
 ]
 WITH_QUICK = (
     "evidence",
@@ -86,6 +89,8 @@ WITH_QUICK = (
 )
 QUICK = {
     "nmf_separable.py": ["--quick"],
+    "nmf_exact.py": ["--quick"],
+    "nmf_loners.py": ["--quick"],
     "topics_recover_planted.py": ["--quick", "--seeds", "1"],
     "topics_at_scale.py": ["--documents", "10000"],
 }

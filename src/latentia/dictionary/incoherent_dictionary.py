@@ -220,7 +220,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
         # Evidence.
         misfit = measured.misfit()
         parts = fits.errors(found, self.n_splits)
-        parts = parts.widened(misfit.bias(np.sqrt(2 - 2 * np.minimum(atom_coherence(measured.atoms), 1.0))), float(np.sqrt(2)))
+        parts = parts.widened(
+            misfit.bias(np.sqrt(2 - 2 * np.minimum(atom_coherence(measured.atoms), 1.0))), float(np.sqrt(2))
+        )
         checks = dictionary_checks(measured, parts, misfit, _offset(measured.rows))
         if self.n_splits:
             learned, others = (blocks.group(half, dealt) for half in dealt.splits[0])

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from ..passes import Block
-from ..simplex import nonnegative_least_squares, simplex_least_squares
+from ..simplex import nonnegative_least_squares, simplex_least_squares, squared_distances
 from .coordinates import Values
 
 __all__ = ["Descent", "FactorSums", "FactorUpdate", "row_weights"]
@@ -23,6 +23,7 @@ Mixing = Literal["simplex", "cone"]
 
 _AT_ONCE = 1 << 22  # entries of rows that are dense at a time
 _SWEEPS = 10
+_CANCELLED = 1e-8  # share of the energy, below which a difference of squares has lost it
 _EXACT = 1e-20  # share of the energy that counts as nothing
 
 
@@ -120,15 +121,18 @@ class FactorUpdate:
         step = max(1, _AT_ONCE // self.components.shape[1])
         for first in range(0, block[0].shape[0], step):
             part = block[0][first : first + step]
-            rows = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64) * self.scale
+            rows = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+            rows = rows if self.scale == 1 else rows * self.scale
             weights = row_weights(rows, self.components, self.mixing, n_jobs=1)
             state.gram += weights.T @ weights
             state.cross += weights.T @ rows
             state.shares += _shares(weights, self.components, self.mixing).sum(axis=0)
-            state.energy += float(np.einsum("ij,ij->", rows, rows))
-            rows -= weights @ self.components
-            state.left += float(np.einsum("ij,ij->", rows, rows))
-            state.n_rows += len(rows)
+            squared = np.einsum("ij,ij->i", rows, rows)
+            energy = float(squared.sum())
+            left = float(squared_distances(rows, squared, self.components, weights).sum())
+            if left <= _CANCELLED * energy:
+                left = float(((rows - weights @ self.components) ** 2).sum())
+            state.energy, state.left, state.n_rows = state.energy + energy, state.left + left, state.n_rows + len(rows)
         return state
 
     def merge(self, first: FactorSums, second: FactorSums) -> FactorSums:

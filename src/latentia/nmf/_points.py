@@ -18,13 +18,14 @@ __all__ = ["Points", "Table", "leading_triplets", "table_of"]
 _WIDE = 1000  # features, from which on rows are replaced by their coordinates on leading singular vectors
 _PER_COMPONENT, _MORE = 3, 20  # of these
 _SMALL = 1000  # rows or features, up to which singular vectors are computed at once
+_PLAIN = 1e20  # size of entries, up to which products of them are far from the ends of floats
 _NOTHING = 1e-12  # of the largest singular value, or square of one
 _DARK = 0.1  # of the median row's sum, below which rows are not brightened further
 
 
 @dataclass(frozen=True)
 class Table:
-    """All rows, divided by a power of two of about the size of the largest entry.
+    """All rows, divided by a power of two of about the size of the largest entry if that is very large or small.
 
     Attributes
     ----------
@@ -145,7 +146,8 @@ def table_of(blocks: Blocks) -> Table:
         rows = (np.concatenate(parts) if len(parts) > 1 else np.asarray(parts[0])).astype(np.float64, copy=False)
         largest = float(np.abs(rows).max(initial=0.0))
     unit = float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
-    rows = rows / unit
+    unit = 1.0 if 1 / _PLAIN < unit < _PLAIN else unit
+    rows = rows if unit == 1 else rows / unit
     return Table(rows, unit, _once(rows))
 
 
@@ -158,7 +160,7 @@ def _once(rows: Any) -> np.ndarray:
     kept = np.ones(rows.shape[0], dtype=bool)
     kept[suspects] = False
     seen: dict[bytes, int] = {}
-    for i in suspects:
+    for i in suspects.tolist():
         if sparse.issparse(rows):
             own = slice(rows.indptr[i], rows.indptr[i + 1])
             key = rows.indices[own].tobytes() + rows.data[own].tobytes()

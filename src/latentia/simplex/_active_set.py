@@ -24,14 +24,13 @@ def coordinates(points: np.ndarray, vertices: np.ndarray, *, affine: bool) -> tu
     With ``affine``, weights sum to one. Then the origin is the vertices' centre and a constant coordinate is added to all,
     which changes no distance and makes vertices that are affinely independent linearly independent.
     """
-    if affine:
-        centre = vertices.mean(axis=0)
-        vertices, points = vertices - centre, points - centre
+    centre = vertices.mean(axis=0) if affine else np.zeros(vertices.shape[1])
+    vertices = vertices - centre
     if vertices.shape[1] > len(vertices):
         basis, inside = np.linalg.qr(vertices.T)
-        points = points @ basis
+        points = points @ basis - centre @ basis  # not of shifted points, which would copy them
     else:
-        inside = vertices.T
+        inside, points = vertices.T, points - centre
     if affine:
         lift = np.sqrt(np.einsum("ij,ij->", inside, inside) / inside.shape[1]) or 1.0
         inside = np.vstack([inside, np.full(inside.shape[1], lift)])

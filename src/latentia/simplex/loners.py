@@ -182,6 +182,8 @@ def loner_groups(
     -------
     Loners
     """
+    if near not in ("distance", "weight"):
+        raise LatentiaError("use 'distance' or 'weight'.", parameter="near", value=near)
     points = np.ascontiguousarray(points, dtype=np.float64)
     spread = _spread(points)
     if spread == 0:

@@ -40,13 +40,12 @@ def farthest_vertices(
     distances : ndarray of shape (n_found,)
         Distance of each from the span of those before it.
     """
-    candidates = np.arange(len(points)) if candidates is None else np.asarray(candidates)
-    chosen = np.ascontiguousarray(points[candidates], dtype=np.float64)
+    chosen = np.ascontiguousarray(points if candidates is None else points[candidates], dtype=np.float64)
     known = np.empty((0, chosen.shape[1])) if start is None else np.asarray(start, dtype=np.float64)
     basis = np.linalg.qr(known.T)[0].T if len(known) else known
     room = max(0, min(n_vertices, chosen.shape[1] - len(basis), len(chosen)))
     found, distances = _farthest(chosen, np.ascontiguousarray(basis), room, _VANISHED)
-    return candidates[found], distances
+    return found if candidates is None else np.asarray(candidates)[found], distances
 
 
 def clean_up_vertices(points: np.ndarray, vertices: np.ndarray, *, candidates: np.ndarray | None = None) -> np.ndarray:

@@ -54,7 +54,7 @@ class GeneralSearch:
 
 
 def _fitted(X: np.ndarray, A: np.ndarray, W: np.ndarray, rounds: int = 100) -> tuple[np.ndarray, np.ndarray, float]:
-    """Projected Levenberg-Marquardt steps for |X - A W|^2 with nonnegative factors, and the squared error in the end."""
+    """Projected Levenberg-Marquardt steps for |X - A W|^2 with nonnegative factors, and the squared error left."""
     A, W = np.where(A > _ZERO, A, 0.0), np.where(W > _ZERO, W, 0.0)
     error, damping = float(((X - A @ W) ** 2).sum()), 1e-3
     for _ in range(rounds):

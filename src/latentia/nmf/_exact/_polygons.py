@@ -419,7 +419,7 @@ def _through(p: Vector, q: Vector, line: Vector) -> Vector:
 def _spanned(
     M: np.ndarray, rows: tuple[int, ...], columns: tuple[int, ...]
 ) -> tuple[list[Vector], list[Vector], int] | None:
-    """U, V and d > 0 in whole numbers with U V = d M, but for positive scales of rows; None if the rank is not three."""
+    """U, V and d > 0 in whole numbers with U V = d M, up to scales of rows; None if the rank is not three."""
     if len(rows) != 3 or len(columns) != 3:
         return None
     whole = [_whole(row) for row in M]

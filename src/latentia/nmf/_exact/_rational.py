@@ -20,13 +20,13 @@ __all__ = ["as_rational", "flint", "fractions_of", "nullspace", "rank_of", "solv
 
 _HOW = (
     "Pass whole numbers, fractions.Fraction, or decimal strings, such as numpy.array([['0.25', '1/3'], ['1', '0']]). "
-    "Measured values can be rounded, as [[str(round(x, 6)) for x in row] for row in M], but what is rounded has full rank "
-    "in general: for a factorization of measured values use SeparableNMF or ApproximateNMF."
+    "Measured values can be rounded, as [[str(round(x, 6)) for x in row] for row in M], but what is rounded has full "
+    "rank in general: for a factorization of measured values use SeparableNMF or ApproximateNMF."
 )
 _PRIME = 2**61 - 1
 _WHY = (
-    "A float is a rounded number: a product of floats of inner dimension 3 has, in exact numbers, a rank far above 3, so "
-    "that no exact factorization exists."
+    "A float is a rounded number: a product of floats of inner dimension 3 has, in exact numbers, a rank far above 3, "
+    "so that no exact factorization exists."
 )
 
 

@@ -57,7 +57,7 @@ class Search:
         return Approximation(A, W, 1.0)
 
     def run(self, r: int, seconds: float) -> SearchResult:
-        """Search for ``r`` components, at least the rank, from one start or more; the next call goes on with other starts."""
+        """Search for ``r`` components, at least the rank, from one start or more; the next call goes on from there."""
         end, best = time.monotonic() + seconds, self.nothing(r)
         rng = self._rngs.setdefault(r, np.random.default_rng(0))
         with threadpool_limits(1):

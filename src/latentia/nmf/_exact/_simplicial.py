@@ -154,7 +154,7 @@ def _pushed(
     margin: float = 0.0,
     rounds: int = 200,
 ) -> _Point | None:
-    """Levenberg-Marquardt steps on S for zeros where asked, and other entries above the margin; None if S is singular."""
+    """Levenberg-Marquardt steps on S for zeros where asked, other entries above the margin; None if S is singular."""
     r = len(S)
     held = zeros or (np.zeros((len(U), r), bool), np.zeros((r, V.shape[1]), bool))
     asked = tuple(np.where(h, 0.0, margin) for h in held)

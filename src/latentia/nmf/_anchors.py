@@ -173,7 +173,7 @@ def _by_programs(method: str, points: np.ndarray, n: int, eps: float | None) -> 
     return np.asarray(found)
 
 
-def pooled(points: np.ndarray, selection: Selection, weights: np.ndarray, noise: float) -> Selection:
+def pooled(points: np.ndarray, selection: Selection, weights: np.ndarray, noise: float, hidden: float) -> Selection:
     """Vertices averaged over the points near them, as far as this lowers the expected error.
 
     The mean of the points with a share of at least t has less noise than the anchor and some bias. The squared distance of the
@@ -186,19 +186,22 @@ def pooled(points: np.ndarray, selection: Selection, weights: np.ndarray, noise:
         Of all points on the vertices.
     noise : float
         Squared length of the noise of a point.
+    hidden : float
+        That of what its coordinates leave out.
     """
     if selection.method == "smoothed":
         return selection
     totals = weights.sum(axis=1, keepdims=True)
     shares = weights / np.where(totals > 0, totals, 1.0)
     members = list(selection.members)
+    whole = noise + hidden
     for k, anchor in enumerate(selection.anchors):
-        least = noise
+        least = whole
         for limit in _NEAR:
             near = np.flatnonzero(shares[:, k] >= limit)
             near = np.concatenate([[anchor], near[near != anchor]])
             apart = float(((points[near].mean(axis=0) - points[anchor]) ** 2).sum())
             bias = max(apart - noise * (1 - 1 / len(near)), 0.0)
-            if bias + noise / len(near) < least:
-                least, members[k] = bias + noise / len(near), near
+            if bias + whole / len(near) < least:
+                least, members[k] = bias + whole / len(near), near
     return selection._replace(members=members)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -38,7 +38,6 @@ __all__ = [
 
 _TRUSTED = 0.2  # error of a component up to which it is the true one, in lengths of a component
 _LEVERAGE = 0.8  # of a feature in the span of the components, beyond which residuals say nothing of noise by features
-_SAMPLE = 2000
 _RADIUS = 2.0  # standard deviations of noise within which rows count as pure
 _HARDLY = 1e-12  # share of the rows' squared length that counts as nothing
 _OUTSIDE = 2.0  # times what noise puts outside of the hull
@@ -67,6 +66,11 @@ def trusted_error(vertices: np.ndarray, mixing: str) -> tuple[float, np.ndarray]
     return min(_TRUSTED, float(apart.mean()) / 3), apart
 
 
+def _beyond(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    gram, cross = weights.T @ weights, weights.T @ rows
+    return np.asarray(rows - weights @ np.linalg.lstsq(gram, cross, rcond=None)[0])
+
+
 @dataclass(frozen=True)
 class Measured:
     """What is known after a fit, in the coordinates that vertices were looked for in.
@@ -83,6 +87,8 @@ class Measured:
         Number of features d.
     outside : float
         Squared length of the points that the coordinates leave out.
+    counts : ndarray of shape (r,)
+        Points that each vertex is the mean of.
     """
 
     points: np.ndarray
@@ -92,6 +98,7 @@ class Measured:
     scales: np.ndarray
     dimension: int
     outside: float
+    counts: np.ndarray
 
     @property
     def residual(self) -> np.ndarray:
@@ -101,16 +108,24 @@ class Measured:
     @cached_property
     def beyond(self) -> np.ndarray:
         """What the weights leave with the components that are best for them: without the noise of the vertices."""
-        gram, cross = self.weights.T @ self.weights, self.weights.T @ self.points
-        return np.asarray(self.points - self.weights @ np.linalg.lstsq(gram, cross, rcond=None)[0])
+        return _beyond(self.points, self.weights)
 
     @cached_property
     def noise(self) -> float:
-        """Variance of the noise of a feature of a point."""
-        m, (r, d) = len(self.points), (len(self.vertices), self.dimension)
-        left = float((self.beyond**2).sum()) + self.outside
-        free = max(d - r + (self.mixing == "simplex"), 0) * max(m - r, 0)
-        return left / (free or m * d)
+        """Variance of the noise of a coordinate of a point."""
+        (m, k), r = self.points.shape, len(self.vertices)
+        free = max(k - r + (self.mixing == "simplex"), 0) * max(m - r, 0)
+        return float((self.beyond**2).sum()) / (free or m * k)
+
+    @property
+    def sizes(self) -> tuple[float, float]:
+        """Squared lengths of the noise of a point, within the coordinates and beyond them."""
+        return self.noise * self.points.shape[1], self.outside / len(self.points)
+
+    @property
+    def hidden(self) -> np.ndarray:
+        """Squared length of the noise of each vertex that the coordinates leave out, shape (r,)."""
+        return np.asarray(self.outside / len(self.points) / np.maximum(self.counts, 1.0))
 
     @property
     def in_span(self) -> float:
@@ -164,7 +179,7 @@ class Redrawn:
             except LatentiaError as error:
                 reason = str(error)
                 continue
-            distances.append(component_distances(measured.vertices, other.vertices, measured.mixing))
+            distances.append(_distances(measured, other))
             in_span.append(other.in_span)
         if not distances:
             return cls(
@@ -172,6 +187,14 @@ class Redrawn:
             )
         errors = np.mean(distances, axis=0)
         return cls(PartErrors(errors, n_draws, n_draws - len(distances), reason), float(np.mean(in_span)))
+
+
+def _distances(measured: Measured, other: Measured) -> np.ndarray:
+    """Of the vertices to the nearest ones of a fit with new noise, and the noise that their coordinates leave out."""
+    within = component_distances(measured.vertices, other.vertices, measured.mixing)
+    cone = measured.mixing == "cone"
+    lengths = np.linalg.norm(measured.vertices, axis=1) if cone else length_of(measured.vertices)
+    return np.hypot(within, np.sqrt(measured.hidden) / np.maximum(lengths, np.finfo(float).tiny))
 
 
 def evidence_checks(
@@ -200,7 +223,7 @@ def evidence_checks(
     )
     pure = _pure(measured)
     lines += [
-        structure_check(measured, seed),
+        structure_check(rows, components, mixing, seed),
         Check(
             "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio, at_most(max(_OUTSIDE, hull.most), "1 for noise"),
             "What the hull of the components leaves of rows in its own span, against what noise leaves. More says that some "
@@ -219,10 +242,10 @@ def evidence_checks(
     return lines, parts
 
 
-def structure_check(measured: Measured, seed: int) -> Check:
+def structure_check(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) -> Check:
     """Whether there is more than noise beyond the components."""
     return Check(
-        "goodness of fit", "|R|^2 / |N|^2", _structure(measured, seed), at_most(_STRUCTURE, "1 for noise"),
+        "goodness of fit", "|R|^2 / |N|^2", _structure(rows, components, mixing, seed), at_most(_STRUCTURE, "1 for noise"),
         "The largest direction of what the components leave of the rows, against the same with random signs.",
         "not in the papers", "caution",
         "The rows have structure beyond these components: compare with more of them.",
@@ -243,16 +266,13 @@ def _energy(measured: Measured) -> float:
     return float(measured.points.var(axis=0).sum())
 
 
-def _structure(measured: Measured, seed: int) -> float | None:
+def _structure(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) -> float:
     """Largest eigenvalue of what is left, over that with random signs."""
-    residual = measured.beyond
-    residual = residual[np.linspace(0, len(residual) - 1, min(len(residual), _SAMPLE)).astype(np.int64)]
+    residual = _beyond(rows, row_weights(rows, components, mixing))
+    residual = residual.T if residual.shape[0] < residual.shape[1] else residual
     signs = np.random.default_rng([seed, 101]).choice([-1.0, 1.0], residual.shape)
     left, noise = (float(np.linalg.eigvalsh(one.T @ one)[-1]) for one in (residual, residual * signs))
-    total = float(np.einsum("ij,ij->", measured.points, measured.points))
-    if left <= _HARDLY * total:
-        return 0.0
-    return left / noise
+    return 0.0 if left <= _HARDLY * float(np.einsum("ij,ij->", rows, rows)) else left / noise
 
 
 def _surplus(measured: Measured) -> float | None:

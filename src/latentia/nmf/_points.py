@@ -15,8 +15,8 @@ from ..passes import Blocks
 
 __all__ = ["Points", "Table", "leading_triplets", "table_of"]
 
-_WIDE = 1000  # features, from which on rows are replaced by their coordinates on leading singular vectors
-_PER_COMPONENT, _MORE = 3, 20  # of these
+_PER_COMPONENT, _MORE = 3, 20  # leading singular vectors,
+_FOLD = 2  # and times as many features, from which on rows are replaced by their coordinates on these
 _SMALL = 1000  # rows or features, up to which singular vectors are computed at once
 _PLAIN = 1e20  # size of entries, up to which products of them are far from the ends of floats
 _NOTHING = 1e-12  # of the largest singular value, or square of one
@@ -40,8 +40,8 @@ class Table:
     unit: float
     first: np.ndarray
 
-    def points(self, mixing: Literal["simplex", "cone"], n_components: int, seed: int) -> Points:
-        """The rows as points among which vertices are looked for.
+    def points(self, mixing: Literal["simplex", "cone"], n_components: int, seed: int, exact: bool = False) -> Points:
+        """The rows as points among which vertices are looked for, with all features if ``exact``.
 
         Where any multiple of a row is as good, "cone", rows are scaled to sum to one; dark ones, whose noise would become
         large, to less.
@@ -59,8 +59,8 @@ class Table:
             scales = np.where(sums > 0, 1.0 / np.maximum(sums, _DARK * float(np.median(bright))), 0.0)
         rows = sparse.diags_array(scales) @ self.rows if sparse.issparse(self.rows) else self.rows * scales[:, None]
         directions = None
-        if d > _WIDE:
-            k = min(n, d, _PER_COMPONENT * n_components + _MORE)
+        k = min(n, d, _PER_COMPONENT * n_components + _MORE)
+        if d > _FOLD * k and not exact:
             _, _, directions = leading_triplets(rows, k, seed)
         rows = rows if len(self.first) == n else rows[self.first]
         energy = float((rows * rows).sum()) if directions is not None else 0.0

@@ -281,7 +281,9 @@ class ApproximateNMF(FactorModel):
 
     def _checks(self, found: _Found, rows: np.ndarray, weights: np.ndarray, parts: PartErrors) -> list[Check]:
         limit, _ = trusted_error(found.components, "cone")
-        measured = Measured(rows, found.components, weights, "cone", np.ones(len(rows)), rows.shape[1], 0.0)
+        measured = Measured(
+            rows, found.components, weights, "cone", np.ones(len(rows)), rows.shape[1], 0.0, np.ones(len(weights.T))
+        )
         lines = error_checks(parts, limit, "mean |w - w'|", "of unit length", "component")
         lines += [
             Check(
@@ -295,7 +297,7 @@ class ApproximateNMF(FactorModel):
                 "rows; the theorem bounds the error of A W, not that of W.", "section 2.5", "caution",
                 "Other components may give the same rows: do not read much into the small entries of these.",
             ),
-            structure_check(measured, self._seed),
+            structure_check(rows, found.components, "cone", self._seed),
             surplus_check(measured),
         ]  # fmt: skip
         lines += held_out_checks(rows, found.components, "cone", self._seed)

@@ -35,6 +35,7 @@ __all__ = ["SeparableNMF"]
 Mixing = Literal["simplex", "cone"]
 _AS_GOOD = 1.1  # times the residual variance of the cone, up to which the simplex is taken
 _EXACT = 1e-20  # share of the rows' squared length that counts as nothing
+_PROGRAMS = "lp", "robust-lp", "loners"  # whose l1 distances singular vectors would change
 _ROUNDS = 30  # of descent in a fit with noise drawn again
 _SAMPLE = 2000
 
@@ -112,8 +113,8 @@ class SeparableNMF(FactorModel):
 
     Notes
     -----
-    All rows are held in memory, and so is a dense copy of rows of up to 1,000 features; wider ones are replaced by their
-    coordinates on 3 r + 20 leading singular vectors.
+    All rows are held in memory. Rows of more than twice 3 r + 20 features are replaced by their coordinates on that many
+    leading singular vectors, which keep what tells components apart; means of rows are taken with all features.
 
     Differences from the thesis:
 
@@ -208,6 +209,8 @@ class SeparableNMF(FactorModel):
         self.n_passes_ = 2 + n_rounds
         # Evidence.
         measured = self._measured(points, points.of(components) if n_rounds else found.vertices(points.points))
+        counts = (measured.weights**2).sum(axis=0) if n_rounds else np.array([len(own) for own in found.members])
+        measured = replace(measured, counts=counts)
         eps = self._eps(table, selection.scaled)
 
         def again(drawn: np.ndarray) -> Measured:
@@ -255,7 +258,7 @@ class SeparableNMF(FactorModel):
         return scaled, Selection.of(both, best, best[0], scaled=best[1])
 
     def _found(self, table: Table, mixing: Mixing) -> tuple[Points, dict[str, Members]]:
-        points = table.points(mixing, self.n_components, self._seed)
+        points = table.points(mixing, self.n_components, self._seed, exact=self.method in _PROGRAMS)
         eps = self._eps(table, mixing == "cone")
         return points, found_by(self.method, points.points, self.n_components, eps=eps, n_jobs=self.n_jobs)
 
@@ -267,7 +270,7 @@ class SeparableNMF(FactorModel):
         if not self.pooled:
             return selection
         measured = self._measured(points, selection.vertices(points.points))
-        return pooled(points.points, selection, measured.weights, measured.noise * points.points.shape[1])
+        return pooled(points.points, selection, measured.weights, *measured.sizes)
 
     def _refined(
         self, components: np.ndarray, table: Table, blocks: Blocks, mixing: Mixing, nonnegative: bool
@@ -283,7 +286,14 @@ class SeparableNMF(FactorModel):
     def _measured(self, points: Points, vertices: np.ndarray) -> Measured:
         weights = row_weights(points.points, vertices, points.mixing, self.n_jobs)
         return Measured(
-            points.points, vertices, weights, points.mixing, points.scales, points.dimension, points.outside
+            points.points,
+            vertices,
+            weights,
+            points.mixing,
+            points.scales,
+            points.dimension,
+            points.outside,
+            np.ones(len(vertices)),
         )
 
     def _again(self, measured: Measured, selection: Selection, drawn: np.ndarray, eps: float | None) -> Measured:
@@ -300,7 +310,7 @@ class SeparableNMF(FactorModel):
 
         again = of(own.vertices(drawn))
         if self.pooled:
-            again = of(pooled(drawn, own, again.weights, again.noise * drawn.shape[1]).vertices(drawn))
+            again = of(pooled(drawn, own, again.weights, *again.sizes).vertices(drawn))
         rounds = min(len(self.refinement_), _ROUNDS)
         if rounds:
             update = FactorUpdate(again.vertices, measured.mixing, Descent(), bool(drawn.min() >= 0))

@@ -257,7 +257,7 @@ def surplus_check(measured: Measured) -> Check:
     return Check(
         "components above the noise", "smallest over its noise", _surplus(measured), at_least(1.0),
         "The weakest direction of the fitted rows over that of noise. Below 1 there are more components than the data tells.",
-        "not in the papers", "caution", "Ask for fewer components.",
+        "not in the papers", "caution", "These are more components than the data tells apart.",
     )  # fmt: skip
 
 

@@ -72,8 +72,8 @@ class ApproximateNMF(FactorModel):
         certificate says that nothing is better. More of them may lower the error and never raise it.
     tol : float, default=1e-6
         Share by which the error may exceed its lower bound for the search to end.
-    n_splits : int, default=1
-        Whether fits on two halves of the rows give the expected errors. With 0 there are none.
+    n_splits : int, default=3
+        Splits of the rows into halves, whose fits give the expected errors. With 0 there are none.
     random_state : int, default=0
         Seed of starts and halves.
     n_jobs : int, optional
@@ -139,7 +139,7 @@ class ApproximateNMF(FactorModel):
         *,
         n_starts: int = 10,
         tol: float = 1e-6,
-        n_splits: int = 1,
+        n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -176,7 +176,7 @@ class ApproximateNMF(FactorModel):
             finish=lambda found, _: found,
             distance=lambda one, part: component_distances(one.components, part.components, "cone"),
             most=float(np.sqrt(2)),
-            cost="passes",
+            cost="algebra",
         )
         _, found = fits.whole()
         self._keep(found)

@@ -33,10 +33,11 @@ OURS: dict[str, dict[str, Any]] = {
     'n_splits=0, mixing="cone"': {"n_splits": 0, "mixing": "cone"},
     "n_splits=0, pooled=False": {"n_splits": 0, "pooled": False},
     **{f'n_splits=0, method="{one}"': {"n_splits": 0, "method": one} for one in ("spa", "spa-spa", "snpa", "farthest")},
+    "n_splits=0, refine=4": {"n_splits": 0, "refine": 4},
     "n_splits=0, refine=30": {"n_splits": 0, "refine": 30},
     'n_splits=0, refine="auto"': {"n_splits": 0, "refine": "auto"},
 }
-PLAIN, POLISHED = "n_splits=0", ("n_splits=0, refine=30", 'n_splits=0, refine="auto"')
+PLAIN, POLISHED = "n_splits=0", ("n_splits=0, refine=4", "n_splits=0, refine=30", 'n_splits=0, refine="auto"')
 SEEDS = {"tol 1e-4": range(300, 310), "tol 1e-6": range(300, 302)}
 ANGLE, NEAR, FASTER, FASTER_POLISHED = 0.065, 1.04, 10, 5
 

@@ -292,7 +292,7 @@ class ApproximateNMF(FactorModel):
                 "Theorem 2.49", "caution", "A better factorization may exist: raise n_starts.",
             ),
             Check(
-                "features and rows that tell components apart", "least of a pair", float(apart(found.components, weights)),
+                "features and rows of one alone", "least of a pair", float(apart(found.components, weights)),
                 at_least(_TELLING), "Of one component without the other. Where there are none, other factors give the same "
                 "rows; the theorem bounds the error of A W, not that of W.", "section 2.5", "caution",
                 "Other components may give the same rows: do not read much into the small entries of these.",

@@ -135,8 +135,9 @@ class SeparableNMF(FactorModel):
     >>> from latentia.datasets import planted
     >>> from latentia.nmf import SeparableNMF
     >>> data = planted.separable_rows(500, 60, 4, n_pure=3, noise=0.02)
-    >>> model = SeparableNMF(4).fit(data.X)
-    >>> model.transform(data.X).shape
+    >>> X = data.X.clip(0)
+    >>> model = SeparableNMF(4).fit(X)
+    >>> model.transform(X).shape
     (500, 4)
     """
 

@@ -63,6 +63,7 @@ __all__ = [
     "possible_sizes",
     "print_components",
     "print_evidence",
+    "refuse_options",
     "run_command",
     "say",
     "write_csv",
@@ -454,10 +455,13 @@ def in_options(error: LatentiaError) -> str:
 # --- options ----------------------------------------------------------------------------------------------------
 
 
-def parse_sizes(text: str, what: str) -> list[int]:
-    """The numbers of -k: ``20`` or ``FROM:TO:STEP``, both ends included."""
+def parse_sizes(text: str, what: str, auto: bool = False) -> list[int]:
+    """The numbers of -k: ``20`` or ``FROM:TO:STEP``, both ends included; none for "auto", where the command has it."""
+    if auto and text == "auto":
+        return []
     if not re.fullmatch(r"\d+(:\d+(:\d+)?)?", text, re.ASCII):
-        raise LatentiaError(f"-k {text!r}: give a number of {what}, or FROM:TO:STEP as in 10:50:10.")
+        or_auto = ", or auto" if auto else ""
+        raise LatentiaError(f"-k {text!r}: give a number of {what}, or FROM:TO:STEP as in 10:50:10{or_auto}.")
     if re.search(r"\d{10}", text):
         raise LatentiaError(f"-k {text[:40]}: no data carries that many {what}.")
     first, *more = (int(part) for part in text.split(":"))
@@ -470,6 +474,13 @@ def parse_sizes(text: str, what: str) -> list[int]:
     if len(sizes) > _MOST_SIZES:
         raise LatentiaError(f"-k {text!r}: {len(sizes)} numbers of {what}; {_MOST_SIZES} can be compared.")
     return list(sizes)
+
+
+def refuse_options(source: Path, why: str, **given: Any) -> None:
+    """Raise for an option that sources of this kind do not have."""
+    for name, value in given.items():
+        if value is not None:
+            raise LatentiaError(f"--{name.replace('_', '-')}: {source.name}: {why}; leave it out.")
 
 
 def possible_sizes(sizes: Sequence[int], most: int, data: str, what: str, console: Console) -> list[int]:

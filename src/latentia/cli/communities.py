@@ -114,7 +114,7 @@ def communities(
     quiet: Quiet = False,
 ) -> dict[str, Any]:
     """Find overlapping communities of a graph, and write tables, a model and a report."""
-    sizes = [] if k == "auto" else _sizes(k)
+    sizes = parse_sizes(k, "communities", auto=True)
     if sizes and min(sizes) < 2:
         raise LatentiaError(f"-k {k}: two communities or more are needed.")
     if len(sizes) != 1 and not splits:
@@ -157,14 +157,6 @@ def communities(
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
-
-
-def _sizes(k: str) -> list[int]:
-    try:
-        return parse_sizes(k, "communities")
-    except LatentiaError as error:
-        text = error.problem.replace("in 10:50:10.", "in 10:50:10, or auto.")
-        raise LatentiaError(text) from error
 
 
 def _read(path: Path, columns: Sequence[str] | None, directed: bool | None, how: Reading) -> Graph:

@@ -52,6 +52,7 @@ from ._shared import (
     parse_sizes,
     possible_sizes,
     print_components,
+    refuse_options,
     run_command,
     say,
     write_csv,
@@ -182,7 +183,7 @@ def dictionary(
     quiet: Quiet = False,
 ) -> dict[str, Any]:
     """Learn atoms of which rows, or patches of images, are sums of few, and write tables, a model and a report."""
-    sizes: list[Any] = [] if k == "auto" else _sizes(k)
+    sizes: list[Any] = parse_sizes(k, "atoms", auto=True)
     if len(sizes) != 1 and not splits:
         raise LatentiaError(f"--splits 0: -k {k} compares what fits on parts of the rows say; give 1 or more.")
     check_choice("--start", start, ("graph", "random"))
@@ -192,10 +193,10 @@ def dictionary(
     console = Console()
     if is_image(source) or source.is_dir():
         own = {"columns": columns, "ignore": ignore, "scale": scale, "missing": missing, "encoding": encoding}
-        _refuse(source, "an image has no columns", **own)
+        refuse_options(source, "an image has no columns", **own)
         data = _patches(source, patch or _PATCH, n_patches or _PATCHES, bool(grey), seed, console)
     else:
-        _refuse(source, "a table has no patches", patch=patch, n_patches=n_patches, grey=grey)
+        refuse_options(source, "a table has no patches", patch=patch, n_patches=n_patches, grey=grey)
         data = _table(source, columns, ignore, scale, how, console)
     if sparsity is not None and sparsity > data.rows.shape[1]:
         raise LatentiaError(
@@ -229,20 +230,6 @@ def dictionary(
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
-
-
-def _sizes(k: str) -> list[int]:
-    try:
-        return parse_sizes(k, "atoms")
-    except LatentiaError as error:
-        raise LatentiaError(error.problem.replace("in 10:50:10.", "in 10:50:10, or auto.")) from error
-
-
-def _refuse(source: Path, why: str, **given: Any) -> None:
-    """Raise for an option that sources of this kind do not have."""
-    for name, value in given.items():
-        if value is not None:
-            raise LatentiaError(f"--{name.replace('_', '-')}: {source.name}: {why}; leave it out.")
 
 
 def _table(

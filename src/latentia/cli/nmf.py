@@ -46,6 +46,7 @@ from ._shared import (
     parse_sizes,
     possible_sizes,
     print_components,
+    refuse_options,
     run_command,
     say,
     write_csv,
@@ -197,15 +198,15 @@ def nmf(
     """Find the rows of which all others are mixtures, and the shares, and write tables, a model and a report."""
     if exact:
         own = {"eps": eps, "image": image, "shape": shape, "array": array, "missing": missing}
-        _refuse(source, "--exact has no use for it", **own)
+        refuse_options(source, "--exact has no use for it", **own)
         if source.is_dir() or is_image(source) or is_array(source):
             raise LatentiaError(f"--exact: {source}: pictures and arrays hold rounded numbers; give a table.")
         results = Results(out, source, EXACT_FILES, force, evidence, not quiet)
         results.check()
         how = Reading.of(quiet, cache, no_cache, encoding=encoding)
         return factor_exactly(results, k, budget or _BUDGET, how, columns=columns, ignore=ignore, names=names)
-    _refuse(source, "is for --exact", budget=budget)
-    sizes: list[Any] = [] if k == "auto" else _sizes(k)
+    refuse_options(source, "is for --exact", budget=budget)
+    sizes: list[Any] = parse_sizes(k, "components", auto=True)
     if len(sizes) != 1 and not splits:
         raise LatentiaError(f"--splits 0: -k {k} compares what fits on parts of the rows say; give 1 or more.")
     check_choice("--method", method, _METHODS)
@@ -221,15 +222,15 @@ def nmf(
     console = Console()
     of_tables = {"columns": columns, "ignore": ignore, "names": names, "missing": missing, "encoding": encoding}
     if source.is_dir() or is_image(source):
-        _refuse(source, "pictures have no columns", **of_tables)
-        _refuse(source, "pictures are no arrays", array=array)
-        _refuse(source, "pictures have a shape of their own", image=image, shape=shape)
+        refuse_options(source, "pictures have no columns", **of_tables)
+        refuse_options(source, "pictures are no arrays", array=array)
+        refuse_options(source, "pictures have a shape of their own", image=image, shape=shape)
         data = _pictures(source, console)
     elif is_array(source):
-        _refuse(source, "an array has no columns with names", **of_tables)
+        refuse_options(source, "an array has no columns with names", **of_tables)
         data = _array(source, array, *asked, console)
     else:
-        _refuse(source, "only .npz files have arrays with names", array=array)
+        refuse_options(source, "only .npz files have arrays with names", array=array)
         data = _table(source, columns, ignore, names, *asked, how, console)
     options: dict[str, Any] = {
         "method": method, "mixing": mixing, "eps": eps, "pooled": pooled, "refine": refine, "n_splits": splits,
@@ -256,20 +257,6 @@ def nmf(
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
-
-
-def _sizes(k: str) -> list[int]:
-    try:
-        return parse_sizes(k, "components")
-    except LatentiaError as error:
-        raise LatentiaError(error.problem.replace("in 10:50:10.", "in 10:50:10, or auto.")) from error
-
-
-def _refuse(source: Path, why: str, **given: Any) -> None:
-    """Raise for an option that sources of this kind do not have."""
-    for name, value in given.items():
-        if value is not None:
-            raise LatentiaError(f"--{name.replace('_', '-')}: {source.name}: {why}; leave it out.")
 
 
 def _shape(option: str, text: str | None) -> tuple[int, int] | None:

@@ -16,6 +16,7 @@ from scipy import sparse
 from ..passes import Block
 from ..simplex import nonnegative_least_squares, simplex_least_squares, squared_distances
 from .coordinates import Values
+from .residuals import best_gaussian_log_likelihood
 
 __all__ = ["Descent", "FactorSums", "FactorUpdate", "row_weights"]
 
@@ -24,7 +25,6 @@ Mixing = Literal["simplex", "cone"]
 _AT_ONCE = 1 << 22  # entries of rows that are dense at a time
 _SWEEPS = 10
 _CANCELLED = 1e-8  # share of the energy, below which a difference of squares has lost it
-_EXACT = 1e-20  # share of the energy that counts as nothing
 
 
 @dataclass
@@ -60,9 +60,7 @@ class FactorSums:
     @property
     def log_likelihood(self) -> float:
         """In nats, at the best variance of the noise."""
-        size = max(self.n_rows * self.cross.shape[1], 1)
-        variance = max(self.left, _EXACT * self.energy, np.finfo(float).tiny) / size
-        return -0.5 * size * (np.log(2 * np.pi * variance) + 1)
+        return best_gaussian_log_likelihood(self.left, self.energy, self.n_rows * self.cross.shape[1])
 
 
 @dataclass

@@ -24,6 +24,7 @@ from ..linalg import leading_direction, matching_pursuit, unit_rows
 from ..passes import Block
 from ..passes.blocks import mixed_bits
 from .coordinates import Values
+from .residuals import best_gaussian_log_likelihood
 
 __all__ = ["AtomsUpdate", "CodeSums", "Rounds"]
 
@@ -81,9 +82,7 @@ class CodeSums:
     @property
     def log_likelihood(self) -> float:
         """In nats, at the best variance of the noise."""
-        size = max(self.n_rows * self.cross.shape[1], 1)
-        variance = max(self.left, _EXACT * self.energy, np.finfo(float).tiny) / size
-        return -0.5 * size * (np.log(2 * np.pi * variance) + 1)
+        return best_gaussian_log_likelihood(self.left, self.energy, self.n_rows * self.cross.shape[1])
 
     def in_order(self, order: np.ndarray) -> CodeSums:
         """The same of the atoms in another order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 
@@ -31,7 +31,7 @@ K = TypeVar("K")
 Method = Literal[
     "auto", "spa", "farthest", "whitened", "spa-spa", "snpa", "xray", "smoothed", "lp", "robust-lp", "loners"
 ]
-METHODS = "auto", "spa", "farthest", "whitened", "spa-spa", "snpa", "xray", "smoothed", "lp", "robust-lp", "loners"
+METHODS = get_args(Method)
 RACE = "spa", "farthest", "whitened", "spa-spa", "snpa"  # that "auto" compares
 
 _FEW = 500  # points, of which more vertices than there are points are looked for, to say how many there are

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-__all__ = ["apart", "freedom", "in_span"]
+__all__ = ["freedom", "in_span", "telling_apart"]
 
 _STEPS = 500
 _ABSENT, _PRESENT = 0.02, 0.2  # of the largest entry, up to which one counts as zero, and from which on as there
@@ -78,7 +78,7 @@ def _least_ratio(above: np.ndarray, below: np.ndarray) -> float:
     return float((above[counts] / below[counts]).min()) if counts.any() else 0.0
 
 
-def apart(components: np.ndarray, weights: np.ndarray) -> int:
+def telling_apart(components: np.ndarray, weights: np.ndarray) -> int:
     """Least number, over pairs of components, of features of one without the other, and of rows of one without the other.
 
     Where each pair has some of both, neither component can be moved along the other.

@@ -39,7 +39,7 @@ from ._evidence import (
 )
 from ._model import FactorModel, dense
 from ._points import Table, leading_triplets, table_of
-from ._span import apart, freedom, in_span
+from ._span import freedom, in_span, telling_apart
 
 __all__ = ["ApproximateNMF"]
 
@@ -69,7 +69,7 @@ class ApproximateNMF(FactorModel):
         ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
     n_starts : int, default=10
         Starts of the search, the first from rows far apart, the others from rows drawn at random. It ends before where the
-        certificate says that nothing is better. More of them may lower the error and never raise it.
+        certificate says that nothing is better.
     tol : float, default=1e-6
         Share by which the error may exceed its lower bound for the search to end.
     n_splits : int, default=3
@@ -92,7 +92,8 @@ class ApproximateNMF(FactorModel):
     relative_error_ : float
         The same over |M|.
     lower_bound_ : float
-        What no factorization by r components is below, in the units of ``reconstruction_err_``.
+        What no factorization by r components is below, in the units of ``reconstruction_err_``: the length of what r singular
+        vectors leave. Of more than 1,000 rows and features it is from a few passes, and may be a trifle too large.
     certificate_ : float
         ``reconstruction_err_`` over ``lower_bound_``, at least 1.
     starts_ : ndarray of shape (n,)
@@ -256,11 +257,9 @@ class ApproximateNMF(FactorModel):
         coordinates = unit_rows(np.asarray(table.rows @ pseudo))
         coordinates = coordinates[coordinates.any(axis=1)]
         far = nonnegative_projections(coordinates, r)
+        few = len(coordinates) < r
         for number in range(n):
-            if number == 0 and len(far) == r:  # noqa: SIM108
-                chosen = far
-            else:
-                chosen = rng.choice(len(coordinates), r, replace=len(coordinates) < r)
+            chosen = far if number == 0 and len(far) == r else rng.choice(len(coordinates), r, replace=few)
             yield np.linalg.pinv(coordinates[chosen] + _SHAKEN * rng.standard_normal((r, r)))
 
     def _descended(self, start: _Tried, blocks: Blocks, table: Table, rounds: Any) -> _Tried:
@@ -272,11 +271,13 @@ class ApproximateNMF(FactorModel):
 
     def _keep(self, found: _Found) -> None:
         self.components_, self.weights_ = found.components * found.unit, found.shares
-        self.relative_error_ = max(found.error, found.bound)  # rounding may put it below
-        size = found.length * found.unit
-        self.reconstruction_err_, self.lower_bound_ = self.relative_error_ * size, found.bound * size
-        exact = self.relative_error_ <= _EXACT**0.5 and found.bound <= _EXACT**0.5
-        self.certificate_ = 1.0 if exact else self.relative_error_ / max(found.bound, _EXACT)
+        size, bound = found.length * found.unit, min(found.bound, found.error)  # rounding may put the bound above
+        self.relative_error_, self.reconstruction_err_, self.lower_bound_ = (
+            found.error,
+            found.error * size,
+            bound * size,
+        )
+        self.certificate_ = 1.0 if found.error <= _EXACT**0.5 else found.error / max(bound, _EXACT)
         self.starts_, self.n_passes_ = found.starts, found.n_passes
 
     def _checks(self, found: _Found, rows: np.ndarray, weights: np.ndarray, parts: PartErrors) -> list[Check]:
@@ -292,7 +293,7 @@ class ApproximateNMF(FactorModel):
                 "Theorem 2.49", "caution", "A better factorization may exist: raise n_starts.",
             ),
             Check(
-                "features and rows of one alone", "least of a pair", float(apart(found.components, weights)),
+                "features and rows of one alone", "least of a pair", float(telling_apart(found.components, weights)),
                 at_least(_TELLING), "Of one component without the other. Where there are none, other factors give the same "
                 "rows; the theorem bounds the error of A W, not that of W.", "section 2.5", "caution",
                 "Other components may give the same rows: do not read much into the small entries of these.",

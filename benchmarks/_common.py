@@ -49,6 +49,11 @@ def report(name: str, rows: Iterable[dict[str, Any]], **facts: Any) -> None:
     (RESULTS / f"{name}.json").write_text(json.dumps(payload, indent=1, default=_plain) + "\n")
 
 
+def verdict(value: float, holds: bool) -> str:
+    """A number and whether it is as claimed, for the facts of a report."""
+    return f"{value:.3f}, {'holds' if holds else 'does not hold'}"
+
+
 def _text(value: Any) -> str:
     if value is None:
         return ""
@@ -63,6 +68,24 @@ def _plain(value: Any) -> Any:
 
 def tomotopy_topics(counts: Any, n_topics: int, iterations: int, alpha: float, seed: int = 1) -> Timed:
     """Collapsed Gibbs sampling: (topics, alpha), timed for training alone, on one worker."""
+    run = tomotopy_model(counts, n_topics, iterations, alpha, seed)
+    model, topics = run.value, np.zeros((n_topics, counts.shape[1]))
+    words = np.array([int(word) for word in model.used_vocabs])
+    for k in range(n_topics):
+        topics[k, words] = model.get_topic_word_dist(k)
+    return Timed((topics, np.array(model.alpha)), run.cpu, run.wall)
+
+
+def tomotopy_proportions(counts: Any, n_topics: int, iterations: int, alpha: float, seed: int = 1) -> Timed:
+    """Collapsed Gibbs sampling: proportions of the documents, shape (n, K), zero for empty ones; timed as the topics are."""
+    run = tomotopy_model(counts, n_topics, iterations, alpha, seed)
+    proportions = np.zeros((counts.shape[0], n_topics))
+    proportions[np.diff(counts.indptr) > 0] = [document.get_topic_dist() for document in run.value.docs]
+    return Timed(proportions, run.cpu, run.wall)
+
+
+def tomotopy_model(counts: Any, n_topics: int, iterations: int, alpha: float, seed: int) -> Timed:
+    """A model of tomotopy trained on one worker; empty documents are left out."""
     import tomotopy
 
     model = tomotopy.LDAModel(k=n_topics, seed=seed, alpha=alpha)
@@ -72,11 +95,7 @@ def tomotopy_topics(counts: Any, n_topics: int, iterations: int, alpha: float, s
         if len(words):
             model.add_doc([str(word) for word in words])
     run = timed(lambda: model.train(iterations, workers=1))
-    topics = np.zeros((n_topics, counts.shape[1]))
-    words = np.array([int(word) for word in model.used_vocabs])
-    for k in range(n_topics):
-        topics[k, words] = model.get_topic_word_dist(k)
-    return Timed((topics, np.array(model.alpha)), run.cpu, run.wall)
+    return Timed(model, run.cpu, run.wall)
 
 
 def gensim_topics(counts: Any, n_topics: int, passes: int = 2, seed: int = 1) -> Timed:

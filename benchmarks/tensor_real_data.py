@@ -19,19 +19,18 @@ from __future__ import annotations
 import argparse
 import gzip
 import re
-import tempfile
 import warnings
 from collections import Counter
 from typing import Any
 
 import numpy as np
 from _common import DATA, report, sklearn_topics, timed, tomotopy_topics
+from _topics import associated_press, measure
 from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA, FastICA
 from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from threadpoolctl import threadpool_limits
-from topics_real_corpora import associated_press, measure
 
 from latentia.datasets import planted
 from latentia.ica import TensorICA
@@ -199,8 +198,8 @@ def clusters_perplexity(model: SingleTopicModel, train: Any, test: Any) -> float
 
 
 def associated_press_topics(k: int, iterations: int) -> list[dict]:
-    with tempfile.TemporaryDirectory() as cache:
-        train, test = associated_press(cache)
+    split = associated_press()
+    train, test = split.train, split.test
     rows = []
     models = {
         "SpectralLDA": SpectralLDA(k), "SpectralLDA, refine=20": SpectralLDA(k, refine=20),

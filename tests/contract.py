@@ -375,7 +375,7 @@ CASES = [
         hopeless=lambda: {"X": noise_words(300, 10)},
         truth=lambda model: mean_distance(model.components_, single_topics().topics, "cityblock"),
         uses=("transform", "predict", "predict_proba", "score"),
-        refined={"refine": 10},
+        refined={"refine": "auto"},
     ),
     Case(
         SphericalGaussianMixture(4),

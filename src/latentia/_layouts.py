@@ -99,7 +99,7 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "_words.probabilities": _numbers("V", *_SHARE),
     },
     "SpectralLDA": _ADMIXTURE,
-    "SingleTopicModel": _TOPICS | {"weights_": _distributions("K")},
+    "SingleTopicModel": _TOPICS | {"weights_": _distributions("K"), "smoothing_": _numbers("K", *_SHARE)},
     "SphericalGaussianMixture": {
         "means_": _numbers("K V"), "weights_": _distributions("K"), "variance_": _numbers("K", _LEAST),
     },

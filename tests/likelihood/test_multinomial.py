@@ -5,8 +5,11 @@ from latentia.likelihood import (
     MultinomialMixtureUpdate,
     multinomial_log_likelihood,
     multinomial_responsibilities,
+    over,
+    refine,
     updated,
 )
+from latentia.likelihood.multinomial import LeaveOneOutUpdate, Responsibilities
 from latentia.passes import Blocks, accumulate
 
 
@@ -54,3 +57,82 @@ def test_multinomial_with_many_components_and_impossible_words():
         multinomial_responsibilities(stored, components, weights),
         multinomial_responsibilities(stored.toarray(), components, weights),
     )
+
+
+def leave_one_out(table, components, weights, pseudo=2.0):
+    """An update that leaves documents out, what it holds, and word frequencies."""
+    n, n_words = table.shape
+    frequencies = np.arange(1.0, n_words + 1)
+    frequencies /= frequencies.sum()
+    held = Responsibilities.none(n, n_words, len(weights))
+    return LeaveOneOutUpdate(components, weights, np.array([pseudo]), frequencies, held), held, frequencies
+
+
+def naive_pass(x, r, pseudo, frequencies, batch):
+    """Responsibilities after a pass, the log-likelihood, and its slope in the pseudo-counts."""
+    r, log_likelihood, slope = r.copy(), 0.0, 0.0
+    for start in range(0, len(x), batch):
+        new = r.copy()
+        for d in range(start, min(len(x), start + batch)):
+            if not x[d].any():
+                continue
+            counts, mass = (r.T @ x) - np.outer(r[d], x[d]), r.sum(axis=0) - r[d] + 1
+            words = (counts + pseudo * frequencies) / (counts.sum(axis=1, keepdims=True) + pseudo)
+            joint = np.log(words) @ x[d] + np.log(mass / mass.sum())
+            log_likelihood += np.logaddexp.reduce(joint)
+            new[d] = np.exp(joint - np.logaddexp.reduce(joint))
+            from_pseudo = pseudo * frequencies / (counts + pseudo * frequencies)
+            slope += new[d] @ (from_pseudo @ x[d] - x[d].sum() * pseudo / (counts.sum(axis=1) + pseudo))
+        r = new
+    return r, log_likelihood, slope
+
+
+def test_leaving_documents_out_matches_naive_passes(problem_of):
+    (table,), (components, weights) = problem_of("multinomial").tables, problem_of("multinomial").update.values
+    x = table.toarray()[:150].astype(float)
+    x[3, 2], x[7, 5], x[9] = 11, 0.5, 0  # many occurrences, a fraction, an empty document
+    update, held, frequencies = leave_one_out(x, components, weights)
+    r = multinomial_responsibilities(x, components, weights)
+    r[9] = 0
+    for number in range(3):
+        sums = accumulate(Blocks.from_array(sparse.csr_array(x)), update)
+        if number:
+            r, log_likelihood, slope = naive_pass(x, r, float(update.pseudo[0]), frequencies, held.batch)
+            np.testing.assert_allclose(sums.log_likelihood, log_likelihood, rtol=1e-5)
+            np.testing.assert_allclose(sums.from_pseudo[1] - sums.of_pseudo[1], slope, atol=0.01 * sums.of_pseudo[1])
+        np.testing.assert_allclose(held.values, r, atol=1e-4)
+        np.testing.assert_allclose(held.counts, x.T @ held.values.astype(float), atol=1e-9)
+        np.testing.assert_allclose(held.mass, held.values.sum(axis=0, dtype=float), atol=1e-9)
+        before, after = float(update.pseudo[0]), updated(update, sums)
+        assert 0.5 <= float(after[2][0]) / before <= 2
+        if number:
+            assert np.sign(np.log(float(after[2][0]) / before)) == np.sign(slope)
+        np.testing.assert_allclose(after[0].sum(axis=1), 1)
+        np.testing.assert_allclose(after[1].sum(), 1)
+        update = update.at(*after)
+
+
+def test_leaving_documents_out_settles_at_the_same_bits_for_any_number_of_threads(problem_of):
+    (table,), (components, weights) = problem_of("multinomial").tables, problem_of("multinomial").update.values
+    found = []
+    for n_jobs in (1, 2, 3):
+        update, held, _ = leave_one_out(table, components, weights)
+        found.append(refine(update, over(Blocks.from_array(table), n_jobs), "auto", until=held.settled))
+        assert found[-1].settled
+        assert len(found[-1].log_likelihood) < 200
+    for other in found[1:]:
+        assert all((a == b).all() for a, b in zip(found[0].values, other.values, strict=True))
+        assert (found[0].log_likelihood == other.log_likelihood).all()
+
+
+def test_pseudo_counts_are_those_of_the_components():
+    rng = np.random.default_rng(0)
+    frequencies = rng.dirichlet(np.full(100, 2.0))
+    for pseudo in (20.0, 200.0):
+        components = rng.dirichlet(pseudo * frequencies, 8)
+        labels = rng.choice(8, 4000)
+        x = rng.multinomial(25, components[labels])
+        held = Responsibilities.none(4000, 100, 8)
+        update = LeaveOneOutUpdate(components, np.full(8, 0.125), np.array([1.0]), frequencies, held)
+        found = refine(update, over(Blocks.from_array(x)), "auto", until=held.settled)
+        assert 0.6 < float(found.values[2][0]) / pseudo < 1.6

@@ -40,8 +40,8 @@ def test_correlated_topics_with_exact_moments():
 @pytest.mark.slow
 def test_three_thousand_documents_fifty_topics():
     corpus = planted.topic_corpus(3000, n_topics=50, n_words=5000, random_state=42)
-    plain = recovery_errors(AnchorTopics(50).fit(corpus.counts).components_, corpus.topics)
-    refined = recovery_errors(AnchorTopics(50, refine=3).fit(corpus.counts).components_, corpus.topics)
+    plain = recovery_errors(AnchorTopics(50, refine=0).fit(corpus.counts).components_, corpus.topics)
+    refined = recovery_errors(AnchorTopics(50).fit(corpus.counts).components_, corpus.topics)
     assert plain.mean() <= 0.30
     assert refined.mean() <= 0.22
     assert refined.max() <= 0.30
@@ -52,7 +52,7 @@ def test_default_is_far_better_than_the_projection():
     corpus = planted.topic_corpus(5000, n_topics=60, n_words=8000, random_state=43)
     errors = {
         embedding: recovery_errors(
-            AnchorTopics(60, embedding=embedding).fit(corpus.counts).components_, corpus.topics
+            AnchorTopics(60, embedding=embedding, refine=0).fit(corpus.counts).components_, corpus.topics
         ).mean()
         for embedding in ("subspace", "projection")
     }
@@ -60,7 +60,8 @@ def test_default_is_far_better_than_the_projection():
 
 
 @pytest.mark.slow
-def test_evidence_orders_fits_and_lies_near_the_truth():
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_evidence_orders_fits_and_lies_near_the_truth(refine):
     true, expected, holds = [], [], []
     for n, k, v, options, asked in [
         (400, 20, 1000, {}, 20), (3000, 20, 1000, {}, 20), (400, 40, 2000, {}, 40), (3000, 40, 2000, {}, 40),
@@ -68,7 +69,7 @@ def test_evidence_orders_fits_and_lies_near_the_truth():
         (2000, 40, 2000, {}, 25), (2000, 40, 2000, {}, 55), (2000, 40, 2000, {}, 70),
     ]:  # fmt: skip
         corpus = planted.topic_corpus(n, n_topics=k, n_words=v, random_state=n + asked, **options)
-        model = AnchorTopics(asked).fit(corpus.counts)
+        model = AnchorTopics(asked, refine=refine).fit(corpus.counts)
         distances = l1_distances(model.components_, corpus.topics)
         of_found, of_true = match_components(model.components_, corpus.topics)
         errors = nearest_distances(model.components_, corpus.topics)
@@ -79,9 +80,10 @@ def test_evidence_orders_fits_and_lies_near_the_truth():
     ratio = np.array(true) / expected
     assert spearmanr(true, expected)[0] >= 0.9
     assert ratio.max() <= 1.3
-    assert ratio.min() >= 1 / 1.3
-    good = np.array(true) <= 0.4
-    assert (np.isin(holds, ("supported", "with care")) == good).all()
+    assert np.mean(ratio >= 1 / 1.3) >= (1 if refine == 0 else 0.85)
+    good, held = np.array(true) <= 0.4, np.isin(holds, ("supported", "with care"))
+    assert held[good].all()
+    assert not held[np.array(true) > (0.4 if refine == 0 else 0.5)].any()
     assert np.mean(np.array(holds)[good] == "supported") >= 2 / 3
 
 

@@ -84,7 +84,7 @@ def topics(
     alpha0: Annotated[
         float | None, typer.Option(help="Sum of the Dirichlet parameters; by default it is found (lda only).")
     ] = None,
-    refine: Refine = "10",
+    refine: Refine = "auto",
     stop_words: Annotated[
         str, typer.Option(help="english, none, or a file of words to skip besides the English ones.")
     ] = "english",
@@ -123,7 +123,7 @@ def demo(out: Out = Path("out/demo"), evidence: FullEvidence = False) -> dict[st
     results.check()
     corpus = readers.count_words(load_bible(), stop_words=_ARCHAIC.split(), min_df=5)
     reading = {"stop_words": _ARCHAIC.split()}
-    return _run(AnchorTopics, corpus, list(_DEMO_SIZES), {"refine": 10, "n_jobs": -1}, reading, results)
+    return _run(AnchorTopics, corpus, list(_DEMO_SIZES), {"n_jobs": -1}, reading, results)
 
 
 def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[str, Any]:

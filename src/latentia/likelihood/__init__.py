@@ -1,14 +1,22 @@
 """Likelihoods: the update of a pass for every model, the one driver of EM, and samplers."""
 
-from .admixture import AdmixtureUpdate, Proportions, fold_in, token_probabilities
+from .admixture import fold_in, token_probabilities
 from .chains import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
+from .collapsed import CollapsedUpdate, Shares, held_shares, merge_losses
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .edges import draw_edges
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, updated
 from .gaussian import gaussian_log_density
 from .labelled import LabelledMixtureUpdate, LogProbabilities, Pseudo, log_probabilities, topic_posterior, topic_rows
 from .memberships import Posteriors, dirichlet_fit, dirichlet_posteriors
-from .multinomial import MultinomialMixtureUpdate, multinomial_log_likelihood, multinomial_responsibilities
+from .multinomial import (
+    STILL,
+    LeaveOneOutUpdate,
+    MultinomialMixtureUpdate,
+    Responsibilities,
+    multinomial_log_likelihood,
+    multinomial_responsibilities,
+)
 from .nonnegative import Descent, FactorSums, FactorUpdate, row_weights
 from .products import ProductMixtureUpdate, product_log_density
 from .recursions import forward_backward, log_likelihood, viterbi
@@ -19,10 +27,11 @@ from .spherical import SphericalMixtureUpdate, spherical_log_density
 from .trivial import independent_features, one_gaussian
 
 __all__ = [
-    "AdmixtureUpdate",
+    "STILL",
     "AtomsUpdate",
     "Chances",
     "CodeSums",
+    "CollapsedUpdate",
     "Descent",
     "Distributions",
     "EStep",
@@ -33,16 +42,18 @@ __all__ = [
     "GaussianChainUpdate",
     "Gaussians",
     "LabelledMixtureUpdate",
+    "LeaveOneOutUpdate",
     "LogProbabilities",
     "MultinomialMixtureUpdate",
     "Posteriors",
     "ProductMixtureUpdate",
-    "Proportions",
     "Pseudo",
     "Refine",
     "Refined",
     "Refinement",
+    "Responsibilities",
     "Rounds",
+    "Shares",
     "SphericalMixtureUpdate",
     "SymbolChainUpdate",
     "Update",
@@ -54,10 +65,12 @@ __all__ = [
     "fold_in",
     "forward_backward",
     "gaussian_log_density",
+    "held_shares",
     "independent_features",
     "log",
     "log_likelihood",
     "log_probabilities",
+    "merge_losses",
     "multinomial_log_likelihood",
     "multinomial_responsibilities",
     "noisy_or_rows",

@@ -1,10 +1,29 @@
-"""Mixtures of multinomials, documents of one component each: posteriors, and the update of a pass.
+"""Mixtures of multinomials, documents of one component each: posteriors, and the updates of a pass.
 
 Model: a document comes from component k with probability w_k, and its words are drawn from the distribution mu_k.
+
+EM reinforces itself: every document votes for the words of the component that it is already in, and short documents stay where
+they are. `LeaveOneOutUpdate` takes a document out before it asks where it belongs. With responsibilities r_dk, counts
+N_vk = sum_d r_dk c_dv and masses M_k = sum_d r_dk,
+
+    r_dk  proportional to  (M_k - r_dk + 1) prod_v [(N_vk - r_dk c_dv + b f_v) / (N_k - r_dk n_d + b)]^c_dv,
+
+where n_d is the length of the document, N_k = sum_v N_vk, and b f_v are pseudo-counts in proportion to the word frequencies f:
+collapsed variational Bayes of order zero with plain powers for a document's own words. The probability that each word has
+without its document also tells b: its slope is zero where as many words come from the pseudo-counts as these expect,
+
+    sum r_dk c_dv b f_v / (N_vk - r_dk c_dv + b f_v)  =  sum r_dk n_d b / (N_k - r_dk n_d + b).
+
+Source: A. Asuncion, M. Welling, P. Smyth, Y. W. Teh, On smoothing and inference for topic models, UAI 2009; J. Yin, J. Wang, A
+Dirichlet multinomial mixture model-based approach for short text clustering, KDD 2014.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,13 +38,28 @@ from .rows import MixtureSums, log, normalised
 
 __all__ = [
     "ROWS",
+    "STILL",
+    "LeaveOneOutUpdate",
     "MultinomialMixtureUpdate",
+    "Responsibilities",
     "multinomial_log_likelihood",
     "multinomial_posterior",
     "multinomial_responsibilities",
 ]
 
 ROWS = 1024  # documents of a task
+STILL = 0.0025  # share of the documents that a pass may move where they have settled
+_BATCHES, _LEAST_BATCH, _MOST_BATCH = (
+    16,
+    64,
+    1024,
+)  # of a pass, and documents of one, whose counts do not see one another
+_TASK = 64  # documents of a batch
+_LEAST_PSEUDO, _MOST_PSEUDO = 1e-3, 10.0  # pseudo-counts of a word on average; of a component, of the words that it has
+_FACTORS = np.array([0.5, 1.0, 2.0])  # of the pseudo-counts that a pass tries: they move no further in one
+_CALM = 0.1  # change of their logarithm where they have settled
+_SEEN = 1e-3  # responsibility above which a component counts for the pseudo-counts
+_FEW, _RESCALED = 4.0, 8.0  # occurrences that are multiplied one by one, and after which products are scaled
 
 
 class MultinomialMixtureUpdate:
@@ -82,6 +116,232 @@ class MultinomialMixtureUpdate:
     def expected(self, sums: MixtureSums) -> tuple[Expected, ...]:
         counts = np.concatenate(sums.first, axis=1).T
         return Distributions(self.components, counts, self.prior), Distributions(self.weights, sums.mass)
+
+
+@dataclass
+class Responsibilities:
+    """Responsibilities of all documents and the counts that they add up to, kept from pass to pass.
+
+    Attributes
+    ----------
+    values : ndarray of float32, shape (n_documents, K)
+        By position of the row in the pass; zero for documents without words.
+    counts : ndarray of shape (V, K)
+        Of the words in the components.
+    words, mass : ndarray of shape (K,)
+        Words and documents in each component.
+    n_begun : int
+        Documents, from the first on, that a pass has seen.
+    moved : float
+        Share of the documents that the last pass moved.
+    corrected : float
+        By how much it changed the logarithm of the pseudo-counts.
+    """
+
+    values: np.ndarray
+    counts: np.ndarray
+    words: np.ndarray
+    mass: np.ndarray
+    n_begun: int = 0
+    moved: float = 1.0
+    corrected: float = np.inf
+
+    @classmethod
+    def none(cls, n_documents: int, n_words: int, n_components: int) -> Responsibilities:
+        """Before the first pass."""
+        k = n_components
+        return cls(np.zeros((n_documents, k), dtype=np.float32), np.zeros((n_words, k)), np.zeros(k), np.zeros(k))
+
+    @property
+    def batch(self) -> int:
+        """Documents that are moved at once."""
+        return int(np.clip(len(self.values) // _BATCHES, _LEAST_BATCH, _MOST_BATCH))
+
+    def estimate(self, pseudo: np.ndarray) -> np.ndarray:
+        """Components from the counts with pseudo-counts of shape (V,) in each, shape (K, V)."""
+        components = np.maximum(self.counts, 0.0).T + pseudo
+        return np.asarray(components / components.sum(axis=1, keepdims=True))
+
+    def settled(self) -> bool:
+        """Whether the last pass hardly moved a document, nor changed the pseudo-counts."""
+        return self.moved <= STILL and self.corrected <= _CALM
+
+
+@dataclass
+class LeaveOneOutSums:
+    """Sums over the documents of a pass.
+
+    Attributes
+    ----------
+    log_likelihood : float
+        In nats, of each document given all others; in the first pass, of each under the values of the update.
+    from_pseudo, of_pseudo : ndarray of shape (3,)
+        Words that come from the pseudo-counts, and as many as these expect, at half, one and two times of them.
+    moved, n_documents : float
+        Documents that changed their component, and those with words.
+    """
+
+    log_likelihood: float = 0.0
+    from_pseudo: np.ndarray = field(default_factory=lambda: np.zeros(len(_FACTORS)))
+    of_pseudo: np.ndarray = field(default_factory=lambda: np.zeros(len(_FACTORS)))
+    moved: float = 0.0
+    n_documents: float = 0.0
+
+
+class LeaveOneOutUpdate:
+    """In-place statistic of a pass that asks where every document belongs without it.
+
+    The first pass computes responsibilities under the values of the update; each later one goes through the documents in their
+    order, a batch of them at a time, and moves the counts along. Bits depend on neither threads nor memory.
+
+    Parameters
+    ----------
+    components : ndarray of shape (K, V)
+        Word probabilities, positive where any document has the word.
+    weights : ndarray of shape (K,)
+    pseudo : ndarray of shape (1,)
+        Pseudo-counts of all words in a component.
+    frequencies : ndarray of shape (V,)
+        What they are in proportion to; positive, with sum one.
+    responsibilities : Responsibilities
+        A pass changes them in place.
+    """
+
+    def __init__(
+        self,
+        components: np.ndarray,
+        weights: np.ndarray,
+        pseudo: np.ndarray,
+        frequencies: np.ndarray,
+        responsibilities: Responsibilities,
+    ) -> None:
+        self.components, self.weights, self.pseudo = components, weights, pseudo
+        self.frequencies, self.responsibilities = frequencies, responsibilities
+
+    @cached_property
+    def _logs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of the components by word, and of the weights."""
+        return log(self.components.T), log(self.weights)
+
+    @property
+    def values(self) -> Values:
+        return self.components, self.weights, self.pseudo
+
+    def at(self, *values: np.ndarray) -> LeaveOneOutUpdate:
+        components, weights, pseudo = values
+        return LeaveOneOutUpdate(components, weights, pseudo, self.frequencies, self.responsibilities)
+
+    def zero(self) -> LeaveOneOutSums:
+        return LeaveOneOutSums()
+
+    def add_tasks(self, state: LeaveOneOutSums, block: Block, parallel: Parallel) -> LeaveOneOutSums:
+        counts, held = as_counts(block[0]), self.responsibilities
+        n = len(counts.indptr) - 1
+        now, begun = held.values[block.start : block.start + n], block.start + n <= held.n_begun
+        step = held.batch if begun else n
+        new, of_rows = np.empty((min(step, n), now.shape[1]), dtype=np.float32), np.zeros((n, 2 + 2 * len(_FACTORS)))
+        find = self._again if begun else self._first
+        for start in range(0, n, max(step, 1)):
+            find(counts, start, min(n, start + step), now, new, of_rows, parallel)
+            self._move(counts, start, min(n, start + step), now, new, parallel)
+        held.n_begun = max(held.n_begun, block.start + n)
+        log_likelihood, moved, *pseudo = of_rows.sum(axis=0)
+        state.log_likelihood, state.moved = state.log_likelihood + float(log_likelihood), state.moved + float(moved)
+        state.from_pseudo += pseudo[: len(_FACTORS)]
+        state.of_pseudo += pseudo[len(_FACTORS) :]
+        state.n_documents += float(np.count_nonzero(now.any(axis=1)))
+        return state
+
+    def expected(self, sums: LeaveOneOutSums) -> Sequence[Any]:
+        return (_Moved(self, sums),)
+
+    def _first(
+        self,
+        counts: Counts,
+        first: int,
+        last: int,
+        now: np.ndarray,
+        new: np.ndarray,
+        of_rows: np.ndarray,
+        parallel: Parallel,
+    ) -> None:
+        """Responsibilities of documents first to last under the values."""
+        logs, log_weights = self._logs
+        part, log_likelihood = np.empty((last, len(log_weights))), np.empty(last)
+
+        def rows(i: int) -> None:
+            a, b = first + i * ROWS, min(last, first + (i + 1) * ROWS)
+            multinomial_posterior(counts, a, b, logs, log_weights, self.weights, part, log_likelihood)
+            empty = np.add.reduceat(np.append(counts.data, 0.0), counts.indptr[a:b]) == 0
+            empty |= np.diff(counts.indptr[a : b + 1]) == 0
+            new[a - first : b - first] = np.where(empty[:, None], 0.0, part[a:b])
+            of_rows[a:b, 0] = np.where(empty, 0.0, log_likelihood[a:b])
+
+        parallel(rows, -(-(last - first) // ROWS))
+
+    def _again(
+        self,
+        counts: Counts,
+        first: int,
+        last: int,
+        now: np.ndarray,
+        new: np.ndarray,
+        of_rows: np.ndarray,
+        parallel: Parallel,
+    ) -> None:
+        """Responsibilities of documents first to last given all others."""
+        held = self.responsibilities
+        sums, pseudo = (held.counts, held.words, held.mass), float(self.pseudo[0])
+
+        def rows(i: int) -> None:
+            a, b = first + i * _TASK, min(last, first + (i + 1) * _TASK)
+            _without_own(*counts, a, b, first, *sums, self.frequencies, pseudo, _FACTORS, now, new, of_rows)
+
+        parallel(rows, -(-(last - first) // _TASK))
+
+    def _move(
+        self, counts: Counts, first: int, last: int, now: np.ndarray, new: np.ndarray, parallel: Parallel
+    ) -> None:
+        """Move the counts along, and keep the new responsibilities."""
+        held, k = self.responsibilities, now.shape[1]
+
+        def columns(i: int) -> None:
+            a, b = i * COLUMNS, min(k, (i + 1) * COLUMNS)
+            _moved(*counts, first, last, a, b, now, new, held.counts, held.words, held.mass)
+
+        parallel(columns, -(-k // COLUMNS))
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """What a pass says of the components; it counts as one."""
+
+    update: LeaveOneOutUpdate
+    sums: LeaveOneOutSums
+
+    def estimate(self) -> Values:
+        """Means of the posteriors of components and weights, and the pseudo-counts that the words ask for."""
+        held, f, before = self.update.responsibilities, self.update.frequencies, float(self.update.pseudo[0])
+        least = _LEAST_PSEUDO * len(f)
+        pseudo = float(np.clip(before * self._factor(), least, max(least, _MOST_PSEUDO * float(held.words.mean()))))
+        if self.sums.of_pseudo.all():
+            held.moved, held.corrected = (
+                self.sums.moved / max(self.sums.n_documents, 1.0),
+                abs(math.log(pseudo / before)),
+            )
+        mass = np.maximum(held.mass, 0.0) + 1.0
+        return held.estimate(pseudo * f), mass / mass.sum(), np.array([pseudo])
+
+    def _factor(self) -> float:
+        """Of the pseudo-counts, where as many words come from them as they expect, or as near as was tried."""
+        sums = self.sums
+        if not sums.of_pseudo.all():
+            return 1.0
+        beyond = np.log(np.maximum(sums.from_pseudo, 1e-300) / sums.of_pseudo)
+        return float(np.exp(np.interp(0.0, -np.minimum.accumulate(beyond), np.log(_FACTORS))))
+
+    def log_prior(self) -> float:
+        return 0.0
 
 
 def multinomial_responsibilities(
@@ -146,3 +406,110 @@ def _add_log_words(indptr, indices, data, first, log_by_word, log_joint):  # pra
             row = log_by_word[indices[e]]
             for j in range(k):
                 out[j] += c * row[j]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _without_own(
+    indptr, indices, data, first, last, start, counts, words, mass, frequencies, pseudo, factors, now, new, of_rows
+):  # pragma: no cover - compiled
+    """Responsibilities of documents first to last, from row first - start of ``new`` on, without their own share of the counts.
+
+    Probabilities of the words are over their frequencies, which keeps products in range.
+    """
+    k, n_factors = counts.shape[1], len(factors)
+    p, own, inverse, ratio, powers = np.empty(k), np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    for d in range(first, last):
+        length = 0.0
+        for e in range(indptr[d], indptr[d + 1]):
+            length += data[e]
+        if length == 0.0:
+            new[d - start] = 0.0
+            continue
+        for j in range(k):
+            own[j] = now[d, j]
+            p[j] = max(mass[j] - own[j], 0.0) + 1.0
+            inverse[j] = 1.0 / (max(words[j] - own[j] * length, 0.0) + pseudo)
+        powers[:] = 0.0
+        since, shift, many = 0.0, 0.0, False
+        for e in range(indptr[d], indptr[d + 1]):
+            c, v = data[e], indices[e]
+            if c == 0.0:
+                continue
+            scale, prior = 1.0 / frequencies[v], pseudo * frequencies[v]
+            for j in range(k):
+                others = counts[v, j] - c * own[j]
+                ratio[j] = ((others if others > 0.0 else 0.0) + prior) * scale * inverse[j]
+            if c <= _FEW and c == math.floor(c):
+                for _ in range(int(c)):
+                    for j in range(k):
+                        p[j] *= ratio[j]
+                since += c
+            else:
+                many = True
+                for j in range(k):
+                    powers[j] += c * math.log(ratio[j])
+            shift += c * math.log(frequencies[v])
+            if since >= _RESCALED:
+                shift += _rescaled(p)
+                since = 0.0
+        if many:
+            top = -np.inf
+            for j in range(k):
+                powers[j] += math.log(p[j]) if p[j] > 0.0 else -np.inf
+                top = max(top, powers[j])
+            for j in range(k):
+                p[j] = math.exp(powers[j] - top)
+            shift += top
+        total, n = 0.0, 0.0
+        for j in range(k):
+            total += p[j]
+            n += mass[j]
+        of_rows[d, 0] = math.log(total) + shift - math.log(max(n - 1.0, 0.0) + k)
+        for j in range(k):
+            share = p[j] / total
+            new[d - start, j] = share
+            of_rows[d, 1] += 0.5 * abs(share - own[j])
+            if share < _SEEN:
+                continue
+            others = 1.0 / inverse[j] - pseudo
+            for i in range(n_factors):
+                of_rows[d, 2 + n_factors + i] += share * length * factors[i] * pseudo / (others + factors[i] * pseudo)
+            for e in range(indptr[d], indptr[d + 1]):
+                c, prior = data[e], pseudo * frequencies[indices[e]]
+                others = max(counts[indices[e], j] - c * own[j], 0.0)
+                for i in range(n_factors):
+                    of_rows[d, 2 + i] += share * c * factors[i] * prior / (others + factors[i] * prior)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _rescaled(p):  # pragma: no cover - compiled
+    """Divide by the largest, and return its logarithm."""
+    top = 0.0
+    for j in range(len(p)):
+        top = max(top, p[j])
+    for j in range(len(p)):
+        p[j] /= top
+    return math.log(top)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _moved(indptr, indices, data, first, last, a, b, now, new, counts, words, mass):  # pragma: no cover - compiled
+    """Move columns a to b of the counts by the new responsibilities of documents first to last, and keep these."""
+    change = np.empty(b - a)
+    for d in range(first, last):
+        still = True
+        for j in range(a, b):
+            change[j - a] = np.float64(new[d - first, j]) - np.float64(now[d, j])
+            still = still and change[j - a] == 0.0
+            now[d, j] = new[d - first, j]
+        if still:
+            continue
+        length = 0.0
+        for e in range(indptr[d], indptr[d + 1]):
+            c, v = data[e], indices[e]
+            length += c
+            for j in range(a, b):
+                counts[v, j] += c * change[j - a]
+        for j in range(a, b):
+            words[j] += length * change[j - a]
+            mass[j] += change[j - a]

@@ -3,7 +3,14 @@
 from .directions import leading_direction, unit_rows
 from .factored import Factored, total_distance
 from .hollow import hollow_factor
-from .krylov import block_krylov_eigh, block_krylov_svd, outlying_eigenpairs, subspace_iteration
+from .krylov import (
+    block_krylov_eigh,
+    block_krylov_svd,
+    converged_eigenspace,
+    leading_eigenspace,
+    outlying_eigenpairs,
+    subspace_iteration,
+)
 from .orthonormal import cholesky_qr, polar_factor
 from .pursuit import Codes, matching_pursuit
 from .scaled import ScaledSpace, scaled_eigenspace, signal_norm
@@ -18,8 +25,10 @@ __all__ = [
     "block_krylov_eigh",
     "block_krylov_svd",
     "cholesky_qr",
+    "converged_eigenspace",
     "hollow_factor",
     "leading_direction",
+    "leading_eigenspace",
     "lowered_squares",
     "matching_pursuit",
     "outlying_eigenpairs",

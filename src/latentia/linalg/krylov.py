@@ -11,15 +11,26 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.sparse.linalg import LinearOperator, eigsh
 
+from .._threads import one_blas_thread
 from .orthonormal import cholesky_qr
 
-__all__ = ["block_krylov_eigh", "block_krylov_svd", "outlying_eigenpairs", "subspace_iteration"]
+__all__ = [
+    "block_krylov_eigh",
+    "block_krylov_svd",
+    "converged_eigenspace",
+    "leading_eigenspace",
+    "outlying_eigenpairs",
+    "subspace_iteration",
+]
 
 Apply = Callable[[np.ndarray], np.ndarray]
+_DENSE, _CONVERGED = 500, 1e-6  # rows up to which all eigenpairs are computed; relative error of eigenvalues
 _LANES = 8  # numbers that a processor takes at once
 _LEFT = 0.01  # share of an image outside of the basis, below which single precision tells too little of its direction
 _INSIDE, _LOST, _MOST_TRIES = 1e-5, 1e-3, 8
+_NOTHING = 1e-7  # of the largest eigenvalue: directions that are shorter are rounding
 
 
 def subspace_iteration(apply: Apply, start: np.ndarray, n_passes: int) -> np.ndarray:
@@ -28,6 +39,97 @@ def subspace_iteration(apply: Apply, start: np.ndarray, n_passes: int) -> np.nda
     for _ in range(n_passes):
         basis = cholesky_qr(apply(basis))
     return basis
+
+
+def leading_eigenspace(
+    apply: Apply,
+    start: np.ndarray,
+    n_components: int,
+    *,
+    tol: float = 0.03,
+    n_passes: int = 12,
+    most_columns: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues of a symmetric operator and their eigenvectors, to an angle.
+
+    Block Krylov passes are made until every one of the leading eigenpairs leaves a residual |M u - lambda u| of at most
+    ``tol`` times the last of their eigenvalues, or until there is nothing new to find. A basis that is full is cut back
+    to its leading directions (thick restart), which loses nothing that has been found.
+
+    Parameters
+    ----------
+    apply : callable
+        Maps an array of shape (n, k) to the operator's product with it. Called at most ``n_passes`` times.
+    start : ndarray of shape (n, m)
+        First block; it should lean on all leading eigenvectors. No other column of chance enters.
+    n_components : int
+        Number of eigenpairs, at most m, whose residuals count.
+    tol : float
+    n_passes : int
+        Most applications of the operator.
+    most_columns : int, optional
+        Columns of the basis, at least 3 m.
+
+    Returns
+    -------
+    values : ndarray of shape (m,), descending
+        Of these the first ``n_components`` have converged.
+    vectors : ndarray of shape (n, m), orthonormal columns
+    """
+    n, width = start.shape
+    room = min(n, n_passes * width, n if most_columns is None else max(most_columns, 3 * width))
+    basis, small, filled = np.empty((n, room)), np.zeros((room, room)), 0
+    values, vectors = np.empty(0), np.empty((0, 0))
+    block = cholesky_qr(start)
+    for _ in range(n_passes):
+        k = block.shape[1]
+        if filled + k > room:
+            basis[:, :width] = basis[:, :filled] @ vectors[:, :width]
+            small[:width, :width] = np.diag(values[:width])
+            filled = width
+        basis[:, filled : filled + k] = block
+        image, held = apply(block), basis[:, : filled + k]
+        products = held.T @ image
+        small[: filled + k, filled : filled + k], small[filled : filled + k, :filled] = products, products[:filled].T
+        filled += k
+        part = small[:filled, :filled]
+        values, vectors = (found[..., ::-1] for found in np.linalg.eigh((part + part.T) / 2))
+        # The basis holds the images of all its blocks but the last one's, so that the residuals are in what this one adds.
+        image = image - held @ products
+        residuals = np.linalg.norm(image @ vectors[-k:, :n_components], axis=0)
+        if residuals.max() <= tol * max(values[min(n_components, filled) - 1], 0.0):
+            break
+        block = _added_directions(image, held, _NOTHING * np.abs(values).max())[:, : max(n - filled, 0)]
+        if not block.shape[1]:
+            break
+    return values[:width], basis[:, :filled] @ vectors[:, :width]
+
+
+def converged_eigenspace(apply: Apply, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues of a symmetric operator that is quick to apply, and their eigenvectors, all but exact.
+
+    Parameters
+    ----------
+    apply : callable
+        Maps an array of shape (n,) to the operator's product with it.
+    start : ndarray of shape (n, m)
+        As many columns as eigenpairs are wanted. The first one starts the Lanczos method (ARPACK).
+
+    Returns
+    -------
+    values : ndarray of shape (m,), descending
+    vectors : ndarray of shape (n, m), orthonormal columns
+    """
+    n, width = start.shape
+    with one_blas_thread():  # whose number may change the bits
+        if n <= max(_DENSE, 3 * width):
+            dense = np.array([apply(column) for column in np.eye(n)])
+            values, vectors = np.linalg.eigh((dense + dense.T) / 2)
+        else:
+            operator = LinearOperator((n, n), matvec=lambda v: apply(v.ravel()), dtype=np.float64)
+            values, vectors = eigsh(operator, k=width, which="LA", tol=_CONVERGED, v0=start[:, 0])
+    order = np.argsort(-values, kind="stable")[:width]
+    return values[order], vectors[:, order]
 
 
 def block_krylov_eigh(
@@ -203,3 +305,13 @@ def _new_directions(block: np.ndarray, basis: np.ndarray) -> np.ndarray:
     for _ in range(2):
         block = cholesky_qr(block - basis @ (basis.T @ block))
     return block - basis @ (basis.T @ block)
+
+
+def _added_directions(image: np.ndarray, basis: np.ndarray, least: float) -> np.ndarray:
+    """Orthonormal columns for what ``image`` adds to the orthonormal ``basis``, without directions shorter than ``least``."""
+    squares, rotation = np.linalg.eigh(image.T @ image)
+    long = squares > least**2
+    block = image @ (rotation[:, long] / np.sqrt(squares[long]))
+    for _ in range(2 * bool(block.shape[1])):
+        block = cholesky_qr(block - basis @ (basis.T @ block))
+    return block

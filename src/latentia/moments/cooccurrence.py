@@ -15,23 +15,33 @@ bytes: 16 nnz k gathered and scattered, in rows of one chunk (512 bytes), mostly
 Documents are dealt into groups (`passes.RowGroups`) with a sum each: halves of the data for the evidence cost no pass
 of their own. Words may be merged: ``codes`` maps a word to its column, and Q is that of the merged counts.
 
+The noise of a row of D^-1 Q S, D = diag(p), p = Q 1, is a sum over documents too. That row is the mean of
+m_dw = (t_d - S_w) / (n_d - 1), t_d = S^T c_d, with weights u_dw = c_dw / n_d, and its expected squared error is estimated by
+
+    sum_d u_dw^2 |m_dw - r_w|^2 / (1 - h_dw) / (sum_d u_dw)^2,      h_dw = u_dw / sum_d u_dw,
+
+the sandwich variance with the leverage correction HC2 (MacKinnon and White 1985). `NoisyProducts` takes it with the products
+for columns D^-1/2 U with eigenvectors U of D^-1/2 Q D^-1/2, whose rows r_w = S_w * lambda are known beforehand.
+
 Source: Ge, thesis 2013, section 3.3 (Q from two halves of a document) and section 4.1; all ordered pairs of different
 words are used here instead of one random split.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numba import njit
+from scipy import sparse
 
 from .._threads import Parallel
 from ..passes import Block, Blocks, RowGroups, accumulate
 from .counts import as_counts, check_counts
 
-__all__ = ["Cooccurrence", "CountProducts", "WordCounts", "WordSums"]
+__all__ = ["Cooccurrence", "CountProducts", "NoisyProducts", "WordCounts", "WordSums"]
 
 _COLUMNS = 64
 _ONE_GROUP = RowGroups(1)
@@ -127,6 +137,70 @@ class CountProducts:
         return state
 
 
+@dataclass
+class NoisySums:
+    """Sums of `NoisyProducts`.
+
+    Attributes
+    ----------
+    products : ndarray of shape (G, V, k)
+        As of `CountProducts`.
+    squared : ndarray of shape (n_chunks, V)
+        Sum of u^2 |m - r|^2 / (1 - h) over documents, a row for every chunk of columns.
+    """
+
+    products: np.ndarray
+    squared: np.ndarray
+
+
+class NoisyProducts:
+    """In-place statistic: `CountProducts` and, in the leading columns, the noise of the rows.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (V, k)
+        S.
+    values : ndarray of shape (m,)
+        Eigenvalues of the first m <= k columns: in them the rows of D^-1 Q S are those of S, times these.
+    totals : ndarray of shape (V,)
+        sum_d u_dw.
+    codes : ndarray of int
+        As of `CountProducts`.
+    dealt : RowGroups
+        A document counts as often as it has copies there: copies err together.
+    """
+
+    def __init__(
+        self, columns: np.ndarray, values: np.ndarray, totals: np.ndarray, codes: np.ndarray, dealt: RowGroups
+    ) -> None:
+        self.columns, self.values = np.ascontiguousarray(columns), np.ascontiguousarray(values)
+        self.totals, self.codes, self.dealt = totals, codes, dealt
+        self._copies = None if dealt.leaders is None else np.bincount(dealt.leaders)[dealt.leaders].astype(np.float64)
+
+    def zero(self) -> NoisySums:
+        n_words, width = self.columns.shape
+        products = np.zeros((self.dealt.n, n_words, width))
+        return NoisySums(products, np.zeros((-(-width // _COLUMNS), n_words)))
+
+    def add_tasks(self, state: NoisySums, block: Block, parallel: Parallel) -> NoisySums:
+        counts = as_counts(block[0])
+        indices = self.codes[counts.indices]
+        groups = self.dealt.of(block.rows)
+        order = np.argsort(groups, kind="stable")
+        copies = np.ones(len(block.rows)) if self._copies is None else self._copies[block.rows]
+        width = self.columns.shape[1]
+
+        def task(i: int) -> None:
+            chunk = (i * _COLUMNS, min(width, (i + 1) * _COLUMNS))
+            _add_noisy_products(
+                counts.indptr, indices, counts.data, order, groups, self.columns, state.products, *chunk,
+                self.values, self.totals, copies, state.squared[i],
+            )  # fmt: skip
+
+        parallel(task, -(-width // _COLUMNS))
+        return state
+
+
 class Cooccurrence:
     """The matrix Q of a corpus, as sums over words and products that each take one pass.
 
@@ -172,6 +246,14 @@ class Cooccurrence:
         self._scaled = np.array([np.bincount(codes, row, self.size) for row in self.sums.scaled])
         self._paired = np.array([np.bincount(codes, row, self.size) for row in self.sums.paired])
 
+    def word_sizes(self) -> np.ndarray:
+        """Three positive numbers for every column that occurs, shape (size, 3): row sums, diagonal term, documents.
+
+        They do not depend on the order of documents or words, up to rounding.
+        """
+        frequency = np.bincount(self.codes, self.sums.document_frequency, self.size)
+        return np.column_stack([self._paired.sum(axis=0), self._scaled.sum(axis=0), frequency])
+
     def marginal(self, groups: Any = slice(None)) -> np.ndarray:
         """Row sums p = Q 1 over some groups of documents, shape (size,); they sum to one."""
         return self._paired[groups].sum(axis=0) / max(self.sums.used[groups].sum(), 1)
@@ -186,10 +268,35 @@ class Cooccurrence:
         label = self.progress and f"pass {self.n_passes + 1}"
         products, *others = accumulate(self.blocks, [own, *statistics], self.n_jobs, progress=label)
         self.n_passes += 1
-        for g in self.dealt.all:  # group by group: no temporary as large as the products
-            products[g] -= self._scaled[g][:, None] * columns
-            products[g] /= max(self.sums.used[g], 1)
-        return [products, *others]
+        return [self._less_diagonal(products, columns), *others]
+
+    def noisy_pass(
+        self, columns: np.ndarray, values: np.ndarray, *statistics: Any
+    ) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+        """`grouped_products`, the noise of rows of D^-1 Q B, and the sums of other statistics from the same pass.
+
+        Parameters
+        ----------
+        columns : ndarray of shape (size, k)
+            B = D^-1/2 U, with eigenvectors U of D^-1/2 Q D^-1/2.
+        values : ndarray of shape (m,)
+            Eigenvalues of the first m columns, in which the noise is taken.
+
+        Returns
+        -------
+        products : ndarray of shape (G, size, k)
+        noise : ndarray of shape (size,)
+            Expected squared error of every row in m dimensions, see the head of this file; NaN for a word of which a single
+            document has all occurrences, and 0 for one that never occurs.
+        others : list
+        """
+        totals = self._paired.sum(axis=0)
+        own = NoisyProducts(columns, values, totals, self.codes, self.dealt)
+        label = self.progress and f"pass {self.n_passes + 1}"
+        sums, *others = accumulate(self.blocks, [own, *statistics], self.n_jobs, progress=label)
+        self.n_passes += 1
+        noise = sums.squared.sum(axis=0) / np.where(totals > 0, totals, 1.0) ** 2
+        return self._less_diagonal(sums.products, columns), noise, others
 
     def product(self, columns: np.ndarray) -> np.ndarray:
         """Q B over all documents, shape (size, k): one pass, and one sum for all groups."""
@@ -199,6 +306,29 @@ class Cooccurrence:
         self.n_passes += 1
         products -= self._scaled.sum(axis=0)[:, None] * columns
         products /= max(self.sums.used.sum(), 1)
+        return products
+
+    def in_memory(self) -> Callable[[np.ndarray], np.ndarray]:
+        """The product Q v of a single column, shape (size,), with all counts held: one pass, and none for the products."""
+        pieces = []
+        for block in self.blocks:
+            indptr, indices, data = as_counts(block[0])
+            n = np.add.reduceat(np.append(data, 0.0), indptr[:-1]) * (np.diff(indptr) > 0)
+            paired = n >= 2
+            roots = np.where(paired, 1 / np.sqrt(np.where(paired, n * (n - 1), 1.0)), 0.0)
+            data = data * np.repeat(roots, np.diff(indptr))
+            pieces.append(sparse.csr_array((data, self.codes[indices], indptr), shape=(len(n), self.size)))
+        table = sparse.csr_array(sparse.vstack(pieces, format="csr"))
+        columns, n_used = sparse.csr_array(table.T), max(self.sums.used.sum(), 1)
+        diagonal = self._scaled.sum(axis=0)
+        self.n_passes += 1
+        return lambda v: (columns @ (table @ v) - diagonal * v) / n_used
+
+    def _less_diagonal(self, products: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Q_g B from the sums over documents, in their place."""
+        for g in self.dealt.all:  # group by group: no temporary as large as the products
+            products[g] -= self._scaled[g][:, None] * columns
+            products[g] /= max(self.sums.used[g], 1)
         return products
 
     def combine(self, products: np.ndarray, groups: Any) -> np.ndarray:
@@ -262,3 +392,48 @@ def _add_products(
             row = out[indices[e], first:last]
             for j in range(k):
                 row[j] += c * t[j]
+
+
+@njit(nogil=True, cache=True)
+def _add_noisy_products(
+    indptr, indices, data, order, groups, columns, total, first, last, values, totals, copies, squared
+):  # pragma: no cover - compiled
+    """Add the products with columns first to last of B, and the noise in those of them that have an eigenvalue."""
+    k, m = last - first, max(min(last, len(values)) - first, 0)
+    t, factor = np.empty(k), np.empty(m)
+    for d in order:
+        n = 0.0
+        t[:] = 0.0
+        for e in range(indptr[d], indptr[d + 1]):
+            c = data[e]
+            n += c
+            row = columns[indices[e], first:last]
+            for j in range(k):
+                t[j] += c * row[j]
+        if n < 2.0:
+            continue
+        s = 1.0 / (n * (n - 1.0))
+        for j in range(m):
+            factor[j] = 1.0 + (n - 1.0) * values[first + j]
+        out = total[groups[d]]
+        for e in range(indptr[d], indptr[d + 1]):
+            c, w = data[e], indices[e]
+            if m > 0 and c > 0.0:
+                u = c / n
+                left = 1.0 - copies[d] * u / totals[w]
+                ratio = u / (n - 1.0)
+                apart = _squared_distance(t, columns[w, first : first + m], factor)
+                squared[w] += copies[d] * ratio * ratio * apart / left if left > 1e-9 else np.nan
+            row = out[w, first:last]
+            for j in range(k):
+                row[j] += c * s * t[j]
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _squared_distance(t, own, factor):  # pragma: no cover - compiled
+    """(n - 1)^2 |m - r|^2 = |t - S_w (1 + (n - 1) lambda)|^2; nothing is stored, so that the order of the sum is fixed."""
+    total = 0.0
+    for j in range(len(factor)):
+        apart = t[j] - own[j] * factor[j]
+        total += apart * apart
+    return total

@@ -3,35 +3,49 @@
 An anchor given by the user is a word, several words (a tandem anchor: their occurrences count as one word's), or a
 mapping from words to strengths in (0, 1]. Strength s says that a share s of the word's occurrences belongs to the
 topic and the rest follows the corpus at large, so that its row is s v + (1 - s) c with c the mean row and v the vertex.
+
+Where the noise of the rows is known, a vertex that was found is no single word's row but a mean over words near it
+(`latentia.simplex.pooled_vertices`), and its anchor is the word that lies farthest towards it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .._parameters import Number
 from ..exceptions import AnchorWarning, LatentiaError, warn
-from ..simplex import farthest_vertices, robust_loners
+from ..simplex import (
+    NoisyPoints,
+    farthest_vertices,
+    pooled_vertices,
+    robust_loners,
+    sharpened_vertices,
+    simplex_least_squares,
+)
 from ._embedding import Embedding
 
-__all__ = ["MOST_LONERS", "Anchor", "choose_anchors", "parse_anchors", "pooled_vertices", "vertex_rows"]
+__all__ = ["MOST_LONERS", "Anchor", "choose_anchors", "parse_anchors", "vertex_rows"]
 
 MOST_LONERS = 2000
+_LEAST_HELD = 1e-3  # weight of an anchor's own topic
 _STRENGTH = Number(0, 1, "high")
-_POOLING = (1 - 1e-9, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5)
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """Words of one topic, as columns, their strengths, and whether the user gave them."""
+    """Words of one topic, as columns, their strengths, and whether the user gave them.
+
+    ``vertex``, of shape (d,), is the topic's row in the embedding where that is not the words' own.
+    """
 
     words: tuple[int, ...]
     strengths: tuple[float, ...]
     given: bool = True
+    vertex: np.ndarray | None = field(default=None, compare=False)
 
 
 def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np.ndarray) -> list[Anchor]:
@@ -91,10 +105,24 @@ def choose_anchors(
     candidates: np.ndarray,
     codes: np.ndarray,
     method: str,
+    *,
+    sharpen: bool = True,
 ) -> list[Anchor]:
     """Anchors for all topics: those given, then the ones found.
 
-    ``candidates`` are words (columns of the data); ``codes`` leads from them to rows of the embedding.
+    Parameters
+    ----------
+    embedding : Embedding
+    n_components : int
+    given : list of Anchor
+    candidates : ndarray of int
+        Words (columns of the data) that may be anchors.
+    codes : ndarray of int, shape (V,)
+        Row of the embedding for every word.
+    method : {"greedy", "lp"}
+    sharpen : bool
+        Whether vertices are moved outwards as far as the noise allows. Otherwise they lie inside of the simplex, where
+        fewer words hold each, and the topics overlap.
     """
     if len(given) > n_components:
         raise LatentiaError(
@@ -109,24 +137,61 @@ def choose_anchors(
             "topics, or give more documents.",
             parameter="n_components", value=n_components,
         )  # fmt: skip
-    rows = embedding.shrunk_rows()[codes[candidates]]
+    if not wanted:
+        return given
+    rows = codes[candidates]
+    shrunk = embedding.shrunk_rows()[rows]
+    points = NoisyPoints(embedding.rows[rows], shrunk, embedding.marginal[rows], embedding.row_noise[rows])
+    start = vertex_rows(embedding, given, codes) if given else np.empty((0, shrunk.shape[1]))
+    vertices = None
     if method == "lp":
-        if len(rows) > MOST_LONERS:
+        if len(shrunk) > MOST_LONERS:
             raise LatentiaError(
-                f"Selection by linear programming is for at most {MOST_LONERS} candidate words and there are {len(rows)}. "
+                f"Selection by linear programming is for at most {MOST_LONERS} candidate words and there are {len(shrunk)}. "
                 "Raise min_df, or use anchors='greedy'."
             )
-        found = robust_loners(rows, wanted)
+        found = robust_loners(shrunk, wanted)
+    elif embedding.noise > 0:
+        vertices = pooled_vertices(points, wanted, start=start)
+        found = _highest(points.heights(np.vstack([start, vertices]))[:, len(start) :])
     else:
-        start = vertex_rows(embedding, given, codes) if given else None
-        found, _ = farthest_vertices(rows, wanted, start=start)
+        found, _ = farthest_vertices(shrunk, wanted, start=start)
     if len(found) < wanted:
         raise LatentiaError(
             f"this data supports at most {max(len(given) + len(found), 1)} topics: beyond them every word is a mixture of the "
             "anchors found.",
             parameter="n_components", value=n_components,
         )  # fmt: skip
-    return given + [Anchor((int(candidates[i]),), (1.0,), given=False) for i in found]
+    anchors = [Anchor((int(candidates[i]),), (1.0,), given=False) for i in found]
+    if embedding.noise > 0:
+        vertices = points.measured[found] if vertices is None else vertices
+        if sharpen:
+            moving = np.arange(len(start) + len(vertices)) >= len(start)
+            vertices = sharpened_vertices(points, np.vstack([start, vertices]), moving)[moving]
+        vertices = _with_words(vertices, start, points.measured[found])
+        anchors = [replace(anchor, vertex=vertex) for anchor, vertex in zip(anchors, vertices, strict=True)]
+    return given + anchors
+
+
+def _highest(heights: np.ndarray) -> np.ndarray:
+    """The row that is highest in each column, no row twice, shape (K,)."""
+    left, found = heights.copy(), []
+    for column in left.T:
+        found.append(int(np.argmax(column)))
+        left[found[-1]] = -np.inf
+    return np.array(found, dtype=np.int64)
+
+
+def _with_words(vertices: np.ndarray, start: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Vertices of which every one holds its anchor's row; one that does not, being among others, becomes that row."""
+    columns = len(start) + np.arange(len(vertices))
+    for _ in range(len(vertices)):
+        weights = simplex_least_squares(own, np.vstack([start, vertices]))[np.arange(len(vertices)), columns]
+        lost = (weights < _LEAST_HELD) & (vertices != own).any(axis=1)
+        if not lost.any():
+            break
+        vertices = np.where(lost[:, None], own, vertices)
+    return vertices
 
 
 def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) -> np.ndarray:
@@ -134,46 +199,14 @@ def vertex_rows(embedding: Embedding, anchors: list[Anchor], codes: np.ndarray) 
     centre = embedding.sketch.sum(axis=0)
     vertices = []
     for anchor in anchors:
+        if anchor.vertex is not None:
+            vertices.append(anchor.vertex)
+            continue
         words, strengths = codes[list(anchor.words)], np.array(anchor.strengths)
         weight = embedding.marginal[words]
         own = embedding.sketch[words].sum(axis=0) - ((1 - strengths) @ weight) * centre
         vertices.append(own / max(strengths @ weight, np.finfo(float).tiny))
     return np.array(vertices)
-
-
-def pooled_vertices(
-    embedding: Embedding, vertices: np.ndarray, weights: np.ndarray, anchors: list[Anchor], codes: np.ndarray
-) -> np.ndarray:
-    """Vertices averaged over the words that lie near them, as far as this lowers the expected error, shape (K, d).
-
-    The mean row of the words with weight >= t on a topic has less noise than the anchor's row and some bias. The squared
-    distance of the two estimates the bias (less the noise of both), so each topic takes the t of the least bias^2 + noise,
-    the anchor alone included. Anchors that the user gave stay as they are.
-
-    Parameters
-    ----------
-    vertices : ndarray of shape (K, d)
-        The anchors' rows.
-    weights : ndarray of shape (V, K)
-        Of every word on the vertices.
-    """
-    own = embedding.row_noise[codes[[anchor.words[0] for anchor in anchors]]]
-    found = np.array([not anchor.given for anchor in anchors])
-    best, least = vertices.copy(), own.copy()
-    for threshold in _POOLING:
-        mass, noise = _row_noise_of(embedding, weights >= threshold)
-        pooled = ((weights >= threshold).T @ embedding.sketch) / np.maximum(mass, np.finfo(float).tiny)[:, None]
-        bias = np.maximum(((pooled - vertices) ** 2).sum(axis=1) - np.maximum(own - noise, 0.0), 0.0)
-        better = found & (mass > 0) & (bias + noise < least)
-        best[better], least[better] = pooled[better], (bias + noise)[better]
-    return best
-
-
-def _row_noise_of(embedding: Embedding, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Probability of each topic's member words together, and the noise of their mean row, both of shape (K,)."""
-    mass = members.T @ embedding.marginal
-    squared = members.T @ (embedding.row_noise * embedding.marginal**2)
-    return mass, np.divide(squared, mass**2, out=np.full(len(mass), np.inf), where=mass > 0)
 
 
 def _strengths(anchor: Any) -> list[tuple[Any, Any]]:

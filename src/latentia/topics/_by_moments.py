@@ -22,7 +22,6 @@ from ..evidence import (
     left_out,
     misfit_of_tensor,
     separation_limit,
-    settled_checks,
     tensor_checks,
     whitened_noise,
 )
@@ -221,8 +220,7 @@ def moment_checks(
     )
     limit = separation_limit(refined.parameters.topics, "cityblock", TRUSTED)
     errors = topic_error_checks(parts, limit, corpus.documents.used)
-    settled = settled_checks(refined.refinement)
-    return [*errors, *misfit.checks(_MISFIT, "topics"), *settled, *tensor_checks(measured), _documents_used(corpus)]
+    return [*errors, *misfit.checks(_MISFIT, "topics"), *tensor_checks(measured), _documents_used(corpus)]
 
 
 def _documents_used(corpus: CorpusMoments) -> Check:

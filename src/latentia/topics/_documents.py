@@ -32,11 +32,6 @@ class OfDocuments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     n_jobs: int | None
     _column_names: Any
 
-    @property
-    def _steps(self) -> int:
-        """Passes of EM over the documents: "auto" makes none."""
-        return 0 if self.refine == "auto" else self.refine
-
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         """Check the input and cut it into blocks; remember its width and column names when ``reset``."""
         blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)

@@ -5,30 +5,39 @@ D = diag(Q 1), are the conditional distributions of the thesis seen through S, a
 
 subspace
     S = D^-1/2 U, with U the leading eigenvectors of D^-1/2 Q D^-1/2, the scaling under which the sampling noise of Q
-    has about the same size everywhere. U comes from subspace iteration; Y falls out of its last pass.
+    has about the same size everywhere. U comes from block Krylov passes that start from the words' own frequencies, so
+    that nothing depends on a seed, nor on the order of documents or words.
 projection
     S random, as the thesis has it (Alg. 4.3).
 
-With documents in groups the last pass gives the sketch of every group, hence of halves of the data, and their
-difference is the noise of every row. A half is given the leading directions of its own Q inside the common basis.
+The last pass gives the noise of every row, as a sum over documents, and, with documents in groups, the sketch of every
+group, hence of halves of the data. A half is given the leading directions of its own Q inside the common basis.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
 
-from ..linalg import subspace_iteration
+from ..linalg import converged_eigenspace, leading_eigenspace
 from ..moments import Cooccurrence
 from ._corpus import DocumentSample
 
 __all__ = ["Embedding", "GroupSketches", "exact", "projection", "subspace"]
 
 _OVERSAMPLE = 28
-_PASSES = 3
 _PROJECTED = 1000
+_ANGLE = 0.03  # residual of an eigenvector, as a share of the last eigenvalue
+_PASSES = (2, 12)
+_IN_MEMORY = 3e8  # stored counts times columns, up to which the counts are held and the eigenspace is exact
+_WORK = 4e9  # stored counts times columns, beyond which no more than the fewest passes are made
+_BASIS = 1 << 25  # numbers of the basis that are held
+_WAVES = 1e4  # of a logarithm: words whose frequencies differ in the third digit start far apart
+_TIES = 1e-9
+_LEAST_NOISE = 0.5  # of the median: rows of few documents misjudge their own
+_ONE_DOCUMENT = 4.0
 
 
 @dataclass(frozen=True)
@@ -117,8 +126,8 @@ class GroupSketches:
     products: np.ndarray
     test: np.ndarray
 
-    def embedding(self, groups: tuple[int, ...]) -> Embedding:
-        """The sketch of some groups together."""
+    def embedding(self, groups: tuple[int, ...], n_components: int | None = None) -> Embedding:
+        """The sketch of some groups together; a projection has no fewer dimensions for fewer topics."""
         marginal = self.q.marginal(list(groups))
         return Embedding(self.q.combine(self.products, groups), self.test, marginal)
 
@@ -144,12 +153,15 @@ class SubspaceSketches(GroupSketches):
     noise: float = 0.0
     excess: np.ndarray | float = 1.0
 
-    def embedding(self, groups: tuple[int, ...]) -> Embedding:
-        """The sketch of some groups together; half of the documents have twice the noise."""
+    def embedding(self, groups: tuple[int, ...], n_components: int | None = None) -> Embedding:
+        """The sketch of some groups together, in other than the usual number of dimensions if need be.
+
+        Half of the documents have twice the noise, which is about the same in every dimension.
+        """
         product = self.q.combine(self.products, groups)
         values, vectors = self.ritz(product)
-        leading = vectors[:, : self.n_components]
-        share = len(groups) / self.q.dealt.n
+        leading = vectors[:, : n_components or self.n_components]
+        share = len(groups) / self.q.dealt.n * self.n_components / max(leading.shape[1], 1)
         return Embedding(
             product @ leading,
             self.test @ leading,
@@ -166,16 +178,40 @@ class SubspaceSketches(GroupSketches):
         return values[::-1], vectors[:, ::-1]
 
 
-def subspace(q: Cooccurrence, n_components: int, random_state: int) -> GroupSketches:
-    """Leading eigenspace of D^-1/2 Q D^-1/2 in three passes over the documents."""
+def subspace(q: Cooccurrence, n_components: int) -> GroupSketches:
+    """Leading eigenspace of D^-1/2 Q D^-1/2, in passes until it has settled and one more."""
     scale = np.sqrt(_inverse(q.marginal()))[:, None]
     width = min(n_components + _OVERSAMPLE, int(np.count_nonzero(scale)))
-    start = np.random.default_rng(random_state).standard_normal((q.size, width)) * (scale > 0)
-    basis = subspace_iteration(lambda block: scale * q.product(scale * block), start, _PASSES - 1)
+    start, entries = _start(q, width), float(q.sums.document_frequency.sum())
+    if entries * width <= _IN_MEMORY:
+        product = q.in_memory()
+        values, basis = converged_eigenspace(lambda v: scale[:, 0] * product(scale[:, 0] * v), start)
+    else:
+        values, basis = leading_eigenspace(
+            lambda block: scale * q.product(scale * block),
+            start,
+            min(n_components, width),
+            tol=_ANGLE,
+            n_passes=int(np.clip(_WORK / max(entries * width, 1.0), *_PASSES)),
+            most_columns=_BASIS // q.size,
+        )
     test = scale * basis
-    sketches = SubspaceSketches(q, *_last_pass(q, test), test, basis, scale, n_components)
-    noise, excess = _noise(sketches)
-    return replace(sketches, noise=noise, excess=excess)
+    products, noise, (pieces,) = q.noisy_pass(test, values[:n_components], DocumentSample(len(q.blocks)))
+    documents = sparse.csr_array(sparse.vstack(pieces, format="csr"))
+    return SubspaceSketches(q, documents, products, test, basis, scale, n_components, *_levels(noise * q.marginal()))
+
+
+def _start(q: Cooccurrence, width: int) -> np.ndarray:
+    """A block that depends on what each word is, not on where it stands: waves of the logarithms of its frequencies.
+
+    Words whose frequencies are all the same are told apart by their columns, as little as can be.
+    """
+    rng = np.random.default_rng(0)
+    sizes = q.word_sizes()
+    seen = sizes[:, :1] > 0
+    logs = np.log(np.where(seen, sizes, 1.0))
+    waves = np.cos(logs @ (_WAVES * rng.standard_normal((sizes.shape[1], width))) + 2 * np.pi * rng.random(width))
+    return np.asarray((waves + _TIES * rng.standard_normal(waves.shape)) * seen)
 
 
 def projection(q: Cooccurrence, random_state: int) -> GroupSketches:
@@ -204,29 +240,16 @@ def _last_pass(q: Cooccurrence, test: np.ndarray) -> tuple[sparse.csr_array, np.
     return sparse.csr_array(sparse.vstack(pieces, format="csr")), products
 
 
-def _noise(sketches: SubspaceSketches) -> tuple[float, np.ndarray]:
-    """Noise of the rows from |row of one half - row of the other|^2 / 4, averaged over splits.
+def _levels(scaled: np.ndarray) -> tuple[float, np.ndarray]:
+    """Median noise of the rows, times p_w, and how many times larger each word's own is.
 
-    Its median over words, times p_w, and how far each word's own exceeds that.
+    A word of a single document has nothing that vouches for its row.
     """
-    q, products = sketches.q, sketches.products
-    leading = sketches.ritz(q.combine(products, q.dealt.all))[1][:, : sketches.n_components]
-    marginal, splits = q.marginal(), q.dealt.splits
-    scaled = np.zeros(q.size)
-    for split in splits:
-        marginals = [q.marginal(list(half)) for half in split]
-        first, second = (
-            (q.combine(products, half) @ leading) * _inverse(p)[:, None]
-            for half, p in zip(split, marginals, strict=True)
-        )
-        squared = ((first - second) ** 2).sum(axis=1) / (4 * len(splits))
-        # A word that one half lacks has half of the squared difference missing, and nothing that vouches for it.
-        scaled += squared * marginal * np.where(np.minimum(*marginals) > 0, 1.0, 4.0)
-    seen = scaled > 0
-    if not seen.any():
-        return 0.0, np.ones(q.size)
-    typical = float(np.median(scaled[seen]))
-    return typical, np.maximum(scaled / typical, 1.0)
+    known = scaled[scaled > 0]
+    if not len(known):
+        return 0.0, np.ones(len(scaled))
+    typical = float(np.median(known))
+    return typical, np.where(np.isnan(scaled), _ONE_DOCUMENT, np.maximum(scaled / typical, _LEAST_NOISE))
 
 
 def _inverse(values: np.ndarray) -> np.ndarray:

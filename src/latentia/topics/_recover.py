@@ -13,7 +13,7 @@ from scipy import linalg
 
 from ..exceptions import LatentiaError, NegativeRecoveryWarning, warn
 from ..simplex import simplex_least_squares
-from ._anchors import Anchor, pooled_vertices, vertex_rows
+from ._anchors import Anchor, vertex_rows
 from ._embedding import Embedding
 
 __all__ = ["inverse_topics", "kl_topics", "l2_topics"]
@@ -24,15 +24,9 @@ _MERGED_COLUMNS = 512
 def l2_topics(
     embedding: Embedding, anchors: list[Anchor], codes: np.ndarray, *, tol: float, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Topics (K, V') by least squares in the embedding: RecoverL2 (section 4.1).
-
-    The vertices of anchors that were found, not given, are pooled over the words near them, and the rows solved again.
-    """
+    """Topics (K, V') by least squares in the embedding: RecoverL2 (section 4.1)."""
     vertices = vertex_rows(embedding, anchors, codes)
     weights = simplex_least_squares(embedding.rows, vertices, tol=tol, n_jobs=n_jobs)
-    if embedding.noise > 0 and not all(anchor.given for anchor in anchors):
-        vertices = pooled_vertices(embedding, vertices, weights, anchors, codes)
-        weights = simplex_least_squares(embedding.rows, vertices, tol=tol, start=weights, n_jobs=n_jobs)
     return _bayes(weights, embedding.marginal)
 
 

@@ -1,46 +1,196 @@
-"""EM over the documents, from topics that a recovery found. Outside the theorems."""
+"""Refinement of topics by the words of all documents, from topics that a recovery found. Outside the theorems."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
-from ..likelihood import AdmixtureUpdate, Proportions, Refinement, over, refine
-from ..passes import Blocks
+from ..likelihood import CollapsedUpdate, EStep, Refine, Refinement, held_shares, over, refine
+from ..metrics import l1_distances
+from ..passes import Blocks, sample_rows
+from ..passes.blocks import mixed_bits
 
-__all__ = ["refine_topics", "smoothed", "word_prior"]
+__all__ = ["PART_SWEEPS", "SETTLED", "RefinedTopics", "n_candidates", "refine_topics", "smoothed", "word_prior"]
 
-_PROPORTION_PRIOR, _WORD_PRIOR = 0.05, 0.01  # pseudo-counts: of a topic in a document, of a word in a topic on average
+PART_SWEEPS = 5
+"""Sweeps that refine a part of the documents by default: with more, parts share what sweeps make of any start."""
+
+_ALPHA, _WORD_PRIOR = 0.05, 0.03  # pseudo-counts: of a topic in a document, of a word in a topic
+_SOFT, _SOFTEST = (
+    0.5,
+    0.1,
+)  # weight of topics in a soft start, beside the word frequencies; of those that a search starts with
+_PINCH = 1e-6  # of the word frequencies in other starts, so that every word is possible
+_MORE = 1.5  # topics that a search starts with, for each that is asked for
+_SEARCHED = 100_000_000  # stored counts times topics that a search reads
+_SWEEPS, _WAVES, _BETWEEN = 10, 5, 2  # sweeps before topics are joined; waves of joining; sweeps after each
+_GAIN, _LARGE_GAIN, _LARGE = (
+    1e-4,
+    2e-4,
+    5_000_000,
+)  # relative gain of a sweep at which it has settled; on so many counts
+SETTLED = _LARGE_GAIN
+"""Share of the log-likelihood that the last sweep gains at most, of topics that have settled."""
+
+_FEWEST, _CALM = 10, 2  # sweeps at least; in a row that gain as little
+
+
+@dataclass(frozen=True)
+class RefinedTopics:
+    """What refinement makes of topics.
+
+    Attributes
+    ----------
+    topics : ndarray of shape (K, V)
+    dirichlet : ndarray of shape (K,) or None
+        Parameters of the proportions; None where nothing was refined.
+    shares : ndarray of shape (K,)
+        Of the topics in all words; empty where nothing was refined.
+    refinement : Refinement
+    """
+
+    topics: np.ndarray
+    dirichlet: np.ndarray | None
+    shares: np.ndarray
+    refinement: Refinement
+
+    @classmethod
+    def none(cls, topics: np.ndarray) -> RefinedTopics:
+        """The topics as they are."""
+        return cls(topics, None, np.empty(0), Refinement.none())
+
+
+def n_candidates(n_topics: int, rank: int) -> int:
+    """With how many topics a search starts for some of them, in data that carries so many directions above its noise.
+
+    Where it carries no more than asked for, the topics of the anchors are good as they are, and a search loses some of them.
+    """
+    return max(min(int(_MORE * n_topics), rank), n_topics)
 
 
 def refine_topics(
     topics: np.ndarray,
     blocks: Blocks,
     word_frequencies: np.ndarray,
-    n_passes: int,
+    steps: Refine,
     *,
+    soft: bool,
+    n_entries: float,
+    candidates: np.ndarray | None = None,
     dirichlet: np.ndarray | None = None,
     n_jobs: int | None = None,
     progress: bool = False,
-) -> tuple[np.ndarray, np.ndarray, Refinement]:
-    """Topics, shape (K, V), after ``n_passes`` EM passes over the documents, at least one, and mean proportions (K,).
+) -> RefinedTopics:
+    """Topics after sweeps of collapsed variational Bayes (`latentia.likelihood.collapsed`), in the order of their starts.
 
-    With the Dirichlet parameters of the proportions, shape (K,), words are attributed without their own share (see
-    `AdmixtureUpdate`); without them proportions are point estimates under a small pseudo-count. Proportions of all
-    documents are held in float32 from pass to pass, n_documents x K.
+    Parameters
+    ----------
+    topics : ndarray of shape (K, V)
+    blocks : Blocks
+        Documents.
+    word_frequencies : ndarray of shape (V,)
+    steps : int or "auto"
+        So many sweeps, or as many as it takes to settle.
+    soft : bool
+        Whether the start is hardly more than the word frequencies, which leaves it to the documents what becomes of the
+        topics, or the topics as they are.
+    n_entries : float
+        Stored counts of all documents, at least about.
+    candidates : ndarray of shape (K', V), optional
+        More topics than asked for to start a search from: those that are most alike are joined on the way.
+    dirichlet : ndarray of shape (K,), optional
+        Parameters of the proportions, which are held then; by default they are estimated.
+    n_jobs, progress
+        As in `latentia.passes.accumulate`.
     """
-    k = len(topics)
-    alpha = np.full(k, _PROPORTION_PRIOR) if dirichlet is None else dirichlet
-    prior = word_prior(word_frequencies)
-    proportions = Proportions(np.full((blocks.n_rows, k), 1.0 / k, dtype=np.float32))
-    start = smoothed(topics, word_frequencies, 1e-6)
-    update = AdmixtureUpdate(start, alpha, proportions, leave_one_out=dirichlet is not None, prior=prior)
-    refinement = refine(update, over(blocks, n_jobs, progress), n_passes)
-    return refinement.values[0], proportions.shares(), refinement
+    words = np.arange(topics.shape[1])
+    if n_entries <= _LARGE:
+        blocks, words = _in_own_order(blocks)
+        candidates = None if candidates is None else candidates[:, words]
+    base, found = _positive(word_frequencies)[words], topics
+    topics = topics[:, words]
+    alpha = np.full(len(topics), _ALPHA) if dirichlet is None else dirichlet
+    start = _SOFT * topics + (1 - _SOFT) * base if soft else (1 - _PINCH) * topics + _PINCH * base
+    options: dict[str, Any] = {"prior": np.full(len(base), _WORD_PRIOR), "learn_alpha": dirichlet is None}
+    passes: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
+    with ExitStack() as rooms:
+        update = None
+        if candidates is not None and len(candidates) > len(topics):
+            share = min(1.0, _SEARCHED / (n_entries * len(candidates)))
+            some = blocks if share == 1 else Blocks.from_array(*sample_rows(blocks, int(share * blocks.n_rows)))
+            room = rooms.enter_context(held_shares(int(share * n_entries), len(candidates)))
+            softest = _SOFTEST * candidates + (1 - _SOFTEST) * base
+            update = CollapsedUpdate(softest, np.full(len(candidates), _ALPHA), room, some.n_rows, **options)
+            _search(update, len(topics), over(some, **passes))
+            if share < 1:  # all documents start from what some of them found
+                start, alpha, update = _SOFT * update.topics + (1 - _SOFT) * base, update.alpha, None
+                rooms.close()
+        if update is None:
+            room = rooms.enter_context(held_shares(int(n_entries), len(topics)))
+            update = CollapsedUpdate(start, alpha, room, blocks.n_rows, **options)
+        gain = _LARGE_GAIN if n_entries > _LARGE else _GAIN
+        refinement = refine(update, over(blocks, **passes), steps, until=_until(update, gain))
+    refined, counts = np.empty_like(found), update.counts.sum(axis=0)
+    refined[:, words] = refinement.values[0]
+    order = linear_sum_assignment(l1_distances(found, refined))[1]
+    return RefinedTopics(refined[order], update.alpha[order], counts[order] / counts.sum(), refinement)
+
+
+def _search(update: CollapsedUpdate, n_topics: int, e_step: EStep) -> None:
+    """Sweep with more topics than asked for, and join those that are most alike, some at a time."""
+    n_more = len(update.topics)
+    refine(update, e_step, _SWEEPS)
+    for left in np.linspace(n_more, n_topics, _WAVES + 1).round().astype(int)[1:]:
+        update.join(int(left))
+        refine(update, e_step, _BETWEEN)
+
+
+def _until(update: CollapsedUpdate, gain: float) -> Callable[[], bool]:
+    """Whether the last sweeps gained as good as nothing."""
+
+    def settled() -> bool:
+        values = np.array(update.log_likelihood[-_CALM - 1 :])
+        return update.n_sweeps >= _FEWEST and bool((np.abs(np.diff(values)) < gain * abs(values[-1])).all())
+
+    return settled
+
+
+def _in_own_order(blocks: Blocks) -> tuple[Blocks, np.ndarray]:
+    """Documents and words in an order that does not depend on that in the data, and the column of every word.
+
+    Rounding, too, is then the same, which sweeps from a soft start would make more of. Words are told apart by their counts,
+    documents by their words, words again by their documents, and so on.
+    """
+    table = sparse.csr_array(sparse.vstack([sparse.csr_array(block[0]) for block in blocks], format="csr"))
+    rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+    counts = np.ascontiguousarray(table.data, dtype=np.float64).view(np.uint64)
+    words = np.ones(table.shape[1], np.uint64)
+    for _ in range(2):
+        documents = _added(counts ^ mixed_bits(words)[table.indices], rows, table.shape[0])
+        words = _added(counts ^ mixed_bits(documents)[rows], table.indices, table.shape[1])
+    documents = _added(counts ^ mixed_bits(words)[table.indices], rows, table.shape[0])
+    columns = np.argsort(words, kind="stable")
+    ordered = sparse.csr_array(table[np.argsort(documents, kind="stable")][:, columns])
+    ordered.sort_indices()
+    return Blocks.from_array(ordered), columns
+
+
+def _added(keys: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
+    """Sums of mixed keys by their places, modulo 2^64, shape (n,)."""
+    total = np.zeros(n, np.uint64)
+    np.add.at(total, places, mixed_bits(keys))
+    return total
 
 
 def word_prior(word_frequencies: np.ndarray) -> np.ndarray:
     """Pseudo-counts of every word in a topic, 0.01 on average, shape (V,)."""
-    return _WORD_PRIOR * len(word_frequencies) * _positive(word_frequencies)
+    return 0.01 * len(word_frequencies) * _positive(word_frequencies)
 
 
 def smoothed(topics: np.ndarray, word_frequencies: np.ndarray, weight: float) -> np.ndarray:

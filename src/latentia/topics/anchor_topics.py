@@ -28,7 +28,7 @@ from ..exceptions import LatentiaError
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_distances, nearest_others
 from ..moments import Cooccurrence
-from ..passes import Blocks, RowGroups, deal
+from ..passes import deal
 from ..simplex import simplex_least_squares
 from . import _embedding
 from ._anchors import Anchor, choose_anchors, parse_anchors, vertex_rows
@@ -39,7 +39,7 @@ from ._embedding import Embedding, GroupSketches
 from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
-from ._refine import refine_topics, smoothed
+from ._refine import PART_SWEEPS, SETTLED, RefinedTopics, n_candidates, refine_topics, smoothed
 
 __all__ = ["AnchorTopics"]
 
@@ -50,12 +50,14 @@ _PART_TOL = 1e-3  # duality gap for parts of the documents, whose noise is far l
 class AnchorTopics(Admixture):
     """Topic model by anchor words.
 
-    The fit is deterministic, makes four passes over the documents, and gives an expected error for every topic.
+    The answer depends on no seed, nor on the order of documents or words, and comes with an expected error for every topic.
+    Anchor words give a start that is good everywhere; the words of all documents then refine it, as Gibbs sampling would, but
+    without chance.
 
     Choose it for a corpus of hundreds of documents or more, where topics should be the same on every run and carry a
-    statement of how far they can be trusted. It assumes nothing about the proportions of the topics. It needs, for each
-    topic, some word that is rare in the others. With some hundreds of documents expect few reliable topics; the evidence
-    says which.
+    statement of how far they can be trusted. With ``refine=0`` it assumes nothing about the proportions of the topics. It
+    needs, for each topic, some word that is rare in the others. With some hundreds of documents expect few reliable topics;
+    the evidence says which.
 
     Parameters
     ----------
@@ -76,25 +78,30 @@ class AnchorTopics(Admixture):
         RecoverL2, RecoverKL (Alg. 4.2; one more pass) or Recover (Alg. 3.2 and 3.3; one more pass). The fit measures no
         errors for the latter two; ``evidence_.stability`` does.
     refine : int or "auto", default="auto"
-        EM from the recovered topics: a number makes that many plain steps, each a pass over the data. They are the largest
-        gain in accuracy that the data still holds: 3 are enough where the model is true, 10 to 15 on real text. 0 keeps to
-        the theorems, and so does "auto". See ``refinement_``, and *EM has settled* in the evidence.
+        Sweeps over the documents that refine the recovered topics (difference 9), each a pass over the data. "auto" starts
+        softly, tries more topics and joins those that are most alike where that is more likely, and stops when a sweep gains
+        nothing to speak of: after 20 to 60. A number makes so many, from the anchors' topics as they are. 0 keeps to the
+        theorems. Topics of anchors that you give start as they are. See ``refinement_``, and *refinement has settled* in the
+        evidence.
     min_df : int, optional
         Number of documents that an anchor word must occur in; by default one in 200, but at least 3 and at most 50.
     runoff_df : int, default=2
         Words in fewer documents than this are merged into one runoff word (Lemma 3.16), and share its topics.
     dirichlet : {"likelihood", "moments"}, default="likelihood"
-        Scale of the Dirichlet parameters: from a grid, by the likelihood of document completion, or by Algorithm 3.4.
+        Dirichlet parameters of the proportions: by likelihood, which is estimated along with the topics where these are
+        refined, and by document completion from a grid of scales otherwise; or by Algorithm 3.4.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
-        documents; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
-    tol : float, default=1e-4
+        documents; with ``refine`` a single split is made, whose halves are refined by five sweeps, or by as many as you ask
+        for. With 0 no errors are measured.
+    tol : float, default=1e-6
         Relative duality gap at which a word's weights are accepted.
     vocabulary : sequence of str or dict, optional
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
         ``vocabulary_`` of scikit-learn's vectorizers.
     random_state : int, default=0
-        Seed of the first block of columns and of the splits. None or a RandomState draws a seed.
+        Seed of the splits, hence of the expected errors, and of the columns of ``embedding="projection"``. None or a
+        RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool, default=False
@@ -105,7 +112,8 @@ class AnchorTopics(Admixture):
     components_ : ndarray of shape (K, V)
         Word probabilities of the topics; rows sum to one.
     anchors_ : ndarray of int, shape (K,)
-        Column of each topic's anchor word; of a tandem anchor its first word.
+        Column of each topic's anchor word; of a tandem anchor its first word. Refined topics are matched to the recovered
+        ones, whose anchors these are.
     anchor_words_ : list of list
         Every topic's anchor words, by name where the columns have names.
     prevalence_ : ndarray of shape (K,)
@@ -119,7 +127,7 @@ class AnchorTopics(Admixture):
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
-        Log-likelihood of the words at every pass of EM, in nats.
+        Log-likelihood of the words at every sweep, each word predicted from all others, in nats.
     n_passes_ : int
         Number of passes over the documents, those for the expected errors not counted.
 
@@ -130,26 +138,29 @@ class AnchorTopics(Admixture):
     1. Q uses all ordered pairs of different words of a document, not one random split into halves, and is never
        formed: products Q B stream the documents.
     2. The default embedding is an eigenspace after scaling, not a random projection; recovery, too, happens in it.
-    3. Of Algorithm 4.3 the first loop is run; `latentia.simplex.clean_up_vertices` is its second. Greedy anchors are
-       chosen among rows that are drawn towards the mean by signal / (signal + noise), with the
-       noise measured between halves of the data; raw rows make rare words anchors. (Not with "projection" or
-       `fit_moments`, where the noise is not known.)
-    4. After a first recovery each vertex becomes the mean row of the words that lie near it, as far as the measured
-       noise says that this lowers its error; given anchors stay as they are.
+    3. Greedy anchors are not single words: each vertex is a mean over the words near the farthest one, so that no document
+       decides alone, found twice over (both loops of Alg. 4.3). Rows are first drawn towards the mean by signal / (signal +
+       noise), with the noise of each row measured over the documents; raw rows make rare words anchors. (Not with "projection"
+       or `fit_moments`, where the noise is not known.)
+    4. Such means lie inside of the simplex. They are moved outwards by means over ever fewer words, as far as the noise lets
+       them; given anchors stay as they are.
     5. The simplex-constrained problems are solved by pairwise coordinate descent to a duality gap, not by
        exponentiated gradient.
     6. R is projected to the positive semidefinite matrices and scaled to sum one.
     7. The probability of the runoff word in a topic is divided among its words in proportion to their frequency, where
        the thesis gives these words probability zero; the error stays within the lemma's.
     8. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
-    9. ``refine`` is not in the thesis: EM with pseudo-counts of 0.05 for a topic in a document and 0.01, on average,
-       for a word in a topic. Proportions are point estimates, which leaves a bias of some hundredths of l1 that halves of
-       the data share: do not use it on corpora so large that the expected error is below 0.1.
+    9. ``refine`` is not in the thesis: collapsed variational Bayes of order zero (Asuncion et al. 2009), with 0.03
+       pseudo-counts for a word in a topic and estimated ones for topics in a document. An occurrence of a word has no say
+       in its own attribution, neither through its document nor through its topic. The shares of all stored counts are held
+       from sweep to sweep: 4 bytes for a count and topic, in memory up to 384 MB; beyond that the eight largest, 24 bytes a
+       count (32 for more than 256 topics), in temporary files.
 
     References
     ----------
     R. Ge, thesis, Princeton 2013, chapters 3 and 4. S. Arora, R. Ge, Y. Halpern, D. Mimno, A. Moitra, D. Sontag,
-    Y. Wu, M. Zhu, A practical algorithm for topic modeling with provable guarantees, ICML 2013.
+    Y. Wu, M. Zhu, A practical algorithm for topic modeling with provable guarantees, ICML 2013. A. Asuncion, M. Welling,
+    P. Smyth, Y. W. Teh, On smoothing and inference for topic models, UAI 2009.
 
     Examples
     --------
@@ -189,7 +200,7 @@ class AnchorTopics(Admixture):
         runoff_df: int = 2,
         dirichlet: Literal["likelihood", "moments"] = "likelihood",
         n_splits: int = 3,
-        tol: float = 1e-4,
+        tol: float = 1e-6,
         vocabulary: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -241,34 +252,64 @@ class AnchorTopics(Admixture):
             tol = self.tol if groups == dealt.all else max(self.tol, _PART_TOL)
             return self._recovered(sketches.embedding(groups), choice, q, tol)
 
+        def candidates() -> np.ndarray | None:
+            """More topics than asked for, where the data has them; the user's own anchors stand."""
+            embedding = recovered_of(dealt.all).embedding
+            rank = int((embedding.spectrum > embedding.noise_edge()).sum()) if embedding.noise > 0 else 0
+            more = n_candidates(self.n_components, rank)
+            if self.refine != "auto" or choice.given or more == self.n_components:
+                return None
+            try:
+                return words.spread(
+                    self._recovered(sketches.embedding(dealt.all, more), choice, q, self.tol, more).topics
+                )
+            except LatentiaError:
+                return None
+
         @cache
         def refined_of(groups: tuple[int, ...]) -> Refined:
-            return self._refined(words.spread(recovered_of(groups).topics), words, blocks, groups, dealt)
+            topics = words.spread(recovered_of(groups).topics)
+            if not self.refine:
+                return Refined(RefinedTopics.none(topics), Refinement.none())
+            refined = refine_topics(
+                topics,
+                blocks.group(groups, dealt),
+                words.probabilities,
+                PART_SWEEPS if self.refine == "auto" and groups != dealt.all else self.refine,
+                soft=self.refine == "auto" and not choice.given,
+                n_entries=words.document_frequency.sum() * len(groups) / dealt.n,
+                candidates=candidates() if groups == dealt.all else None,
+                n_jobs=self.n_jobs,
+                progress=self.verbose,
+            )
+            return Refined(refined, refined.refinement)
 
         def predicted(others: OtherDocuments) -> np.ndarray:
-            topics = refined_of(others.learned).parameters
-            shares = sketches.embedding(others.learned).topic_moment(words.merge(topics)).sum(axis=1)
-            dirichlet = self.dirichlet_.sum() * np.maximum(shares, 1e-6)
-            return completion(topics, dirichlet, self.word_frequencies_, others.counts)
+            part = refined_of(others.learned).parameters
+            shares = sketches.embedding(others.learned).topic_moment(words.merge(part.topics)).sum(axis=1)
+            dirichlet = self.dirichlet_.sum() * np.maximum(shares, 1e-6) if part.dirichlet is None else part.dirichlet
+            return completion(part.topics, dirichlet, self.word_frequencies_, others.counts)
 
         # Anchors and topics for all documents and for parts of them, and EM on the same documents.
         fits = PartFits(
             dealt,
             recover=recovered_of,
             finish=lambda _, groups: refined_of(groups),
-            distance=lambda one, part: nearest_distances(one.parameters, part.parameters),
+            distance=lambda one, part: nearest_distances(one.parameters.topics, part.parameters.topics),
             most=2.0,
-            cost="passes" if self._steps else "algebra",
+            cost="passes" if self.refine else "algebra",
         )
         found, refined = fits.whole()
         self.refinement_ = refined.refinement.log_likelihood
-        self._read_off(found, refined.parameters, words, documents, q.n_passes + len(self.refinement_))
-        self.dirichlet_ = self._proportions(sketches.documents)
+        topics, dirichlet = refined.parameters.topics, refined.parameters.dirichlet
+        self._read_off(found, topics, words, documents, q.n_passes + len(self.refinement_))
+        given = dirichlet is not None and self.dirichlet == "likelihood"
+        self.dirichlet_ = dirichlet if given else self._proportions(sketches.documents)
         # Evidence.
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
         parts = fits.errors(refined, self.n_splits) if self.recover == "l2" else PartErrors.none(unmeasured)
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(self.components_))
-        others = other_documents(blocks, dealt, self._steps > 0) if parts.errors is not None else None
+        others = other_documents(blocks, dealt, self.refine != 0) if parts.errors is not None else None
         trivial = prediction_checks(predicted, self.word_frequencies_, others, halved=True)
         return self._weigh_evidence(parts.widened(bias, 2.0), refined.refinement, trivial)
 
@@ -365,12 +406,14 @@ class AnchorTopics(Admixture):
     def _sketches(self, q: Cooccurrence) -> GroupSketches:
         if self.embedding == "projection":
             return _embedding.projection(q, self._seed)
-        return _embedding.subspace(q, self.n_components, self._seed)
+        return _embedding.subspace(q, self.n_components)
 
-    def _recovered(self, embedding: Embedding, choice: _Choice, q: Any, tol: float) -> _Recovered:
+    def _recovered(
+        self, embedding: Embedding, choice: _Choice, q: Any, tol: float, n_components: int | None = None
+    ) -> _Recovered:
         """Anchors, and topics over the columns of the embedding."""
-        codes = choice.codes
-        anchors = choose_anchors(embedding, self.n_components, choice.given, choice.candidates, codes, choice.method)
+        codes, wanted = choice.codes, n_components or self.n_components
+        anchors = choose_anchors(embedding, wanted, choice.given, choice.candidates, codes, choice.method)
         if self.recover == "inverse":
             topics = inverse_topics(embedding, anchors, codes, q)
         elif self.recover == "kl":
@@ -378,16 +421,6 @@ class AnchorTopics(Admixture):
         else:
             topics = l2_topics(embedding, anchors, codes, tol=tol, n_jobs=self.n_jobs)
         return _Recovered(embedding, anchors, topics)
-
-    def _refined(
-        self, topics: np.ndarray, words: Words, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups
-    ) -> Refined:
-        """Topics over all words after EM on the documents of some groups."""
-        if not self._steps:
-            return Refined(topics, Refinement.none())
-        rows, options = blocks.group(groups, dealt), dict[str, Any](n_jobs=self.n_jobs, progress=self.verbose)
-        topics, _, refinement = refine_topics(topics, rows, words.probabilities, self._steps, **options)
-        return Refined(topics, refinement)
 
     def _read_off(
         self, found: _Recovered, topics: np.ndarray, words: Words, documents: Documents, n_passes: int
@@ -429,7 +462,7 @@ class AnchorTopics(Admixture):
             words=words,
             dirichlet_total=float(self.dirichlet_.sum()),
         )
-        settled = [] if refinement is None else settled_checks(refinement)
+        settled = [] if refinement is None else settled_checks(refinement, SETTLED)
         limit = separation_limit(self.components_, "cityblock", TRUSTED)
         checks = [*anchor_checks(measured, parts, limit), *trivial, *settled]
         self.evidence_ = Evidence(checks, parts.errors).bind(self)

@@ -17,13 +17,13 @@ NIPS 2012, for the moments; R. Ge, thesis, Princeton 2013, chapter 7, for the de
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from .._base import fitting
 from .._parameters import Number, OrNone
-from ..evidence import Check, Evidence, PartFits, between
+from ..evidence import Check, Evidence, PartFits, between, settled_checks
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
 from ..moments import WordMoments, lda_corrected
@@ -45,15 +45,28 @@ from ._by_moments import (
 from ._documents import SMOOTHING, Admixture
 from ._mixing import Corpus, Mixing, mixing_by_prediction
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
-from ._refine import refine_topics, smoothed
+from ._refine import PART_SWEEPS, SETTLED, refine_topics, smoothed
 
 __all__ = ["SpectralLDA"]
+
+
+class _Mixture(NamedTuple):
+    """Topics (K, V), and the Dirichlet parameters of their proportions (K,)."""
+
+    topics: np.ndarray
+    dirichlet: np.ndarray
+
+    def sorted(self) -> _Mixture:
+        """The same, the largest share first."""
+        order = np.argsort(-self.dirichlet, kind="stable")
+        return _Mixture(self.topics[order], self.dirichlet[order])
 
 
 class SpectralLDA(Admixture):
     """Latent Dirichlet allocation by tensor decomposition.
 
-    The fit is deterministic, makes four passes over the documents, and gives an expected error for every topic.
+    The decomposition takes four passes over the documents, sweeps over their words refine it, and every topic comes with an
+    expected error.
 
     Choose it for documents that mix some topics with proportions that are nearly Dirichlet, and topics without words of
     their own; where topics have such words, `AnchorTopics` assumes less about the proportions. It needs topics that are
@@ -70,11 +83,13 @@ class SpectralLDA(Admixture):
         them. By default it is found from the moments (difference 1). Too large is better than too
         small: with a true value of 1 the l1 error is 1.2 times as large at 2, and 2.7 times at 0.5.
     refine : int or "auto", default="auto"
-        EM from the recovered topics: a number makes that many plain steps, each a pass over the data; 5 to 10 are worth
-        taking. 0 keeps to the theorem, and so does "auto". See ``refinement_``, and *EM has settled* in the evidence.
+        Sweeps over the documents that refine the recovered topics (difference 5), each a pass over the data. "auto" starts
+        softly and stops when a sweep gains nothing to speak of. A number makes so many, from the recovered topics as they are.
+        0 keeps to the theorem. See ``refinement_``, and *refinement has settled* in the evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
-        documents; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
+        documents; with ``refine`` a single split is made, whose halves are refined by five sweeps, or by as many as you ask
+        for. With 0 no errors are measured.
     vocabulary : sequence of str or dict, optional
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
         ``vocabulary_`` of scikit-learn's vectorizers.
@@ -92,7 +107,7 @@ class SpectralLDA(Admixture):
     dirichlet_ : ndarray of shape (K,)
         Dirichlet parameters of the proportions; their sum is ``alpha0_``.
     alpha0_ : float
-        As given, or as found.
+        As given, or as found from the moments; refinement holds it.
     prevalence_ : ndarray of shape (K,)
         Share of each topic, ``dirichlet_ / alpha0_``.
     word_frequencies_ : ndarray of shape (V,)
@@ -100,7 +115,7 @@ class SpectralLDA(Admixture):
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
-        Log-likelihood of the words at every pass of EM, in nats.
+        Log-likelihood of the words at every sweep, each word predicted from all others, in nats.
     n_passes_ : int
         Number of passes over the documents, those for the expected errors not counted.
 
@@ -116,9 +131,9 @@ class SpectralLDA(Admixture):
        eigenspace of D^-1/2 E[x_1 x_2] D^-1/2, D = diag(E[x]); nothing of size V x V appears.
     3. Topics come from M_2 W v_k, with negative entries set to zero, and shares from the mean of the words.
     4. The tensor is decomposed by polar iteration (`latentia.tensor`), not by deflation.
-    5. ``refine`` is EM for the topics with the Dirichlet parameters as they were found. A word is attributed to
-       topics by the other words of its document: attributing it by point estimates of the proportions, itself
-       included, leaves a bias.
+    5. ``refine`` is not in the papers: collapsed variational Bayes of order zero (Asuncion et al. 2009), with 0.03
+       pseudo-counts for a word in a topic and the Dirichlet parameters as they were found or given. An occurrence of a word
+       has no say in its own attribution, neither through its document nor through its topic. Memory as in `AnchorTopics`.
     6. Likelihoods use topics mixed with 5% of the word frequencies, so that no word is impossible.
 
     References
@@ -179,11 +194,12 @@ class SpectralLDA(Admixture):
         # Passes over the documents: words, coordinates, and moments in these of four groups of documents.
         moments = moments_of(blocks, self.n_components, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
         self.word_frequencies_ = moments.word_probabilities
-        self.alpha0_ = self._alpha0(moments.of(moments.dealt.all))
+        alpha0 = self._alpha0(moments.of(moments.dealt.all))
+        n_entries = float(moments.moments.q.sums.document_frequency.sum())
 
         @cache
         def corrected(groups: tuple[int, ...]) -> WordMoments:
-            return lda_corrected(moments.of(groups), self.alpha0_)
+            return lda_corrected(moments.of(groups), alpha0)
 
         @cache
         def recovered_of(groups: tuple[int, ...]) -> Recovered:
@@ -192,11 +208,11 @@ class SpectralLDA(Admixture):
 
         @cache
         def refined_of(groups: tuple[int, ...]) -> Refined:
-            return self._refined(recovered_of(groups).found, blocks, groups, moments.dealt)
+            return self._refined(recovered_of(groups).found, alpha0, blocks, groups, moments.dealt, n_entries)
 
         def predicted(others: OtherDocuments) -> np.ndarray:
-            topics, shares = refined_of(others.learned).parameters
-            return completion(topics, self.alpha0_ * shares, self.word_frequencies_, others.counts)
+            part = refined_of(others.learned).parameters
+            return completion(part.topics, part.dirichlet, self.word_frequencies_, others.counts)
 
         # Decomposition for all documents and for parts of them, and EM on the same documents.
         fits = PartFits(
@@ -205,26 +221,28 @@ class SpectralLDA(Admixture):
             finish=lambda _, groups: refined_of(groups),
             distance=distance,
             most=2.0,
-            cost="passes" if self._steps else "algebra",
+            cost="passes" if self.refine else "algebra",
         )
         recovered, refined = fits.whole()
-        (self.components_, self.prevalence_), self.refinement_ = refined.parameters, refined.refinement.log_likelihood
-        self.dirichlet_ = self.alpha0_ * self.prevalence_
+        self.components_, self.dirichlet_ = refined.parameters.topics, refined.parameters.dirichlet
+        self.alpha0_, self.refinement_ = alpha0, refined.refinement.log_likelihood
+        self.prevalence_ = self.dirichlet_ / alpha0
         self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
         # Evidence.
         misfit = misfit_of(recovered.fit, moments.dealt, corrected)
         parts = fits.errors(refined, self.n_splits)
-        others = other_documents(blocks, moments.dealt, self._steps > 0) if self.n_splits else None
+        others = other_documents(blocks, moments.dealt, self.refine != 0) if self.n_splits else None
         mixing = Mixing(recovered.found.topics)
         if clear(parts, self.components_):
-            mixing = mixing_by_prediction(
-                Corpus(moments.of, recovered_of, moments.dealt, self._seed), self.alpha0_, others
-            )
+            corpus = Corpus(moments.of, recovered_of, moments.dealt, self._seed)
+            mixing = mixing_by_prediction(corpus, alpha0, others)
         bias = np.hypot(misfit.bias(nearest_others(self.components_)), mixing.bias(self.components_))
         parts = parts.widened(bias, 2.0)
         checks = moment_checks(refined, recovered.fit, moments, corrected, parts, misfit)
         checks += prediction_checks(predicted, self.word_frequencies_, others, halved=True)
-        checks += self._dirichlet_sum() + mixing.of_proportions(self.alpha0_)
+        checks += (
+            settled_checks(refined.refinement, SETTLED) + self._dirichlet_sum(alpha0) + mixing.of_proportions(alpha0)
+        )
         self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
@@ -242,27 +260,38 @@ class SpectralLDA(Admixture):
 
         return search_alpha0(excess_at)
 
-    def _refined(self, found: TopicShares, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> Refined:
-        """After EM on the documents of some groups, the largest share first."""
-        if not self._steps:
-            return Refined(found.sorted(), Refinement.none())
-        topics, shares, refinement = refine_topics(
+    def _refined(
+        self,
+        found: TopicShares,
+        alpha0: float,
+        blocks: Blocks,
+        groups: tuple[int, ...],
+        dealt: RowGroups,
+        n_entries: float,
+    ) -> Refined:
+        """After sweeps over the documents of some groups, the largest share first."""
+        auto, dirichlet = self.refine == "auto", alpha0 * found.shares
+        if not self.refine:
+            return Refined(_Mixture(found.topics, dirichlet).sorted(), Refinement.none())
+        refined = refine_topics(
             smoothed(found.topics, self.word_frequencies_, SMOOTHING),
             blocks.group(groups, dealt),
             self.word_frequencies_,
-            self._steps,
-            dirichlet=self.alpha0_ * found.shares,
+            PART_SWEEPS if auto and groups != dealt.all else self.refine,
+            soft=auto,
+            n_entries=n_entries * len(groups) / dealt.n,
+            dirichlet=dirichlet,
             n_jobs=self.n_jobs,
             progress=self.verbose,
         )
-        return Refined(TopicShares(topics, shares).sorted(), refinement)
+        return Refined(_Mixture(refined.topics, alpha0 * refined.shares).sorted(), refined.refinement)
 
-    def _dirichlet_sum(self) -> list[Check]:
+    def _dirichlet_sum(self, alpha0: float) -> list[Check]:
         if self.alpha0 is not None or self.n_components == 1:
             return []
         return [
             Check(
-                "Dirichlet sum", "alpha_0", self.alpha0_, between(0, ALPHA0[1]),
+                "Dirichlet sum", "alpha_0", alpha0, between(0, ALPHA0[1]),
                 "Where the eigenvalues of the tensor agree with the shares of the topics. At the upper end they agree nowhere.",
                 "Anandkumar et al. 2012", "veto",
                 "No mixture of topics has the moments of these documents: ask for fewer topics, or use anchor words.",

@@ -56,6 +56,7 @@ _OCTAVE = 8  # bins of counts of topics in documents
 _BINS = 32 * _OCTAVE
 _EVERY = 5  # sweeps from one estimate of alpha to the next
 _DRAWN, _GIBBS = 1000, 2  # documents whose words' topics are drawn for it; rounds of Gibbs sampling
+_LONG, _MOST_WORDS = 20_000, 1e12  # words of a document that are drawn; of a topic in a document that count
 _ALPHA_STEPS = 5
 _LEAST_ALPHA = 1e-3
 _NO_TABLE = np.empty((0, 0), np.float32)
@@ -458,10 +459,20 @@ def _join(table, place, joined):  # pragma: no cover - compiled
 
 @njit(nogil=True, cache=True)
 def _draw(indptr, indices, data, d, place, by_word, inverse, alpha, shares, drawn):  # pragma: no cover - compiled
-    """Numbers of words of each topic in a document, by Gibbs sampling within it, from the shares of its counts."""
+    """Numbers of words of each topic in a document, by Gibbs sampling within it, from the shares of its counts.
+
+    Of long documents they are the expected ones.
+    """
     k, n = len(alpha), 0
     for e in range(indptr[d], indptr[d + 1]):
-        n += int(np.ceil(data[e]))
+        n += int(min(np.ceil(data[e]), _LONG + 1))
+    if n > _LONG:
+        for j in range(k):
+            words = 0.0
+            for e in range(indptr[d], indptr[d + 1]):
+                words += data[e] * shares[e - indptr[d], j]
+            drawn[j] = int(min(words, _MOST_WORDS) + 0.5)
+        return
     topics, below = np.empty(n, np.int64), np.empty(k, np.float32)
     state = np.uint64(place)
     drawn[:] = 0

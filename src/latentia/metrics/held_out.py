@@ -21,7 +21,7 @@ def split_tokens(table: Any, random_state: Any = 0) -> tuple[sparse.csr_array, s
     Entries of both halves are sorted and each occurs once, whatever the order in the table.
     """
     indptr, indices, data = as_counts(table)
-    counts = np.maximum(np.rint(data), data > 0).astype(np.int64)  # a fraction is an occurrence
+    counts = np.minimum(np.maximum(np.rint(data), data > 0), 1e15).astype(np.int64)  # a fraction is an occurrence
     half = np.random.default_rng(random_state).binomial(counts, 0.5)
     first = sparse.csr_array((half.astype(np.float64), indices, indptr), shape=np.shape(table))
     second = sparse.csr_array(((counts - half).astype(np.float64), indices, indptr), shape=np.shape(table))

@@ -10,13 +10,13 @@ from scipy import sparse
 
 from ..evidence import Check, trivial_checks
 from ..exceptions import LatentiaError
-from ..likelihood import fold_in, multinomial_log_likelihood, token_probabilities
+from ..likelihood import fold_in, token_probabilities
 from ..metrics import split_tokens
 from ..passes import Blocks, RowGroups, sample_rows
 from ._documents import SMOOTHING
 from ._refine import smoothed
 
-__all__ = ["OtherDocuments", "completion", "likelihood", "other_documents", "prediction_checks"]
+__all__ = ["OtherDocuments", "completion", "other_documents", "prediction_checks"]
 
 _DOCUMENTS = 500
 
@@ -72,11 +72,6 @@ def prediction_checks(
     trivial = words @ np.log(smoothed(frequencies, frequencies, 1.0))
     options = {"extra": 0, "n_rows": 2}
     return trivial_checks(of_topics, trivial, **options, against="word frequencies", unit="document")
-
-
-def likelihood(topics: np.ndarray, shares: np.ndarray, frequencies: np.ndarray, counts: sparse.csr_array) -> np.ndarray:
-    """Log-likelihood of documents of one topic each, shape (n,)."""
-    return multinomial_log_likelihood(counts, smoothed(topics, frequencies, SMOOTHING), shares)
 
 
 def completion(

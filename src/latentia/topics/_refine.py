@@ -16,7 +16,7 @@ from ..metrics import l1_distances
 from ..passes import Blocks, sample_rows
 from ..passes.blocks import mixed_bits
 
-__all__ = ["PART_SWEEPS", "SETTLED", "RefinedTopics", "n_candidates", "refine_topics", "smoothed", "word_prior"]
+__all__ = ["PART_SWEEPS", "SETTLED", "RefinedTopics", "n_candidates", "refine_topics", "smoothed"]
 
 PART_SWEEPS = 5
 """Sweeps that refine a part of the documents by default: with more, parts share what sweeps make of any start."""
@@ -186,11 +186,6 @@ def _added(keys: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
     total = np.zeros(n, np.uint64)
     np.add.at(total, places, mixed_bits(keys))
     return total
-
-
-def word_prior(word_frequencies: np.ndarray) -> np.ndarray:
-    """Pseudo-counts of every word in a topic, 0.01 on average, shape (V,)."""
-    return 0.01 * len(word_frequencies) * _positive(word_frequencies)
 
 
 def smoothed(topics: np.ndarray, word_frequencies: np.ndarray, weight: float) -> np.ndarray:

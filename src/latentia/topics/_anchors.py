@@ -26,12 +26,17 @@ from ..simplex import (
     sharpened_vertices,
     simplex_least_squares,
 )
+from ._corpus import Words
 from ._embedding import Embedding
 
-__all__ = ["MOST_LONERS", "Anchor", "choose_anchors", "parse_anchors", "vertex_rows"]
+__all__ = ["MOST_LONERS", "Anchor", "choose_anchors", "exclusive_words", "parse_anchors", "vertex_rows"]
 
 MOST_LONERS = 2000
 _LEAST_HELD = 1e-3  # weight of an anchor's own topic
+_OFTEN, _NEARLY = (
+    10,
+    0.9,
+)  # documents that an exclusive word is in; of the largest share that a word of the topic has there
 _STRENGTH = Number(0, 1, "high")
 
 
@@ -171,6 +176,14 @@ def choose_anchors(
         vertices = _with_words(vertices, start, points.measured[found])
         anchors = [replace(anchor, vertex=vertex) for anchor, vertex in zip(anchors, vertices, strict=True)]
     return given + anchors
+
+
+def exclusive_words(topics: np.ndarray, words: Words) -> np.ndarray:
+    """For topics over all words the word of each that others have least: the most frequent of those nearly so, shape (K,)."""
+    often = words.document_frequency >= np.minimum(_OFTEN, words.document_frequency.max())
+    shares = topics / np.maximum(topics.sum(axis=0), np.finfo(float).tiny) * often
+    nearly = shares >= _NEARLY * shares.max(axis=1, keepdims=True)
+    return np.asarray((topics * nearly).argmax(axis=1))
 
 
 def _highest(heights: np.ndarray) -> np.ndarray:

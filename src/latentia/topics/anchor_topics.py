@@ -31,7 +31,7 @@ from ..moments import Cooccurrence
 from ..passes import deal
 from ..simplex import simplex_least_squares
 from . import _embedding
-from ._anchors import Anchor, choose_anchors, parse_anchors, vertex_rows
+from ._anchors import Anchor, choose_anchors, exclusive_words, parse_anchors, vertex_rows
 from ._corpus import Documents, Words, check_n_topics, count_documents, merge_rare_words
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
@@ -112,8 +112,8 @@ class AnchorTopics(Admixture):
     components_ : ndarray of shape (K, V)
         Word probabilities of the topics; rows sum to one.
     anchors_ : ndarray of int, shape (K,)
-        Column of each topic's anchor word; of a tandem anchor its first word. Refined topics are matched to the recovered
-        ones, whose anchors these are.
+        Column of each topic's anchor word; of a tandem anchor its first word. Of a refined topic it is the most frequent of
+        the words that are nearly as much its own as any is, unless you gave its anchor.
     anchor_words_ : list of list
         Every topic's anchor words, by name where the columns have names.
     prevalence_ : ndarray of shape (K,)
@@ -302,7 +302,8 @@ class AnchorTopics(Admixture):
         found, refined = fits.whole()
         self.refinement_ = refined.refinement.log_likelihood
         topics, dirichlet = refined.parameters.topics, refined.parameters.dirichlet
-        self._read_off(found, topics, words, documents, q.n_passes + len(self.refinement_))
+        n_passes = q.n_passes + len(self.refinement_)
+        self._read_off(found, topics, words, documents, n_passes, dirichlet is not None)
         given = dirichlet is not None and self.dirichlet == "likelihood"
         self.dirichlet_ = dirichlet if given else self._proportions(sketches.documents)
         # Evidence.
@@ -423,15 +424,25 @@ class AnchorTopics(Admixture):
         return _Recovered(embedding, anchors, topics)
 
     def _read_off(
-        self, found: _Recovered, topics: np.ndarray, words: Words, documents: Documents, n_passes: int
+        self,
+        found: _Recovered,
+        topics: np.ndarray,
+        words: Words,
+        documents: Documents,
+        n_passes: int,
+        refined: bool = False,
     ) -> None:
         """Set what follows from the topics over all words, all but the Dirichlet parameters."""
         self._embedding, self._anchors = found.embedding, found.anchors
         self._words, self._documents = words, documents
         names = column_names(self)
         self.components_, self.word_frequencies_ = topics, words.probabilities
-        self.anchors_ = np.array([anchor.words[0] for anchor in found.anchors])
-        self.anchor_words_ = [[str(names[w]) if names is not None else w for w in a.words] for a in found.anchors]
+        shown = [anchor.words for anchor in found.anchors]
+        if refined:
+            own = exclusive_words(topics, words)
+            shown = [a.words if a.given else (int(w),) for a, w in zip(found.anchors, own, strict=True)]
+        self.anchors_ = np.array([first for first, *_ in shown])
+        self.anchor_words_ = [[str(names[w]) if names is not None else w for w in some] for some in shown]
         self.topic_covariance_ = found.embedding.topic_moment(words.merge(topics))
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
         self.n_passes_, self._n_features_out = n_passes, len(topics)

@@ -22,23 +22,17 @@ PART_SWEEPS = 5
 """Sweeps that refine a part of the documents by default: with more, parts share what sweeps make of any start."""
 
 _ALPHA, _WORD_PRIOR = 0.05, 0.03  # pseudo-counts: of a topic in a document, of a word in a topic
-_SOFT, _SOFTEST = (
-    0.5,
-    0.1,
-)  # weight of topics in a soft start, beside the word frequencies; of those that a search starts with
+_SOFT = 0.5  # weight of the topics in a soft start, beside the word frequencies
+_SOFTEST = 0.1  # the same of those that a search starts with
 _PINCH = 1e-6  # of the word frequencies in other starts, so that every word is possible
 _MORE = 1.5  # topics that a search starts with, for each that is asked for
 _SEARCHED = 100_000_000  # stored counts times topics that a search reads
 _SWEEPS, _WAVES, _BETWEEN = 10, 5, 2  # sweeps before topics are joined; waves of joining; sweeps after each
-_GAIN, _LARGE_GAIN, _LARGE = (
-    1e-4,
-    2e-4,
-    5_000_000,
-)  # relative gain of a sweep at which it has settled; on so many counts
-SETTLED = _LARGE_GAIN
+_LARGE = 5_000_000  # stored counts from which on more sweeps would follow the noise of the documents
+_SETTLES = 1e-4, 2, 10  # relative gain of a sweep that is as good as nothing, times in a row, after so many sweeps
+_LARGE_SETTLES = 5e-4, 1, 6  # the same of so many counts
+SETTLED = _LARGE_SETTLES[0]
 """Share of the log-likelihood that the last sweep gains at most, of topics that have settled."""
-
-_FEWEST, _CALM = 10, 2  # sweeps at least; in a row that gain as little
 
 
 @dataclass(frozen=True)
@@ -134,8 +128,8 @@ def refine_topics(
         if update is None:
             room = rooms.enter_context(held_shares(int(n_entries), len(topics)))
             update = CollapsedUpdate(start, alpha, room, blocks.n_rows, **options)
-        gain = _LARGE_GAIN if n_entries > _LARGE else _GAIN
-        refinement = refine(update, over(blocks, **passes), steps, until=_until(update, gain))
+        until = _until(update, *(_LARGE_SETTLES if n_entries > _LARGE else _SETTLES))
+        refinement = refine(update, over(blocks, **passes), steps, until=until)
     refined, counts = np.empty_like(found), update.counts.sum(axis=0)
     refined[:, words] = refinement.values[0]
     order = linear_sum_assignment(l1_distances(found, refined))[1]
@@ -151,12 +145,12 @@ def _search(update: CollapsedUpdate, n_topics: int, e_step: EStep) -> None:
         refine(update, e_step, _BETWEEN)
 
 
-def _until(update: CollapsedUpdate, gain: float) -> Callable[[], bool]:
+def _until(update: CollapsedUpdate, gain: float, calm: int, fewest: int) -> Callable[[], bool]:
     """Whether the last sweeps gained as good as nothing."""
 
     def settled() -> bool:
-        values = np.array(update.log_likelihood[-_CALM - 1 :])
-        return update.n_sweeps >= _FEWEST and bool((np.abs(np.diff(values)) < gain * abs(values[-1])).all())
+        values = np.array(update.log_likelihood[-calm - 1 :])
+        return update.n_sweeps >= fewest and bool((np.abs(np.diff(values)) < gain * abs(values[-1])).all())
 
     return settled
 

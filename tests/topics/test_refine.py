@@ -1,0 +1,76 @@
+"""Topics refined by default: better than the start, whatever the seed and the order, and in any amount of memory."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from latentia.datasets import planted
+from latentia.likelihood import collapsed
+from latentia.metrics import recovery_errors
+from latentia.topics import AnchorTopics, SpectralLDA, _refine
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return planted.topic_corpus(1500, n_topics=12, n_words=900, length=80, random_state=6)
+
+
+@pytest.fixture(scope="module")
+def model(corpus):
+    return AnchorTopics(12, n_splits=1).fit(corpus.counts)
+
+
+def test_refined_topics_are_better_and_their_errors_are_known(corpus, model):
+    plain = recovery_errors(AnchorTopics(12, refine=0).fit(corpus.counts).components_, corpus.topics).mean()
+    refined = recovery_errors(model.components_, corpus.topics).mean()
+    assert refined < 0.92 * plain
+    assert 1 / 1.3 < model.evidence_.component_errors.mean() / refined < 1.3
+    assert model.evidence_["refinement has settled"].holds
+    assert model.dirichlet_.sum() == pytest.approx(12 * 0.03, rel=0.5)
+
+
+@pytest.mark.parametrize("n_topics", [12, 7])
+def test_topics_depend_on_no_seed_and_no_order(corpus, n_topics):
+    rng = np.random.default_rng(0)
+    rows, columns = rng.permutation(1500), rng.permutation(900)
+    options = {"n_splits": 0}
+    first = AnchorTopics(n_topics, **options).fit(corpus.counts).components_
+    again = AnchorTopics(n_topics, random_state=9, **options).fit(corpus.counts).components_
+    moved = AnchorTopics(n_topics, **options).fit(sparse.csr_array(corpus.counts[rows][:, columns])).components_
+    assert recovery_errors(again, first).max() < 0.02
+    assert recovery_errors(moved, first[:, columns]).max() < 0.02
+
+
+def test_fewer_topics_than_there_are_come_from_a_search(corpus, monkeypatch):
+    """Joining some of more topics leaves likelier ones than starting with too few."""
+    found = AnchorTopics(7, n_splits=0).fit(corpus.counts)
+    monkeypatch.setattr(_refine, "_MORE", 1.0)
+    plain = AnchorTopics(7, n_splits=0).fit(corpus.counts)
+    assert found.refinement_[-1] > plain.refinement_[-1]
+
+
+def test_large_corpora_are_searched_in_part_and_held_in_files(corpus, model, monkeypatch):
+    for name, value in (("_SEARCHED", 100_000), ("_LARGE", 1000)):
+        monkeypatch.setattr(_refine, name, value)
+    monkeypatch.setattr(collapsed, "_IN_MEMORY", 3_000_000)
+    few = AnchorTopics(7, n_splits=0).fit(corpus.counts)
+    assert few.components_.shape == (7, 900)
+    monkeypatch.setattr(collapsed, "_IN_MEMORY", 0)
+    packed = AnchorTopics(12, n_splits=0).fit(corpus.counts)
+    errors = [recovery_errors(m.components_, corpus.topics).mean() for m in (packed, model)]
+    assert errors[0] < 1.1 * errors[1]
+
+
+def test_given_anchors_keep_their_topics(corpus, model):
+    given = [int(word) for word in model.anchors_]
+    topics = AnchorTopics(12, anchors=given, n_splits=0).fit(corpus.counts)
+    assert [words[0] for words in topics.anchor_words_] == given
+    assert recovery_errors(topics.components_, corpus.topics).mean() < 0.3
+    assert (topics.components_[np.arange(12), given] >= 0.9 * topics.components_[:, given].max(axis=0)).all()
+
+
+def test_refined_lda_is_better_and_holds_its_dirichlet_sum(corpus):
+    plain, refined = (SpectralLDA(12, refine=refine, n_splits=0).fit(corpus.counts) for refine in (0, "auto"))
+    errors = [recovery_errors(m.components_, corpus.topics).mean() for m in (plain, refined)]
+    assert errors[1] < errors[0]
+    assert refined.alpha0_ == plain.alpha0_ == pytest.approx(refined.dirichlet_.sum())

@@ -56,7 +56,9 @@ def test_large_corpora_are_searched_in_part_and_held_in_files(corpus, model, mon
     few = AnchorTopics(7, n_splits=0).fit(corpus.counts)
     assert few.components_.shape == (7, 900)
     monkeypatch.setattr(collapsed, "_IN_MEMORY", 0)
-    packed = AnchorTopics(12, n_splits=0).fit(corpus.counts)
+    theorem = AnchorTopics(12, n_splits=0).fit(corpus.counts)  # that has as many directions as topics
+    assert len(theorem.refinement_) == 0
+    packed = AnchorTopics(12, n_splits=0, refine=8).fit(corpus.counts)
     errors = [recovery_errors(m.components_, corpus.topics).mean() for m in (packed, model)]
     assert errors[0] < 1.1 * errors[1]
 

@@ -2,7 +2,7 @@
 
 from .admixture import fold_in, token_probabilities
 from .chains import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
-from .collapsed import CollapsedUpdate, Shares, held_shares, merge_losses
+from .collapsed import CollapsedUpdate, Shares, fit_in_memory, held_shares, merge_losses
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .edges import draw_edges
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, updated
@@ -62,6 +62,7 @@ __all__ = [
     "dirichlet_fit",
     "dirichlet_posteriors",
     "draw_edges",
+    "fit_in_memory",
     "fold_in",
     "forward_backward",
     "gaussian_log_density",

@@ -44,7 +44,7 @@ from ..passes import Block
 from ..passes._scratch import scratch_folder
 from .coordinates import Distributions, Expected, Values
 
-__all__ = ["CollapsedUpdate", "Shares", "held_shares", "merge_losses"]
+__all__ = ["CollapsedUpdate", "Shares", "fit_in_memory", "held_shares", "merge_losses"]
 
 _GROUPS = 4  # of the documents of a block, each with counts of its own
 _WORDS = 1024  # of a task
@@ -133,10 +133,15 @@ class _Packed:
         return np.asarray(np.memmap(self._folder / name, kind, "w+", shape=(n, _PACKED)))
 
 
+def fit_in_memory(n_entries: float, n_topics: int) -> bool:
+    """Whether the shares of so many stored counts are held in memory as they are, and not packed in files."""
+    return n_entries * n_topics * 4 <= _IN_MEMORY
+
+
 @contextmanager
 def held_shares(n_entries: int, n_topics: int) -> Iterator[Shares]:
     """Room for the shares of so many stored counts: in memory up to 384 MB, and else in temporary files."""
-    if n_entries * n_topics * 4 <= _IN_MEMORY:
+    if fit_in_memory(n_entries, n_topics):
         yield _InMemory(n_topics)
         return
     with scratch_folder() as folder:

@@ -12,11 +12,11 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from ..likelihood import CollapsedUpdate, EStep, Refine, Refinement, held_shares, over, refine
-from ..metrics import l1_distances
+from ..metrics import l1_distances, nearest_others
 from ..passes import Blocks, sample_rows
 from ..passes.blocks import mixed_bits
 
-__all__ = ["PART_SWEEPS", "SETTLED", "RefinedTopics", "n_candidates", "refine_topics", "smoothed"]
+__all__ = ["PART_SWEEPS", "SETTLED", "RefinedTopics", "collapsed_by", "n_candidates", "refine_topics", "smoothed"]
 
 PART_SWEEPS = 5
 """Sweeps that refine a part of the documents by default: with more, parts share what sweeps make of any start."""
@@ -134,6 +134,17 @@ def refine_topics(
     refined[:, words] = refinement.values[0]
     order = linear_sum_assignment(l1_distances(found, refined))[1]
     return RefinedTopics(refined[order], update.alpha[order], counts[order] / counts.sum(), refinement)
+
+
+def collapsed_by(refined: np.ndarray, recovered: np.ndarray) -> float:
+    """How much nearer to each other refined topics are than the recovered ones, where that is less than half as far; else 0.
+
+    Without signal all topics end near the word frequencies, where parts of the documents agree on them.
+    """
+    if len(refined) < 2:
+        return 0.0
+    now, before = (float(nearest_others(topics).mean()) for topics in (refined, recovered))
+    return before - now if now < before / 2 else 0.0
 
 
 def _search(update: CollapsedUpdate, n_topics: int, e_step: EStep) -> None:

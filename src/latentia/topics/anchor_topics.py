@@ -25,7 +25,7 @@ from .._parameters import Anything, Choice, Integer, Number, OrNone, check_param
 from .._validation import check_vocabulary, column_names
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, separation_limit, settled_checks
 from ..exceptions import LatentiaError
-from ..likelihood import Refine, Refined, Refinement
+from ..likelihood import Refine, Refined, Refinement, fit_in_memory
 from ..metrics import nearest_distances, nearest_others
 from ..moments import Cooccurrence
 from ..passes import deal
@@ -39,7 +39,7 @@ from ._embedding import Embedding, GroupSketches
 from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
-from ._refine import PART_SWEEPS, SETTLED, RefinedTopics, n_candidates, refine_topics, smoothed
+from ._refine import PART_SWEEPS, SETTLED, RefinedTopics, collapsed_by, n_candidates, refine_topics, smoothed
 
 __all__ = ["AnchorTopics"]
 
@@ -79,8 +79,9 @@ class AnchorTopics(Admixture):
         errors for the latter two; ``evidence_.stability`` does.
     refine : int or "auto", default="auto"
         Sweeps over the documents that refine the recovered topics (difference 9), each a pass over the data. "auto" starts
-        softly, tries more topics and joins those that are most alike where that is more likely, and stops when a sweep gains
-        nothing to speak of: after 20 to 60. A number makes so many, from the anchors' topics as they are. 0 keeps to the
+        softly, tries more topics where the data has them and joins those that are most alike, and stops when a sweep gains
+        nothing to speak of: after 10 to 60. It makes none where the shares of all counts do not fit in memory and the data
+        has no more directions than topics. A number makes so many, from the anchors' topics as they are. 0 keeps to the
         theorems. Topics of anchors that you give start as they are. See ``refinement_``, and *refinement has settled* in the
         evidence.
     min_df : int, optional
@@ -252,24 +253,32 @@ class AnchorTopics(Admixture):
             tol = self.tol if groups == dealt.all else max(self.tol, _PART_TOL)
             return self._recovered(sketches.embedding(groups), choice, q, tol)
 
-        def candidates() -> np.ndarray | None:
-            """More topics than asked for, where the data has them; the user's own anchors stand."""
+        @cache
+        def n_tried() -> int:
+            """Topics to start with: more than asked for, where the data has them; the user's own anchors stand."""
             embedding = recovered_of(dealt.all).embedding
             rank = int((embedding.spectrum > embedding.noise_edge()).sum()) if embedding.noise > 0 else 0
-            more = n_candidates(self.n_components, rank)
-            if self.refine != "auto" or choice.given or more == self.n_components:
+            tried = self.refine == "auto" and not choice.given
+            return n_candidates(self.n_components, rank) if tried else self.n_components
+
+        def candidates() -> np.ndarray | None:
+            if n_tried() == self.n_components:
                 return None
             try:
-                return words.spread(
-                    self._recovered(sketches.embedding(dealt.all, more), choice, q, self.tol, more).topics
-                )
+                found = self._recovered(sketches.embedding(dealt.all, n_tried()), choice, q, self.tol, n_tried())
             except LatentiaError:
                 return None
+            return words.spread(found.topics)
+
+        n_entries = float(words.document_frequency.sum())
+        refining = self.refine != 0
+        if self.refine == "auto" and not fit_in_memory(n_entries, self.n_components):
+            refining = n_tried() > self.n_components  # otherwise what packed shares leave out is more than anchors err
 
         @cache
         def refined_of(groups: tuple[int, ...]) -> Refined:
             topics = words.spread(recovered_of(groups).topics)
-            if not self.refine:
+            if not refining:
                 return Refined(RefinedTopics.none(topics), Refinement.none())
             refined = refine_topics(
                 topics,
@@ -277,7 +286,7 @@ class AnchorTopics(Admixture):
                 words.probabilities,
                 PART_SWEEPS if self.refine == "auto" and groups != dealt.all else self.refine,
                 soft=self.refine == "auto" and not choice.given,
-                n_entries=words.document_frequency.sum() * len(groups) / dealt.n,
+                n_entries=n_entries * len(groups) / dealt.n,
                 candidates=candidates() if groups == dealt.all else None,
                 n_jobs=self.n_jobs,
                 progress=self.verbose,
@@ -297,7 +306,7 @@ class AnchorTopics(Admixture):
             finish=lambda _, groups: refined_of(groups),
             distance=lambda one, part: nearest_distances(one.parameters.topics, part.parameters.topics),
             most=2.0,
-            cost="passes" if self.refine else "algebra",
+            cost="passes" if refining else "algebra",
         )
         found, refined = fits.whole()
         self.refinement_ = refined.refinement.log_likelihood
@@ -310,7 +319,8 @@ class AnchorTopics(Admixture):
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
         parts = fits.errors(refined, self.n_splits) if self.recover == "l2" else PartErrors.none(unmeasured)
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(self.components_))
-        others = other_documents(blocks, dealt, self.refine != 0) if parts.errors is not None else None
+        bias = np.hypot(bias, collapsed_by(topics, words.spread(found.topics)))
+        others = other_documents(blocks, dealt, refining) if parts.errors is not None else None
         trivial = prediction_checks(predicted, self.word_frequencies_, others, halved=True)
         return self._weigh_evidence(parts.widened(bias, 2.0), refined.refinement, trivial)
 

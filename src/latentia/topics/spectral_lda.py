@@ -45,7 +45,7 @@ from ._by_moments import (
 from ._documents import SMOOTHING, Admixture
 from ._mixing import Corpus, Mixing, mixing_by_prediction
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
-from ._refine import PART_SWEEPS, SETTLED, refine_topics, smoothed
+from ._refine import PART_SWEEPS, SETTLED, collapsed_by, refine_topics, smoothed
 
 __all__ = ["SpectralLDA"]
 
@@ -83,9 +83,8 @@ class SpectralLDA(Admixture):
         them. By default it is found from the moments (difference 1). Too large is better than too
         small: with a true value of 1 the l1 error is 1.2 times as large at 2, and 2.7 times at 0.5.
     refine : int or "auto", default="auto"
-        Sweeps over the documents that refine the recovered topics (difference 5), each a pass over the data. "auto" starts
-        softly and stops when a sweep gains nothing to speak of. A number makes so many, from the recovered topics as they are.
-        0 keeps to the theorem. See ``refinement_``, and *refinement has settled* in the evidence.
+        Sweeps over the documents that refine the recovered topics (difference 5), each a pass over the data. "auto" stops
+        when a sweep gains nothing to speak of, and a number makes so many. 0 keeps to the theorem. See ``refinement_``, and *refinement has settled* in the evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         documents; with ``refine`` a single split is made, whose halves are refined by five sweeps, or by as many as you ask
@@ -235,9 +234,10 @@ class SpectralLDA(Admixture):
         mixing = Mixing(recovered.found.topics)
         if clear(parts, self.components_):
             corpus = Corpus(moments.of, recovered_of, moments.dealt, self._seed)
-            mixing = mixing_by_prediction(corpus, alpha0, others)
+            of_moments = other_documents(blocks, moments.dealt, refined=False) if self.n_splits else None
+            mixing = mixing_by_prediction(corpus, alpha0, of_moments)
         bias = np.hypot(misfit.bias(nearest_others(self.components_)), mixing.bias(self.components_))
-        parts = parts.widened(bias, 2.0)
+        parts = parts.widened(np.hypot(bias, collapsed_by(self.components_, recovered.found.topics)), 2.0)
         checks = moment_checks(refined, recovered.fit, moments, corrected, parts, misfit)
         checks += prediction_checks(predicted, self.word_frequencies_, others, halved=True)
         checks += (
@@ -278,7 +278,7 @@ class SpectralLDA(Admixture):
             blocks.group(groups, dealt),
             self.word_frequencies_,
             PART_SWEEPS if auto and groups != dealt.all else self.refine,
-            soft=auto,
+            soft=False,  # without signal all parts would agree on the word frequencies
             n_entries=n_entries * len(groups) / dealt.n,
             dirichlet=dirichlet,
             n_jobs=self.n_jobs,

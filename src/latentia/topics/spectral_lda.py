@@ -84,7 +84,8 @@ class SpectralLDA(Admixture):
         small: with a true value of 1 the l1 error is 1.2 times as large at 2, and 2.7 times at 0.5.
     refine : int or "auto", default="auto"
         Sweeps over the documents that refine the recovered topics (difference 5), each a pass over the data. "auto" stops
-        when a sweep gains nothing to speak of, and a number makes so many. 0 keeps to the theorem. See ``refinement_``, and *refinement has settled* in the evidence.
+        when a sweep gains nothing to speak of, and a number makes so many. 0 keeps to the theorem. See ``refinement_``, and
+        *refinement has settled* in the evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         documents; with ``refine`` a single split is made, whose halves are refined by five sweeps, or by as many as you ask

@@ -11,6 +11,10 @@ COMMANDS = [
     ["simplex_and_reanchor.py"],
     ["topics_recover_planted.py"],
     ["topics_real_corpora.py"],
+    ["topics_against_gibbs.py"],
+    ["topics_without_seed.py"],
+    ["topics_refined_planted.py"],
+    ["topics_clusters.py"],
     ["evidence_predicts_error.py"],
     ["evidence_predicts_error.py", "--refine", "3"],
     ["thesis_section_4_3.py"],
@@ -93,6 +97,10 @@ QUICK = {
     "nmf_loners.py": ["--quick"],
     "topics_recover_planted.py": ["--quick", "--seeds", "1"],
     "topics_at_scale.py": ["--documents", "10000"],
+    "topics_against_gibbs.py": ["--quick"],
+    "topics_without_seed.py": ["--quick"],
+    "topics_refined_planted.py": ["--quick"],
+    "topics_clusters.py": ["--quick"],
 }
 
 

@@ -1,4 +1,4 @@
-"""Claim: 300,000 documents with 15,000 words and 100 topics, streamed from disk, in 24 seconds; refined in 300, within 800 MB.
+"""Claim: 300,000 documents with 15,000 words and 100 topics, streamed from disk, in a minute within 800 MB.
 
     python benchmarks/topics_at_scale.py [--documents 300000] [--folder DIR]
 

@@ -1,4 +1,4 @@
-"""Claim: the strongest topics of documents cluster them as well as NMF of tf-idf weights and Gibbs sampling do.
+"""Claim: the strongest topics of documents cluster them better than NMF of tf-idf weights and Gibbs sampling do.
 
     python benchmarks/topics_clusters.py [--quick] [--seeds 3] [--topics 6 10 20 50]
 

@@ -1,4 +1,4 @@
-"""Claim: on real corpora refined topics predict as those of Gibbs sampling do, and variational Bayes far worse.
+"""Claim: on real corpora refined topics predict better than those of Gibbs sampling, and variational Bayes worse.
 
     python benchmarks/topics_real_corpora.py [--topics 50]
 

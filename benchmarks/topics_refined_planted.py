@@ -1,4 +1,4 @@
-"""Claim: refinement is never worse than the moments alone on planted corpora, far better on small ones, and its errors known.
+"""Claim: refinement is never worse than the moments alone on planted corpora, mostly better, and its errors are known.
 
     python benchmarks/topics_refined_planted.py [--quick] [--seeds 3] [--most 100000]
 

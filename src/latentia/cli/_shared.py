@@ -102,7 +102,7 @@ Ignore = Annotated[str | None, typer.Option(help="Columns not to use, such as an
 Refine = Annotated[
     str,
     typer.Option(
-        help="Steps of EM after the recovery: a number, 0 for the theorem, or auto: until it has settled.",
+        help="Steps of refinement after the recovery: a number, 0 for the theorem, or auto: until it has settled.",
         callback=_steps,
     ),
 ]

@@ -2,7 +2,7 @@
 
 from .admixture import fold_in, token_probabilities
 from .chains import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
-from .collapsed import CollapsedUpdate, Shares, fit_in_memory, held_shares, merge_losses
+from .collapsed import CollapsedUpdate, fit_in_memory, held_shares
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .edges import draw_edges
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, updated
@@ -53,7 +53,6 @@ __all__ = [
     "Refinement",
     "Responsibilities",
     "Rounds",
-    "Shares",
     "SphericalMixtureUpdate",
     "SymbolChainUpdate",
     "Update",
@@ -71,7 +70,6 @@ __all__ = [
     "log",
     "log_likelihood",
     "log_probabilities",
-    "merge_losses",
     "multinomial_log_likelihood",
     "multinomial_responsibilities",
     "noisy_or_rows",

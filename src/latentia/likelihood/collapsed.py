@@ -1,6 +1,6 @@
 """Documents that mix topics, with proportions and topics both integrated out: collapsed variational Bayes of order zero.
 
-Model: a document has proportions from Dirichlet(alpha), a topic has word probabilities from Dirichlet(beta V b), and every
+Model: a document has proportions from Dirichlet(alpha), a topic has word probabilities from Dirichlet(beta), and every
 occurrence of a word draws a topic and then the word. Each stored count c of word w in document d has shares r_k over the
 topics, and a sweep sets them to
 
@@ -44,7 +44,7 @@ from ..passes import Block
 from ..passes._scratch import scratch_folder
 from .coordinates import Distributions, Expected, Values
 
-__all__ = ["CollapsedUpdate", "Shares", "fit_in_memory", "held_shares", "merge_losses"]
+__all__ = ["CollapsedUpdate", "fit_in_memory", "held_shares"]
 
 _GROUPS = 4  # of the documents of a block, each with counts of its own
 _WORDS = 1024  # of a task
@@ -156,13 +156,11 @@ class CollapsedSums:
     ----------
     log_likelihood : float
         Of all words, each predicted from all others, in nats.
-    n_words : float
     drawn : ndarray of shape (2, K + 1, n_bins)
         Documents by how many of their words have each topic, in bins, and by their lengths; and these numbers, summed.
     """
 
     log_likelihood: float = 0.0
-    n_words: float = 0.0
     drawn: np.ndarray = field(default_factory=lambda: np.zeros((2, 0, _BINS)))
 
 
@@ -251,7 +249,6 @@ class CollapsedUpdate:
         self._totals = self._counts.sum(axis=0) + self.prior.sum()
         seen = mass > 0
         state.log_likelihood += float(counts.data[seen] @ np.log(mass[seen].astype(np.float64)))
-        state.n_words += float(counts.data.sum())
         if self._learning:
             self._draw(state, block, counts, data, inverse, alpha, parallel)
         return state
@@ -296,7 +293,7 @@ class CollapsedUpdate:
         """Join the topics that are most alike, pair by pair, until so many are left. The shares must be in memory."""
         if not isinstance(self.shares, _InMemory):
             raise TypeError("Topics are joined in memory alone.")
-        losses = merge_losses(self._counts, self.prior)
+        losses = _join_losses(self._counts, self.prior)
         np.fill_diagonal(losses, np.inf)
         pairs: list[tuple[int, int]] = []
         free = np.ones(len(losses), dtype=bool)
@@ -321,11 +318,12 @@ class CollapsedUpdate:
         self._copies = np.empty((_GROUPS, *self._by_word.shape), np.float32)
 
 
-def merge_losses(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
+def _join_losses(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """Nats that the words lose if two topics become one, very nearly, shape (K, K).
 
     They are n_a D(a || ab) + n_b D(b || ab), which for topics that are alike is 2 n_a n_b / (n_a + n_b) times the squared
     distance of the roots of their probabilities.
+
     ``counts`` of shape (V, K) are those of words in topics.
     """
     totals = counts.sum(axis=0) + prior.sum()

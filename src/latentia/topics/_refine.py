@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..likelihood import CollapsedUpdate, EStep, Refine, Refinement, held_shares, over, refine
 from ..metrics import l1_distances, nearest_others
-from ..passes import Blocks, sample_rows
+from ..passes import Blocks
 from ..passes.blocks import mixed_bits
 
 __all__ = ["PART_SWEEPS", "SETTLED", "RefinedTopics", "collapsed_by", "n_candidates", "refine_topics", "smoothed"]
@@ -92,8 +92,7 @@ def refine_topics(
     steps : int or "auto"
         So many sweeps, or as many as it takes to settle.
     soft : bool
-        Whether the start is hardly more than the word frequencies, which leaves it to the documents what becomes of the
-        topics, or the topics as they are.
+        Whether to start from topics that are half word frequencies, which leaves more to the documents, or as they are.
     n_entries : float
         Stored counts of all documents, at least about.
     candidates : ndarray of shape (K', V), optional
@@ -117,7 +116,7 @@ def refine_topics(
         update = None
         if candidates is not None and len(candidates) > len(topics):
             share = min(1.0, _SEARCHED / (n_entries * len(candidates)))
-            some = blocks if share == 1 else Blocks.from_array(*sample_rows(blocks, int(share * blocks.n_rows)))
+            some = blocks if share == 1 else Blocks.from_array(*blocks.some_rows(int(share * blocks.n_rows)))
             room = rooms.enter_context(held_shares(int(share * n_entries), len(candidates)))
             softest = _SOFTEST * candidates + (1 - _SOFTEST) * base
             update = CollapsedUpdate(softest, np.full(len(candidates), _ALPHA), room, some.n_rows, **options)

@@ -245,7 +245,7 @@ class AnchorTopics(Admixture):
         documents, words = count_documents(q, blocks.n_rows), merge_rare_words(q, self.runoff_df)
         check_n_topics(self.n_components, documents, q.size)
         choice = self._choice(documents, words)
-        # Passes 2 to 4: the sketch of Q, and a sample of the documents.
+        # Further passes: the sketch of Q, and a sample of the documents.
         sketches = self._sketches(q)
 
         @cache
@@ -299,7 +299,7 @@ class AnchorTopics(Admixture):
             dirichlet = self.dirichlet_.sum() * np.maximum(shares, 1e-6) if part.dirichlet is None else part.dirichlet
             return completion(part.topics, dirichlet, self.word_frequencies_, others.counts)
 
-        # Anchors and topics for all documents and for parts of them, and EM on the same documents.
+        # Anchors and topics for all documents and for parts of them, refined on the same documents.
         fits = PartFits(
             dealt,
             recover=recovered_of,

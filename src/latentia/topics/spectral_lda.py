@@ -214,7 +214,7 @@ class SpectralLDA(Admixture):
             part = refined_of(others.learned).parameters
             return completion(part.topics, part.dirichlet, self.word_frequencies_, others.counts)
 
-        # Decomposition for all documents and for parts of them, and EM on the same documents.
+        # Decomposition for all documents and for parts of them, refined on the same documents.
         fits = PartFits(
             moments.dealt,
             recover=recovered_of,

@@ -59,6 +59,8 @@ _DRAWN, _GIBBS = 1000, 2  # documents whose words' topics are drawn for it; roun
 _LONG, _MOST_WORDS = 20_000, 1e12  # words of a document that are drawn; of a topic in a document that count
 _ALPHA_STEPS = 5
 _LEAST_ALPHA = 1e-3
+_LANES = 8  # topics that are worked on at a time; rows of shares and counts end with zeros up to a multiple of it
+_TINY = np.float32(1e-30)
 _NO_TABLE = np.empty((0, 0), np.float32)
 _NO_TOPICS, _NO_PARTS = np.empty((0, _PACKED), np.uint8), np.empty((0, _PACKED), np.uint16)
 
@@ -66,7 +68,8 @@ _NO_TOPICS, _NO_PARTS = np.empty((0, _PACKED), np.uint8), np.empty((0, _PACKED),
 class Shares(Protocol):
     """The shares of every stored count of a source, from sweep to sweep."""
 
-    n_topics: int
+    width: int
+    """Topics and the zeros after them."""
 
     def begin(self, block: int, n: int) -> None:
         """Make room for a block with n stored counts, if there is none yet; they are zero."""
@@ -82,7 +85,7 @@ class _InMemory:
     """All shares, in single precision."""
 
     def __init__(self, n_topics: int) -> None:
-        self.n_topics = n_topics
+        self.n_topics, self.width = n_topics, _width(n_topics)
         self._tables: dict[int, np.ndarray] = {}
 
     def sweep(self, block: int, documents: Any) -> None:
@@ -90,16 +93,17 @@ class _InMemory:
 
     def begin(self, block: int, n: int) -> None:
         if block not in self._tables:
-            self._tables[block] = np.zeros((n, self.n_topics), np.float32)
+            self._tables[block] = np.zeros((n, self.width), np.float32)
 
     def load(self, block: int, first: int, last: int) -> np.ndarray:
-        return self._tables[block][first:last]
+        return self._tables[block][first:last, : self.n_topics]
 
     def join(self, place: np.ndarray) -> None:
         """Give every topic the place of the one that it joins."""
         self.n_topics = int(place.max()) + 1
+        self.width = _width(self.n_topics)
         for number, table in self._tables.items():
-            self._tables[number] = np.zeros((len(table), self.n_topics), np.float32)
+            self._tables[number] = np.zeros((len(table), self.width), np.float32)
             _join(table, place, self._tables[number])
 
 
@@ -107,7 +111,7 @@ class _Packed:
     """The eight largest shares of every count, in 16 bits each, in files that are mapped into memory."""
 
     def __init__(self, n_topics: int, folder: Path) -> None:
-        self.n_topics, self._folder = n_topics, folder
+        self.n_topics, self.width, self._folder = n_topics, _width(n_topics), folder
         self._kind = np.uint8 if n_topics <= 256 else np.uint16
         self._files: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -123,9 +127,9 @@ class _Packed:
 
     def load(self, block: int, first: int, last: int) -> np.ndarray:
         topics, parts = self._files[block]
-        table = np.zeros((last - first, self.n_topics), np.float32)
+        table = np.zeros((last - first, self.width), np.float32)
         _unpack(topics[first:last], parts[first:last], table)
-        return table
+        return table[:, : self.n_topics]
 
     def _file(self, name: str, n: int, kind: Any) -> np.ndarray:
         if not n:
@@ -135,7 +139,7 @@ class _Packed:
 
 def fit_in_memory(n_entries: float, n_topics: int) -> bool:
     """Whether the shares of so many stored counts are held in memory as they are, and not packed in files."""
-    return n_entries * n_topics * 4 <= _IN_MEMORY
+    return n_entries * _width(n_topics) * 4 <= _IN_MEMORY
 
 
 @contextmanager
@@ -198,10 +202,9 @@ class CollapsedUpdate:
         self.prior, self.learn_alpha = np.asarray(prior, dtype=np.float64), learn_alpha
         self.n_sweeps, self.log_likelihood = 0, list[float]()
         self._stride = max(n_rows // _DRAWN, 1)
-        self._by_word = np.ascontiguousarray(topics.T, dtype=np.float32)
-        self._counts = np.zeros(self._by_word.shape)
+        self._counts = np.zeros(topics.T.shape)
         self._totals = np.full(len(self.alpha), self.prior.sum())
-        self._copies = np.empty((_GROUPS, *self._by_word.shape), np.float32)
+        self._hold(topics.T)
 
     @property
     def values(self) -> Values:
@@ -225,8 +228,9 @@ class CollapsedUpdate:
         data, mass = counts.data.astype(np.float32), np.empty(len(counts.data), np.float32)
         ends = np.searchsorted(counts.indptr, counts.indptr[-1] * np.arange(1, _GROUPS) / _GROUPS)
         ends = np.array([0, *ends, n])
-        alpha, rounds = self.alpha.astype(np.float32), _LATER if started else _FIRST
-        inverse = (1 / self._totals if started else np.ones(len(alpha))).astype(np.float32)
+        k, rounds = len(self.alpha), _LATER if started else _FIRST
+        alpha, least = self._padded(self.alpha), self._padded(np.full(k, _TINY))
+        inverse = self._padded(1 / self._totals if started else np.ones(k))
         self.shares.begin(block.number, len(data))
 
         def sweep(g: int) -> None:
@@ -234,15 +238,17 @@ class CollapsedUpdate:
             copy[:] = self._by_word if started else 0
             read = copy if started else self._by_word
             document = counts.indptr, counts.indices, data, ends[g], ends[g + 1]
-            self.shares.sweep(block.number, (*document, read, copy, inverse, alpha, np.float32(started), rounds, mass))
+            self.shares.sweep(
+                block.number, (*document, read, copy, inverse, alpha, least, np.float32(started), rounds, mass)
+            )
 
         def merge(i: int) -> None:
             words = slice(i * _WORDS, (i + 1) * _WORDS)
-            before = self._by_word[words] if started else np.float32(0)
+            before = self._by_word[words, :k] if started else np.float32(0)
             for copy in self._copies:
-                self._counts[words] += copy[words] - before
+                self._counts[words] += copy[words, :k] - before
             if started:
-                self._by_word[words] = self._counts[words] + self.prior[words, None]
+                self._by_word[words, :k] = self._counts[words] + self.prior[words, None]
 
         parallel(sweep, _GROUPS)
         parallel(merge, -(-len(self._counts) // _WORDS))
@@ -250,14 +256,14 @@ class CollapsedUpdate:
         seen = mass > 0
         state.log_likelihood += float(counts.data[seen] @ np.log(mass[seen].astype(np.float64)))
         if self._learning:
-            self._draw(state, block, counts, data, inverse, alpha, parallel)
+            self._draw(state, block, counts, data, inverse, alpha[:k], parallel)
         return state
 
     def expected(self, sums: CollapsedSums) -> tuple[Expected, ...]:
         if self._learning:
             self.alpha = _minka(self.alpha, *sums.drawn)
         if not self.n_sweeps:
-            self._by_word = (self._counts + self.prior[:, None]).astype(np.float32)
+            self._by_word[:, : len(self.alpha)] = self._counts + self.prior[:, None]
         self.n_sweeps += 1
         self.log_likelihood.append(sums.log_likelihood)
         return (Distributions(self.topics, self._counts.T, self.prior),)
@@ -314,8 +320,21 @@ class CollapsedUpdate:
         self._counts, self.alpha, self.topics = self._counts @ joins, joins.T @ self.alpha, joins.T @ self.topics
         self.topics /= self.topics.sum(axis=1, keepdims=True)
         self._totals = self._counts.sum(axis=0) + self.prior.sum()
-        self._by_word = (self._counts + self.prior[:, None]).astype(np.float32)
+        self._hold(self._counts + self.prior[:, None])
+
+    def _hold(self, by_word: np.ndarray) -> None:
+        """Keep what words have in topics, (V, K), and make room for its copies."""
+        self._by_word = np.zeros((len(by_word), self.shares.width), np.float32)
+        self._by_word[:, : by_word.shape[1]] = by_word
         self._copies = np.empty((_GROUPS, *self._by_word.shape), np.float32)
+
+    def _padded(self, values: np.ndarray) -> np.ndarray:
+        """Values of the topics in single precision, and zeros."""
+        return np.append(values, np.zeros(self.shares.width - len(values))).astype(np.float32)
+
+
+def _width(n_topics: int) -> int:
+    return -(-n_topics // _LANES) * _LANES
 
 
 def _join_losses(counts: np.ndarray, prior: np.ndarray) -> np.ndarray:
@@ -352,104 +371,106 @@ def _bin(drawn: np.ndarray, total: np.ndarray) -> None:
         total[1, row] += np.bincount(bins, some, _BINS)
 
 
-# Sums over topics may be reordered, but stand in loops that store nothing: see `likelihood.admixture`.
+# Sums over topics may be reordered, but stand in loops that store nothing: see `likelihood.admixture`. Rows are read in place:
+# a view of one costs as much as ten topics.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
 def _attribute(
-    words, data, read, inverse, alpha, own, rounds, old, new, here, shares, mass
+    indices, data, first, last, read, inverse, alpha, least, own, rounds, old, at, new, here, shares, mass
 ):  # pragma: no cover - compiled
-    """New shares for the counts of one document.
+    """New shares for the counts of one document, first to last; its old ones begin at row ``at`` of ``old``.
 
     ``read`` are counts with their prior, and ``inverse`` one over their sums; or, with ``own`` 0, topics and ones, where
-    nothing is left out. ``mass`` becomes the probability of each occurrence; ``here`` and ``shares`` are room.
+    nothing is left out. ``least`` are bounds of what becomes shares. ``mass`` becomes the probability of each occurrence;
+    ``here`` and ``shares`` are room.
     """
-    k = len(alpha)
-    one, zero, tiny = np.float32(1), np.float32(0), np.float32(1e-30)
+    k, n = len(alpha), last - first
+    one, zero = np.float32(1), np.float32(0)
     prior, length = zero, zero
     for j in range(k):
         prior += alpha[j]
-    for e in range(len(words)):
+    for e in range(first, last):
         length += data[e]
     if own > zero:
-        here[:] = alpha
-        for e in range(len(words)):
-            c, before = data[e], old[e]
+        for j in range(k):
+            here[j] = alpha[j]
+        for e in range(n):
+            c = data[first + e]
             for j in range(k):
-                here[j] += c * before[j]
+                here[j] += c * old[at + e, j]
     else:
         for j in range(k):
             here[j] = alpha[j] + length * alpha[j] / prior
-    others = max(length + prior - own, tiny)
+    others = max(length + prior - own, _TINY)
     for turn in range(rounds):
-        for e in range(len(words)):
-            c, row, before, after = data[e], read[words[e]], old[e], new[e]
+        for e in range(n):
+            c, w = data[first + e], indices[first + e]
             part = own * c
             if turn == 0:
                 for j in range(k):
-                    r = before[j]
-                    x = (here[j] - own * r) * (row[j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
-                    shares[j] = x if x > tiny else tiny
+                    r = old[at + e, j]
+                    x = here[j] - own * r
+                    x = x * (read[w, j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
+                    shares[j] = x if x > least[j] else least[j]
             else:
                 for j in range(k):
-                    r = before[j]
-                    x = here[j] - after[j]
-                    x = x * (row[j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
-                    shares[j] = x if x > tiny else tiny
+                    r = old[at + e, j]
+                    x = here[j] - new[e, j]
+                    x = x * (read[w, j] - part * r) * (inverse[j] + inverse[j] * inverse[j] * part * r)
+                    shares[j] = x if x > least[j] else least[j]
             total = zero
             for j in range(k):
                 total += shares[j]
             scale = one / total
-            mass[e] = total / others
+            mass[first + e] = total / others
             if turn == 0 and own == zero:  # the counts are still those of the prior
                 for j in range(k):
-                    after[j] = shares[j] * scale
+                    new[e, j] = shares[j] * scale
             elif turn == 0:
                 for j in range(k):
                     r = shares[j] * scale
-                    here[j] += c * (r - before[j])
-                    after[j] = r
+                    here[j] += c * (r - old[at + e, j])
+                    new[e, j] = r
             else:
                 for j in range(k):
                     r = shares[j] * scale
-                    here[j] += c * (r - after[j])
-                    after[j] = r
+                    here[j] += c * (r - new[e, j])
+                    new[e, j] = r
         if turn == 0 and own == zero:
-            here[:] = alpha
-            for e in range(len(words)):
-                c, after = data[e], new[e]
+            for j in range(k):
+                here[j] = alpha[j]
+            for e in range(n):
+                c = data[first + e]
                 for j in range(k):
-                    here[j] += c * after[j]
+                    here[j] += c * new[e, j]
 
 
 @njit(nogil=True, cache=True)
 def _sweep(
-    indptr, indices, data, first, last, read, write, inverse, alpha, own, rounds, mass, table, topics, parts
+    indptr, indices, data, first, last, read, write, inverse, alpha, least, own, rounds, mass, table, topics, parts
 ):  # pragma: no cover - compiled
     """New shares for documents first to last, in a table or packed, and the counts of words that they make."""
     k, most = len(alpha), 0
     for d in range(first, last):
         most = max(most, indptr[d + 1] - indptr[d])
     in_table = len(table) > 0
-    fresh, unpacked = np.empty((most, k), np.float32), np.empty((0 if in_table else most, k), np.float32)
+    new, unpacked = np.empty((most, k), np.float32), np.empty((0 if in_table else most, k), np.float32)
+    old = table if in_table else unpacked
     here, shares = np.empty(k, np.float32), np.empty(k, np.float32)
     for d in range(first, last):
         a, b = indptr[d], indptr[d + 1]
-        new = fresh[: b - a]
-        if in_table:
-            old = table[a:b]
-        else:
-            old = unpacked[: b - a]
-            old[:] = 0
-            _unpack(topics[a:b], parts[a:b], old)
-        words = indices[a:b]
-        _attribute(words, data[a:b], read, inverse, alpha, own, rounds, old, new, here, shares, mass[a:b])
+        at = a if in_table else 0
         if not in_table:
-            _pack(new, topics[a:b], parts[a:b])
+            unpacked[: b - a] = 0
+            _unpack(topics[a:b], parts[a:b], unpacked)
+        _attribute(indices, data, a, b, read, inverse, alpha, least, own, rounds, old, at, new, here, shares, mass)
+        if not in_table:
+            _pack(new[: b - a], topics[a:b], parts[a:b])
         for e in range(b - a):
-            c, row, before, after = data[a + e], write[words[e]], old[e], new[e]
+            c, w = data[a + e], indices[a + e]
             for j in range(k):
-                row[j] += c * (after[j] - before[j])
+                write[w, j] += c * (new[e, j] - old[at + e, j])
             for j in range(k):
-                before[j] = after[j]
+                old[at + e, j] = new[e, j]
 
 
 @njit(nogil=True, cache=True)

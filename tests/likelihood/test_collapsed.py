@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 
 from latentia.datasets import planted
 from latentia.likelihood import CollapsedUpdate, collapsed, held_shares, over, refine
@@ -53,12 +54,10 @@ def test_a_sweep_is_the_formula(monkeypatch):
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_counts_are_those_that_the_shares_make(in_memory, monkeypatch):
-    if not in_memory:
-        monkeypatch.setattr(collapsed, "_IN_MEMORY", 0)
+def test_counts_are_those_that_the_shares_make(in_memory):
     table = sparse.csr_array(corpus(150).counts)
     blocks = Blocks.from_array(table, block_rows=40)
-    with held_shares(table.nnz, 4) as room:
+    with config_context(working_memory=1024 * in_memory), held_shares(table.nnz, 4) as room:
         update = update_of(table, room=room)
         refine(update, over(blocks), 7)
         counts = np.zeros((table.shape[1], 4))
@@ -71,13 +70,11 @@ def test_counts_are_those_that_the_shares_make(in_memory, monkeypatch):
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-def test_bits_do_not_depend_on_threads(in_memory, monkeypatch):
-    if not in_memory:
-        monkeypatch.setattr(collapsed, "_IN_MEMORY", 0)
+def test_bits_do_not_depend_on_threads(in_memory):
     table = sparse.csr_array(corpus(200).counts)
     found = []
     for n_jobs in (1, 2, 3):
-        with held_shares(table.nnz, 4) as room:
+        with config_context(working_memory=1024 * in_memory), held_shares(table.nnz, 4) as room:
             update = update_of(table, room=room)
             refined = refine(update, over(Blocks.from_array(table, block_rows=70), n_jobs), 6)
             found.append((refined.values[0], update.alpha, refined.log_likelihood))
@@ -86,12 +83,11 @@ def test_bits_do_not_depend_on_threads(in_memory, monkeypatch):
             np.testing.assert_array_equal(one, same)
 
 
-def test_shares_in_files_lead_to_nearly_the_same_topics(monkeypatch):
+def test_shares_in_files_lead_to_nearly_the_same_topics():
     data = planted.topic_corpus(400, n_topics=20, n_words=300, length=60, random_state=3)
     table, found = sparse.csr_array(data.counts), []
-    for bytes_in_memory in (1 << 30, 0):
-        monkeypatch.setattr(collapsed, "_IN_MEMORY", bytes_in_memory)
-        with held_shares(table.nnz, 20) as room:
+    for memory in (1024, 0):
+        with config_context(working_memory=memory), held_shares(table.nnz, 20) as room:
             start = 0.5 * data.topics + 0.5 * data.topics.mean(axis=0)
             update = CollapsedUpdate(start, np.full(20, 0.1), room, 400, prior=np.full(300, 0.03))
             found.append(refine(update, over(Blocks.from_array(table)), 15).values[0])

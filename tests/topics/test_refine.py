@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 
 from latentia.datasets import planted
-from latentia.likelihood import collapsed
 from latentia.metrics import recovery_errors
 from latentia.topics import AnchorTopics, SpectralLDA, _refine
 
@@ -52,13 +52,15 @@ def test_fewer_topics_than_there_are_come_from_a_search(corpus, monkeypatch):
 def test_large_corpora_are_searched_in_part_and_held_in_files(corpus, model, monkeypatch):
     for name, value in (("_SEARCHED", 100_000), ("_LARGE", 1000)):
         monkeypatch.setattr(_refine, name, value)
-    monkeypatch.setattr(collapsed, "_IN_MEMORY", 3_000_000)
-    few = AnchorTopics(7, n_splits=0).fit(corpus.counts)
+    with config_context(working_memory=3):
+        few = AnchorTopics(7, n_splits=0).fit(corpus.counts)
     assert few.components_.shape == (7, 900)
-    monkeypatch.setattr(collapsed, "_IN_MEMORY", 0)
-    theorem = AnchorTopics(12, n_splits=0).fit(corpus.counts)  # that has as many directions as topics
+    with config_context(working_memory=0):
+        files = AnchorTopics(7, n_splits=0).fit(corpus.counts)
+        theorem = AnchorTopics(12, n_splits=0).fit(corpus.counts)  # that has as many directions as topics
+        packed = AnchorTopics(12, n_splits=0, refine=8).fit(corpus.counts)
+    assert files.refinement_[-1] > files.refinement_[0]
     assert len(theorem.refinement_) == 0
-    packed = AnchorTopics(12, n_splits=0, refine=8).fit(corpus.counts)
     errors = [recovery_errors(m.components_, corpus.topics).mean() for m in (packed, model)]
     assert errors[0] < 1.1 * errors[1]
 

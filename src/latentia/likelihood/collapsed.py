@@ -37,6 +37,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 from scipy.special import digamma
+from sklearn import get_config
 
 from .._threads import Parallel
 from ..moments.counts import Counts, as_counts
@@ -49,7 +50,6 @@ __all__ = ["CollapsedUpdate", "fit_in_memory", "held_shares"]
 _GROUPS = 4  # of the documents of a block, each with counts of its own
 _WORDS = 1024  # of a task
 _FIRST, _LATER = 3, 1  # rounds over a document in the first sweep, and in every other
-_IN_MEMORY = 384 << 20  # bytes of shares
 _PACKED = 8  # largest shares of a count that are kept in a file
 _NOTHING = 1e-3  # shares below are not
 _OCTAVE = 8  # bins of counts of topics in documents
@@ -138,14 +138,17 @@ class _Packed:
 
 
 def fit_in_memory(n_entries: float, n_topics: int) -> bool:
-    """Whether the shares of so many stored counts are held in memory as they are, and not packed in files."""
-    return n_entries * _width(n_topics) * 4 <= _IN_MEMORY
+    """Whether the shares of so many stored counts are held in memory as they are, and not packed in files.
+
+    They may take scikit-learn's ``working_memory``, which is 1 GB unless it is set.
+    """
+    return bool(n_entries * _width(n_topics) * 4 <= get_config()["working_memory"] * (1 << 20))
 
 
 @contextmanager
-def held_shares(n_entries: int, n_topics: int) -> Iterator[Shares]:
-    """Room for the shares of so many stored counts: in memory up to 384 MB, and else in temporary files."""
-    if fit_in_memory(n_entries, n_topics):
+def held_shares(n_entries: int, n_topics: int, *, in_memory: bool = False) -> Iterator[Shares]:
+    """Room for the shares of so many stored counts: in memory where they fit or it is asked for, else in temporary files."""
+    if in_memory or fit_in_memory(n_entries, n_topics):
         yield _InMemory(n_topics)
         return
     with scratch_folder() as folder:
@@ -201,7 +204,7 @@ class CollapsedUpdate:
         self.topics, self.alpha, self.shares = topics, np.asarray(alpha, dtype=np.float64), shares
         self.prior, self.learn_alpha = np.asarray(prior, dtype=np.float64), learn_alpha
         self.n_sweeps, self.log_likelihood = 0, list[float]()
-        self._stride = max(n_rows // _DRAWN, 1)
+        self._stride = max(-(-n_rows // _DRAWN), 1)
         self._counts = np.zeros(topics.T.shape)
         self._totals = np.full(len(self.alpha), self.prior.sum())
         self._hold(topics.T)

@@ -117,7 +117,7 @@ def refine_topics(
         if candidates is not None and len(candidates) > len(topics):
             share = min(1.0, _SEARCHED / (n_entries * len(candidates)))
             some = blocks if share == 1 else Blocks.from_array(*blocks.some_rows(int(share * blocks.n_rows)))
-            room = rooms.enter_context(held_shares(int(share * n_entries), len(candidates)))
+            room = rooms.enter_context(held_shares(int(share * n_entries), len(candidates), in_memory=True))
             softest = _SOFTEST * candidates + (1 - _SOFTEST) * base
             update = CollapsedUpdate(softest, np.full(len(candidates), _ALPHA), room, some.n_rows, **options)
             _search(update, len(topics), over(some, **passes))

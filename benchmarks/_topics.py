@@ -156,14 +156,16 @@ def medians(rows: Iterable[dict[str, Any]], by: Sequence[str]) -> list[dict[str,
 # --- command line -----------------------------------------------------------------------------------------------
 
 
-def parsed(doc: str | None, topics: Sequence[int] | None = None, **more: dict[str, Any]) -> argparse.Namespace:
+def parsed(
+    doc: str | None, topics: Sequence[int] | None = None, seeds: int = 3, **more: dict[str, Any]
+) -> argparse.Namespace:
     """Options that these scripts share, with ``seeds`` as a list of numbers; ``more`` has one option each.
 
     Those with a default of ``topics`` compare with peers. ``suffix`` ends the name of the results.
     """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one seed, fewest topics, small corpora; results apart")
-    parser.add_argument("--seeds", type=int, default=3, help="how many")
+    parser.add_argument("--seeds", type=int, default=seeds, help="how many")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--refine", type=lambda text: text if text == "auto" else int(text), default="auto")
     if topics is not None:

@@ -15,6 +15,7 @@ COMMANDS = [
     ["topics_without_seed.py"],
     ["topics_refined_planted.py"],
     ["topics_clusters.py"],
+    ["topics_prevalence.py"],
     ["evidence_predicts_error.py"],
     ["evidence_predicts_error.py", "--refine", "3"],
     ["thesis_section_4_3.py"],
@@ -101,6 +102,7 @@ QUICK = {
     "topics_without_seed.py": ["--quick"],
     "topics_refined_planted.py": ["--quick"],
     "topics_clusters.py": ["--quick"],
+    "topics_prevalence.py": ["--quick"],
 }
 
 

@@ -15,7 +15,7 @@ FAMILIES = {
     "dictionary", "deep", "nmf",
 }  # fmt: skip
 FOUNDATION = ("passes", "moments", "likelihood", "linalg", "tensor", "simplex", "metrics", "evidence")
-OPTIONAL = ("matplotlib", "jinja2", "plotly", "pyarrow", "networkx", "pandas", "dask", "flint")
+OPTIONAL = ("matplotlib", "jinja2", "pyarrow", "networkx", "pandas", "dask", "flint", "stopwordsiso")
 REQUIRED = (
     "numpy, scipy.sparse, sklearn.base, sklearn.utils.validation, sklearn.feature_extraction.text, numba, typer, rich"
 )

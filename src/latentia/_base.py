@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import numbers
+import os
 import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from pathlib import Path
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -66,9 +68,35 @@ class Estimator(BaseEstimator):
         weights = getattr(self, "weights_", None)
         return weights if isinstance(weights, np.ndarray) and weights.ndim == 1 else None
 
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of ``fit``, read where they are not tables yet: once for all numbers of components."""
+        return args, kwargs
+
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of ``fit`` for two random halves of the data, for `Evidence.stability`."""
         return halves_of_rows(random_state, X=X, **fit_parameters)
+
+    def report(self, path: str | os.PathLike[str], *data: Any, **options: Any) -> Path:
+        """Write what was found, and how far it can be trusted, to one HTML file that works offline.
+
+        Parameters
+        ----------
+        path : path
+            The file appears complete or not at all; one that is there is replaced.
+        *data
+            What ``fit`` took, by position or name: ``report(path, X)``, ``report(path, X, lengths=lengths)``, ``report(path, U,
+            V, y)``. Without it the page shows what the model alone knows, and says what it lacks.
+        **options
+            ``title``, ``source`` (where the data came from), ``comparison`` and what else the function of `latentia.report`
+            takes that writes the family's page: ``columns`` or ``vocabulary``, ``names`` and ``texts`` of documents, ...
+
+        Returns
+        -------
+        Path of the file
+        """
+        from .report import write_report
+
+        return write_report(path, self, *data, **options)
 
 
 def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:
@@ -85,8 +113,9 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
         check_parameters(fresh)
         fresh._seed = seed_of(fresh.random_state)  # type: ignore[attr-defined]
         fresh._check_parameters()
+        given: Any = fresh._given(args, kwargs) if fit.__name__ == "fit" else (args, kwargs)
         with one_blas_thread():
-            fresh = _of_best_size(fresh, fit, *args, **kwargs)
+            fresh = _of_best_size(fresh, fit, *given[0], **given[1])
         self.__dict__ = fresh.__dict__
         return self
 

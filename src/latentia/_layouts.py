@@ -21,6 +21,7 @@ from ._parameters import check_parameters
 from ._validation import check_vocabulary
 from .evidence import Evidence
 from .exceptions import LatentiaError
+from .words import UnsavedVectorizer, WordVectorizer
 
 __all__ = ["check_fitted", "check_record"]
 
@@ -76,7 +77,9 @@ def _optional(layout: Layout) -> Layout:
 
 _ANY = Layout("", "biufUSO")
 _SHARE = (0.0, 1.0 + _TOLERANCE)
-_TOPICS = {"components_": _distributions("K V"), "word_frequencies_": _numbers("V", *_SHARE)}
+_TOPICS = {
+    "components_": _distributions("K V"), "word_frequencies_": _numbers("V", *_SHARE), "_confusions": _numbers("* K K"),
+}  # fmt: skip
 _ADMIXTURE = _TOPICS | {"prevalence_": _numbers("K", *_SHARE), "dirichlet_": _numbers("K", 0.0)}
 _CHAIN = {"startprob_": _distributions("K"), "transmat_": _distributions("K K"), "weights_": _distributions("K")}
 
@@ -288,6 +291,12 @@ def _check_names(model: Any) -> None:
             raise LatentiaError(f"{name} has names that are no text")
     if hasattr(model, "vocabulary") and width is not None:
         check_vocabulary(model)
+    vectorizer = getattr(model, "vectorizer_", None)
+    if isinstance(vectorizer, WordVectorizer):
+        if len(getattr(vectorizer, "vocabulary_", ())) != width:
+            raise LatentiaError(f"vectorizer_ does not count {width} words")
+    elif vectorizer is not None and not isinstance(vectorizer, UnsavedVectorizer):
+        raise LatentiaError("vectorizer_ is no vectorizer")
 
 
 # --- what sizes and types do not say ------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ __all__ = [
     "OrNone",
     "Sizes",
     "Steps",
+    "Vectorizer",
     "check_parameter",
     "check_parameters",
     "seed_of",
@@ -133,6 +134,18 @@ class Names:
 
 
 @dataclass(frozen=True)
+class Vectorizer:
+    """What turns texts into counts, as scikit-learn's vectorizers do."""
+
+    needed: str = "a vectorizer of texts is needed, such as scikit-learn's CountVectorizer()"
+
+    def allows(self, value: Any) -> bool:
+        return not isinstance(value, type) and all(
+            callable(getattr(value, m, None)) for m in ("fit_transform", "transform")
+        )
+
+
+@dataclass(frozen=True)
 class OrNone:
     """None, or what another constraint allows."""
 
@@ -204,6 +217,7 @@ SHARED: Mapping[str, Constraint] = {
     "refine": Steps(),
     "n_splits": Integer(0, 3, because="four groups of rows can be halved in three ways"),
     "vocabulary": OrNone(Names()),
+    "vectorizer": OrNone(Vectorizer()),
     "random_state": _Seed(),
     "n_jobs": _Jobs(),
     "verbose": Flag(),

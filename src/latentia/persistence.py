@@ -12,6 +12,7 @@ import inspect
 import json
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,9 @@ from scipy import sparse
 from ._archive import DAMAGE, read_arrays, write_arrays
 from ._base import Estimator
 from ._layouts import check_fitted, check_record
-from .exceptions import LatentiaError
+from .exceptions import FileNotice, LatentiaError, warn
 from .passes._scratch import scratch_folder
+from .words import UnsavedVectorizer, WordVectorizer
 
 __all__ = ["load", "save"]
 
@@ -56,6 +58,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     target = target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
     arrays: dict[str, np.ndarray] = {}
     parameters = model.get_params(deep=False)
+    _tell_unsaved(vars(model))
     attributes = {name: value for name, value in vars(model).items() if name not in parameters}
     header = {
         "format": _FORMAT,
@@ -94,6 +97,19 @@ def load(path: str | os.PathLike[str]) -> Any:
     except DAMAGE as error:
         text = str(error).rstrip(".") or type(error).__name__
         raise LatentiaError(f"{source}: not a model saved by latentia, or damaged ({text[:300]}).") from error
+
+
+def _tell_unsaved(state: Mapping[str, Any]) -> None:
+    """Say so where a vectorizer of another library will be missing."""
+    used = state.get("vectorizer_", state.get("vectorizer"))
+    if used is None or isinstance(used, (WordVectorizer, UnsavedVectorizer)):
+        return
+    warn(
+        FileNotice(
+            f"The {type(used).__name__} that counts the words is not saved with the model.",
+            "The loaded model takes counts; keep the vectorizer beside it for texts, or use latentia.words.WordVectorizer.",
+        )
+    )
 
 
 class _OtherFormatError(LatentiaError):
@@ -176,7 +192,18 @@ def _encode(value: Any, arrays: dict[str, np.ndarray], name: str) -> Any:
         fields = [one.name for one in dataclasses.fields(value) if one.name != "_estimator"]
         state = {key: _encode(getattr(value, key), arrays, f"{name}.{key}") for key in fields}
         return {"class": f"{type(value).__module__}:{type(value).__qualname__}", "state": state}
+    if type(value) is WordVectorizer:
+        parameters = {key: _encode(one, arrays, f"{name}.{key}") for key, one in value.get_params(deep=False).items()}
+        return {"words": parameters, "vocabulary": _words_of(value)}
+    if name in ("vectorizer", "vectorizer_"):
+        return _encode(UnsavedVectorizer(type(value).__name__), arrays, name)
     raise LatentiaError(f"{name} is a {type(value).__name__}, which cannot be saved.")
+
+
+def _words_of(vectorizer: WordVectorizer) -> list[str] | None:
+    """The words that it counts in the order of their columns; None if it is not fitted."""
+    found = getattr(vectorizer, "vocabulary_", None)
+    return None if found is None else [str(word) for word in sorted(found, key=found.__getitem__)]
 
 
 def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -196,6 +223,8 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return tuple(_decode(item, arrays) for item in value["tuple"])
     if "range" in value:
         return range(*value["range"])
+    if "words" in value:
+        return _vectorizer(value, arrays)
     if "dict" in value:
         return {_decode(key, arrays): _decode(item, arrays) for key, item in value["dict"]}
     return _record(value["class"], value["state"], arrays)
@@ -245,6 +274,20 @@ def _record(name: Any, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> 
     vars(record).update(found)
     check_record(record)
     return record
+
+
+def _vectorizer(value: dict[str, Any], arrays: dict[str, np.ndarray]) -> WordVectorizer:
+    """A vectorizer whose words are those of the file; parameters as in `_model`."""
+    known = WordVectorizer().get_params()
+    vectorizer = WordVectorizer(**{k: _decode(one, arrays) for k, one in value["words"].items() if k in known})
+    vectorizer.check_parameters()
+    words = value["vocabulary"]
+    if words is not None:
+        if not isinstance(words, list) or not all(isinstance(w, str) for w in words) or len(set(words)) < len(words):
+            raise LatentiaError("the words of a vectorizer are no texts, or one of them is there twice")
+        vectorizer.vocabulary_ = {word: column for column, word in enumerate(words)}
+        vectorizer.fixed_vocabulary_ = vectorizer.vocabulary is not None
+    return vectorizer
 
 
 # --- classes ------------------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def _counts(folder):
     entries = [f"{d + 1} {w + 1} {c}" for d, w, c in zip(coo.row, coo.col, coo.data, strict=True)]
     path.write_text("\n".join([*map(str, (*coo.shape, coo.nnz)), *entries]) + "\n")
     (folder / "vocab.p.txt").write_text("".join(f"w{i}\n" for i in range(coo.shape[1])))
-    return [path, "-k", 3, "--refine", 0, "--model", "single"]
+    return [path, "-k", 3, "--refine", 0, "--model", "single", "--max-df", 1]
 
 
 def _symbols(folder):

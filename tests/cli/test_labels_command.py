@@ -10,7 +10,7 @@ import latentia
 from latentia.cli import labels as command
 from latentia.cli.commands import app
 from latentia.datasets import planted
-from latentia.exceptions import LatentiaError
+from latentia.exceptions import DroppedDataWarning, LatentiaError
 from latentia.metrics import document_auc, ndcg_at_k, precision_at_k, propensities, propensity_scored_precision_at_k
 from latentia.passes import Blocks
 
@@ -352,3 +352,80 @@ def test_bibtex(call, rows, data, tmp_path):
     assert found["document-averaged AUC"] > 0.92
     assert found["precision@1"] > 0.62
     assert len(rows(tmp_path / "o" / "predictions.csv")) == 5 * 2515
+
+
+# --- texts and tags -----------------------------------------------------------------------------------------------
+
+
+def posts(path, n=120, tags="; ", heading="id,body,tags\n", first=0):
+    """Posts of two kinds, with the words of their kinds and tags for these; one in ten has none."""
+    lines = []
+    for i in range(first, first + n):
+        kind = ("sport", "music")[i % 2]
+        words = " ".join(f"{kind}{(i * 7 + j * j) % 12} word{(i + j) % 30}" for j in range(40))
+        lines.append(f'{i},"{words}, the","{tags.join([kind, "all"]) if i % 10 else ""}"\n')
+    path.write_text(heading + "".join(lines))
+    return path
+
+
+def test_texts_and_tags_of_a_table(call, rows, written, tmp_path):
+    out = tmp_path / "o"
+    printed = call("labels", posts(tmp_path / "p.csv"), "--column", "body", "-k", 2, "--out", out)
+    assert "p.csv: 120 rows, 54 words, 3 labels" in printed
+    assert "On one row in ten, by a model of the others" in printed
+    assert "metrics.csv" in written(out)
+    found = {row["metric"]: float(row["value"]) for row in rows(out / "metrics.csv")}
+    assert found["document-averaged AUC"] > 0.95
+    predicted = rows(out / "predictions.csv")
+    assert {row["label"] for row in predicted} == {"all", "music", "sport"}
+    assert all(row["row"].startswith("line ") for row in predicted)
+    assert len({row["row"] for row in predicted}) == 12
+    model = latentia.load(out / "model.npz")
+    assert list(model.label_names) == ["all", "music", "sport"]
+    assert "sport3" in model.vocabulary
+    new = tmp_path / "new.csv"
+    new.write_text("text\nsport1 sport2 word3 zebra\nmusic1 music2 word4\n")
+    assert "1 of 7 words are none of the model's" in call(
+        "apply", out, new, "--column", "text", "--out", tmp_path / "a"
+    )
+    best = [
+        row["label"]
+        for row in rows(tmp_path / "a" / "predictions.csv")
+        if row["label"] != "all" and int(row["rank"]) < 3
+    ]
+    assert best == ["sport", "music"]
+
+
+def test_other_posts_to_test_on(call, rows, tmp_path):
+    train, test = posts(tmp_path / "p.csv", tags="|"), posts(tmp_path / "q.csv", 30, tags=", ", first=120)
+    test.write_text(test.read_text() + '999,"sport1 word2","rare"\n')
+    with pytest.warns(DroppedDataWarning, match=r"q.csv: 1 tag that no row learned from has, .*: rare"):
+        call("labels", train, "--column", "body", "--test", test, "-k", 2, "--out", tmp_path / "o")
+    assert len({row["row"] for row in rows(tmp_path / "o" / "predictions.csv")}) == 31
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "which column holds the text? There are id, body, tags"),
+        (["--column", "body", "--tags", "topics"], "--tags topics: "),
+        (
+            ["--column", "tags"],
+            "which column holds the tags? Besides the texts there are id, body; name one with --tags",
+        ),
+        (["--column", "body", "--one-based"], "--zero-based: p.csv: its words and tags have names; leave it out"),
+        (["--column", "body", "--tags", "empty"], "there are no tags in it"),
+        (["--column", "body", "--test", "absent.csv"], "--test absent.csv: no such file"),
+    ],
+)
+def test_posts_that_cannot_be_used(refused, tmp_path, options, message):
+    path = posts(tmp_path / "p.csv")
+    if "empty" in options:
+        path.write_text("body,empty\nred house,\nblue house,\n")
+    assert message in refused("labels", path, "-k", 2, *options)
+
+
+def test_counts_have_no_columns_of_texts(refused, tmp_path):
+    (tmp_path / "x.txt").write_text("2 3 2\n0 0:1\n1 2:1\n")
+    message = refused("labels", tmp_path / "x.txt", "--tags", "t")
+    assert "--tags: x.txt: it holds counts of words, and is no table of texts; leave it out" in message

@@ -6,6 +6,7 @@ import pytest
 
 import latentia
 from latentia.datasets import load_bible
+from latentia.exceptions import DroppedDataWarning
 
 
 def run(*arguments, code=0):
@@ -184,3 +185,108 @@ def test_demo(rows, recommended, tmp_path):
     assert len(model.components_) == best
     assert model.evidence_.grade == "partly"
     assert "PARTLY SUPPORTED. " in done.stdout
+
+
+# --- files as people have them ------------------------------------------------------------------------------------
+
+
+def novel(folder, name, n_chapters, words):
+    """A text of chapters, each with words of its own kind."""
+    chapters = [
+        f"CHAPTER {number}\n\n"
+        + " ".join(f"{words[number % len(words)]}{i % 15} common{i % 40}" for i in range(120))
+        + "\n\n"
+        for number in range(1, n_chapters + 1)
+    ]
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("A NOVEL\n\n" + "".join(chapters))
+
+
+def test_novels_are_cut_into_chapters(call, refused, rows, tmp_path):
+    for name in ("a.txt", "b.txt"):
+        novel(tmp_path / "novels", name, 40, ["ship", "city"])
+    (tmp_path / "novels" / "paper.pdf").write_bytes(b"%PDF-1.4\n")
+    with pytest.warns(DroppedDataWarning, match=r"1 of 3 files were left out. paper.pdf: not a text file, but a PDF"):
+        message = refused("topics", tmp_path / "novels", "-k", 3)
+    assert "2 documents" in message
+    assert "-k 3 is too large. Long texts can be cut into documents: --split chapter, --split paragraph, or" in message
+    (tmp_path / "novels" / "paper.pdf").unlink()
+    (tmp_path / "years.csv").write_text("novel,year\na,1811\nb,1813\n")
+    out = tmp_path / "o"
+    about = ["--metadata", tmp_path / "years.csv"]
+    call("topics", tmp_path / "novels", "-k", 2, "--split", "chapter", *about, "--refine", 0, "--out", out)
+    assert [row["document"] for row in rows(out / "documents.csv")][:2] == ["a.txt, chapter 1", "a.txt, chapter 2"]
+    assert len(rows(out / "documents.csv")) == 80
+    novel(tmp_path, "c.txt", 5, ["ship"])
+    call("apply", out, tmp_path / "c.txt", "--out", tmp_path / "a")  # cut as the others were
+    assert [row["document"] for row in rows(tmp_path / "a" / "documents.csv")][-1] == "c.txt, chapter 5"
+    call("apply", out, tmp_path / "c.txt", "--split", "200", "--out", tmp_path / "b")
+    assert rows(tmp_path / "b" / "documents.csv")[-1]["document"] == "c.txt, part 6"
+    call("apply", out, tmp_path / "c.txt", "--split", "none", "--out", tmp_path / "c")
+    assert rows(tmp_path / "c" / "documents.csv")[0]["document"] == "line 1"
+
+
+def test_words_of_a_table_are_left_out_and_counted(call, refused, tmp_path, corpus):
+    coo = corpus.counts.tocoo()
+    n, width = coo.shape
+    words = ["the", "and", *(f"w{i}" for i in range(2, width))]
+    entries = [f"{d + 1} {w + 1} {c}\n" for d, w, c in zip(coo.row, coo.col, coo.data, strict=True)]
+    (tmp_path / "docword.p.txt").write_text(f"{n}\n{width}\n{coo.nnz}\n" + "".join(entries))
+    (tmp_path / "vocab.p.txt").write_text("\n".join(words) + "\n")
+    options = ["-k", 3, "--refine", 0, "--no-cache", "--max-df", 1, "--min-df", 1]
+    printed = call("topics", tmp_path / "docword.p.txt", *options, "--out", tmp_path / "first")
+    assert "2 words were left out: 2 stop words (--stop-words" in printed
+    model = latentia.load(tmp_path / "first" / "model.npz")
+    assert list(model.vocabulary) == words[2:]
+    call("apply", tmp_path / "first", tmp_path / "docword.p.txt", "--no-cache", "--out", tmp_path / "a")
+    kept = call("topics", tmp_path / "docword.p.txt", *options, "--stop-words", "none", "--out", tmp_path / "p")
+    assert "left out" not in kept
+    (tmp_path / "vocab.p.txt").unlink()
+    message = refused("topics", tmp_path / "docword.p.txt", *options, "--stop-words", "english")
+    assert "the table has no words, only numbers of columns. For stop words give the vocabulary" in message
+    printed = call(
+        "topics", tmp_path / "docword.p.txt", "-k", 3, "--refine", 0, "--max-df", 0.3, "--out", tmp_path / "q"
+    )
+    assert "in more than 30% of the documents" in printed
+    call("apply", tmp_path / "q", tmp_path / "docword.p.txt", "--no-cache", "--out", tmp_path / "r")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        (["--split", "chapters"], "--split chapters: use chapter, paragraph, or a number of words"),
+        (["--split", "chapter"], "x.txt: no headings of chapters were found"),
+        (["--stop-words", "germann"], "did you mean 'german'?"),
+        (["--stop-words", "absent.txt"], "--stop-words absent.txt: no such file"),
+        (["--metadata", "absent.csv"], "absent.csv: no such file"),
+    ],
+)
+def test_options_of_texts_that_cannot_be_used(refused, tmp_path, option, message):
+    (tmp_path / "x.txt").write_text("house river\n" * 30)
+    assert message in refused("topics", tmp_path / "x.txt", "-k", 2, *option)
+
+
+def test_a_column_that_nobody_named(refused, tmp_path):
+    (tmp_path / "x.csv").write_text("id,body\n1,house\n")
+    assert refused("topics", tmp_path / "x.csv").startswith("column=None: ")
+    assert "which column holds the text? There are id, body" in refused("topics", tmp_path / "x.csv")
+
+
+def test_stop_words_of_languages_and_files(call, tmp_path):
+    pytest.importorskip("stopwordsiso")
+    (tmp_path / "x.txt").write_text("der hund und die katze laufen garten\nein hund ohne katze und maus garten\n" * 30)
+    (tmp_path / "mine.txt").write_text("garten\n")
+    both = f"german,{tmp_path / 'mine.txt'}"
+    options = ["-k", 1, "--refine", 0, "--max-df", 1]
+    for i, (option, lacking, kept) in enumerate(
+        [
+            ("german", {"der", "und"}, {"garten"}),
+            (both, {"der", "garten"}, {"hund"}),
+            ("none", set(), {"der", "garten"}),
+        ]
+    ):
+        call("topics", tmp_path / "x.txt", *options, "--stop-words", option, "--out", tmp_path / f"o{i}")
+        words = set(latentia.load(tmp_path / f"o{i}" / "model.npz").vocabulary)
+        assert not words & lacking
+        assert kept <= words
+    call("apply", tmp_path / "o1", tmp_path / "x.txt", "--out", tmp_path / "a")

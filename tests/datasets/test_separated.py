@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from latentia.datasets import read_pairs, read_table, read_text_pairs
-from latentia.datasets.readers import count_words, read_corpus, read_texts
+from latentia.datasets.readers import read_corpus, read_texts
 from latentia.datasets.tables import CellError, Wanted
 from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError
 from latentia.passes import Blocks
@@ -159,15 +159,21 @@ def test_a_folder_of_a_bag_of_words(tmp_path):
         corpus = read_corpus(tmp_path)
         assert corpus.vocabulary == ["red", "blue"]
         np.testing.assert_array_equal(corpus.counts.toarray(), [[0, 3]])
-    write(tmp_path / "readme.txt", "many words here")
-    assert len(read_corpus(tmp_path, min_df=1, max_df=1.0).names) == 3
 
 
-def test_stop_words_of_other_languages_are_refused():
+def test_other_files_beside_a_bag_of_words_are_no_texts(tmp_path):
+    for name, count in (("train", 3), ("test", 4)):
+        write(tmp_path / f"docword-{name}.txt", f"1\n2\n1\n1 2 {count}\n")
+    write(tmp_path / "vocab.txt", "red\nblue\n")
+    write(tmp_path / "labels.txt", "1\n")
+    with pytest.warns(FileNotice, match=r"docword-train.txt was read, and not docword-test.txt, labels.txt\.") as said:
+        corpus = read_corpus(tmp_path, cache=False)
+    assert (corpus.vocabulary, corpus.counts.sum(), len(said)) == (["red", "blue"], 3, 1)
+    (tmp_path / "docword-train.txt").rename(tmp_path / "docword-rest.txt")
     with pytest.raises(
-        LatentiaError, match="^stop_words='french': the only list that comes with the library is 'english'"
+        LatentiaError, match=r"2 tables of counts: docword-rest.txt, docword-test.txt. Name one of them"
     ):
-        count_words(["le chat", "la maison"], stop_words="french")
+        read_corpus(tmp_path)
 
 
 # --- workbooks --------------------------------------------------------------------------------------------------

@@ -1,3 +1,5 @@
+import json
+import re
 import shutil
 from html.parser import HTMLParser
 
@@ -27,6 +29,22 @@ class _Tags(HTMLParser):
             self.scripts[-1] += data
         elif self.cdata_elem is None and data.strip():
             self.cells.append(data.strip())
+
+    @property
+    def data(self):
+        """What the scripts of the page read."""
+        return json.loads(self.scripts[self.kinds.index("report-data")])
+
+    @property
+    def kinds(self):
+        """The names of the scripts; those without one are code."""
+        return [attrs.get("id") for tag, attrs in self.tags if tag == "script"]
+
+    @property
+    def addresses(self):
+        """Whatever in the code could reach the network; the name of SVG is none."""
+        code = "".join(text for text, kind in zip(self.scripts, self.kinds, strict=True) if kind is None)
+        return re.findall(r"https?://(?!www\.w3\.org/2000/svg)|fetch\(|XMLHttpRequest|import\(", code)
 
 
 @pytest.fixture(scope="session")

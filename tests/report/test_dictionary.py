@@ -2,7 +2,6 @@
 
 import base64
 import io
-import json
 import re
 
 import numpy as np
@@ -17,7 +16,6 @@ from latentia.report import write_dictionary_report
 from latentia.report.dictionary import Restored, mosaic, needed, psnr, row_errors, sparse_codes
 
 pytest.importorskip("jinja2", reason="the report needs jinja2")
-pytest.importorskip("plotly", reason="the report needs plotly")
 Image = pytest.importorskip("PIL.Image", reason="pictures need Pillow")
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
@@ -77,7 +75,7 @@ def pictures(of_patches, image, tmp_path_factory):
 
 
 def _figures(page):
-    return json.loads(page.scripts[0])
+    return page.data
 
 
 def _image(address):
@@ -172,8 +170,8 @@ def test_how_many_rows_are_described_how_well(model, data, page):
 
 def test_figures(model, page):
     figures = _figures(page)
-    np.testing.assert_allclose(figures["usage"]["traces"][0]["y"], 100 * model.usage_, atol=1e-3)
-    np.testing.assert_allclose(figures["rounds"]["traces"][0]["y"], 100 * model.errors_, rtol=1e-2)
+    np.testing.assert_allclose(figures["usage"]["panels"][0]["marks"][0]["y"], 100 * model.usage_, atol=1e-3)
+    np.testing.assert_allclose(figures["rounds"]["panels"][0]["marks"][0]["y"], 100 * model.errors_, rtol=1e-2)
 
 
 def test_pictures_of_atoms(of_patches, image, pictures, read_page):
@@ -214,7 +212,7 @@ def test_what_does_not_fit_is_refused(model, data, tmp_path):
 
 def test_hostile_text_stays_text(page, pictures, read_page):
     for one in (page, read_page(pictures)):
-        assert len(one.scripts) == 3  # data, the plotting library, and the page's own
+        assert one.kinds == [None, "report-data", None, None]  # colours, data, drawing, the page's own
         assert "bold" not in one.cells
         assert any(HOSTILE[:20] in cell for cell in one.cells)
         for tag, attrs in one.tags:

@@ -2,7 +2,6 @@
 
 import base64
 import io
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +14,6 @@ from latentia.report import write_nmf_report
 from latentia.report.nmf import axis_of, contributions, map_of, picture_of_component
 
 pytest.importorskip("jinja2", reason="the report needs jinja2")
-pytest.importorskip("plotly", reason="the report needs plotly")
 Image = pytest.importorskip("PIL.Image", reason="pictures need Pillow")
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
@@ -68,7 +66,7 @@ def pictures(data, tmp_path_factory):
 
 
 def _figures(page):
-    return json.loads(page.scripts[0])
+    return page.data
 
 
 def _image(address):
@@ -128,7 +126,7 @@ def test_maps_of_components(maps, read_page, data):
     assert len(addresses) == 4 + 2
     assert all(_image(one).shape == (*SHAPE, 3) for one in addresses)
     figure = _figures(page)["spectra"]
-    assert [trace["x"][0] for trace in figure["traces"]] == [400] * 4
+    assert [mark["x"][0] for mark in figure["panels"][0]["marks"]] == [400] * 4
     model = SeparableNMF(4, mixing="cone").fit(data.X)
     rings = [attrs["style"] for tag, attrs in page.tags if attrs.get("class") == "ring"]
     across, down = 100 * (model.anchors_ % 20 + 0.5) / 20, 100 * (model.anchors_ // 20 + 0.5) / 15
@@ -173,7 +171,7 @@ def test_what_does_not_fit_is_refused(model, data, tmp_path):
 
 def test_hostile_text_stays_text(page, maps, pictures, read_page):
     for one in (page, read_page(maps), read_page(pictures)):
-        assert len(one.scripts) == 3  # data, the plotting library, and the page's own
+        assert one.kinds == [None, "report-data", None, None]  # colours, data, drawing, the page's own
         assert "bold" not in one.cells
         assert any(HOSTILE[:20] in cell for cell in one.cells)
         for tag, attrs in one.tags:

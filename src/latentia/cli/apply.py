@@ -60,6 +60,7 @@ _FAMILIES: dict[type, tuple[_Apply, str]] = {
     ApproximateNMF: (apply_nmf, "weights.csv"),
 }
 _OF_ROWS = apply_mixture, apply_ica, apply_noisy_or, apply_dictionary, apply_network, apply_nmf
+_OF_TEXTS = apply_topics, apply_labels
 _DENOISING: dict[Any, Callable[[Any, Path, bool], str]] = {
     apply_dictionary: dictionary.applied_file,
     apply_network: network.applied_file,
@@ -85,6 +86,14 @@ def apply(
             "--denoise", help="Of 'dictionary' and 'network': write the rows as the model has them, not their codes."
         ),
     ] = False,
+    column: Annotated[
+        str | None,
+        typer.Option(help="Of texts in a CSV file: their column; by default that which the model was learned from."),
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(help="Of texts: how they are cut, see 'topics'; none, or by default as the model's were."),
+    ] = None,
     cache: Cache = None,
     no_cache: NoCache = False,
     encoding: Encoding = None,
@@ -108,6 +117,10 @@ def apply(
         file, own = _DENOISING[family](fitted, source, denoise), {"denoise": denoise}
     elif denoise:
         raise LatentiaError(f"--denoise: a {type(fitted).__name__} has no rows to write; leave it out.")
+    texts = {name: value for name, value in (("column", column), ("split", split)) if value is not None}
+    if texts and family not in _OF_TEXTS:
+        raise LatentiaError(f"--{next(iter(texts))}: a {type(fitted).__name__} is not applied to texts; leave it out.")
+    own |= texts
     results = Results(out, source, (file,), force, progress=not quiet, model=path)
     for one in (source, other):
         if one is not None:

@@ -37,6 +37,7 @@ __all__ = ["app", "run"]
 _ADVICE = {
     "cache=": "--cache DIR puts it elsewhere, and --no-cache keeps none.",
     "encoding=": "If letters are wrong in it, name another with --encoding.",
+    "split=": "--split chapter, --split paragraph or --split 500 cuts it into chapters, paragraphs, or so many words.",
 }
 """What notices advise, by what they advise in Python."""
 _PARAMETER = re.compile(r"\b(refine|missing|encoding)='?(\w+)'?")

@@ -1,4 +1,7 @@
-"""``latentia labels``: a multi-label classifier of text on disk, as tables, a model and a report."""
+"""``latentia labels``: a multi-label classifier of text on disk, as tables, a model and a report.
+
+Rows are counts with labels in svmlight files, or texts with tags in CSV files and workbooks.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import contextlib
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -16,10 +19,13 @@ import numpy as np
 import typer
 from rich.console import Console
 from scipy import sparse
+from sklearn.base import clone
 
 from .._progress import progress_bar
-from ..datasets.readers import read_lines
-from ..exceptions import LatentiaError
+from .._validation import column_names
+from ..datasets._csv import has_columns
+from ..datasets.readers import Texts, count_words, read_lines, read_texts, split_tags
+from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..metrics import (
     document_auc,
     ndcg_at_k,
@@ -57,15 +63,19 @@ from ._shared import (
     parse_sizes,
     possible_sizes,
     print_components,
+    refuse_options,
     run_command,
     say,
     write_csv,
 )
+from ._texts import Column, MaxDf, MinDf, StopWords, kept_options, read_known, word_options
 
 __all__ = ["apply_labels", "labels"]
 
 _PREDICTIONS = "predictions.csv"
 _FILES = ("labels.csv", "metrics.csv", _PREDICTIONS, "topics.csv")
+_TAGS = frozenset(["tag", "tags", "label", "labels", "keywords", "categories", "category"])
+_FEWEST_HELD = 20  # rows of which some are held out
 _TOPIC_WORDS, _TOPIC_LABELS = 50, 20
 _AT = (1, 3, 5)  # labels that are counted
 _MOST_SCORES, _CHUNK_SCORES = 20_000_000, 1 << 22
@@ -98,13 +108,23 @@ class _Numbers:
 
 @dataclass(frozen=True)
 class _Data:
-    """What was read: rows of words and labels to learn from and to test on, and names."""
+    """What was read: rows of words and labels to learn from and to test on, and names.
+
+    Where ``held`` is true the rows to test on are some of the others, and a model of the rest is tested. ``lines`` are the
+    places of the rows to test on in their file, where these are not their numbers.
+    """
 
     train: Blocks
     test: Blocks | None
     words: Names
     labels: Names
     source: str
+    held: bool = False
+    lines: list[str] | None = None
+
+    @property
+    def tested_on(self) -> str:
+        return "one row in ten" if self.held else "the rows of --test"
 
 
 @dataclass
@@ -129,7 +149,10 @@ class _Measure:
 def labels(
     source: Annotated[
         Path,
-        typer.Argument(help="Rows with labels to learn from: svmlight, Extreme Classification Repository, .gz too."),
+        typer.Argument(
+            help="Rows with labels to learn from: svmlight, Extreme Classification Repository, or a CSV file or workbook of "
+            "texts and tags."
+        ),
     ],
     test: Annotated[Path | None, typer.Option("--test", help="Rows to predict labels of, in the same format.")] = None,
     k: Annotated[
@@ -147,6 +170,14 @@ def labels(
     top: Annotated[int, typer.Option(help="Labels written for every row of --test.", min=1)] = 5,
     label_names: Annotated[Path | None, typer.Option("--labels", help="Names of the labels, one per line.")] = None,
     word_names: Annotated[Path | None, typer.Option("--words", help="Names of the words, one per line.")] = None,
+    column: Column = None,
+    tags: Annotated[
+        str | None,
+        typer.Option(help="Column of tags of a CSV file or workbook: several are separated by ; | or commas."),
+    ] = None,
+    stop_words: StopWords = None,
+    min_df: MinDf = None,
+    max_df: MaxDf = None,
     zero_based: Annotated[
         bool | None, typer.Option("--zero-based/--one-based", help="From where words and labels are counted.")
     ] = None,
@@ -170,9 +201,22 @@ def labels(
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
     how = Reading.of(quiet, cache, no_cache, encoding=encoding)
-    numbers = _Numbers(zero_based, labels_zero_based)
-    data = _read(source, test, numbers, (word_names, label_names), how)
-    console = Console()
+    numbers, console = _Numbers(zero_based, labels_zero_based), Console()
+    words = word_options(stop_words, min_df, max_df)
+    if has_columns(source):
+        refuse_options(
+            source, "its words and tags have names", labels=label_names, words=word_names, zero_based=zero_based,
+            labels_zero_based=labels_zero_based,
+        )  # fmt: skip
+        posts = _Posts(column, tags, words, how)
+        data, reading = _read_posts(source, test, posts), posts.reading()
+    else:
+        refuse_options(
+            source, "it holds counts of words, and is no table of texts", column=column, tags=tags, stop_words=stop_words,
+            min_df=min_df, max_df=max_df,
+        )  # fmt: skip
+        data = _read(source, test, numbers, (word_names, label_names), how)
+        reading = numbers.known(source) | {"first_label": data.labels.first}
     described = f"{data.source}: {_described(data.train)}"
     say(console, described)
     sizes = possible_sizes(sizes, min(data.train.n_rows, data.train.shapes[0][1]), described, "topics", console)
@@ -183,7 +227,7 @@ def labels(
     run = _Run(data, options, top)
     return run_command(
         results, data.source, sizes, run.fit, run.show, run.write,
-        reading=numbers.known(source) | {"first_label": data.labels.first, "top": top},
+        reading=reading | {"top": top},
         compare=run.comparison,
     )  # fmt: skip
 
@@ -281,6 +325,76 @@ def _names(
     return names
 
 
+# --- reading texts and tags -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Posts:
+    """How a table of texts and tags is read; ``words`` chooses the words that are counted."""
+
+    column: str | None
+    tags: str | None
+    words: dict[str, Any]
+    how: Reading
+
+    def reading(self) -> dict[str, Any]:
+        return {"column": self.column} | kept_options(self.words)
+
+    def texts(self, path: Path, option: str = "") -> tuple[Texts, list[list[str]]]:
+        """The texts of a file, and the tags of each."""
+        if not path.exists():
+            raise LatentiaError(f"{option}{path}: no such file.")
+        texts = read_texts(path, column=self.column, encoding=self.how.encoding)
+        found = split_tags(texts.columns[self._tags_column(path, texts.columns)])
+        if not any(found):
+            raise LatentiaError(f"{option}{path}: there are no tags in it.")
+        return texts, found
+
+    def _tags_column(self, path: Path, columns: Mapping[str, Any]) -> str:
+        there = f"Besides the texts there {'are ' + ', '.join(columns) if columns else 'is no other column'}"
+        if self.tags is not None:
+            if self.tags not in columns:
+                raise LatentiaError(f"--tags {self.tags}: {path} has no such column. {there}.")
+            return self.tags
+        known = [name for name in columns if name.strip().lower() in _TAGS]
+        if len(known) != 1:
+            raise LatentiaError(f"{path}: which column holds the tags? {there}; name one with --tags.")
+        return known[0]
+
+
+def _read_posts(source: Path, test: Path | None, posts: _Posts) -> _Data:
+    """Texts and their tags, counted; without other rows to test on one in ten."""
+    texts, tags = posts.texts(source)
+    corpus, names = count_words(texts, **posts.words), sorted({tag for found in tags for tag in found})
+    words = [str(word) for word in corpus.vocabulary or ()]
+    train = Blocks.from_array(corpus.counts, _tag_table(tags, names), names=words)
+    data = _Data(train, None, Names("word", words), Names("label", names), source.name)
+    if test is None:
+        held = hold_out(train, source.name)[1] if train.n_rows >= _FEWEST_HELD else None
+        return replace(data, test=held, held=held is not None, lines=corpus.names)
+    others, found = posts.texts(test, "--test ")
+    new = sorted({tag for each in found for tag in each} - set(names))
+    if new:
+        some = ", ".join(new[:5]) + (", ..." if len(new) > 5 else "")
+        warn(
+            f"{test}: {count(len(new), 'tag')} that no row learned from has, and that cannot be predicted: {some}.",
+            DroppedDataWarning,
+        )
+    known = {name: value for name, value in posts.words.items() if name in ("stop_words", "language")}
+    counted = count_words(others, **known, words=words)
+    tested = Blocks.from_array(counted.counts, _tag_table(found, names), names=words)
+    return replace(data, test=tested, lines=counted.names)
+
+
+def _tag_table(tags: Sequence[Sequence[str]], names: Sequence[str]) -> sparse.csr_array:
+    """Which of the names each row has, shape (n_rows, L)."""
+    places = {name: i for i, name in enumerate(names)}
+    known = [[places[tag] for tag in found if tag in places] for found in tags]
+    indptr = np.concatenate([[0], np.cumsum([len(each) for each in known])])
+    indices = np.array([place for each in known for place in sorted(each)], dtype=np.int64)
+    return sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(tags), len(names)))
+
+
 # --- predicting and measuring -----------------------------------------------------------------------------------
 
 
@@ -301,8 +415,8 @@ class _Run:
 
     def comparison(self) -> Comparison:
         """Measures on the rows of --test, or else models of nine tenths of the rows and measures on the others."""
-        train, test, what = self.data.train, self.data.test, "the rows of --test"
-        if test is None:
+        train, test, what = self.data.train, self.data.test, self.data.tested_on
+        if test is None or self.data.held:
             (train, test), what = hold_out(train, self.data.source), "one row in ten"
         rows, options = test, self.options | {"verbose": False}
 
@@ -325,12 +439,17 @@ class _Run:
         _write_topics(folder / "topics.csv", model, self.data.words)
         _write_labels(folder / "labels.csv", model, self.data.labels)
         if self.data.test is not None:
-            self._test(folder, model, self.data.test)
+            self._test(folder, self._other(model) if self.data.held else model, self.data.test)
         write_labels_report(
-            folder / "report.html", model, self.data.test, vocabulary=self.data.words, label_names=self.data.labels,
-            measures=[vars(measure) for measure in self.measures], facts=self._facts(model), comparison=comparison,
-            title=f"Labels of {self.data.source}", source=self.data.source,
+            folder / "report.html", model, None if self.data.held else self.data.test, vocabulary=self.data.words,
+            label_names=self.data.labels, measures=[vars(measure) for measure in self.measures], facts=self._facts(model),
+            comparison=comparison, title=f"Labels of {self.data.source}", source=self.data.source,
         )  # fmt: skip
+
+    def _other(self, model: Any) -> Any:
+        """A model of the same kind that has not seen the rows to test on."""
+        train = hold_out(self.data.train, self.data.source)[0]
+        return clone(model).set_params(n_components=model.n_components, verbose=False).fit(train)
 
     def show(self, model: Any, console: Console) -> None:
         """What it took, and the measures or else the topics."""
@@ -343,7 +462,8 @@ class _Run:
         say(console, f"Predicted {rows} in {seconds:.2f} seconds, {self._speed():,.0f} rows per second.")
         heads = {"metric": "left", "value": "right", "most frequent labels": "right", "rows": "right"}
         lines = [[m.name, _cell(m.value), _cell(m.plain), f"{m.rows:,}"] for m in self.measures]
-        print_components(console, "On the test rows", heads, lines, "metrics.csv")
+        title = "On one row in ten, by a model of the others" if self.data.held else "On the test rows"
+        print_components(console, title, heads, lines, "metrics.csv")
         for m in self.measures:
             if "sample" in m.meaning:
                 say(console, f"{m.name}: {m.meaning.split('. ')[-1]}")
@@ -368,7 +488,9 @@ class _Run:
     def _test(self, folder: Path, model: Any, test: Blocks) -> None:
         """Write the best labels of every test row as they are found, keep the first few, and measure these."""
         progress = bool(self.options["verbose"])
-        _write_predictions(folder / _PREDICTIONS, model, test, self.data.labels, self.n_top, progress, self.predicted)
+        _write_predictions(
+            folder / _PREDICTIONS, model, test, self.data.labels, self.n_top, progress, self.predicted, self.data.lines
+        )
         first, n_train = np.concatenate(self.predicted.first), self.data.train.n_rows
         self.measures = [_auc_measure(model, test), *_ranking_measures(model, test, first, n_train)]
         rows = [[m.name, _cell(m.value), _cell(m.plain), m.rows, m.meaning] for m in self.measures]
@@ -376,12 +498,20 @@ class _Run:
 
 
 def _write_predictions(
-    path: Path, model: Any, rows: Blocks, labels: Names, n_top: int, progress: bool, seen: _Predicted
+    path: Path,
+    model: Any,
+    rows: Blocks,
+    labels: Names,
+    n_top: int,
+    progress: bool,
+    seen: _Predicted,
+    lines: Sequence[str] | None = None,
 ) -> None:
     """The best labels of every row, written as they are found; ``seen`` keeps the first few."""
-    write_csv(
-        path, ["row", "rank", "label", "score", "probability"], _predictions(model, rows, labels, n_top, progress, seen)
-    )
+    found = _predictions(model, rows, labels, n_top, progress, seen)
+    if lines is not None:
+        found = ([lines[row - 1], *rest] for row, *rest in found)
+    write_csv(path, ["row", "rank", "label", "score", "probability"], found)
 
 
 def _predictions(
@@ -510,12 +640,21 @@ def _write_labels(path: Path, model: Any, labels: Names) -> None:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_labels(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
+def apply_labels(
+    model: Any, source: Path, console: Console, how: Reading, column: str | None = None, split: str | None = None
+) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their labels."""
     reading = getattr(model, "reading_", {"zero_based": True})
-    numbers = {name: reading[name] for name in ("zero_based", "labels_zero_based") if name in reading}
-    rows = _open_like(source, "", (model.n_features_in_, None), "the model", numbers, how)
+    lines: list[str] | None = None
+    if "column" in reading:
+        corpus = read_known(source, model, column_names(model), console, how, column, split)
+        rows, lines = corpus.blocks, corpus.names
+    else:
+        if column is not None or split is not None:
+            raise LatentiaError("--column and --split: the model was not learned from texts; leave them out.")
+        numbers = {name: reading[name] for name in ("zero_based", "labels_zero_based") if name in reading}
+        rows = _open_like(source, "", (model.n_features_in_, None), "the model", numbers, how)
     say(console, f"{source.name}: {count(rows.n_rows, 'row')}, {count(rows.shapes[0][1], 'word')}")
     names = model.label_names if "top" in reading else model._names_of_labels()
     labels, top = Names("label", names, reading.get("first_label", 0)), reading.get("top", 5)
-    return lambda path: _write_predictions(path, model, rows, labels, top, how.progress, _Predicted())
+    return lambda path: _write_predictions(path, model, rows, labels, top, how.progress, _Predicted(), lines)

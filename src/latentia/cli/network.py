@@ -162,8 +162,9 @@ def _read(
 def _bag(source: Path, vocabulary: Path | None, how: Reading) -> Table:
     """A bag of words as a table."""
     corpus = readers.read_corpus(
-        source, vocabulary=vocabulary, progress=how.progress, cache=how.cache, encoding=how.encoding
-    )
+        source, vocabulary=vocabulary, progress=how.progress, cache=how.cache, encoding=how.encoding, stop_words=None,
+        min_df=1, max_df=1.0,
+    )  # fmt: skip
     if corpus.texts is not None:
         raise LatentiaError(f"{source}: holds texts, and a table or a bag of words is needed.")
     n, width = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]

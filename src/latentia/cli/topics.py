@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +14,6 @@ from scipy import sparse
 
 from .._validation import column_names
 from ..datasets import Corpus, load_bible, readers
-from ..datasets._csv import has_columns
 from ..exceptions import LatentiaError
 from ..metrics import npmi_coherence, top_words, umass_coherence, unique_words
 from ..passes import Blocks
@@ -47,14 +45,38 @@ from ._shared import (
     say,
     write_csv,
 )
+from ._prevalence import (
+    PREVALENCE,
+    GroupBy,
+    Over,
+    PeriodOf,
+    check_groups,
+    prevalence_of,
+    print_prevalence,
+    write_prevalence,
+)
+from ._texts import (
+    Column,
+    MaxDf,
+    Metadata,
+    MinDf,
+    Split,
+    StopWords,
+    kept_options,
+    read_known,
+    say_words,
+    split_of,
+    word_options,
+)
 
 __all__ = ["apply_topics", "demo", "topics"]
 
 _ARCHAIC = "shall unto thou thy thee hath thine saith shalt said came come went let say upon also yea doth hast"
 _DEMO_SIZES = range(3, 17)
 _DOCUMENTS = "documents.csv"
-_FILES = (_DOCUMENTS, "topics.csv")
+_FILES = (_DOCUMENTS, "topics.csv", *PREVALENCE)
 _TABLE_ROWS = 200_000
+_CUT = "Long texts can be cut into documents: --split chapter, --split paragraph, or --split 500 after so many words."
 _MODELS = {"anchor": AnchorTopics, "lda": SpectralLDA, "single": SingleTopicModel}
 
 
@@ -62,7 +84,8 @@ def topics(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A folder of texts, a file with one document per line, a CSV file, a UCI bag of words, or MatrixMarket."
+            help="A folder of texts, a file with one document per line, a CSV file or workbook, a UCI bag of words, or "
+            "MatrixMarket."
         ),
     ],
     k: Annotated[str, typer.Option("-k", "--topics", help="Number of topics; FROM:TO:STEP compares a range.")] = "20",
@@ -73,7 +96,12 @@ def topics(
         ),
     ] = "anchor",
     out: Out = Path("topics"),
-    column: Annotated[str | None, typer.Option(help="Text column of a CSV file.")] = None,
+    column: Column = None,
+    split: Split = None,
+    metadata: Metadata = None,
+    group_by: GroupBy = None,
+    over: Over = None,
+    period: PeriodOf = None,
     vocabulary: Annotated[Path | None, typer.Option(help="Words of a table of counts, one per line.")] = None,
     anchors: Annotated[
         Path | None,
@@ -85,13 +113,9 @@ def topics(
         float | None, typer.Option(help="Sum of the Dirichlet parameters; by default it is found (lda only).")
     ] = None,
     refine: Refine = "auto",
-    stop_words: Annotated[
-        str, typer.Option(help="english, none, or a file of words to skip besides the English ones.")
-    ] = "english",
-    min_df: Annotated[int, typer.Option(help="Skip words in fewer documents (texts only).", min=1)] = 3,
-    max_df: Annotated[
-        float, typer.Option(help="Skip words in more than this share of the documents (texts only).", min=0.0, max=1.0)
-    ] = 0.5,
+    stop_words: StopWords = None,
+    min_df: MinDf = None,
+    max_df: MaxDf = None,
     cache: Cache = None,
     no_cache: NoCache = False,
     encoding: Encoding = None,
@@ -107,13 +131,13 @@ def topics(
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
     how = Reading.of(quiet, cache, no_cache, encoding=encoding)
-    words = {"stop_words": _stop_words(stop_words), "min_df": min_df, "max_df": max_df}
+    words, parts = word_options(stop_words, min_df, max_df), split_of(split)
     corpus = readers.read_corpus(
-        source, column=column, vocabulary=vocabulary, progress=how.progress, cache=how.cache,
-        encoding=how.encoding, **words,
+        source, column=column, split=parts, metadata=metadata, vocabulary=vocabulary, progress=how.progress,
+        cache=how.cache, encoding=how.encoding, **words,
     )  # fmt: skip
     options = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
-    reading = {"column": column, "stop_words": words["stop_words"]}
+    reading = {"column": column, "split": parts} | kept_options(words)
     return _run(_MODELS[model], corpus, sizes, own | options, reading, results)
 
 
@@ -146,7 +170,10 @@ def _run(
     n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
     console = Console()
     say(console, f"{corpus.source}: {n_rows:,} documents, {n_words:,} words")
+    say_words(corpus, console)
     data = f"{corpus.source}: {n_rows} documents of {n_words} words"
+    if corpus.texts is not None and n_rows < min(sizes):
+        raise LatentiaError(f"{data} carry at most {n_rows} topics: -k {min(sizes)} is too large. {_CUT}")
     sizes = possible_sizes(sizes, min(n_rows, n_words), data, "topics", console)
     given = 0 if isinstance(options.get("anchors", "greedy"), str) else len(options["anchors"])
     if given > min(sizes):
@@ -272,62 +299,16 @@ def _document_rows(model: Any, corpus: Corpus, names: list[str]) -> Any:
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_topics(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
+def apply_topics(
+    model: Any, source: Path, console: Console, how: Reading, column: str | None = None, split: str | None = None
+) -> Callable[[Path], object]:
     """Read other documents; gives the function that writes their topics."""
-    reading = getattr(model, "reading_", {})
-    column = reading.get("column") if has_columns(source) else None
-    words: dict[str, Any] = {"stop_words": reading.get("stop_words"), "min_df": 1, "max_df": 1.0}
-    corpus = readers.read_corpus(
-        source, column=column, progress=how.progress, cache=how.cache, encoding=how.encoding, **words
-    )
+    corpus = read_known(source, model, column_names(model), console, how, column, split)
     say(console, f"{corpus.source}: {corpus.blocks.n_rows:,} documents")
-    known = _known_words(corpus, column_names(model), model.n_features_in_, console)
-    return lambda path: _write_documents(path, model, known)
-
-
-def _known_words(corpus: Corpus, words: Sequence[str] | None, n_words: int, console: Console) -> Corpus:
-    """The corpus with the columns of the model; words that the model does not have are counted, said, and ignored."""
-    found, width = corpus.vocabulary, corpus.blocks.shapes[0][1]
-    if found is None or words is None:
-        if width != n_words or corpus.texts is not None:
-            raise LatentiaError(
-                f"{corpus.source}: its words and the model's cannot be compared, because one of them has no names: a table of "
-                f"counts with {n_words} columns is needed."
-            )
-        return corpus
-    if list(found) == list(words):
-        return corpus
-    places = {str(word): place for place, word in enumerate(words)}
-    cells = [(column, places[word]) for column, word in enumerate(found) if word in places]
-    if not cells:
-        raise LatentiaError(
-            f"{corpus.source}: the model has none of its words. Was it learned from texts of another kind?"
-        )
-    chosen = sparse.csr_array((np.ones(len(cells), np.int32), tuple(np.transpose(cells))), shape=(width, n_words))
-    blocks = corpus.blocks.map(lambda block: [_sorted(block[0] @ chosen)], [(corpus.blocks.n_rows, n_words)])
-    total, kept = (sum(block[0].sum() for block in each) for each in (corpus.blocks, blocks))
-    if total > kept:
-        say(console, f"{total - kept:,.0f} of {total:,.0f} words are none of the model's and are ignored.")
-    return replace(corpus, blocks=blocks)
-
-
-def _sorted(counts: Any) -> Any:
-    """The columns of every row in order, as a table that was counted has them."""
-    if sparse.issparse(counts):
-        counts.sort_indices()
-    return counts
+    return lambda path: _write_documents(path, model, corpus)
 
 
 # --- reading options --------------------------------------------------------------------------------------------
-
-
-def _stop_words(option: str) -> Any:
-    if option == "english":
-        return "english"
-    if option == "none":
-        return None
-    words = readers.read_lines(existing(Path(option), "--stop-words"))
-    return [word.strip() for word in words if word.strip()]
 
 
 def _read_anchors(path: Path) -> list[dict[str, float]]:

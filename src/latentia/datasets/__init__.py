@@ -5,13 +5,14 @@ from .bundled import load_bible
 from .graphs import read_graph
 from .images import image_from_patches, image_patches, read_image
 from .pairs import Pairs, read_pairs
-from .readers import Corpus
+from .readers import Corpus, Texts
 from .tables import read_table
 from .text_pairs import read_text_pairs
 
 __all__ = [
     "Corpus",
     "Pairs",
+    "Texts",
     "image_from_patches",
     "image_patches",
     "instances",

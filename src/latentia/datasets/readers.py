@@ -1,31 +1,38 @@
 """Corpora: texts whose words are counted, and tables of counts.
 
-Texts are tokenised by scikit-learn's `CountVectorizer`. Tables of counts (UCI bag of words, MatrixMarket) are read
-through the binary cache, see `latentia.passes.Blocks.from_files`.
+Texts are counted by `latentia.words.WordVectorizer`. Tables of counts (UCI bag of words, MatrixMarket, Parquet) are read
+through the binary cache, see `latentia.passes.Blocks.from_files`, and the columns of words that are left out are cut from each
+block as it is read.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 
-from ..exceptions import LatentiaError
+from ..exceptions import FileNotice, LatentiaError, warn
 from ..passes import Blocks
 from ..passes.cache import read_header
 from ..passes.formats import detect_format, no_encoding, plain_name, readable, reusable
+from ..words import WordVectorizer
+from ._columns import is_stop_word, placed_columns, rare_and_common, selected_columns
 from ._csv import has_columns
-from .texts import Texts, read_lines, read_texts
+from ._metadata import read_metadata
+from .tags import split_tags
+from .texts import Texts, read_lines, read_texts, tell_of_pages
 
-__all__ = ["Corpus", "Texts", "count_words", "read_corpus", "read_lines", "read_texts", "vocabulary_array"]
+__all__ = [
+    "Corpus", "Texts", "choose_words", "count_words", "holds_counts", "read_corpus", "read_lines", "read_texts", "split_tags",
+    "vocabulary_array",
+]  # fmt: skip
 
-_TOKEN = r"(?u)\b[^\W\d_]{3,}\b"
 _TABLE_SUFFIXES = (".mtx", ".parquet")
+_NAMED = 5  # files that a message names
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,12 @@ class Corpus:
         The texts, where the source had them.
     source : str
         Where it came from.
+    columns : dict of lists of str
+        What else is known of every document, see `Texts`.
+    left_out : dict from str to int
+        Why words of a table of counts were left out, such as "stop words", and how many.
+    n_unknown : float
+        How many words of the documents are none of those that were asked for with ``words=``.
     """
 
     blocks: Blocks
@@ -51,6 +64,9 @@ class Corpus:
     names: list[str] | None
     texts: list[str] | None
     source: str
+    columns: dict[str, list[str]] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    n_unknown: float = 0
 
     @property
     def counts(self) -> Any:
@@ -62,6 +78,8 @@ def read_corpus(
     path: str | os.PathLike[str],
     *,
     column: str | None = None,
+    split: str | int | None = None,
+    metadata: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | bool | None = None,
     encoding: str | None = None,
     vocabulary: str | os.PathLike[str] | None = None,
@@ -74,18 +92,24 @@ def read_corpus(
     ----------
     path : path
         A folder of text files, or of a bag of words and its vocabulary; a CSV or TSV file or Excel workbook with a text
-        column; a text file with one document a line; a UCI bag of words or MatrixMarket file. ``.gz`` is read as it is. A pipe
-        is read to its end; ``-`` is standard input.
+        column; a text file with one document a line; a UCI bag of words, MatrixMarket or Parquet file. ``.gz`` is read as it
+        is. A pipe is read to its end; ``-`` is standard input.
     column : str, optional
         Text column of a table; by default one named text, or the only one.
+    split : "chapter", "paragraph" or int, optional
+        Cut every text into documents, see `read_texts`.
+    metadata : path, optional
+        A table about the documents, see `read_texts`; of a table of counts a row for each, in their order.
     cache : path or bool, optional
         Folder for the binary cache of tables of counts; by default beside the file. False keeps none.
     encoding : str, optional
-        Of texts, or of the vocabulary, see `read_texts`.
+        Of texts, or of the vocabulary and the metadata, see `read_texts`.
     vocabulary : path, optional
         A file with one word a line, for tables of counts without one.
     **vectorizer
-        Passed to `count_words`: ``stop_words``, ``min_df``, ``max_df``, ``max_features``.
+        Which words are counted: ``stop_words``, ``language``, ``min_df``, ``max_df``, ``max_features``, ``words``, as in
+        `count_words` and with the same defaults. Tables of counts are read without the columns of the others. Of a table
+        without a vocabulary all columns are kept, unless ``min_df``, ``max_df`` or ``max_features`` is given.
     """
     with reusable(path) as source:
         with readable(source):
@@ -94,17 +118,27 @@ def read_corpus(
             raise LatentiaError(f"{source}: no such file or folder.")
         piped = source != Path(path)
         source = _table_in(source) or source
-        table = _is_table(source)
+        table = holds_counts(source)
         if table and column is not None:
             raise LatentiaError(f"{source}: a table of counts has no text column; leave {column!r} out.")
+        if table and split is not None:
+            raise LatentiaError(
+                f"{source} is a table of counts, which has no texts to cut.", parameter="split", value=split
+            )
         if vocabulary is not None and not table:
             raise LatentiaError(f"{source}: holds texts, which bring their own words; leave the vocabulary out.")
-        if table and vocabulary is None and encoding is not None:
+        if table and vocabulary is None and metadata is None and encoding is not None:
             raise no_encoding(source, encoding)
         if not table:
-            return count_words(read_texts(source, column=column, encoding=encoding), **vectorizer)
+            texts = read_texts(source, column=column, split=split, metadata=metadata, encoding=encoding)
+            if split is None and source.is_file() and not has_columns(source):
+                tell_of_pages(source, texts.texts)
+            return count_words(texts, **vectorizer)
         blocks = Blocks.from_files(source, cache=False if piped else cache, progress=progress)
-        return _table_corpus(blocks, vocabulary, source, encoding)
+        corpus = _table_corpus(blocks, vocabulary, source, encoding)
+        if metadata is not None:
+            corpus = replace(corpus, columns=_columns_of(Path(metadata), encoding, blocks.n_rows))
+        return choose_words(corpus, **vectorizer)
 
 
 def _table_corpus(
@@ -118,68 +152,229 @@ def _table_corpus(
     return Corpus(blocks, words, None, None, source.name)
 
 
+def _columns_of(metadata: Path, encoding: str | None, n_rows: int) -> dict[str, list[str]]:
+    about = read_metadata(metadata, encoding)
+    columns = about.of(None, n_rows)
+    if columns is None:
+        raise about.refuse(None, n_rows)
+    return columns
+
+
 def count_words(
     texts: Texts | Sequence[str],
     *,
     stop_words: str | Sequence[str] | None = "english",
-    min_df: int | float = 2,
-    max_df: int | float = 0.5,
+    language: str | Sequence[str] = "english",
+    min_df: int | float | str = "auto",
+    max_df: int | float | str = "auto",
     max_features: int | None = None,
+    words: Sequence[str] | None = None,
 ) -> Corpus:
-    """Count the words of texts: lower case, letters only, three letters or more.
+    """Count the words of texts, by the rules of `latentia.words.WordVectorizer`.
 
     Parameters
     ----------
     texts : Texts or sequence of str
-    stop_words : "english", sequence of str, or None
-        Words to leave out; a sequence is added to the English ones. There are no lists of other languages.
-    min_df, max_df : int or float
-        Leave out words in fewer, or more, documents than this; a float is a share of the documents.
+    stop_words : str, sequence of str, or None
+        The language whose stop words are left out, such as "english" or "german"; or words to leave out besides those of
+        ``language``; None leaves all in.
+    language : str or sequence of str
+        Of the texts, where ``stop_words`` does not say it.
+    min_df, max_df : int, float or "auto"
+        Leave out words in fewer, or more, documents than this; a float is a share of the documents. "auto" fits the number
+        of documents, see `latentia.words.WordVectorizer`.
     max_features : int, optional
         Keep the most frequent words only.
+    words : sequence of str, optional
+        The words to count, in this order, such as those of a model, whatever their frequencies. ``n_unknown`` says how many
+        words are others, besides stop words.
     """
     documents = texts if isinstance(texts, Texts) else Texts(list(texts), [], "texts")
     if not len(documents):
         raise LatentiaError(f"{documents.source}: the corpus is empty.")
-    if isinstance(stop_words, str) and stop_words != "english":
+    if words is not None:
+        min_df, max_df, max_features = 1, 1.0, None
+    vectorizer = _vectorizer(stop_words, language, min_df, max_df, max_features)
+    try:
+        counts = vectorizer.fit_transform(documents.texts)
+    except LatentiaError as error:
+        if error.parameter is not None:
+            raise
+        problem = error.problem[0].lower() + error.problem[1:]
+        raise LatentiaError(f"{documents.source}: {problem}") from error
+    found = [str(word) for word in vectorizer.get_feature_names_out()]
+    names = documents.names or [f"document {i}" for i in range(1, len(documents) + 1)]
+    blocks = Blocks.from_array(counts, names=found)
+    corpus = Corpus(blocks, found, names, documents.texts, documents.source, documents.columns)
+    return corpus if words is None else _with_words(corpus, words)
+
+
+def choose_words(
+    corpus: Corpus,
+    *,
+    stop_words: str | Sequence[str] | None = "auto",
+    language: str | Sequence[str] = "english",
+    min_df: int | float | str | None = None,
+    max_df: int | float | str | None = None,
+    max_features: int | None = None,
+    words: Sequence[str] | None = None,
+) -> Corpus:
+    """A table of counts without the columns of some words, which are cut from each block as it is read.
+
+    Document frequencies take one pass over the table.
+
+    Parameters
+    ----------
+    corpus : Corpus
+    stop_words : str, sequence of str, or None
+        As in `count_words`; "auto" is English where there is a vocabulary. Pieces of contractions, such as "don" and "ll",
+        are stop words too.
+    language : str or sequence of str
+    min_df, max_df : int, float or "auto", optional
+        As in `count_words`; by default "auto" where there is a vocabulary, and otherwise all columns are kept. With 1 columns
+        without any count are kept too.
+    max_features : int, optional
+    words : sequence of str, optional
+        As in `count_words`.
+    """
+    if words is not None:
+        min_df, max_df, max_features = 1, 1.0, None
+    named = corpus.vocabulary is not None
+    if isinstance(stop_words, str) and stop_words == "auto":
+        stop_words = "english" if named else None
+    elif stop_words is not None and not named:
         raise LatentiaError(
-            "the only list that comes with the library is 'english'. Give a sequence of words, or None.",
-            parameter="stop_words",
-            value=stop_words,
+            f"{corpus.source}: the table has no words, only numbers of columns. For stop words give the vocabulary, a file "
+            "with a word per line; or leave them out."
         )
-    stops = None if stop_words is None else set(ENGLISH_STOP_WORDS)
-    if stops is not None and not isinstance(stop_words, str):
-        stops |= {word.lower() for word in stop_words or ()}
-    vectorizer = CountVectorizer(
-        token_pattern=_TOKEN, stop_words=sorted(stops) if stops else None, min_df=min_df, max_df=max_df,
+    usual: tuple[str | int, str | float] = ("auto", "auto") if named else (1, 1.0)
+    vectorizer = _vectorizer(
+        stop_words,
+        language,
+        usual[0] if min_df is None else min_df,
+        usual[1] if max_df is None else max_df,
+        max_features,
+    )
+    kept = _kept_columns(corpus, vectorizer)
+    found = corpus if kept is None else _with_columns(corpus, *kept)
+    return found if words is None else _with_words(found, words)
+
+
+def _vectorizer(
+    stop_words: str | Sequence[str] | None,
+    language: str | Sequence[str],
+    min_df: int | float | str,
+    max_df: int | float | str,
+    max_features: int | None,
+) -> WordVectorizer:
+    """The vectorizer of these options, checked."""
+    listed = isinstance(stop_words, str)
+    spoken: Any = stop_words if listed or stop_words is None else language
+    vectorizer = WordVectorizer(
+        spoken, stop_words=None if listed or stop_words is None else list(stop_words), min_df=min_df, max_df=max_df,  # type: ignore[arg-type]
         max_features=max_features,
     )  # fmt: skip
     try:
-        counts = vectorizer.fit_transform(documents.texts)
-    except ValueError as error:
+        vectorizer.check_parameters()
+    except LatentiaError as error:
+        if error.parameter == "language" and listed:
+            raise LatentiaError(error.problem, parameter="stop_words", value=stop_words) from error
+        raise
+    return vectorizer
+
+
+def _kept_columns(corpus: Corpus, vectorizer: WordVectorizer) -> tuple[np.ndarray, dict[str, int]] | None:
+    """Columns that stay, and why how many others do not; None if all stay."""
+    blocks, words, width = corpus.blocks, corpus.vocabulary, corpus.blocks.shapes[0][1]
+    stops = np.zeros(width, bool) if words is None else is_stop_word(words, vectorizer)
+    rare, common = rare_and_common(blocks, vectorizer, words)
+    least, most = vectorizer._frequencies(blocks.n_rows)
+    reasons = {
+        "stop words": stops,
+        f"in fewer than {_frequency(least)} documents": rare & ~stops,
+        f"in more than {_frequency(most)} documents": common & ~stops,
+    }
+    kept = np.flatnonzero(~(stops | rare | common))
+    if vectorizer.max_features is not None and len(kept) > vectorizer.max_features:
+        totals = np.sum([np.asarray(block[0].sum(axis=0)).ravel() for block in blocks], axis=0)
+        chosen = np.sort(kept[np.argsort(-totals[kept], kind="stable")[: vectorizer.max_features]])
+        reasons["less frequent"] = np.isin(np.arange(width), np.setdiff1d(kept, chosen))
+        kept = chosen
+    if not len(kept):
         raise LatentiaError(
-            f"{documents.source}: no words are left of {len(documents)} documents after stop words and document frequencies "
-            f"(min_df={min_df}, max_df={max_df}): {error}"
-        ) from error
-    words = [str(word) for word in vectorizer.get_feature_names_out()]
-    names = documents.names or [f"document {i}" for i in range(1, len(documents) + 1)]
-    return Corpus(Blocks.from_array(counts, names=words), words, names, documents.texts, documents.source)
+            f"{corpus.source}: no words are left of {width} after stop words and document frequencies (min_df={least}, "
+            f"max_df={most})."
+        )
+    return None if len(kept) == width else (kept, {why: int(gone.sum()) for why, gone in reasons.items() if gone.any()})
+
+
+def _frequency(limit: int | float) -> str:
+    return f"{100 * limit:g}% of the" if isinstance(limit, (float, np.floating)) else f"{limit:,}"
+
+
+def _with_columns(corpus: Corpus, kept: np.ndarray, left_out: dict[str, int]) -> Corpus:
+    words = list(vocabulary_array(corpus.vocabulary, corpus.blocks.shapes[0][1])[kept])
+    return replace(corpus, blocks=selected_columns(corpus.blocks, kept, words), vocabulary=words, left_out=left_out)
+
+
+def _with_words(corpus: Corpus, words: Sequence[str]) -> Corpus:
+    """The corpus with these columns; its other words are counted."""
+    width, found = corpus.blocks.shapes[0][1], corpus.vocabulary
+    if found is None and width != len(words):
+        found = list(vocabulary_array(None, width))  # what columns without words are called when some are left out
+        if not set(words) <= set(found):
+            raise LatentiaError(
+                f"{corpus.source}: its words and the model's cannot be compared, because its columns have no names: a table of "
+                f"counts with {len(words)} columns is needed."
+            )
+    if found is None or list(found) == list(words):
+        return replace(corpus, vocabulary=[str(word) for word in words])
+    blocks = placed_columns(corpus.blocks, found, words)
+    if blocks is None:
+        raise LatentiaError(
+            f"{corpus.source}: the model has none of its words. Was it learned from texts of another kind?"
+        )
+    n_all, n_known = (sum(float(block[0].sum()) for block in each) for each in (corpus.blocks, blocks))
+    return replace(corpus, blocks=blocks, vocabulary=[str(word) for word in words], n_unknown=n_all - n_known)
 
 
 def _table_in(folder: Path) -> Path | None:
-    """The bag of words in a folder that holds one, and besides it a vocabulary at most."""
+    """The bag of words in a folder that holds one, whatever else; of several the one to learn from."""
     if not folder.is_dir() or read_header(folder) is not None:
         return None
     with readable(folder):
-        files = [file for file in folder.iterdir() if not file.name.startswith(".") and file.is_file()]
+        files = sorted(file for file in folder.iterdir() if not file.name.startswith(".") and file.is_file())
     tables = [file for file in files if file.name.startswith("docword") or plain_name(file).endswith(".mtx")]
-    others = [file for file in files if file not in tables and not file.name.startswith("vocab")]
-    return tables[0] if len(tables) == 1 and not others else None
+    if not tables:
+        return None
+    found = (
+        tables
+        if len(tables) == 1
+        else [file for file in tables if _stem(file).endswith(("-train", "_train", ".train"))]
+    )
+    if len(found) != 1:
+        names = ", ".join(file.name for file in tables[:_NAMED]) + (", ..." if len(tables) > _NAMED else "")
+        raise LatentiaError(f"{folder}: {len(tables)} tables of counts: {names}. Name one of them.")
+    others = [file.name for file in files if file != found[0] and not file.name.startswith("vocab")]
+    if others:
+        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        warn(
+            FileNotice(
+                f"{folder}: the table of counts {found[0].name} was read, and not {', '.join(others[:_NAMED])}{more}.",
+                "Name a file to read another.",
+            )
+        )
+    return found[0]
 
 
-def _is_table(path: Path) -> bool:
+def _stem(file: Path) -> str:
+    return plain_name(file).removesuffix(".txt").removesuffix(".mtx")
+
+
+def holds_counts(path: Path) -> bool:
+    """Whether a file or folder is a table of counts, or holds one, and no texts."""
     if path.is_dir():
-        return read_header(path) is not None
+        return read_header(path) is not None or _table_in(path) is not None
     if plain_name(path).endswith(_TABLE_SUFFIXES):
         return True
     if has_columns(path):

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
-from ..passes.formats import CACHE_SUFFIX, find_encoding, known_encoding, open_text, open_unicode, readable, reusable
+from ..passes.formats import (
+    CACHE_SUFFIX,
+    find_encoding,
+    known_encoding,
+    open_text,
+    open_unicode,
+    readable,
+    reusable,
+)
 from ._csv import has_columns, open_rows
+from ._metadata import Metadata, column_names, read_metadata
+from ._split import check_split, cut_text
 
-__all__ = ["Texts", "read_lines", "read_texts"]
+__all__ = ["Texts", "read_lines", "read_texts", "tell_of_pages"]
 
 _NAMED = 5  # files that a note names
+_PAGE = 100  # lines of a text that is looked at
+_WRAPPED = 0.3  # of its lines that begin with a small letter: those of running text
+_WIDEST = 120  # characters of its lines
 
 
 @dataclass(frozen=True)
@@ -23,23 +38,38 @@ class Texts:
     ----------
     texts : list of str
     names : list of str
-        A name for every document: its file, or its line.
+        A name for every document: its file, or its line, and its chapter.
     source : str
         Where they came from.
     skipped : list of str
         Files of a folder that are not among them, as they cannot be read as text.
+    columns : dict of lists of str
+        What else is known of every document: the other columns of a table, or those of a file of metadata.
     """
 
     texts: list[str]
     names: list[str]
     source: str
     skipped: list[str] = field(default_factory=list)
+    columns: dict[str, list[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.texts)
 
+    def _with(self, texts: list[str], names: list[str], rows: Sequence[int]) -> Texts:
+        """Other texts, each with the columns of a row of these."""
+        columns = {name: [column[i] for i in rows] for name, column in self.columns.items()}
+        return replace(self, texts=texts, names=names, columns=columns)
 
-def read_texts(path: str | os.PathLike[str], *, column: str | None = None, encoding: str | None = None) -> Texts:
+
+def read_texts(
+    path: str | os.PathLike[str],
+    *,
+    column: str | None = None,
+    split: str | int | None = None,
+    metadata: str | os.PathLike[str] | None = None,
+    encoding: str | None = None,
+) -> Texts:
     """Read texts from a folder (a document a file), a table with a text column, or a file with one document a line.
 
     Files of a folder that are not text are left out with a warning. A pipe is read to its end; ``-`` is standard input.
@@ -48,26 +78,107 @@ def read_texts(path: str | os.PathLike[str], *, column: str | None = None, encod
     ----------
     path : path
     column : str, optional
-        Of a CSV or TSV file, separated by whatever, or an Excel workbook; by default one named text, or the only one.
+        Of a CSV or TSV file, separated by whatever, or an Excel workbook; by default one named text, or the only one. The
+        other columns become ``columns``.
+    split : "chapter", "paragraph" or int, optional
+        Cut every text into documents; a file that is no table is one text then. "chapter" cuts at headings such as
+        "CHAPTER I", "Kapitel 2" or "III." on a line of their own; "paragraph" at blank lines, where short paragraphs are
+        joined until they have 100 words; a number after so many words.
+    metadata : path, optional
+        A CSV or TSV file or Excel workbook about the documents: a row for each, in their order, or one that names it in the
+        first column. Its columns become ``columns``. Any other file has one value a line.
     encoding : str, optional
         By default UTF-8, or UTF-16 where a mark says so; what is neither is read as Windows-1252, with a `FileNotice`.
     """
+    check_split(split)
+    about = None if metadata is None else read_metadata(Path(metadata), encoding)
     with reusable(path) as source:
-        return _read_texts(source, column, encoding)
+        texts = _read_texts(source, column, encoding, split is not None, metadata)
+        of_lines = source.is_file() and not has_columns(source)
+    texts, about = _with_metadata(texts, about)
+    if of_lines:
+        texts, about = _with_metadata(_without_blank(texts), about)
+    if split is not None:
+        texts, about = _with_metadata(_cut(texts, split), about)
+    if about is not None:
+        raise about.refuse(texts.names, len(texts))
+    return texts
 
 
-def _read_texts(source: Path, column: str | None, encoding: str | None) -> Texts:
+def _read_texts(source: Path, column: str | None, encoding: str | None, whole: bool, metadata: Any) -> Texts:
+    """One text of a file without columns if ``whole``, else one a line, blank ones among them."""
     if column is not None and not has_columns(source):
         raise LatentiaError(f"{source}: has no columns. Leave {column!r} out, or name a table .csv, .tsv or .xlsx.")
     if source.is_dir():
-        return _read_folder(source, encoding)
+        return _read_folder(source, encoding, None if metadata is None else Path(metadata).resolve())
     if has_columns(source):
         return _read_column(source, column, encoding)
     lines = read_lines(source, encoding)
-    kept = [(i, line) for i, line in enumerate(lines, 1) if line.strip()]
-    if not kept:
+    if not any(line.strip() for line in lines):
         raise LatentiaError(f"{source}: the file has no text in it.")
-    return Texts([line for _, line in kept], [f"line {i}" for i, _ in kept], source.name)
+    if whole:
+        return Texts(["\n".join(lines)], [source.name], source.name)
+    return Texts(lines, [f"line {i}" for i in range(1, len(lines) + 1)], source.name)
+
+
+def _with_metadata(texts: Texts, about: Metadata | None) -> tuple[Texts, Metadata | None]:
+    """The texts with columns of metadata, if these have rows for them; else both as they are."""
+    columns = None if about is None else about.of(texts.names, len(texts))
+    if about is None or columns is None:
+        return texts, about
+    double = [name for name in columns if name in texts.columns]
+    if double:
+        raise LatentiaError(f"{about.source}: a column {double[0]!r}, which {texts.source} has too. Rename one.")
+    return replace(texts, columns=texts.columns | columns), None
+
+
+def _without_blank(texts: Texts) -> Texts:
+    kept = [i for i, text in enumerate(texts.texts) if text.strip()]
+    if len(kept) == len(texts):
+        return texts
+    return texts._with([texts.texts[i] for i in kept], [texts.names[i] for i in kept], kept)
+
+
+def _cut(texts: Texts, split: str | int) -> Texts:
+    """The parts of every text, called by its name and theirs."""
+    pieces = [cut_text(text, split) for text in texts.texts]
+    whole = [name for name, found in zip(texts.names, pieces, strict=True) if not found]
+    if len(whole) == len(texts):
+        raise LatentiaError(
+            f"{texts.source}: no headings of chapters were found: lines of their own such as 'CHAPTER I', 'Chapter 1. Home' or "
+            "'I.', with a blank line before. Use 'paragraph', which cuts at blank lines, or a number of words.",
+            parameter="split",
+            value=split,
+        )
+    found, names, rows = [], [], []
+    for i, (name, text) in enumerate(zip(texts.names, texts.texts, strict=True)):
+        name = name[:-3] if name.lower().endswith(".gz") else name
+        for label, piece in pieces[i] or ([("", text)] if text.strip() else []):
+            found.append(piece)
+            names.append(f"{name}, {label}" if label else name)
+            rows.append(i)
+    if split == "chapter" and whole:
+        more = f" and {len(whole) - _NAMED} more" if len(whole) > _NAMED else ""
+        warn(
+            FileNotice(
+                f"{texts.source}: {len(whole)} of {len(texts)} texts have no headings of chapters and stay whole: "
+                f"{', '.join(whole[:_NAMED])}{more}."
+            )
+        )
+    return texts._with(found, names, rows)
+
+
+def tell_of_pages(source: Path, lines: Sequence[str]) -> None:
+    """Say that lines look like those of pages, and not like documents."""
+    filled = [line for line in lines if line.strip()]
+    small = sum(line.lstrip()[0].islower() for line in filled)
+    if len(filled) >= _PAGE and small > _WRAPPED * len(filled) and max(map(len, filled)) <= _WIDEST:
+        warn(
+            FileNotice(
+                f"{source}: was read with a document per line, and looks like running text.",
+                "split='chapter', split='paragraph' or split=500 cuts it into chapters, paragraphs, or so many words.",
+            )
+        )
 
 
 def read_lines(path: Path, encoding: str | None = None) -> list[str]:
@@ -79,9 +190,11 @@ def read_lines(path: Path, encoding: str | None = None) -> list[str]:
 # --- folders ----------------------------------------------------------------------------------------------------
 
 
-def _read_folder(source: Path, encoding: str | None) -> Texts:
+def _read_folder(source: Path, encoding: str | None, other: Path | None) -> Texts:
+    """The texts of all files but ``other``."""
     with readable(source):
         files = sorted(p for p in source.rglob("*") if p.is_file() and not _hidden(p.relative_to(source)))
+        files = [file for file in files if other is None or file.resolve() != other]
     if not files:
         raise LatentiaError(f"{source}: the folder has no files.")
     if encoding is not None:
@@ -136,10 +249,13 @@ def _read_column(path: Path, column: str | None, encoding: str | None) -> Texts:
         if not header:
             raise LatentiaError(f"{path}: the file is empty.")
         place = _text_column(path, header, column)
-        found = [(row[place], f"{source.unit} {first}") for first, row in source.rows]
-    if not found:
+        rows = list(source.rows)
+    if not rows:
         raise LatentiaError(f"{path}: there are no rows below the header.")
-    return Texts([text for text, _ in found], [name for _, name in found], path.name)
+    names = column_names(header)
+    columns = {names[i]: [row[i] for _, row in rows] for i in range(len(header)) if i != place}
+    texts = [row[place] for _, row in rows]
+    return Texts(texts, [f"{source.unit} {first}" for first, _ in rows], path.name, columns=columns)
 
 
 def _text_column(path: Path, header: list[str], column: str | None) -> int:
@@ -149,7 +265,8 @@ def _text_column(path: Path, header: list[str], column: str | None) -> int:
         lowered = [name.strip().lower() for name in header]
         if "text" not in lowered:
             raise LatentiaError(
-                f"{path}: which column holds the text? There are {', '.join(header)}; name one of them."
+                f"{path}: which column holds the text? There are {', '.join(header)}; name one of them.",
+                parameter="column",
             )
         return lowered.index("text")
     if column not in header:

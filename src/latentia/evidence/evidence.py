@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..exceptions import LatentiaError, MissingExtraError
+from ._html import evidence_page
 from .checks import EXPECTED_ERROR, Check, describe
 from .grades import Component, Components, Grade, component_grades, grade_of, status
 
@@ -20,7 +20,6 @@ __all__ = ["Evidence"]
 _COLUMNS = ("name", "symbol", "measured", "needed", "holds", "meaning", "reference")
 _WIDTH = 110
 _MARKS = {"ok": "ok", "look": "look", "bad": "bad"}
-_COLOURS = {"supported": "#1a7f37", "with care": "#9a6700", "partly": "#9a6700", "not supported": "#b42318"}
 
 
 @dataclass
@@ -230,18 +229,8 @@ class Evidence:
         )
 
     def _repr_html_(self) -> str:
-        cells = [(mark, *describe(check)) for mark, check in self.rests_on()]
-        rows = "".join(
-            f"<tr><td><b>{html.escape(mark)}</b></td><td>{html.escape(name)}</td><td>{html.escape(measured)}</td>"
-            f"<td>{html.escape(needed)}</td><td style='text-align:left'>{html.escape(meaning)}</td></tr>"
-            for mark, name, measured, needed, _, meaning in cells
-        )
-        return (
-            f"<div><p style='color:{_COLOURS[self.grade]}'><b>{html.escape(self.verdict)}</b></p>"
-            f"<p>{html.escape(self.advice)}</p>"
-            f"<table><tr><th></th><th>check</th><th>measured</th><th>needed</th><th>meaning</th></tr>{rows}</table>"
-            f"<p><small>{html.escape(self.closing)}</small></p></div>"
-        )
+        """What notebooks show."""
+        return evidence_page(self)
 
 
 def _of_data(components: Sequence[Component], rows: str) -> str:

@@ -119,8 +119,7 @@ class PartFits(Generic[Found, Model]):
         """
         if not n_splits:
             return PartErrors.none()
-        splits = self.dealt.splits[: 1 if self.cost == "passes" else n_splits]
-        halves = [half for split in splits for half in split]
+        halves = [half for split in self._splits(n_splits) for half in split]
         found, reason = self._distances(model, halves)
         estimates, n_parts, n_failed = [found] if found else [], len(halves), len(halves) - len(found)
         if len(self.dealt.all) == 4 and (self.cost == "free" or not found):
@@ -133,6 +132,24 @@ class PartFits(Generic[Found, Model]):
             return PartErrors(None, n_parts, n_failed, f"No part of the data can carry the components. {reason}")
         errors = min((np.mean(one, axis=0) for one in estimates), key=lambda one: float(one.mean()))
         return PartErrors(np.minimum(errors, self.most), n_parts, n_failed, reason)
+
+    def halves(self, model: Model, n_splits: int) -> list[tuple[Model, Model]]:
+        """The fits that `errors` has compared on both halves of each split, where both can be made.
+
+        The callables are called again: they should keep what they have found.
+        """
+        found = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for first, second in self._splits(n_splits):
+                try:
+                    found.append((self._part(model, first), self._part(model, second)))
+                except LatentiaError:
+                    continue
+        return found
+
+    def _splits(self, n_splits: int) -> Sequence[tuple[Groups, Groups]]:
+        return self.dealt.splits[: min(n_splits, 1) if self.cost == "passes" else n_splits]
 
     def _distances(self, model: Model, parts: Sequence[Groups]) -> tuple[list[Any], str]:
         """Distances to the fits that can be made, and why the last of the others cannot."""

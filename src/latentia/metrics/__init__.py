@@ -2,7 +2,7 @@
 
 from .atoms import atom_coherence, atom_distances
 from .clustering import many_to_one_accuracy
-from .coherence import npmi_coherence, top_words, umass_coherence, unique_words
+from .coherence import npmi_coherence, umass_coherence, unique_words
 from .communities import link_auc, overlapping_f1, overlapping_nmi
 from .held_out import completion_log_likelihood, completion_perplexity, split_tokens
 from .matching import (
@@ -21,9 +21,11 @@ from .ranking import (
     propensity_scored_precision_at_k,
     top_indices,
 )
+from .relevance import RELEVANCE, other_topics, relevance, top_words
 from .separation import amari_index
 
 __all__ = [
+    "RELEVANCE",
     "amari_index",
     "atom_coherence",
     "atom_distances",
@@ -39,12 +41,14 @@ __all__ = [
     "nearest_other_distance",
     "nearest_others",
     "npmi_coherence",
+    "other_topics",
     "overlapping_f1",
     "overlapping_nmi",
     "precision_at_k",
     "propensities",
     "propensity_scored_precision_at_k",
     "recovery_errors",
+    "relevance",
     "split_tokens",
     "top_indices",
     "top_words",

@@ -7,12 +7,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["npmi_coherence", "top_words", "umass_coherence", "unique_words"]
+from .relevance import top_words
 
-
-def top_words(components: np.ndarray, n_words: int = 10) -> np.ndarray:
-    """Indices of the most probable words of every topic, most probable first, shape (K, n_words)."""
-    return np.argsort(-components, axis=1, kind="stable")[:, :n_words]
+__all__ = ["npmi_coherence", "umass_coherence", "unique_words"]
 
 
 def umass_coherence(components: np.ndarray, table: Any, n_words: int = 10, eps: float = 0.01) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Reports: one HTML file that needs no network and no other file."""
 
+from ._any import write_any_report
 from ._page import import_report
 from .communities import write_communities_report
 from .contrast import write_contrast_report
@@ -9,6 +10,7 @@ from .ica import write_ica_report
 from .labels import write_labels_report
 from .matrix import write_matrix_report
 from .mixture import write_mixture_report
+from .model import write_report
 from .network import write_network_report
 from .nmf import write_nmf_report
 from .noisy_or import write_noisy_or_report
@@ -16,6 +18,7 @@ from .topics import write_topics_report
 
 __all__ = [
     "import_report",
+    "write_any_report",
     "write_communities_report",
     "write_contrast_report",
     "write_dictionary_report",
@@ -27,5 +30,6 @@ __all__ = [
     "write_network_report",
     "write_nmf_report",
     "write_noisy_or_report",
+    "write_report",
     "write_topics_report",
 ]

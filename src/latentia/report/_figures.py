@@ -1,10 +1,15 @@
-"""Figures of the reports as plain data, which `figures.js` draws: heat maps, lines over the rows, points in the plane."""
+"""Figures of the reports as plain data, which `charts.js` draws.
+
+A figure is a dictionary with a ``kind``: a ``plot`` of panels with marks (lines, bands, bars, dots, rules) on two axes, a
+``heat`` map, or ``links`` between two columns. Colours are numbers in `PALETTE`, or names of the style sheet, so that
+they follow the page from light to dark. Hover texts are plain; the first line is the heading.
+"""
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -13,25 +18,29 @@ import numpy as np
 from ..datasets.images import picture_of
 
 __all__ = [
-    "PALETTE", "heat_map", "lines", "overlaid", "picture", "places_on_a_plane", "points", "shortened", "spectrum", "thinned",
+    "PALETTE", "bands", "bars", "beside", "heat_map", "intervals", "lines", "links", "overlaid", "picture", "places_on_a_plane",
+    "points", "shortened", "spectrum", "thinned", "trend",
 ]  # fmt: skip
 
 # Okabe and Ito's colours, safe for the colour-blind; numbers always stand beside them.
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8c6d00", "#52606d")
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")
-_DASHES = ("solid", "dash", "dot")
-_BLUES = [[0, "#ffffff"], [0.5, "#6ba9d1"], [1, "#00507d"]]
-_BOTH = [[0, "#8f3400"], [0.25, "#dd9a6f"], [0.5, "#ffffff"], [0.75, "#6ba9d1"], [1, "#00507d"]]
-_INK, _GRID, _PALE, _RED = "#1b2430", "#e6eaee", "#b9c2cc", "#a33b00"
+_PALE, _INK = "pale", "ink"
 _ANNOTATED = 400  # cells that still have room for their numbers
 _MOST_POINTS = 2000
+_NARROW = 230  # least width in pixels of a panel among others
+_APART = 0.17  # dots of the same row, in rows
+
+Series = Sequence[tuple[str, np.ndarray, np.ndarray]]
+"""Curves: their names, x and y."""
 
 
 def shortened(text: object, length: int = 24) -> str:
-    """Text for a figure: the plotting library reads it as a kind of HTML."""
+    """Text for a figure."""
     plain = str(text)
-    plain = plain if len(plain) <= length else plain[: length - 1] + "…"
-    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return plain if len(plain) <= length else plain[: length - 1] + "…"
+
+
+# --- maps -----------------------------------------------------------------------------------------------------------
 
 
 def heat_map(
@@ -44,83 +53,282 @@ def heat_map(
     digits: int = 2,
     row_title: str = "",
     column_title: str = "",
+    small: bool = False,
 ) -> dict[str, Any]:
-    """Values (n, m) as colours, the first row on top; signed ones diverge from white at zero."""
-    top = float(np.abs(values).max()) or 1.0
-    trace: dict[str, Any] = {
-        "type": "heatmap", "z": _rounded(values), "x": list(range(len(columns))), "y": list(range(len(rows))),
-        "hovertext": [list(row) for row in hover], "hoverinfo": "text", "xgap": 1, "ygap": 1,
-        "colorscale": _BOTH if signed else _BLUES, "zmin": -top if signed else 0.0, "zmax": top,
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "nticks": 5},
+    """Values (n, m) as colours, the first row on top; signed ones go from blue through nothing at zero to brown."""
+    many = values.size > _ANNOTATED
+    return {
+        "kind": "heat", "values": _rounded(values), "rows": [shortened(row) for row in rows],
+        "columns": [shortened(column) for column in columns], "hover": [list(row) for row in hover], "signed": signed,
+        "top": float(np.abs(values).max(initial=0.0)) or 1.0, "digits": None if many else digits,
+        "titles": [row_title, column_title], "height": 18 if small else 27,
+        "width": (18 if many else 40) * len(columns) + 140,
     }  # fmt: skip
-    if values.size <= _ANNOTATED:
-        trace |= {
-            "text": [[f"{v:.{digits}f}" for v in row] for row in np.round(values, digits) + 0.0],  # no "-0.0"
-            "texttemplate": "%{text}",
-            "textfont": {"size": 11},
-            "showscale": False,
-        }
-    axis = {"automargin": True, "fixedrange": True, "ticks": "", "showgrid": False, "zeroline": False}
-    longest = min(max(map(len, columns), default=0), 24)
-    long = len(columns) * (7 * longest + 16) > 300
-    layout = {
-        "xaxis": axis | {
-            "tickvals": list(range(len(columns))), "ticktext": [shortened(c) for c in columns], "side": "top",
-            "tickangle": -60 if long else 0, "title": {"text": column_title},
-        },
-        "yaxis": axis | {
-            "tickvals": list(range(len(rows))), "ticktext": [shortened(r) for r in rows], "autorange": "reversed",
-            "title": {"text": row_title},
-        },
-        "height": 27 * len(rows) + (50 + 6 * longest if long else 80), "plot_bgcolor": _GRID,
-        "margin": {"l": 40, "r": 10, "t": 40, "b": 10},
+
+
+def links(
+    left: Sequence[tuple[str, str, int]],
+    right: Sequence[tuple[str, str]],
+    edges: Sequence[tuple[int, int, float]],
+    heights: tuple[np.ndarray, np.ndarray],
+) -> dict[str, Any]:
+    """Lines from circles on the left to dots on the right.
+
+    Parameters
+    ----------
+    left : sequence of (str, str, int)
+        Labels of the circles, what is said of them, and their colours as numbers of the palette.
+    right : sequence of (str, str)
+        Labels of the dots, and what is said of them.
+    edges : sequence of (int, int, float)
+        From where to where, and how strong, from 0 to 1.
+    heights : pair of ndarrays
+        Where circles and dots stand, in rows from the top.
+    """
+    return {
+        "kind": "links", "width": 300, "left": [list(one) for one in left], "right": [list(one) for one in right],
+        "edges": [[int(a), int(b), round(float(strength), 3)] for a, b, strength in edges],
+        "heights": [_rounded(side) for side in heights],
     }  # fmt: skip
-    wide = (34 if values.size <= _ANNOTATED else 14) * len(columns) + 140
-    return {"traces": [trace], "layout": layout, "width": wide}
+
+
+# --- curves ---------------------------------------------------------------------------------------------------------
 
 
 def lines(
-    series: Sequence[tuple[str, np.ndarray, np.ndarray]], *, steps: Sequence[int] = (), title: str = "row"
+    series: Series,
+    *,
+    steps: Sequence[int] = (),
+    title: str = "row",
+    y_title: str = "",
+    from_zero: bool = False,
+    whole: bool = False,
 ) -> dict[str, Any]:
-    """Curves (name, x, y) below one another over a common axis; those numbered in ``steps`` move in steps."""
-    n, gap = len(series), 0.25
-    traces, layout = [], {
-        "height": 84 * n + 60, "margin": {"l": 40, "r": 12, "t": 8, "b": 40}, "showlegend": False, "hovermode": "x",
-        "xaxis": {"title": {"text": title}, "fixedrange": True, "anchor": f"y{n}", "gridcolor": _GRID, "zeroline": False},
-    }  # fmt: skip
+    """Curves below one another over a common axis; those numbered in ``steps`` move in steps, ``whole`` x are numbers."""
+    panels = []
     for i, (name, x, y) in enumerate(series):
-        low = 1 - (i + 1) / n
-        layout[f"yaxis{i + 1}"] = {
-            "domain": [low + gap / n / 2, low + (1 - gap / 2) / n], "fixedrange": True, "nticks": 4, "zeroline": False,
-            "gridcolor": _GRID, "automargin": True,
-            "title": {"text": shortened(name, 14), "standoff": 6, "font": {"size": 12}},
-        }  # fmt: skip
-        traces.append({
-            "type": "scatter", "mode": "lines", "x": _rounded(x), "y": _rounded(y), "yaxis": f"y{i + 1}",
-            "name": shortened(name),
-            "line": {"width": 1.2, "color": PALETTE[0] if i not in steps else _INK, "shape": "hv" if i in steps else "linear"},
-        })  # fmt: skip
-    return {"traces": traces, "layout": layout, "width": 300}
+        line = _line(name, x, y, _INK if i in steps else 0, width=1.3) | {"steps": i in steps}
+        y_axis = {"title": y_title, "zero": from_zero, "whole": i in steps}
+        heading = "" if len(series) == 1 else shortened(name, 40)
+        panels.append(_panel([line], x={"title": title, "whole": whole}, y=y_axis, title=heading))
+    return _plot(panels, height=190 if len(series) == 1 else 72, shared=True)
 
 
-def overlaid(series: Sequence[tuple[str, np.ndarray, np.ndarray]], *, title: str, y_title: str = "") -> dict[str, Any]:
-    """Curves (name, x, y) in one frame, in the colours of their numbers; after those are used up, dashed."""
-    traces = [
-        {
-            "type": "scatter", "mode": "lines", "x": _rounded(x), "y": _rounded(y), "name": shortened(name, 40),
-            "line": {
-                "width": 2, "color": PALETTE[i % len(PALETTE)], "dash": _DASHES[i // len(PALETTE) % len(_DASHES)],
-            },
+def overlaid(series: Series, *, title: str, y_title: str = "") -> dict[str, Any]:
+    """Curves in one frame, in the colours of their numbers; after those are used up, dashed."""
+    n = len(PALETTE)
+    marks = [_line(name, x, y, i % n, dash=i // n % 3) for i, (name, x, y) in enumerate(series)]
+    panel = _panel(marks, x={"title": title}, y={"title": y_title, "zero": True})
+    return _plot([panel], height=290, shared=True, legend=True)
+
+
+def trend(
+    x: Sequence[float], y: Sequence[float], *, hover: Sequence[str], large: Sequence[bool], title: str, y_title: str
+) -> dict[str, Any]:
+    """A curve through dots, some of them large."""
+    line, dots = _line("", np.asarray(x), np.asarray(y), 0), _dots("", x, y, 0, hover=hover)
+    dots["sizes"] = [6.5 if one else 3.5 for one in large]
+    panel = _panel([line | {"quiet": True}, dots], x={"title": title, "whole": True}, y={"title": y_title})
+    return _plot([panel], height=230)
+
+
+def bands(
+    panels: Sequence[tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]],
+    *,
+    labels: Sequence[str] | None = None,
+    title: str = "",
+    y_title: str = "",
+    percent: bool = False,
+    level: float = 0.9,
+) -> dict[str, Any]:
+    """Small multiples of a curve with a band around it, on common axes.
+
+    Parameters
+    ----------
+    panels : sequence of (name, x, y, low, high)
+        A curve a panel, and the ends of its interval at every x.
+    labels : sequence of str, optional
+        Texts at x = 0, 1, ...; without them x is written as numbers.
+    title, y_title : str
+        Of the axes.
+    percent : bool
+        Whether y is a share, to be written in percent.
+    level : float
+        Of the intervals, for hover texts.
+    """
+    x_axis = {"title": title} | ({} if labels is None else {"names": list(labels)})
+    said = f"{level:.0%} interval"
+    drawn = []
+    for i, (name, x, y, low, high) in enumerate(panels):
+        colour = i % len(PALETTE)
+        band = {
+            "mark": "band",
+            "x": _rounded(x),
+            "low": _rounded(low),
+            "high": _rounded(high),
+            "colour": colour,
+            "says": said,
         }
-        for i, (name, x, y) in enumerate(series)
+        curve = _line("", x, y, colour) | {"points": len(x) <= 60}
+        drawn.append(
+            _panel([band, curve], x=x_axis, y={"title": y_title, "zero": True, "percent": percent}, title=name)
+        )
+    return _plot(drawn, height=130, columns=_NARROW, same=True)
+
+
+def intervals(
+    panels: Sequence[tuple[str, Sequence[str], np.ndarray, np.ndarray, np.ndarray]],
+    *,
+    title: str = "",
+    percent: bool = False,
+    level: float = 0.9,
+) -> dict[str, Any]:
+    """Small multiples of horizontal bars with intervals, on a common axis.
+
+    Parameters
+    ----------
+    panels : sequence of (name, labels, values, low, high)
+        Bars a panel, their labels, and the ends of their intervals.
+    title : str
+        Of the horizontal axis.
+    percent : bool
+        Whether values are shares, to be written in percent.
+    level : float
+        Of the intervals, for hover texts.
+    """
+    drawn = []
+    for i, (name, labels, values, low, high) in enumerate(panels):
+        bar = {
+            "mark": "bars", "sideways": True, "x": list(range(len(labels))), "y": _rounded(values), "width": 0.62,
+            "low": _rounded(low), "high": _rounded(high), "colour": i % len(PALETTE), "says": f"{level:.0%} interval",
+        }  # fmt: skip
+        x_axis, y_axis = (
+            {"title": title, "zero": True, "percent": percent},
+            {"names": [shortened(one) for one in labels]},
+        )
+        drawn.append(_panel([bar], x=x_axis, y=y_axis, title=name))
+    rows = max((len(labels) for _, labels, *_ in panels), default=0)
+    return _plot(drawn, height=22 * rows + 8, columns=_NARROW, same=True)
+
+
+# --- bars and dots --------------------------------------------------------------------------------------------------
+
+
+def bars(
+    x: Sequence[float] | np.ndarray,
+    series: Sequence[tuple[str, np.ndarray, int | str | Sequence[int | str]]],
+    *,
+    hover: Sequence[Sequence[str]],
+    title: str,
+    y_title: str,
+    width: float = 0.75,
+    whole: bool = True,
+    counts: bool = False,
+    height: int = 220,
+) -> dict[str, Any]:
+    """Upright bars, those of several series beside each other.
+
+    Parameters
+    ----------
+    x : array of shape (n,)
+        Where the bars stand.
+    series : sequence of (name, heights (n,), colour or colours)
+    hover : sequence of sequences of str
+        What is said of the bars of each series.
+    title, y_title : str
+        Of the axes.
+    width : float
+        Of the bars at one x together, in its units.
+    whole, counts : bool
+        Whether x and heights are whole numbers.
+    height : int
+        In pixels.
+    """
+    own = width / len(series)
+    marks = [
+        {
+            "mark": "bars", "x": _rounded(np.asarray(x, float) + (i - (len(series) - 1) / 2) * own, 6), "y": _rounded(heights),
+            "width": own, "colour": colour, "hover": list(texts), "name": name,
+        } for i, ((name, heights, colour), texts) in enumerate(zip(series, hover, strict=True))
     ]  # fmt: skip
-    axis = {"fixedrange": True, "zeroline": False, "gridcolor": _GRID, "automargin": True}
-    layout = {
-        "height": 360, "showlegend": True, "hovermode": "x", "margin": {"l": 40, "r": 10, "t": 10, "b": 40},
-        "legend": {"orientation": "h", "y": -0.2}, "xaxis": axis | {"title": {"text": title}},
-        "yaxis": axis | {"title": {"text": y_title}, "rangemode": "tozero"},
+    panel = _panel(marks, x={"title": title, "whole": whole}, y={"title": y_title, "zero": True, "whole": counts})
+    return _plot([panel], height=height, legend=len(series) > 1)
+
+
+def spectrum(values: np.ndarray, n_used: int, noise: Sequence[float], title: str) -> dict[str, Any]:
+    """Sizes of directions as bars, the first ``n_used`` in blue, and dashed lines up to which chance alone would reach."""
+    number = np.arange(1, len(values) + 1)
+    hover = [f"direction {i}: {value:.3g}" for i, value in zip(number, values, strict=True)]
+    colours: list[int | str] = [0 if i <= n_used else _PALE for i in number]
+    figure = bars(number, [("", values, colours)], hover=[hover], title="direction", y_title=title, height=240)
+    figure["panels"][0]["marks"] += [
+        {"mark": "rule", "y": float(f"{y:.5g}"), "text": "noise", "colour": "bad"} for y in noise
+    ]
+    return figure
+
+
+def beside(
+    names: Sequence[str], answers: Mapping[str, np.ndarray], errors: np.ndarray | None, *, title: str
+) -> dict[str, Any]:
+    """A row for every name with a dot for each answer, and intervals of plus or minus ``errors`` at the first one's."""
+    marks = []
+    for i, (name, values) in enumerate(answers.items()):
+        places = np.arange(len(names)) + (i - (len(answers) - 1) / 2) * _APART
+        hover = [f"{shortened(one, 40)}\n{name}: {value:.3g}" for one, value in zip(names, values, strict=True)]
+        mark = _dots(name, values, places, (0, 1, 3, 2)[i % 4], hover=hover, symbol=(0, 1, 3, 2)[i % 4])
+        if not i and errors is not None:
+            mark |= {"low": _rounded(values - errors), "high": _rounded(values + errors)}
+        marks.append(mark)
+    panel = _panel(marks, x={"title": title, "origin": True}, y={"names": [shortened(name) for name in names]})
+    return _plot([panel], height=34 * len(names) + 10, legend=True)
+
+
+def points(places: np.ndarray, labels: np.ndarray, centres: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
+    """Rows in the plane (n, 2) in the colours of their components, and the components' centres (K, 2) with their numbers."""
+    n = len(PALETTE)
+    marks = []
+    for k, name in enumerate(names):
+        own = places[labels == k]
+        mark = _dots(name, own[:, 0], own[:, 1], k % n, symbol=k // n % 6)
+        marks.append(mark | {"size": 2.6, "opacity": 0.6, "quiet": True})
+    rings = _dots("", centres[:, 0], centres[:, 1], 0, hover=[f"{name}: its mean" for name in names])
+    rings |= {"size": 12, "colour": [k % n for k in range(len(names))], "texts": [str(k) for k in range(len(names))]}
+    panel = _panel([*marks, rings], x={"title": "first direction"}, y={"title": "second direction"})
+    return _plot([panel], height=450)
+
+
+# --- parts ----------------------------------------------------------------------------------------------------------
+
+
+def _plot(panels: list[dict[str, Any]], height: int, **options: Any) -> dict[str, Any]:
+    """Panels of one height in pixels; ``columns`` is their least width where several stand beside each other."""
+    return {
+        "kind": "plot",
+        "panels": panels,
+        "height": height,
+        "width": _NARROW if "columns" in options else 280,
+        **options,
+    }
+
+
+def _panel(marks: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], title: str = "") -> dict[str, Any]:
+    return {"title": title, "x": x, "y": y, "marks": marks}
+
+
+def _line(
+    name: str, x: np.ndarray, y: np.ndarray, colour: int | str, *, width: float = 2, dash: int = 0
+) -> dict[str, Any]:
+    return {
+        "mark": "line", "name": shortened(name, 40), "x": _rounded(x), "y": _rounded(y), "colour": colour, "width": width,
+        "dash": dash,
     }  # fmt: skip
-    return {"traces": traces, "layout": layout, "width": 300}
+
+
+def _dots(name: str, x: Any, y: Any, colour: int, *, hover: Sequence[str] = (), symbol: int = 0) -> dict[str, Any]:
+    return {
+        "mark": "dots", "name": shortened(name, 40), "x": _rounded(x), "y": _rounded(y), "colour": colour, "symbol": symbol,
+        "size": 4.5, "hover": list(hover),
+    }  # fmt: skip
 
 
 def picture(image: np.ndarray) -> str:
@@ -128,64 +336,6 @@ def picture(image: np.ndarray) -> str:
     file = io.BytesIO()
     picture_of(image).save(file, format="PNG", optimize=True)
     return "data:image/png;base64," + base64.b64encode(file.getvalue()).decode()
-
-
-def points(places: np.ndarray, labels: np.ndarray, centres: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
-    """Rows in the plane (n, 2) in the colours of their components, and the components' centres (K, 2) with their numbers."""
-    traces: list[dict[str, Any]] = []
-    for k, name in enumerate(names):
-        own = places[labels == k]
-        traces.append({
-            "type": "scatter", "mode": "markers", "x": _rounded(own[:, 0]), "y": _rounded(own[:, 1]), "name": shortened(name),
-            "hoverinfo": "name", "hoverlabel": {"namelength": -1},
-            "marker": {
-                "size": 5, "opacity": 0.65, "color": PALETTE[k % len(PALETTE)],
-                "symbol": _SYMBOLS[k // len(PALETTE) % len(_SYMBOLS)],
-            },
-        })  # fmt: skip
-    traces.append({
-        "type": "scatter", "mode": "markers+text", "x": _rounded(centres[:, 0]), "y": _rounded(centres[:, 1]),
-        "text": [f"<b>{k}</b>" for k in range(len(names))], "textfont": {"size": 12, "color": _INK}, "hoverinfo": "skip",
-        "marker": {
-            "size": 24, "color": "#ffffff", "opacity": 0.9,
-            "line": {"width": 3, "color": [PALETTE[k % len(PALETTE)] for k in range(len(names))]},
-        },
-    })  # fmt: skip
-    axis = {"fixedrange": True, "zeroline": False, "gridcolor": _GRID, "automargin": True}
-    layout = {
-        "height": 520, "showlegend": False, "hovermode": "closest", "margin": {"l": 40, "r": 10, "t": 10, "b": 40},
-        "xaxis": axis | {"title": {"text": "first direction"}}, "yaxis": axis | {"title": {"text": "second direction"}},
-    }  # fmt: skip
-    return {"traces": traces, "layout": layout, "width": 300}
-
-
-def spectrum(values: np.ndarray, n_used: int, noise: Sequence[float], title: str) -> dict[str, Any]:
-    """Sizes of directions as bars, the first ``n_used`` in blue, and dashed lines up to which chance alone would reach."""
-    digits = 4 - int(np.floor(np.log10(max(np.abs(values).max(initial=0.0), *np.abs(noise), 1e-12))))
-    number = np.arange(1, len(values) + 1)
-    bars = {
-        "type": "bar", "x": number.tolist(), "y": np.round(values, digits).tolist(), "hoverinfo": "text",
-        "marker": {"color": np.where(number <= n_used, PALETTE[0], _PALE).tolist()},
-        "hovertext": [f"direction {i}: {value:.3g}" for i, value in zip(number, values, strict=True)],
-    }  # fmt: skip
-    heights = [round(float(y), digits) for y in noise]
-    layout = {
-        "height": 300, "showlegend": False, "bargap": 0.25, "margin": {"l": 50, "r": 60, "t": 20, "b": 45},
-        "xaxis": {
-            "title": {"text": "direction"}, "fixedrange": True, "dtick": max(1, len(values) // 20), "zeroline": False,
-            "showgrid": False,
-        },
-        "yaxis": {"title": {"text": title}, "fixedrange": True, "gridcolor": _GRID, "automargin": True},
-        "shapes": [
-            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": y, "y1": y,
-             "line": {"color": _RED, "width": 2, "dash": "dash"}} for y in heights
-        ],
-        "annotations": [
-            {"xref": "paper", "x": 1.005, "y": y, "text": "noise", "showarrow": False, "xanchor": "left",
-             "font": {"color": _RED}} for y in heights
-        ],
-    }  # fmt: skip
-    return {"traces": [bars], "layout": layout, "width": 300}
 
 
 def places_on_a_plane(centres: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -210,9 +360,14 @@ def thinned(values: np.ndarray, most: int = _MOST_POINTS) -> tuple[np.ndarray, n
     return np.array(kept) + 1, values[kept]
 
 
-def _rounded(values: np.ndarray) -> Any:
-    """Numbers as lists, with as many digits as a figure shows."""
+def _rounded(values: Any, digits: int = 5) -> Any:
+    """Numbers as lists, with as many digits as a figure shows; whole ones without a point, None where there is none."""
     array = np.asarray(values, dtype=float)
-    scale = np.abs(array).max(initial=0.0)
-    digits = 4 - int(np.floor(np.log10(scale))) if scale > 0 else 0
-    return np.round(array, digits).tolist()
+    known = np.isfinite(array)
+    scale = np.abs(array[known]).max(initial=0.0)
+    places = digits - 1 - int(np.floor(np.log10(scale))) if scale > 0 else 0
+    rounded = np.round(np.where(known, array, 0.0), places) + 0.0  # no "-0.0"
+    whole = scale < 1e15 and bool((rounded == np.round(rounded)).all())
+    found = (rounded.astype(int) if whole else rounded).astype(object)
+    found[~known] = None
+    return found.tolist()

@@ -15,19 +15,17 @@ __all__ = ["import_report", "render", "write_page"]
 
 def import_report() -> None:
     """Raise now rather than after long work if a package that reports need is missing."""
-    for package in ("jinja2", "plotly"):
-        try:
-            importlib.import_module(package)
-        except ImportError:
-            raise MissingExtraError(package, "report", "The report") from None
+    try:
+        importlib.import_module("jinja2")
+    except ImportError:
+        raise MissingExtraError("jinja2", "report", "The report") from None
 
 
 def render(template: str, **values: Any) -> str:
-    """Fill in a template of this package; every value is escaped, and `plotly_js` is added to the values."""
-    try:
-        import jinja2
-    except ImportError:
-        raise MissingExtraError("jinja2", "report", "The report") from None
+    """Fill in a template of this package; every value is escaped."""
+    import_report()
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("latentia.report"),
         autoescape=True,
@@ -36,7 +34,7 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["short"] = short_number
-    return environment.get_template(template).render(plotly_js=_plotly_js(), **values)
+    return environment.get_template(template).render(**values)
 
 
 def write_page(path: str | os.PathLike[str], page: str) -> Path:
@@ -51,13 +49,3 @@ def write_page(path: str | os.PathLike[str], page: str) -> Path:
     finally:
         partial.unlink(missing_ok=True)
     return target
-
-
-def _plotly_js() -> Any:
-    """The plotting library, marked as safe to put into the page as it is."""
-    try:
-        from markupsafe import Markup
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise MissingExtraError("plotly", "report", "The report") from None
-    return Markup(get_plotlyjs())

@@ -15,14 +15,15 @@ from ..exceptions import LatentiaError
 from ..moments import Graph, as_graph
 from ._figures import PALETTE as BASIC
 from ._graph import Drawing, Pie, draw_graph
+from ._missing import without_data
 from ._page import render, write_page
 from ._parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
 __all__ = ["PALETTE", "Community", "communities", "cut", "suggested", "write_communities_report"]
 
 PALETTE = (
-    *BASIC[:7], "#7b3fa0", "#d1b800", "#b2182b", "#1fb5ad", "#7fb800", "#e0399a", "#a65628", "#a58be8", "#0b5d3b",
-    "#f08a75", "#23408e", "#93a1af", "#3a3a3a",
+    *BASIC[:7], "#7b3fa0", "#d1b800", "#b2182b", "#1fb5ad", "#7fb800", "#e0399a", "#a65628", "#a58be8", "#17835a",
+    "#f08a75", "#3f63c4", "#93a1af", "#6b6b6b",
 )  # fmt: skip
 """Twenty colours that can be told apart, the first ones safe for the colour-blind; numbers always stand beside them."""
 
@@ -30,7 +31,6 @@ _MEMBERS, _DRAWN, _DRAWN_OF_MORE, _EDGES_DRAWN = 12, 500, 300, 8000
 _STRIPS, _FEWEST_OF_EACH, _LISTED, _NUMBERED, _TABLE = 500, 4, 2000, 25, 60
 _LONGEST, _LABELLED = 40, 30  # characters of names, and names in the drawing
 _NOUNS = Nouns("communities", "community", "nodes")
-_WHITE, _BLUE, _DARK = ((255, 255, 255), (107, 169, 209), (0, 80, 125))
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,21 @@ class Community:
         return _colour(self.number)
 
 
+class _Expected:
+    """What a model says of its graph: the degrees are those that it expects."""
+
+    weighted = False
+
+    def __init__(self, model: Any) -> None:
+        joint = np.nan_to_num(model.memberships_)
+        sent, received = model.activity_[:, None] * joint, model.activity_in_[:, None] * joint
+        found = (sent @ model.connectivity_ * received.sum(axis=0)).sum(axis=1)
+        if model.directed_:
+            found = found + (received @ model.connectivity_.T * sent.sum(axis=0)).sum(axis=1)
+        self.degrees = np.round(found, 1)
+        self.n_nodes, self.n_edges, self.directed = len(joint), int(model.n_edges_), bool(model.directed_)
+
+
 def _colour(number: int) -> str:
     return PALETTE[number % len(PALETTE)]
 
@@ -80,7 +95,7 @@ def cut(name: str, length: int = _LONGEST) -> str:
     return name if len(name) <= length else name[: length - 1] + "…"
 
 
-def communities(model: Any, graph: Graph, threshold: float = 0.1) -> list[Community]:
+def communities(model: Any, graph: Graph | _Expected, threshold: float = 0.1) -> list[Community]:
     """The communities of a fitted `MixedMembershipBlockModel`, given the graph that it was fitted on.
 
     Parameters
@@ -142,7 +157,7 @@ def _expected_edges(model: Any) -> np.ndarray:
 def write_communities_report(
     path: str | os.PathLike[str],
     model: Any,
-    graph: Any,
+    graph: Any = None,
     *,
     threshold: float = 0.1,
     found: Sequence[Community] | None = None,
@@ -158,8 +173,8 @@ def write_communities_report(
         The file appears complete or not at all; one that is there is replaced.
     model : MixedMembershipBlockModel
         A fitted model.
-    graph : Graph, or what `latentia.moments.as_graph` takes
-        The graph that it was fitted on.
+    graph : Graph, or what `latentia.moments.as_graph` takes, optional
+        The graph that it was fitted on. Without it there is no drawing, and numbers of edges are those that the model expects.
     threshold : float
         Share from which a community is listed for a node.
     found : sequence of Community, optional
@@ -175,7 +190,12 @@ def write_communities_report(
 
     """
     check_is_fitted(model)
-    graph = as_graph(graph, model.directed_)
+    missing = (
+        without_data("the drawing of the graph (numbers of edges are what the model expects)", "A")
+        if graph is None
+        else ""
+    )
+    graph = _Expected(model) if graph is None else as_graph(graph, model.directed_)
     if graph.n_nodes != model.n_features_in_:
         raise LatentiaError(
             f"The graph has {graph.n_nodes} nodes, and the fit {model.n_features_in_}: the same ones are needed."
@@ -198,7 +218,7 @@ def write_communities_report(
         mixedness=float(model.dirichlet_.sum()),
         corrected=model.degree_corrected_,
         directed=model.directed_,
-        drawing=_drawing(model, graph),
+        drawing=_drawing(model, graph) if isinstance(graph, Graph) else None,
         strips=_strips(model),
         mixed=_mixed(model, threshold),
         edges=_edges(model, joint),
@@ -210,6 +230,7 @@ def write_communities_report(
         data={"colours": PALETTE, "nodes": _nodes(model, graph, threshold)},
         comparison=comparison_rows(comparison, len(found)),
         version=version(),
+        missing=missing,
     )
     return write_page(path, page)
 
@@ -294,13 +315,7 @@ def _edges(model: Any, joint: np.ndarray) -> dict[str, Any]:
 def _cell(value: float, top: float, unit: float, i: int, j: int) -> dict[str, Any]:
     level, scaled = value / top, unit * value
     text = "0" if scaled < 0.05 else f"{scaled:.1f}" if unit * top < 1000 else f"{scaled:,.0f}"
-    return {"text": text, "ground": _shade(level), "light": level > 0.55, "title": f"{i} and {j}: {value:.3g}"}
-
-
-def _shade(level: float) -> str:
-    """From white over blue to dark blue."""
-    first, second, step = (_WHITE, _BLUE, 2 * level) if level < 0.5 else (_BLUE, _DARK, 2 * level - 1)
-    return "#" + "".join(f"{round(a + step * (b - a)):02x}" for a, b in zip(first, second, strict=True))
+    return {"text": text, "level": round(100 * level), "light": level > 0.55, "title": f"{i} and {j}: {value:.3g}"}
 
 
 def _spectrum(model: Any) -> dict[str, Any] | None:
@@ -329,7 +344,7 @@ def _spectrum(model: Any) -> dict[str, Any] | None:
 # --- nodes ----------------------------------------------------------------------------------------------------------
 
 
-def _nodes(model: Any, graph: Graph, threshold: float) -> list[list[Any]]:
+def _nodes(model: Any, graph: Graph | _Expected, threshold: float) -> list[list[Any]]:
     """The best connected nodes: name, degree, and communities with shares, the largest first."""
     names, degrees = _names(model), graph.degrees
     shares = np.nan_to_num(model.memberships_)
@@ -382,7 +397,7 @@ def _degree(degree: float, graph: Graph) -> str:
 # --- words about the whole ------------------------------------------------------------------------------------------
 
 
-def _summary(model: Any, graph: Graph) -> str:
+def _summary(model: Any, graph: Graph | _Expected) -> str:
     n, isolated = graph.n_nodes, len(model.isolated_)
     per_node = (1 if graph.directed else 2) * graph.n_edges / max(n - isolated, 1)
     directed = " with directions" if graph.directed else ""

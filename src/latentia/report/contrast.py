@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
 from ._contrast_peers import answer_of, contrast_peers, differences, in_units_of, kind_of, spread_of, variances
-from ._figures import PALETTE, heat_map, shortened
+from ._figures import bars, beside, heat_map, shortened
 from ._page import render, write_page
 from ._parts import (
     Mark,
@@ -61,7 +61,6 @@ _PARTS = (
 _OURS = "this fit"
 _TELLING, _MOST_LINES, _MOST_MAP, _MOST_DIRECTIONS = 6, 400, 40, 12
 _SAME = 1e-3
-_PALE, _GRID = "#b9c2cc", "#e6eaee"
 
 
 @dataclass(frozen=True)
@@ -335,58 +334,22 @@ def _figures(
 def _spectra(covariance: np.ndarray, own: np.ndarray) -> dict[str, Any]:
     """Eigenvalues of two covariances as bars beside each other."""
     number = np.arange(1, len(own) + 1)
-    traces = []
-    for name, matrix, colour in (("U as it is", covariance, _PALE), ("U's own part s1", own, PALETTE[0])):
-        values = np.maximum(np.linalg.eigvalsh(matrix)[::-1], 0)
-        traces.append({
-            "type": "bar", "x": number.tolist(), "y": np.round(values, 4).tolist(), "name": name, "hoverinfo": "text",
-            "marker": {"color": colour},
-            "hovertext": [f"{name}<br>direction {i}: variance {v:.3g}" for i, v in zip(number, values, strict=True)],
-        })  # fmt: skip
-    layout = {
-        "height": 340, "barmode": "group", "bargap": 0.25, "margin": {"l": 50, "r": 10, "t": 40, "b": 45},
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}, "showlegend": True,
-        "xaxis": {
-            "title": {"text": "direction, by its variance"}, "fixedrange": True, "zeroline": False, "showgrid": False,
-            "dtick": max(1, len(own) // 20),
-        },
-        "yaxis": {"title": {"text": "variance"}, "fixedrange": True, "gridcolor": _GRID, "automargin": True},
-    }  # fmt: skip
-    return {"traces": traces, "layout": layout, "width": 300}
+    named = {"U as it is": covariance, "U's own part s1": own}
+    values = {name: np.maximum(np.linalg.eigvalsh(matrix)[::-1], 0) for name, matrix in named.items()}
+    hover = [
+        [f"direction {i}\n{name}: variance {v:.3g}" for i, v in zip(number, found, strict=True)]
+        for name, found in values.items()
+    ]
+    colours: tuple[int | str, ...] = "pale", 0
+    series = [(name, found, colour) for (name, found), colour in zip(values.items(), colours, strict=True)]
+    return bars(number, series, hover=hover, title="direction, by its variance", y_title="variance", height=240)
 
 
 def _dots(answers: Mapping[str, np.ndarray], names: list[str], errors: np.ndarray | None, title: str) -> dict[str, Any]:
     """A row for every name with a dot for each method, and bars of the expected error at the first one's."""
     chosen = np.sort(_largest(next(iter(answers.values())), _MOST_MAP))
-    traces: list[dict[str, Any]] = []
-    gap = 0.17
-    for i, (name, values) in enumerate(answers.items()):
-        ours = not i
-        trace: dict[str, Any] = {
-            "type": "scatter", "mode": "markers", "name": name, "hoverinfo": "text", "x": _round(values[chosen]),
-            "y": [place + (i - (len(answers) - 1) / 2) * gap for place in range(len(chosen))],
-            "hovertext": [f"{shortened(names[d])}<br>{name}: {values[d]:.3g}" for d in chosen],
-            "marker": {
-                "size": 9, "color": PALETTE[0] if ours else (PALETTE[1], PALETTE[3], PALETTE[2])[i - 1],
-                "symbol": ("circle", "square", "triangle-up", "diamond")[i % 4],
-            },
-        }  # fmt: skip
-        if ours and errors is not None:
-            trace["error_x"] = {
-                "type": "data", "array": _round(errors[chosen]), "color": PALETTE[0], "thickness": 1.5, "width": 4,
-            }  # fmt: skip
-        traces.append(trace)
-    layout = {
-        "height": 34 * len(chosen) + 120, "margin": {"l": 40, "r": 10, "t": 60, "b": 45}, "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-        "hovermode": "closest",
-        "xaxis": {"title": {"text": title}, "fixedrange": True, "gridcolor": _GRID, "zeroline": True, "zerolinecolor": _PALE},
-        "yaxis": {
-            "tickvals": list(range(len(chosen))), "ticktext": [shortened(names[d]) for d in chosen], "fixedrange": True,
-            "range": [len(chosen) - 0.4, -0.6], "automargin": True, "gridcolor": "#f3f5f7", "zeroline": False,
-        },
-    }  # fmt: skip
-    return {"traces": traces, "layout": layout, "width": 300}
+    shown = {name: values[chosen] for name, values in answers.items()}
+    return beside([names[d] for d in chosen], shown, None if errors is None else errors[chosen], title=title)
 
 
 def _largest(values: np.ndarray, most: int) -> np.ndarray:
@@ -403,14 +366,14 @@ def _stacked(answers: Mapping[str, np.ndarray], names: list[str], noun: str) -> 
         for name, found in answers.items():
             rows.append(f"{k}: {name}")
             values.append(found[k, chosen])
-            hover.append([f"{noun} {k}, {name}<br>{shortened(names[d])}: {found[k, d]:+.3g}" for d in chosen])
+            hover.append([f"{noun} {k}, {name}\n{shortened(names[d])}: {found[k, d]:+.3g}" for d in chosen])
     return _map(np.array(values), rows, [names[d] for d in chosen], hover)
 
 
 def _matrix(own: np.ndarray, names: list[str]) -> dict[str, Any]:
     """Covariance of s1, columns in unit variance."""
     chosen = np.sort(_largest(np.diag(own), _MOST_MAP))
-    hover = [[f"{shortened(names[a])} and {shortened(names[b])}<br>{own[a, b]:+.3g}" for b in chosen] for a in chosen]
+    hover = [[f"{shortened(names[a])} and {shortened(names[b])}\n{own[a, b]:+.3g}" for b in chosen] for a in chosen]
     texts = [names[d] for d in chosen]
     return _map(own[np.ix_(chosen, chosen)], texts, texts, hover)
 
@@ -422,7 +385,7 @@ def _linear_map(model: Any, U: np.ndarray, V: np.ndarray, names: list[str], name
     columns = np.sort(_largest((scaled**2).sum(axis=0), _MOST_MAP))
     hover = [
         [
-            f"{shortened(names_v[a])} of V, from {shortened(names[b])} of U<br>{scaled[a, b]:+.3g} standard deviations for one"
+            f"{shortened(names_v[a])} of V, from {shortened(names[b])} of U\n{scaled[a, b]:+.3g} standard deviations for one"
             for b in columns
         ]
         for a in rows
@@ -432,15 +395,7 @@ def _linear_map(model: Any, U: np.ndarray, V: np.ndarray, names: list[str], name
 
 
 def _map(values: np.ndarray, rows: list[str], columns: list[str], hover: list[list[str]]) -> dict[str, Any]:
-    """A heat map with room for the last of slanting names of columns."""
-    figure = heat_map(values, rows, columns, hover=hover, signed=True)
-    if figure["layout"]["xaxis"]["tickangle"]:
-        figure["layout"]["margin"]["r"] = 20 + 4 * min(max(map(len, columns)), 24)
-    return figure
-
-
-def _round(values: np.ndarray) -> list[float]:
-    return [float(f"{v:.4g}") for v in values]
+    return heat_map(values, rows, columns, hover=hover, signed=True)
 
 
 # --- words about the whole ------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress_bar
 from ..exceptions import LatentiaError
-from ._figures import PALETTE, lines, picture
+from ._figures import bars, lines, picture
+from ._missing import without_data
 from ._page import render, write_page
 from ._parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
@@ -138,7 +139,7 @@ def _batches(X: Any) -> Iterator[Any]:
 def write_dictionary_report(
     path: str | os.PathLike[str],
     model: Any,
-    X: Any,
+    X: Any = None,
     *,
     columns: Sequence[str] | None = None,
     codes: sparse.csr_array | None = None,
@@ -156,8 +157,8 @@ def write_dictionary_report(
         The file appears complete or not at all; one that is there is replaced.
     model : IncoherentDictionary
         A fitted model.
-    X : array or sparse matrix of shape (n_rows, n)
-        The rows, usually those that the model was fitted on.
+    X : array or sparse matrix of shape (n_rows, n), optional
+        The rows, usually those that the model was fitted on. Without them it is not shown how well they are described.
     columns : sequence of str of length n, optional
         Names of the columns.
     codes : csr_array of shape (n_rows, m), optional
@@ -179,21 +180,22 @@ def write_dictionary_report(
     check_is_fitted(model)
     m, n = model.components_.shape
     names = [f"column {i}" for i in range(1, n + 1)] if columns is None else [str(name) for name in columns]
-    if len(names) != n or X.shape[1] != n:
+    width = n if X is None else X.shape[1]
+    if len(names) != n or width != n:
         raise LatentiaError(
-            f"columns has {len(names)} entries, the data {X.shape[1]} columns and the atoms {n}: they must agree."
+            f"columns has {len(names)} entries, the data {width} columns and the atoms {n}: they must agree."
         )
     if patch is not None and int(np.prod(patch)) != n:
         raise LatentiaError(
             f"patches of the shape {tuple(patch)} have {int(np.prod(patch))} values, and the atoms {n}."
         )
-    codes = sparse_codes(model, X) if codes is None else codes
+    codes = sparse_codes(model, X) if codes is None and X is not None else codes
     atoms, nouns = _describe(model, names, patch), _NOUNS if patch is None else _PATCHES
     page = render(
         "dictionary.html",
         title=title,
         source=source,
-        summary=_summary(model, X.shape[0], names, patch),
+        summary=_summary(model, None if X is None else X.shape[0], names, patch),
         nouns=nouns,
         evidence=evidence_parts(evidence_of(model)),
         error=_error_sentence([atom.error for atom in atoms]),
@@ -209,13 +211,14 @@ def write_dictionary_report(
         explained=1 - float(model.reconstruction_error_),
         noise=float(model.noise_),
         nearest=_nearest(model.components_),
-        errors=_error_bars(row_errors(model, X, codes)),
-        sparsities=_sparsity_bars(needed(model, codes), int(model.sparsity_)),
+        errors=None if X is None or codes is None else _error_bars(row_errors(model, X, codes)),
+        sparsities=None if codes is None else _sparsity_bars(needed(model, codes), int(model.sparsity_)),
         rounds=len(model.errors_),
         pictures=[_shown(one) for one in pictures],
         data=_figures(model, nouns.data),
         comparison=comparison_rows(comparison, m),
         version=version(),
+        missing=without_data("rows and how well they are described") if X is None else "",
     )
     return write_page(path, page)
 
@@ -307,35 +310,28 @@ def _figures(model: Any, rows: str) -> dict[str, Any]:
     found = {"usage": _usage(model.usage_, rows)}
     rounds = np.asarray(model.errors_, dtype=float)
     if len(rounds) > 1:
-        figure = lines([("error", np.arange(1, len(rounds) + 1), 100 * rounds)], title="round")
-        figure["layout"] |= {"height": 260}
-        figure["layout"]["yaxis1"] |= {"title": {"text": "error in %"}, "rangemode": "tozero"}
-        figure["layout"]["xaxis"] |= {"dtick": max(1, len(rounds) // 12)}
-        found["rounds"] = figure
+        curve = [("error", np.arange(1, len(rounds) + 1), 100 * rounds)]
+        found["rounds"] = lines(curve, title="round", y_title="error in %", from_zero=True, whole=True)
     return found
 
 
 def _usage(shares: np.ndarray, rows: str) -> dict[str, Any]:
     """How often each atom is used, as bars."""
     percents = np.round(100 * shares, 4)
-    trace = {
-        "type": "bar", "x": list(range(len(shares))), "y": percents.tolist(), "hoverinfo": "text",
-        "hovertext": [f"atom {i}: {value:.3g}% of the {rows}" for i, value in enumerate(percents)],
-        "marker": {"color": PALETTE[0]},
-    }  # fmt: skip
-    layout = {
-        "height": 260, "bargap": 0.15 if len(shares) < 80 else 0, "showlegend": False,
-        "margin": {"l": 50, "r": 12, "t": 8, "b": 42},
-        "xaxis": {"title": {"text": "atom"}, "fixedrange": True, "showgrid": False, "zeroline": False},
-        "yaxis": {"title": {"text": f"% of the {rows}"}, "fixedrange": True, "automargin": True, "gridcolor": "#e6eaee"},
-    }  # fmt: skip
-    return {"traces": [trace], "layout": layout, "width": 280}
+    hover = [f"atom {i}\n{value:.3g}% of the {rows}" for i, value in enumerate(percents)]
+    width = 0.85 if len(shares) < 80 else 1.0
+    series = [("", percents, 0)]
+    return bars(
+        range(len(shares)), series, hover=[hover], title="atom", y_title=f"% of the {rows}", width=width, height=190
+    )
 
 
 # --- words about the whole ------------------------------------------------------------------------------------------
 
 
-def _summary(model: Any, n_rows: int, names: list[str], patch: Sequence[int] | None) -> str:
+def _summary(model: Any, n_rows: int | None, names: list[str], patch: Sequence[int] | None) -> str:
+    if n_rows is None:
+        return f"{count(len(model.components_), 'atom')} of {count(len(names), 'column')}."
     what = f"{count(n_rows, 'row')} of {count(len(names), 'column')}"
     if patch is not None:
         colour = " in colour" if len(patch) == 3 else ""

@@ -6,13 +6,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
 from ._figures import PALETTE, heat_map, lines, shortened
+from ._missing import without_data
 from ._page import render, write_page
 from ._parts import (
     Mark,
@@ -59,14 +60,22 @@ class _State:
     symbols: list[_Symbol]
 
 
+class _Data(NamedTuple):
+    """Sequences one after another with their lengths, and the state of every step."""
+
+    steps: np.ndarray
+    lengths: np.ndarray
+    states: np.ndarray
+
+
 def mean_stays(transmat: np.ndarray) -> np.ndarray:
     """Steps that a state lasts on average, 1 / (1 - p), shape (K,); infinite where it is never left."""
     leave = 1 - np.diag(transmat)
     return np.where(leave > 1e-6, 1 / np.maximum(leave, 1e-6), np.inf)
 
 
-def emission_lifts(model: Any, steps: np.ndarray) -> np.ndarray:
-    """How many times as probable as overall every symbol is in every state, shape (K, S)."""
+def emission_lifts(model: Any, steps: np.ndarray | None = None) -> np.ndarray:
+    """How many times as probable as overall, in the steps or in the long run, every symbol is in every state, shape (K, S)."""
     frequencies = _frequencies(model, steps)
     return model.emissionprob_ / np.where(frequencies > 0, frequencies, np.inf)
 
@@ -74,8 +83,8 @@ def emission_lifts(model: Any, steps: np.ndarray) -> np.ndarray:
 def write_hmm_report(
     path: str | os.PathLike[str],
     model: Any,
-    steps: Any,
-    lengths: Sequence[int] | np.ndarray,
+    steps: Any = None,
+    lengths: Sequence[int] | np.ndarray | None = None,
     *,
     columns: Sequence[str] | None = None,
     states: np.ndarray | None = None,
@@ -92,10 +101,10 @@ def write_hmm_report(
         The file appears complete or not at all; one that is there is replaced.
     model : SpectralHMM or TwoStateHMM
         A fitted model.
-    steps : array of shape (n_steps,) of symbols, or (n_steps, D) of numbers
-        The sequences one after another, usually those that the model was fitted on.
-    lengths : sequence of int
-        Lengths of the sequences.
+    steps : array of shape (n_steps,) of symbols, or (n_steps, D) of numbers, optional
+        The sequences one after another, usually those that the model was fitted on. Without them none are shown.
+    lengths : sequence of int, optional
+        Lengths of the sequences; by default there is one.
     columns : sequence of str of length D, optional
         Names of the features.
     states : ndarray of int, shape (n_steps,), optional
@@ -113,18 +122,23 @@ def write_hmm_report(
 
     """
     check_is_fitted(model)
-    steps, lengths = np.asarray(steps), np.asarray(lengths)
-    if lengths.sum() != len(steps):
-        raise LatentiaError(f"lengths add up to {lengths.sum()}, and the data has {len(steps)} steps: they must agree.")
     symbols = hasattr(model, "emissionprob_")
-    path_of_states = model.predict(steps, lengths) if states is None else states
-    features = [] if symbols else _feature_names(columns, steps.shape[1])
+    features = [] if symbols else _feature_names(columns, model.means_.shape[1])
+    data: _Data | None = None
+    if steps is not None:
+        steps = np.asarray(steps)
+        lengths = np.array([len(steps)]) if lengths is None else np.asarray(lengths)
+        if lengths.sum() != len(steps):
+            raise LatentiaError(
+                f"lengths add up to {lengths.sum()}, and the data has {len(steps)} steps: they must agree."
+            )
+        data = _Data(steps, lengths, model.predict(steps, lengths) if states is None else states)
     described = _describe(model, steps, features)
     page = render(
         "hmm.html",
         title=title,
         source=source,
-        summary=_summary(model, steps, lengths, symbols),
+        summary=_summary(model, data, symbols),
         nouns=_NOUNS,
         evidence=evidence_parts(evidence_of(model)),
         error=_error_sentence([state.error for state in described], symbols),
@@ -132,11 +146,12 @@ def write_hmm_report(
         states=described,
         symbols=symbols,
         two_state=hasattr(model, "detected_"),
-        examples=_examples(steps, lengths, path_of_states, names) if symbols else [],
+        examples=_examples(*data, names) if symbols and data is not None else [],
         palette=PALETTE,
-        data=_figures(model, steps, lengths, path_of_states, features),
+        data=_figures(model, data, features),
         comparison=comparison_rows(comparison, len(described)),
         version=version(),
+        missing=without_data("sequences and their paths", "X, lengths") if data is None else "",
     )
     return write_page(path, page)
 
@@ -144,7 +159,7 @@ def write_hmm_report(
 # --- states ---------------------------------------------------------------------------------------------------------
 
 
-def _describe(model: Any, steps: np.ndarray, features: list[str]) -> list[_State]:
+def _describe(model: Any, steps: np.ndarray | None, features: list[str]) -> list[_State]:
     k = len(model.weights_)
     marks, stays = component_marks(evidence_of(model), k), mean_stays(model.transmat_)
     listed = [([], []) for _ in range(k)] if features else _symbols(model, steps)
@@ -166,7 +181,7 @@ def _describe(model: Any, steps: np.ndarray, features: list[str]) -> list[_State
     ]
 
 
-def _symbols(model: Any, steps: np.ndarray) -> list[tuple[list[_Symbol], list[_Symbol]]]:
+def _symbols(model: Any, steps: np.ndarray | None) -> list[tuple[list[_Symbol], list[_Symbol]]]:
     """For every state the most probable symbols, and those whose probability it raises most."""
     overall, lifts = _frequencies(model, steps), emission_lifts(model, steps)
     found = []
@@ -187,7 +202,9 @@ def _symbols(model: Any, steps: np.ndarray) -> list[tuple[list[_Symbol], list[_S
     return found  # type: ignore[return-value]
 
 
-def _frequencies(model: Any, steps: np.ndarray) -> np.ndarray:
+def _frequencies(model: Any, steps: np.ndarray | None) -> np.ndarray:
+    if steps is None:
+        return np.asarray(model.weights_ @ model.emissionprob_)
     places = np.searchsorted(model.symbols_, steps)
     return np.bincount(places, minlength=len(model.symbols_)) / len(steps)
 
@@ -212,19 +229,18 @@ def _feature_names(columns: Sequence[str] | None, width: int) -> list[str]:
 # --- figures and examples -------------------------------------------------------------------------------------------
 
 
-def _figures(
-    model: Any, steps: np.ndarray, lengths: np.ndarray, states: np.ndarray, features: list[str]
-) -> dict[str, Any]:
+def _figures(model: Any, data: _Data | None, features: list[str]) -> dict[str, Any]:
     k = len(model.weights_)
     names = [str(i) for i in range(k)]
     hover = [
-        [f"from state {i} to state {j}<br>probability {p:.3f}" for j, p in enumerate(row)]
+        [f"from state {i} to state {j}\nprobability {p:.3f}" for j, p in enumerate(row)]
         for i, row in enumerate(model.transmat_)
     ]
     figures = {"transitions": heat_map(model.transmat_, names, names, hover=hover, row_title="from", column_title="to")}
     if features:
         figures["means"] = _means_figure(model, features)
-        figures["curves"] = _curves(model, steps[: lengths[0]][:_CURVE_STEPS], states, features)
+    if features and data is not None:
+        figures["curves"] = _curves(model, data.steps[: data.lengths[0]][:_CURVE_STEPS], data.states, features)
     return figures
 
 
@@ -236,8 +252,8 @@ def _means_figure(model: Any, features: list[str]) -> dict[str, Any]:
     chosen = np.sort(np.argsort(-(model.weights_ @ scaled**2), kind="stable")[:_MAP_COLUMNS])
     hover = [
         [
-            f"state {i}, {shortened(features[d])}<br>mean {model.means_[i, d]:.4g}, standard deviation "
-            f"{np.sqrt(model.variances_[i, d]):.4g}<br>{scaled[i, d]:+.2f} standard deviations from the overall mean"
+            f"state {i}, {shortened(features[d])}\nmean {model.means_[i, d]:.4g}, standard deviation "
+            f"{np.sqrt(model.variances_[i, d]):.4g}\n{scaled[i, d]:+.2f} standard deviations from the overall mean"
             for d in chosen
         ]
         for i in range(len(scaled))
@@ -253,7 +269,7 @@ def _curves(model: Any, steps: np.ndarray, states: np.ndarray, features: list[st
     chosen = np.sort(np.argsort(-apart, kind="stable")[:_CURVES])
     x = np.arange(1, len(steps) + 1)
     series = [("state", x, states[: len(steps)]), *((features[d], x, steps[:, d]) for d in chosen)]
-    return lines(series, steps=[0], title="step")
+    return lines(series, steps=[0], title="step", whole=True)
 
 
 def _examples(
@@ -273,10 +289,12 @@ def _examples(
 # --- words about the whole ------------------------------------------------------------------------------------------
 
 
-def _summary(model: Any, steps: np.ndarray, lengths: np.ndarray, symbols: bool) -> str:
-    what = count(len(model.symbols_), "different symbol") if symbols else count(steps.shape[1], "column")
-    held = f"{count(len(model.weights_), 'state')} in {count(len(lengths), 'sequence')} of {what}"
-    return f"{held} ({len(steps):,} steps in all)."
+def _summary(model: Any, data: _Data | None, symbols: bool) -> str:
+    what = count(len(model.symbols_), "different symbol") if symbols else count(model.means_.shape[1], "column")
+    states = count(len(model.weights_), "state")
+    if data is None:
+        return f"{states} with {what}."
+    return f"{states} in {count(len(data.lengths), 'sequence')} of {what} ({len(data.steps):,} steps in all)."
 
 
 def _error_sentence(errors: Sequence[float | None], symbols: bool) -> str:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
 from ._figures import heat_map, lines, shortened, thinned
+from ._missing import without_data
 from ._page import render, write_page
 from ._parts import (
     Mark,
@@ -53,7 +54,7 @@ def excess_kurtosis(sources: np.ndarray) -> np.ndarray:
 def write_ica_report(
     path: str | os.PathLike[str],
     model: Any,
-    values: Any,
+    values: Any = None,
     *,
     columns: Sequence[str] | None = None,
     sources: np.ndarray | None = None,
@@ -69,8 +70,8 @@ def write_ica_report(
         The file appears complete or not at all; one that is there is replaced.
     model : TensorICA
         A fitted model.
-    values : array of shape (n_rows, D)
-        The signals, usually those that the model was fitted on.
+    values : array of shape (n_rows, D), optional
+        The signals, usually those that the model was fitted on. Without them no curves are shown.
     columns : sequence of str of length D, optional
         Names of the signals.
     sources : ndarray of shape (n_rows, K), optional
@@ -86,9 +87,10 @@ def write_ica_report(
 
     """
     check_is_fitted(model)
-    values = np.asarray(values)
-    sources = model.transform(values) if sources is None else sources
-    width = values.shape[1]
+    values = None if values is None else np.asarray(values)
+    sources = model.transform(values) if sources is None and values is not None else sources
+    width = len(model.mixing_)
+    in_rows = "" if values is None else f" in {count(len(values), 'row')}"
     names = [f"column {i}" for i in range(1, width + 1)] if columns is None else [str(name) for name in columns]
     if len(names) != width:
         raise LatentiaError(f"columns has {len(names)} entries and the data has {width}: they must agree.")
@@ -97,7 +99,7 @@ def write_ica_report(
         "ica.html",
         title=title,
         source=source,
-        summary=f"{count(len(described), 'source')} in {count(len(values), 'row')} of {count(width, 'column')}.",
+        summary=f"{count(len(described), 'source')}{in_rows} of {count(width, 'column')}.",
         nouns=_NOUNS,
         evidence=evidence_parts(evidence_of(model)),
         error=_error_sentence([one.error for one in described]),
@@ -109,12 +111,13 @@ def write_ica_report(
         data=_figures(model, values, sources, names),
         comparison=comparison_rows(comparison, len(described)),
         version=version(),
+        missing=without_data("curves of sources and signals") if values is None else "",
     )
     return write_page(path, page)
 
 
-def _describe(model: Any, sources: np.ndarray, names: list[str]) -> list[_Source]:
-    kurtosis = excess_kurtosis(sources)
+def _describe(model: Any, sources: np.ndarray | None, names: list[str]) -> list[_Source]:
+    kurtosis = model.kurtosis_ if sources is None else excess_kurtosis(sources)
     found = []
     for i, (error, mark) in enumerate(component_marks(evidence_of(model), len(kurtosis))):
         weights = model.mixing_[:, i]
@@ -139,16 +142,14 @@ def _kind(kurtosis: float) -> str:
     return "flatter than Gaussian" if kurtosis < -0.3 else "nearly Gaussian"
 
 
-def _figures(model: Any, values: np.ndarray, sources: np.ndarray, names: list[str]) -> dict[str, Any]:
-    curves = [(f"source {i}", *thinned(sources[:, i])) for i in range(min(sources.shape[1], _CURVES))]
-    signals = [(names[d], *thinned(values[:, d])) for d in range(min(values.shape[1], _SIGNALS))]
+def _figures(model: Any, values: np.ndarray | None, sources: np.ndarray | None, names: list[str]) -> dict[str, Any]:
     # Relative to the column's spread, so that columns of large units do not hide the others.
-    deviation = values.std(axis=0)
+    deviation = np.sqrt((model.mixing_**2).sum(axis=1)) if values is None else values.std(axis=0)
     shares = model.mixing_ / np.where(deviation > 0, deviation, 1.0)[:, None]
     chosen = np.sort(np.argsort(-np.abs(shares).max(axis=1), kind="stable")[:_MAP_COLUMNS])
     hover = [
         [
-            f"source {k} in {shortened(names[d])}<br>{shares[d, k]:+.2f} of its standard deviations<br>"
+            f"source {k} in {shortened(names[d])}\n{shares[d, k]:+.2f} of its standard deviations\n"
             f"weight {model.mixing_[d, k]:.4g}"
             for d in chosen
         ]
@@ -156,7 +157,11 @@ def _figures(model: Any, values: np.ndarray, sources: np.ndarray, names: list[st
     ]
     rows = [f"source {k}" for k in range(shares.shape[1])]
     heat = heat_map(shares[chosen].T, rows, [names[d] for d in chosen], hover=hover, signed=True)
-    return {"sources": lines(curves), "mixing": heat, "signals": lines(signals)}
+    if values is None or sources is None:
+        return {"mixing": heat}
+    curves = [(f"source {i}", *thinned(sources[:, i])) for i in range(min(sources.shape[1], _CURVES))]
+    signals = [(names[d], *thinned(values[:, d])) for d in range(min(values.shape[1], _SIGNALS))]
+    return {"sources": lines(curves, whole=True), "mixing": heat, "signals": lines(signals, whole=True)}
 
 
 def _error_sentence(errors: Sequence[float | None]) -> str:

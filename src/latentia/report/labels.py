@@ -237,11 +237,11 @@ def _pair(model: Any, gamma: np.ndarray, names: list[str], topics: list[_Topic],
     words = ", ".join(shortened(word, 18) for word, _ in topic.words[:4])
     where = f"topic {topic.number}{': ' * bool(words)}{words}"
     if i == j:
-        return f"<b>{shortened(names[i])}</b><br>{frequencies[i]:.1%} of the documents<br>most of them in {where}"
+        return f"{shortened(names[i])}\n{frequencies[i]:.1%} of the documents\nmost of them in {where}"
     times = joint.sum() / max(frequencies[i] * frequencies[j], 1e-300)
     told = f"documents with one have the other {times:.1f} times as often as all documents"
-    pair = f"<b>{shortened(names[i])}</b> and <b>{shortened(names[j])}</b><br>{told}"
-    return f"{pair}<br>together most of all in {where}" if times > 1 else pair
+    pair = f"{shortened(names[i])} and {shortened(names[j])}\n{told}"
+    return f"{pair}\ntogether most of all in {where}" if times > 1 else pair
 
 
 # --- examples -------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import LatentiaError
-from ._figures import PALETTE, heat_map, shortened, spectrum
+from ._figures import PALETTE, heat_map, shortened, spectrum, trend
 from ._page import render, write_page
 from ._parts import (
     Nouns,
@@ -34,7 +34,6 @@ __all__ = ["Community", "communities", "community_evidence", "telling_words", "w
 _ROWS, _NEAREST, _PICTURED, _GROUP, _MEMBERS = 20, 8, 40, 4, 12
 _MOST_DIRECTIONS, _MOST_COMMUNITIES = 200, 40
 _LEAST_SEEN = 50
-_GRID = "#e6eaee"
 _NOUNS = Nouns("pair probabilities", "pair probability", "pairs")
 _COMMUNITIES = Nouns("communities", "community", "edges")
 
@@ -133,7 +132,7 @@ def _between(model: Any, counts: Any) -> np.ndarray:
 def write_matrix_report(
     path: str | os.PathLike[str],
     model: Any,
-    counts: Any,
+    counts: Any = None,
     *,
     near: Sequence[str] = (),
     found: Sequence[Community] = (),
@@ -149,8 +148,8 @@ def write_matrix_report(
         The file appears complete or not at all; one that is there is replaced.
     model : ProbabilityMatrix
         A fitted model.
-    counts : sparse matrix of shape (M, M)
-        The counts of pairs that it was fitted on.
+    counts : sparse matrix of shape (M, M), optional
+        The counts of pairs that it was fitted on; edges between communities are not shown without them.
     near : sequence of str
         Words of the model's vocabulary whose nearest words are shown first.
     found : sequence of Community
@@ -167,7 +166,7 @@ def write_matrix_report(
     """
     check_is_fitted(model)
     size, names = model.n_features_in_, _names(model)
-    if counts.shape != (size, size):
+    if counts is not None and counts.shape != (size, size):
         raise LatentiaError(f"The counts have shape {counts.shape} and the model {size} words: they must agree.")
     unknown = [word for word in near if word not in names]
     if unknown:
@@ -178,7 +177,7 @@ def write_matrix_report(
     pictured = [] if found else _groups(model, [names.index(word) for word in near])
     if len(pictured) > 2 and model.n_kept_ > 1:
         figures["similar"] = _similar(model, pictured, names)
-    if len(found) > 1:
+    if len(found) > 1 and counts is not None:
         figures["between"] = _mixing(model, counts, found)
     if comparison and len(comparison) > 1:
         figures["held-out"] = _held_out(comparison, model.n_components)
@@ -248,13 +247,10 @@ def _similar(model: Any, chosen: list[int], names: list[str]) -> dict[str, Any]:
     cosines = (places @ places.T)[np.ix_(order, order)]
     listed = [names[chosen[i]] for i in order]
     hover = [
-        [f"{shortened(a)}, {shortened(b)}<br>cosine {value:.2f}" for b, value in zip(listed, row, strict=True)]
+        [f"{shortened(a)}, {shortened(b)}\ncosine {value:.2f}" for b, value in zip(listed, row, strict=True)]
         for a, row in zip(listed, cosines, strict=True)
     ]
-    figure = heat_map(cosines, listed, listed, hover=hover, signed=True)
-    figure["layout"]["height"] = 18 * len(listed) + 190
-    figure["width"] = 19 * len(listed) + 180
-    return figure
+    return heat_map(cosines, listed, listed, hover=hover, signed=True, small=True)
 
 
 def _mixing(model: Any, counts: Any, found: Sequence[Community]) -> dict[str, Any]:
@@ -267,7 +263,7 @@ def _mixing(model: Any, counts: Any, found: Sequence[Community]) -> dict[str, An
     names = [str(number) for number in range(len(order))]
     hover = [
         [
-            f"communities {a} and {b}<br>{value:.2f} times as many edges as by chance"
+            f"communities {a} and {b}\n{value:.2f} times as many edges as by chance"
             for b, value in zip(names, row, strict=True)
         ]
         for a, row in zip(names, times, strict=True)
@@ -285,18 +281,9 @@ def _held_out(comparison: Sequence[Mapping[str, Any]], rank: int) -> dict[str, A
     """Log-likelihood of pairs that were held out, less that of independent words, against the rank."""
     x = [row["rank"] for row in comparison]
     y = [round(float(row["above independent words"]), 6) for row in comparison]
-    curve = {
-        "type": "scatter", "mode": "lines+markers", "x": x, "y": y, "hoverinfo": "text",
-        "hovertext": [f"rank {a}: {b:+.4f} nats a pair" for a, b in zip(x, y, strict=True)],
-        "line": {"color": PALETTE[0]}, "marker": {"size": [12 if a == rank else 7 for a in x], "color": PALETTE[0]},
-    }  # fmt: skip
-    axis = {"fixedrange": True, "gridcolor": _GRID, "automargin": True, "zeroline": False}
-    layout = {
-        "height": 300, "showlegend": False, "margin": {"l": 50, "r": 20, "t": 20, "b": 45},
-        "xaxis": axis | {"title": {"text": "rank"}},
-        "yaxis": axis | {"title": {"text": "nats a pair above independence"}},
-    }  # fmt: skip
-    return {"traces": [curve], "layout": layout, "width": 300}
+    hover = [f"rank {a}\n{b:+.4f} nats a pair" for a, b in zip(x, y, strict=True)]
+    large = [a == rank for a in x]
+    return trend(x, y, hover=hover, large=large, title="rank", y_title="nats a pair above independence")
 
 
 # --- words about the whole ------------------------------------------------------------------------------------------

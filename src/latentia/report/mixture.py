@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
 from ._figures import PALETTE, heat_map, places_on_a_plane, points, shortened
+from ._missing import without_data
 from ._page import render, write_page
 from ._parts import (
     Mark,
@@ -38,7 +39,7 @@ class _Component:
 
     number: int
     share: float
-    rows: int
+    rows: int | None
     error: float | None
     grade: Mark
     spread: float | None
@@ -60,7 +61,7 @@ def telling_columns(scaled: np.ndarray, component: int) -> np.ndarray:
 def write_mixture_report(
     path: str | os.PathLike[str],
     model: Any,
-    values: Any,
+    values: Any = None,
     *,
     columns: Sequence[str] | None = None,
     means: np.ndarray | None = None,
@@ -78,8 +79,8 @@ def write_mixture_report(
         The file appears complete or not at all; one that is there is replaced.
     model : SphericalGaussianMixture or MultiViewMixture
         A fitted model.
-    values : array or sparse matrix of shape (n_rows, D)
-        The rows to show, in the units of the reader.
+    values : array or sparse matrix of shape (n_rows, D), optional
+        The rows to show, in the units of the reader. Without them none are shown.
     columns : sequence of str of length D, optional
         Names of the columns.
     means : ndarray of shape (K, D), optional
@@ -101,18 +102,25 @@ def write_mixture_report(
     check_is_fitted(model)
     if means is None:
         means = np.hstack(model.means_) if isinstance(model.means_, list) else model.means_
-    labels = model.predict(values) if labels is None else labels
+    if labels is None and values is not None and getattr(model, "distribution", "") is not None:
+        labels = model.predict(values)
     names = [f"column {i}" for i in range(1, means.shape[1] + 1)] if columns is None else [str(c) for c in columns]
     if len(names) != means.shape[1]:
         raise LatentiaError(f"columns has {len(names)} entries and the data has {means.shape[1]}: they must agree.")
-    distances = standard_deviations(means, values)
+    overall = _overall_of_model(model, means) if values is None else _overall(values)
+    distances = (means - overall[0]) / overall[1]
+    n_rows = None if values is None else values.shape[0]
+    in_rows = "" if n_rows is None else f" in {count(n_rows, 'row')}"
+    figures = {"means": _means(model.weights_, means, distances, names)}
+    if labels is not None:
+        figures["plane"] = _plane(model.weights_, distances, values, overall, labels)
     components = _describe(model, means, distances, labels, names)
     unit = "in standard deviations" if scaled or not hasattr(model, "variance_") else "in the units of the data"
     page = render(
         "mixture.html",
         title=title,
         source=source,
-        summary=f"{count(len(means), 'component')} in {count(len(labels), 'row')} of {count(len(names), 'column')}.",
+        summary=f"{count(len(means), 'component')}{in_rows} of {count(len(names), 'column')}.",
         nouns=_NOUNS,
         evidence=evidence_parts(evidence_of(model)),
         error=_error_sentence([component.error for component in components], unit),
@@ -121,24 +129,25 @@ def write_mixture_report(
         spherical=hasattr(model, "variance_"),
         unit=unit,
         all_columns=len(names) <= _MAP_COLUMNS,
-        sampled=len(labels) > _SAMPLE,
-        data=_figures(model.weights_, means, distances, values, labels, names),
+        sampled=n_rows is not None and n_rows > _SAMPLE,
+        data=figures,
         comparison=comparison_rows(comparison, len(means)),
         version=version(),
+        missing=without_data("rows") if n_rows is None else "",
     )
     return write_page(path, page)
 
 
 def _describe(
-    model: Any, means: np.ndarray, distances: np.ndarray, labels: np.ndarray, names: list[str]
+    model: Any, means: np.ndarray, distances: np.ndarray, labels: np.ndarray | None, names: list[str]
 ) -> list[_Component]:
     marks = component_marks(evidence_of(model), len(means))
-    counts = np.bincount(labels, minlength=len(means))
+    counts = None if labels is None else np.bincount(labels, minlength=len(means))
     return [
         _Component(
             number=i,
             share=float(model.weights_[i]),
-            rows=int(counts[i]),
+            rows=None if counts is None else int(counts[i]),
             error=error,
             grade=mark,
             spread=float(np.sqrt(model.variance_[i])) if hasattr(model, "variance_") else None,
@@ -157,29 +166,38 @@ def _overall(values: Any) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.where(variance > 0, np.sqrt(variance), 1.0)
 
 
+def _overall_of_model(model: Any, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same, of the rows that the model expects."""
+    mean = model.weights_ @ means / model.weights_.sum()
+    if hasattr(model, "_scales"):  # of the rows that it was fitted on
+        return mean, np.concatenate(model._scales)
+    variance = model.weights_ @ ((means - mean) ** 2 + model.variance_[:, None]) / model.weights_.sum()
+    return mean, np.sqrt(variance)
+
+
 # --- figures --------------------------------------------------------------------------------------------------------
 
 
-def _figures(
-    weights: np.ndarray, means: np.ndarray, distances: np.ndarray, values: Any, labels: np.ndarray, names: list[str]
-) -> dict[str, Any]:
+def _means(weights: np.ndarray, means: np.ndarray, distances: np.ndarray, names: list[str]) -> dict[str, Any]:
+    """Those that differ most, in standard deviations from the overall mean."""
     chosen = np.sort(np.argsort(-(weights @ distances**2), kind="stable")[:_MAP_COLUMNS])
     hover = [
         [
-            f"component {i}, {shortened(names[d])}<br>mean {means[i, d]:.4g}<br>{distances[i, d]:+.2f} standard deviations "
+            f"component {i}, {shortened(names[d])}\nmean {means[i, d]:.4g}\n{distances[i, d]:+.2f} standard deviations "
             "from the overall mean"
             for d in chosen
         ]
         for i in range(len(means))
     ]
     rows = [f"component {i}" for i in range(len(means))]
-    heat = heat_map(distances[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=True, digits=1)
-    return {"means": heat, "plane": _plane(weights, distances, values, labels)}
+    return heat_map(distances[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=True, digits=1)
 
 
-def _plane(weights: np.ndarray, distances: np.ndarray, values: Any, labels: np.ndarray) -> dict[str, Any]:
+def _plane(
+    weights: np.ndarray, distances: np.ndarray, values: Any, overall: tuple[np.ndarray, np.ndarray], labels: np.ndarray
+) -> dict[str, Any]:
     """A sample of the rows in the plane in which the means lie farthest apart."""
-    centre, deviation = _overall(values)
+    centre, deviation = overall
     sample = np.sort(np.random.default_rng(0).permutation(len(labels))[:_SAMPLE])
     rows = values[sample]
     rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)

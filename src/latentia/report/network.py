@@ -14,7 +14,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._figures import PALETTE
+from ._figures import bars
+from ._missing import without_data
 from ._page import render, write_page
 from ._parts import (
     Mark,
@@ -33,7 +34,7 @@ __all__ = ["Agreement", "Unit", "agreements", "encoded", "unit_names", "units", 
 
 _SAMPLE = 20_000  # rows of which pages show what encoder and decoder say
 _LISTED, _MEMBERS, _BELOW = 300, 24, 8
-_BINS, _TENTHS, _TICKS = 24, 20, 6
+_BINS, _TENTHS = 24, 20
 _WIDTH, _BOX, _BETWEEN, _NARROWEST = 760.0, 46.0, 62.0, 0.42
 _GREY = "#8a96a3"
 _NOUNS = Nouns("units", "unit", "rows")
@@ -166,7 +167,7 @@ def agreements(model: Any, Y: Any, hidden: Sequence[sparse.csr_array]) -> list[A
 def write_network_report(
     path: str | os.PathLike[str],
     model: Any,
-    Y: Any,
+    Y: Any = None,
     *,
     columns: Sequence[str] | None = None,
     comparison: Sequence[Mapping[str, Any]] | None = None,
@@ -181,8 +182,9 @@ def write_network_report(
         The file appears complete or not at all; one that is there is replaced.
     model : SparseNetwork
         A fitted model.
-    Y : array or sparse matrix of shape (n_rows, n)
-        The rows, usually those that the model was fitted on. Of more than 20,000 some are drawn for what pages show.
+    Y : array or sparse matrix of shape (n_rows, n), optional
+        The rows, usually those that the model was fitted on. Of more than 20,000 some are drawn for what pages show. Without
+        them it is not shown how well they are described.
     columns : sequence of str of length n, optional
         Names of the columns.
     comparison : sequence of dict, optional
@@ -198,15 +200,15 @@ def write_network_report(
     check_is_fitted(model)
     n = model.n_features_in_
     names = [f"column {i}" for i in range(1, n + 1)] if columns is None else [str(name) for name in columns]
-    if len(names) != n or Y.shape[1] != n:
+    n_rows, width = (0, n) if Y is None else Y.shape
+    if len(names) != n or width != n:
         raise LatentiaError(
-            f"columns has {len(names)} entries, the data {Y.shape[1]} columns and the network {n}: they must agree."
+            f"columns has {len(names)} entries, the data {width} columns and the network {n}: they must agree."
         )
-    n_rows = Y.shape[0]
     some = np.sort(np.random.default_rng(0).permutation(n_rows)[:_SAMPLE]) if n_rows > _SAMPLE else None
     rows = Y if some is None else sparse.csr_array(Y)[some] if sparse.issparse(Y) else np.asarray(Y)[some]
-    hidden = encoded(model, rows)
-    agreed = agreements(model, rows, hidden)
+    hidden = [] if Y is None else encoded(model, rows)
+    agreed = [] if Y is None else agreements(model, rows, hidden)
     found = units(model, names)
     layers = _layers(model, found, agreed, n)
     page = render(
@@ -232,6 +234,7 @@ def write_network_report(
         data=_figures(model),
         comparison=comparison_rows(comparison, len(layers)),
         version=version(),
+        missing=without_data("rows and how well they are described") if Y is None else "",
     )
     return write_page(path, page)
 
@@ -250,7 +253,7 @@ def _layers(model: Any, found: Sequence[Unit], agreed: Sequence[Agreement], n: i
             "degree": float(np.mean([len(unit.positive) for unit in own])) if own else 0.0,
             "undetermined": sparse.csr_array(model.undetermined_[i]).nnz / pairs,
             "rate": float(np.mean(model.densities_[i])) if len(own) else 0.0,
-            "explained": agreed[i].explained, "right": agreed[i].right,
+            "explained": agreed[i].explained if agreed else None, "right": agreed[i].right if agreed else None,
         })  # fmt: skip
     return rows
 
@@ -327,10 +330,7 @@ def _bars(values: np.ndarray, title: str, what: str) -> dict[str, Any]:
     counts = np.histogram(values, edges)[0]
     labels = [str(a) if step == 1 else f"{a} to {a + step - 1}" for a in edges[:-1]]
     hover = [f"{label}: {number:,} {what}" for label, number in zip(labels, counts, strict=True)]
-    figure = _bar_figure((edges[:-1] + (step - 1) / 2).tolist(), counts, step, hover, title, what)
-    if high - low < 2 * _TICKS:
-        figure["layout"]["xaxis"] |= {"dtick": 1 + (high - low) // _TICKS, "tick0": 0}
-    return figure
+    return _bar_figure(edges[:-1] + (step - 1) / 2, counts, step, hover, title, what, whole=True)
 
 
 def _rates(rates: np.ndarray) -> dict[str, Any]:
@@ -343,27 +343,19 @@ def _rates(rates: np.ndarray) -> dict[str, Any]:
     hover = [
         f"{a:.3g} to {b:.3g}%: {number:,} units" for a, b, number in zip(edges[:-1], edges[1:], counts, strict=True)
     ]
-    middles = ((edges[:-1] + edges[1:]) / 2).tolist()
+    title = "% of the rows in which a unit is on"
     return _bar_figure(
-        middles, counts, float(edges[1] - edges[0]), hover, "% of the rows in which a unit is on", "units"
+        (edges[:-1] + edges[1:]) / 2, counts, float(edges[1] - edges[0]), hover, title, "units", whole=False
     )
 
 
 def _bar_figure(
-    places: Sequence[float], counts: np.ndarray, width: float, hover: Sequence[str], title: str, what: str
+    places: np.ndarray, counts: np.ndarray, width: float, hover: Sequence[str], title: str, what: str, *, whole: bool
 ) -> dict[str, Any]:
-    trace = {
-        "type": "bar", "x": list(places), "y": counts.tolist(), "width": 0.9 * width, "hoverinfo": "text",
-        "hovertext": list(hover), "marker": {"color": PALETTE[0]},
-    }  # fmt: skip
-    layout = {
-        "height": 240, "showlegend": False, "margin": {"l": 50, "r": 12, "t": 8, "b": 44},
-        "xaxis": {"title": {"text": title}, "fixedrange": True, "showgrid": False, "zeroline": False, "nticks": 8},
-        "yaxis": {"title": {"text": what}, "fixedrange": True, "automargin": True, "gridcolor": "#e6eaee", "nticks": 5},
-    }  # fmt: skip
-    if counts.max(initial=0) < _TICKS:
-        layout["yaxis"] |= {"dtick": 1}  # type: ignore[operator]
-    return {"traces": [trace], "layout": layout, "width": 240}
+    return bars(
+        places, [("", counts, 0)], hover=[hover], title=title, y_title=what, width=0.9 * width, whole=whole, counts=True,
+        height=170,
+    )  # fmt: skip
 
 
 # --- words about the whole ------------------------------------------------------------------------------------------
@@ -372,7 +364,8 @@ def _bar_figure(
 def _summary(model: Any, n_rows: int, n: int) -> str:
     sizes = [layer.shape[0] for layer in model.layers_]
     where = "" if len(sizes) == 1 else f" in {len(sizes)} layers ({', '.join(f'{size:,}' for size in sizes)})"
-    return f"{count(sum(sizes), 'hidden unit')}{where} above {count(n, 'column')}, from {count(n_rows, 'row')}."
+    rows = f", from {count(n_rows, 'row')}" if n_rows else ""
+    return f"{count(sum(sizes), 'hidden unit')}{where} above {count(n, 'column')}{rows}."
 
 
 def _error_sentence(errors: Sequence[float | None]) -> str:

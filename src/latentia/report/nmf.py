@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
 from ._figures import PALETTE, lines, overlaid, picture, thinned
+from ._missing import without_data
 from ._page import render, write_page
 from ._parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 from .dictionary import row_errors
@@ -113,7 +114,7 @@ def picture_of_component(component: np.ndarray, shape: Sequence[int]) -> np.ndar
 def write_nmf_report(
     path: str | os.PathLike[str],
     model: Any,
-    X: Any,
+    X: Any = None,
     *,
     columns: Sequence[str] | None = None,
     rows: Sequence[str] | None = None,
@@ -132,8 +133,8 @@ def write_nmf_report(
         The file appears complete or not at all; one that is there is replaced.
     model : SeparableNMF
         A fitted model.
-    X : array or sparse matrix of shape (n_rows, d)
-        The rows that it was fitted on.
+    X : array or sparse matrix of shape (n_rows, d), optional
+        The rows that it was fitted on. Without them it is not shown how well they are described.
     columns : sequence of str of length d, optional
         Names of the columns. Increasing numbers, such as wavelengths, make components spectra.
     rows : sequence of str of length n_rows, optional
@@ -156,10 +157,11 @@ def write_nmf_report(
     """
     check_is_fitted(model)
     names = _checked(model, X, columns, rows, image, picture_shape)
-    n = X.shape[0]
-    weights = np.asarray(model.transform(X) if weights is None else weights)
-    shares = contributions(model, weights)
-    errors = row_errors(model, X, weights)
+    shares = errors = None
+    if X is not None:
+        weights = np.asarray(model.transform(X) if weights is None else weights)
+        shares = contributions(model, weights)
+        errors = row_errors(model, X, weights)
     shape = None if image is None else (int(image[0]), int(image[1]))
     nouns = _PIXELS if image is not None else _PICTURES if picture_shape is not None else _NOUNS
     found = _describe(model, names, rows, shares, shape, picture_shape)
@@ -169,7 +171,7 @@ def write_nmf_report(
         "nmf.html",
         title=title,
         source=source,
-        summary=_summary(model, n, names, shape, picture_shape),
+        summary=_summary(model, None if X is None else X.shape[0], names, shape, picture_shape),
         nouns=nouns,
         evidence=evidence_parts(evidence_of(model)),
         error=_error_sentence([one.error for one in found], model.mixing_),
@@ -194,11 +196,12 @@ def write_nmf_report(
         explained=1 - float(model.relative_error_) ** 2,
         pooled=bool(getattr(model, "pooled", False)),
         refined=len(np.atleast_1d(model.refinement_)) if model.refine else 0,
-        errors=_error_bars(errors),
-        purity=_purity_bars(shares),
+        errors=None if errors is None else _error_bars(errors),
+        purity=None if shares is None else _purity_bars(shares),
         data=_figures(model, names, axis, curves),
         comparison=comparison_rows(comparison, len(model.components_)),
         version=version(),
+        missing=without_data("rows and how well they are described") if X is None else "",
     )
     return write_page(path, page)
 
@@ -214,17 +217,23 @@ def _checked(
     """Names of the columns; raises where sizes do not agree."""
     d = model.components_.shape[1]
     names = [str(i) for i in range(1, d + 1)] if columns is None else [str(name) for name in columns]
-    if len(names) != d or X.shape[1] != d:
+    n, width = (None, d) if X is None else X.shape
+    if len(names) != d or width != d:
         raise LatentiaError(
-            f"columns has {len(names)} entries, the data {X.shape[1]} columns and the components {d}: they must agree."
+            f"columns has {len(names)} entries, the data {width} columns and the components {d}: they must agree."
         )
-    if rows is not None and len(rows) != X.shape[0]:
-        raise LatentiaError(f"rows has {len(rows)} entries, and the data {X.shape[0]} rows.")
-    if max(model.anchors_, default=0) >= X.shape[0]:
+    if rows is not None and n is not None and len(rows) != n:
+        raise LatentiaError(f"rows has {len(rows)} entries, and the data {n} rows.")
+    last = max(model.anchors_, default=0)
+    if n is not None and last >= n:
+        raise LatentiaError(f"The data has {n} rows, and row {last} is a component: give the rows of the fit.")
+    if n is None and image is not None:
         raise LatentiaError(
-            f"The data has {X.shape[0]} rows, and row {max(model.anchors_)} is a component: give the rows of the fit."
+            "An image has maps of its pixels, which are the rows of X: give them.", parameter="X", value=None
         )
-    for shape, size, what in ((image, X.shape[0], "rows"), (picture_shape, d, "columns")):
+    if n is None and rows is not None and last >= len(rows):
+        raise LatentiaError(f"rows has {len(rows)} entries, and row {last} is a component: name the rows of the fit.")
+    for shape, size, what in ((image, n, "rows"), (picture_shape, d, "columns")):
         if shape is not None and (len(shape) != 2 or int(np.prod(shape)) != size):
             height_and_width = " x ".join(map(str, shape[::-1]))
             raise LatentiaError(f"{height_and_width} pixels are {int(np.prod(shape))}, and there are {size} {what}.")
@@ -235,7 +244,7 @@ def _describe(
     model: Any,
     names: list[str],
     rows: Sequence[str] | None,
-    shares: np.ndarray,
+    shares: np.ndarray | None,
     image: tuple[int, int] | None,
     picture_shape: Sequence[int] | None,
 ) -> list[_Component]:
@@ -249,7 +258,7 @@ def _describe(
         found.append(
             _Component(
                 number=i,
-                share=float(shares[:, i].mean()),
+                share=float(model.weights_[i] if shares is None else shares[:, i].mean()),
                 error=error,
                 grade=mark,
                 anchor=f"row {anchor}" if rows is None else str(rows[anchor]),
@@ -260,7 +269,7 @@ def _describe(
                 picture=picture(picture_of_component(W, picture_shape))
                 if picture_shape is not None and i < _TILES
                 else "",
-                map=picture(map_of(shares[:, i], image)) if image is not None and i < _MAPS else "",
+                map="" if image is None or shares is None or i >= _MAPS else picture(map_of(shares[:, i], image)),
             )
         )
     return found
@@ -281,18 +290,18 @@ def _curve(component: np.ndarray) -> str:
     return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
 
 
-def _mixed_picture(shares: np.ndarray, image: tuple[int, int] | None) -> str:
+def _mixed_picture(shares: np.ndarray | None, image: tuple[int, int] | None) -> str:
     """All pixels, each in the mean colour of its components."""
-    if image is None:
+    if image is None or shares is None:
         return ""
     colours = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in PALETTE])
     own = colours[np.arange(shares.shape[1]) % len(PALETTE)]
     return picture((shares @ own).reshape(*image, 3))
 
 
-def _residual_picture(errors: np.ndarray, image: tuple[int, int] | None) -> str:
+def _residual_picture(errors: np.ndarray | None, image: tuple[int, int] | None) -> str:
     """How much of each pixel is left over: white is nothing, and full colour as much as one pixel in a hundred has."""
-    if image is None:
+    if image is None or errors is None:
         return ""
     size = np.sqrt(errors)
     share = np.clip(size / max(float(np.quantile(size, _WORST)), _TINY), 0, 1).reshape(image)
@@ -340,11 +349,8 @@ def _figures(model: Any, names: list[str], axis: np.ndarray | None, curves: bool
         found["spectra"] = overlaid(series, title="column", y_title="entry")
     rounds = np.atleast_1d(np.asarray(model.refinement_, dtype=float))
     if model.refine and len(rounds) > 1:
-        figure = lines([("log-likelihood", np.arange(1, len(rounds) + 1), rounds)], title="round")
-        figure["layout"] |= {"height": 260}
-        figure["layout"]["yaxis1"] |= {"title": {"text": "nats"}}
-        figure["layout"]["xaxis"] |= {"dtick": max(1, len(rounds) // 12)}
-        found["rounds"] = figure
+        curve = [("log-likelihood", np.arange(1, len(rounds) + 1), rounds)]
+        found["rounds"] = lines(curve, title="round", y_title="nats", whole=True)
     return found
 
 
@@ -352,8 +358,10 @@ def _figures(model: Any, names: list[str], axis: np.ndarray | None, curves: bool
 
 
 def _summary(
-    model: Any, n: int, names: list[str], image: tuple[int, int] | None, picture_shape: Sequence[int] | None
+    model: Any, n: int | None, names: list[str], image: tuple[int, int] | None, picture_shape: Sequence[int] | None
 ) -> str:
+    if n is None:
+        return f"{count(len(model.components_), 'component')} of {count(len(names), 'column')}."
     what = f"{count(n, 'row')} of {count(len(names), 'column')}"
     if image is not None:
         what = f"an image of {image[1]} x {image[0]} pixels in {count(len(names), 'band')}"

@@ -13,7 +13,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._figures import PALETTE, shortened, spectrum
+from ._figures import PALETTE, links, shortened, spectrum
+from ._missing import without_data
 from ._page import render, write_page
 from ._parts import (
     Mark,
@@ -34,8 +35,6 @@ _STRONGEST, _MOST_FINDINGS, _MOST_LISTED, _MOST_EDGES = 8, 60, 300, 250
 _FEWEST, _CAUSES_OF_ROW, _PROBABLE = 3, 8, 0.01  # causes that are shown of a row
 _SPEAKING, _LEAST_EVIDENCE, _MOST_EVIDENCE = 5, 0.1, np.log(1e6)
 _APART = 1.7  # least distance of two causes, that of two findings being 1
-_WIDTHS = 5  # lines of the picture, from thin to thick
-_INK = "#1b2430"
 _NOUNS = Nouns("causes", "cause", "rows")
 
 
@@ -93,6 +92,12 @@ def frequencies(X: Any) -> np.ndarray:
     return np.asarray(X.mean(axis=0), dtype=float).ravel()
 
 
+def _expected_frequencies(model: Any) -> np.ndarray:
+    """The same in the rows that the model expects."""
+    absent = (1 - model.leak_) * np.prod(1 - model.priors_[:, None] * model.strengths_, axis=0)
+    return np.asarray(1 - absent)
+
+
 def strongest_findings(strengths: np.ndarray, threshold: float, most: int = _STRONGEST) -> np.ndarray:
     """The findings of a cause, given its strengths (n,): at most so many of at least the threshold, strongest first."""
     first = largest(strengths, most)
@@ -111,7 +116,7 @@ def percent(value: float) -> str:
 def write_noisy_or_report(
     path: str | os.PathLike[str],
     model: Any,
-    X: Any,
+    X: Any = None,
     *,
     columns: Sequence[str] | None = None,
     rows: Sequence[int] = (),
@@ -130,8 +135,9 @@ def write_noisy_or_report(
         The file appears complete or not at all; one that is there is replaced.
     model : NoisyOr
         A fitted model.
-    X : array or sparse matrix of shape (n_rows, n)
-        1 where a finding is present and 0 where it is absent; usually what the model was fitted on.
+    X : array or sparse matrix of shape (n_rows, n), optional
+        1 where a finding is present and 0 where it is absent; usually what the model was fitted on. Without it frequencies are
+        those that the model expects.
     columns : sequence of str of length n, optional
         Names of the findings.
     rows : sequence of int
@@ -155,17 +161,21 @@ def write_noisy_or_report(
     check_is_fitted(model)
     m, n = model.weights_.shape
     names = [f"column {i}" for i in range(1, n + 1)] if columns is None else [str(name) for name in columns]
-    if len(names) != n or X.shape[1] != n:
+    width = n if X is None else X.shape[1]
+    if len(names) != n or width != n:
         raise LatentiaError(
-            f"columns has {len(names)} entries, the data {X.shape[1]} columns and the model {n} findings: they must agree."
+            f"columns has {len(names)} entries, the data {width} columns and the model {n} findings: they must agree."
         )
+    if X is None and len(rows):
+        raise LatentiaError("rows are positions in X, which was not given.")
     causes = _describe(model, names, threshold)
-    frequency = frequencies(X)
+    frequency = _expected_frequencies(model) if X is None else frequencies(X)
+    in_rows = "" if X is None else f" in {count(X.shape[0], 'row')}"
     page = render(
         "noisy_or.html",
         title=title,
         source=source,
-        summary=f"{count(m, 'cause')} of {count(n, 'finding')} in {count(X.shape[0], 'row')}.",
+        summary=f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.",
         nouns=_NOUNS,
         evidence=evidence_parts(evidence_of(model)),
         error=_error_sentence([cause.error for cause in causes]),
@@ -181,6 +191,7 @@ def write_noisy_or_report(
         data={"network": _network(model, frequency, names, threshold), "spectrum": _spectrum(model)},
         comparison=comparison_rows(comparison, m),
         version=version(),
+        missing=without_data("rows (how often findings are present is what the model expects)") if X is None else "",
     )
     return write_page(path, page)
 
@@ -294,28 +305,12 @@ def _network(model: Any, frequency: np.ndarray, names: list[str], threshold: flo
     left = _beside(shown)
     edges = np.argwhere((shown >= threshold) & (shown > 0))
     edges = edges[largest(shown[tuple(edges.T)], _MOST_EDGES)]
-    traces = _lines(shown, edges, left, right)
-    traces.append({
-        "type": "scatter", "mode": "markers+text", "x": [1] * n, "y": right.tolist(), "hoverinfo": "text",
-        "text": [shortened(names[i]) for i in order], "textposition": "middle right",
-        "hovertext": [_hover_of_finding(model, i, names, frequency, threshold) for i in order], "cliponaxis": False,
-        "marker": {"size": 9, "color": _INK}, "textfont": {"size": 12, "color": _INK},
-    })  # fmt: skip
-    traces.append({
-        "type": "scatter", "mode": "markers+text", "x": [0] * m, "y": left.tolist(), "hoverinfo": "text",
-        "text": [f"<b>{k}</b>" for k in range(m)], "cliponaxis": False,
-        "hovertext": [_hover_of_cause(model, k, names, threshold) for k in range(m)],
-        "marker": {"size": 27, "color": "#ffffff", "opacity": 1, "line": {"width": 3, "color": [_colour(k) for k in range(m)]}},
-        "textfont": {"size": 13, "color": _INK},
-    })  # fmt: skip
-    bottom = max(n, float(left[-1]) + 1)
-    hidden = {"visible": False, "fixedrange": True}
-    layout = {
-        "height": round(21 * bottom) + 60, "showlegend": False, "hovermode": "closest",
-        "xaxis": hidden | {"range": [-0.06, 1.45]}, "yaxis": hidden | {"range": [bottom, -1]},
-        "margin": {"l": 10, "r": 10, "t": 20, "b": 20},
-    }  # fmt: skip
-    return {"traces": traces, "layout": layout, "width": 560}
+    return links(
+        [(str(k), _hover_of_cause(model, k, names, threshold), k % len(PALETTE)) for k in range(m)],
+        [(shortened(names[i]), _hover_of_finding(model, i, names, frequency, threshold)) for i in order],
+        [(k, i, shown[k, i]) for k, i in edges],
+        (left, right),
+    )
 
 
 def _placed(strengths: np.ndarray, threshold: float) -> np.ndarray:
@@ -335,37 +330,17 @@ def _beside(strengths: np.ndarray) -> np.ndarray:
     return np.maximum.accumulate(above + own / 2 - apart) + apart
 
 
-def _lines(strengths: np.ndarray, edges: np.ndarray, left: np.ndarray, right: np.ndarray) -> list[dict[str, Any]]:
-    """The weakest first: one trace for every cause and width."""
-    traces = []
-    steps = np.minimum((strengths * _WIDTHS).astype(int), _WIDTHS - 1)
-    for step in range(_WIDTHS):
-        for k in range(len(strengths)):
-            x: list[float | None] = []
-            y: list[float | None] = []
-            for _, i in (edge for edge in edges if edge[0] == k and steps[k, edge[1]] == step):
-                x += [0, 1, None]
-                y += [float(left[k]), float(right[i]), None]
-            if x:
-                line = {"color": _colour(k), "width": 1 + 1.4 * step}
-                traces.append(
-                    {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": line, "hoverinfo": "skip",
-                     "opacity": 0.5 + 0.1 * step}
-                )  # fmt: skip
-    return traces
-
-
 def _hover_of_cause(model: Any, cause: int, names: list[str], threshold: float) -> str:
     first = strongest_findings(model.strengths_[cause], threshold, 12)
     listed = [f"{shortened(names[i], 40)} {percent(model.strengths_[cause, i])}" for i in first]
-    return "<br>".join([f"<b>cause {cause}</b>, on in {percent(model.priors_[cause])} of the rows", *listed])
+    return "\n".join([f"cause {cause}, on in {percent(model.priors_[cause])} of the rows", *listed])
 
 
 def _hover_of_finding(model: Any, finding: int, names: list[str], frequency: np.ndarray, threshold: float) -> str:
     first = strongest_findings(model.strengths_[:, finding], threshold)
     listed = [f"cause {k} {percent(model.strengths_[k, finding])}" for k in first]
-    heading = f"<b>{shortened(names[finding], 40)}</b>, in {percent(frequency[finding])} of the rows"
-    return "<br>".join([heading, *listed, f"without any cause {percent(model.leak_[finding])}"])
+    heading = f"{shortened(names[finding], 40)}, in {percent(frequency[finding])} of the rows"
+    return "\n".join([heading, *listed, f"without any cause {percent(model.leak_[finding])}"])
 
 
 def _spectrum(model: Any) -> dict[str, Any]:

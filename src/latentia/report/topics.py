@@ -1,6 +1,7 @@
 """The report of a topic model, for readers who do not program.
 
-The page holds everything that it shows. The numbers of the selected topic travel as JSON, and a script draws them.
+The page holds everything that it shows. Numbers travel as JSON, and a script draws those of the selected topic. Words come
+with the two parts of their relevance, so that the page ranks them by any weight of these as `latentia.metrics` does.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import column_names
 from ..exceptions import LatentiaError
 from ..metrics import l1_distances
+from ..metrics.relevance import RELEVANCE, other_topics, relevance
 from ..passes import Blocks
+from ..words import texts_of
+from ._missing import without_data
 from ._page import render, write_page
 from ._parts import (
     Mark,
@@ -33,6 +38,9 @@ from ._parts import (
 __all__ = ["topic_shares", "write_topics_report"]
 
 _TABLE_WORDS, _BAR_WORDS, _TITLE_WORDS = 10, 20, 3
+_WEIGHTS = np.linspace(0, 1, 11)  # those of the slider
+_HELD, _MOST_HELD = 0.05, 20_000  # of a word's uses, from which on a search names a topic; and how many such places
+_GRADES = ("good", "care", "unknown", "bad")
 _DOCUMENTS, _SIMILAR, _EXCERPT = 5, 4, 260
 _NOUNS = Nouns("topics", "topic", "documents")
 
@@ -40,8 +48,6 @@ _NOUNS = Nouns("topics", "topic", "documents")
 @dataclass(frozen=True)
 class _Word:
     text: str
-    topic: float
-    corpus: float
     anchor: bool
 
 
@@ -55,16 +61,17 @@ class _Document:
 
 @dataclass(frozen=True)
 class _Topic:
-    """What the page shows of a topic; `error` is None where it was not measured, `similar` holds (number, overlap).
+    """What the page shows of a topic.
 
-    `anchors` is None for models without anchor words.
+    `error` is None where it was not measured, `top` has its first words, `similar` (number, overlap); `anchors` is None for
+    models without anchor words.
     """
 
     number: int
     share: float
     error: float | None
     grade: Mark
-    words: list[_Word]
+    top: list[_Word]
     anchors: list[str] | None
     similar: list[tuple[int, float]]
     documents: list[_Document]
@@ -73,11 +80,7 @@ class _Topic:
 
     @property
     def title(self) -> str:
-        return ", ".join(word.text for word in self.words[:_TITLE_WORDS])
-
-    @property
-    def top(self) -> list[_Word]:
-        return self.words[:_TABLE_WORDS]
+        return ", ".join(word.text for word in self.top[:_TITLE_WORDS])
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class _Corpus:
 def write_topics_report(
     path: str | os.PathLike[str],
     model: Any,
-    table: Any,
+    table: Any = None,
     *,
     vocabulary: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
@@ -111,10 +114,11 @@ def write_topics_report(
         The file appears complete or not at all; one that is there is replaced.
     model : AnchorTopics, SpectralLDA or SingleTopicModel
         A fitted model.
-    table : sparse matrix, array or Blocks of shape (n_documents, V)
-        Counts of words in the documents to show, usually those that the model was fitted on.
+    table : sparse matrix, array or Blocks of shape (n_documents, V), or texts, optional
+        Counts of words in the documents to show, usually those that the model was fitted on, or the documents themselves
+        where it was fitted on texts. Without it none are shown.
     vocabulary : sequence of str of length V, optional
-        Words of the columns; by default the table's column names, and without these "word 0", "word 1", ...
+        Words of the columns; by default those that the table or the model knows, or else "word 0", "word 1", ...
     names, texts : sequence of str of length n_documents, optional
         Names of the documents, and their texts, of which the page shows the beginnings.
     title, source : str
@@ -129,9 +133,15 @@ def write_topics_report(
 
     """
     check_is_fitted(model)
-    blocks = table if isinstance(table, Blocks) else Blocks.from_array(table)
+    given = None if table is None else texts_of(table)
+    if given is not None:
+        names = getattr(table, "names", None) if names is None else names
+        texts = given if texts is None else texts
+        table = model._counted(given)
+    blocks = table if table is None or isinstance(table, Blocks) else Blocks.from_array(table)
     corpus = _read_corpus(model, blocks, vocabulary, names, texts)
-    topics = _describe_topics(model, corpus)
+    ranks = _Ranks.of(model)
+    topics = _describe_topics(model, corpus, ranks)
     page = render(
         "topics.html",
         title=title,
@@ -140,12 +150,14 @@ def write_topics_report(
         nouns=_NOUNS,
         evidence=evidence_parts(evidence_of(model)),
         error=_error_sentence([topic.error for topic in topics]),
-        topics=topics,
+        topics=sorted(topics, key=lambda topic: (_GRADES.index(topic.grade.key), -topic.share)),
+        weight=RELEVANCE,
         anchored=hasattr(model, "anchor_words_"),
         single=hasattr(model, "predict"),
-        data=[asdict(topic) | {"title": topic.title} for topic in topics],
+        data=_data(model, corpus, topics, ranks),
         comparison=comparison_rows(comparison, len(topics)),
         version=version(),
+        missing=without_data("documents") if table is None else "",
     )
     return write_page(path, page)
 
@@ -160,21 +172,25 @@ def topic_shares(model: Any) -> np.ndarray:
 
 def _read_corpus(
     model: Any,
-    blocks: Blocks,
+    blocks: Blocks | None,
     vocabulary: Sequence[str] | None,
     names: Sequence[str] | None,
     texts: Sequence[str] | None,
 ) -> _Corpus:
-    n_words = model.components_.shape[1]
-    vocabulary = blocks.names if vocabulary is None else vocabulary
+    (n_topics, n_words), n_rows = model.components_.shape, 0 if blocks is None else blocks.n_rows
+    if vocabulary is None:
+        known = None if blocks is None else blocks.names
+        vocabulary = column_names(model) if known is None else known
     for name, given, needed in (
         ("vocabulary", vocabulary, n_words),
-        ("names", names, blocks.n_rows),
-        ("texts", texts, blocks.n_rows),
+        ("names", names, n_rows),
+        ("texts", texts, n_rows),
     ):
         if given is not None and len(given) != needed:
             raise LatentiaError(f"{name} has {len(given)} entries and the data has {needed}: they must agree.")
     words = [f"word {i}" for i in range(n_words)] if vocabulary is None else [str(word) for word in vocabulary]
+    if blocks is None:
+        return _Corpus(np.zeros(0), np.zeros((0, n_topics)), words, names, texts)
     lengths = np.concatenate([np.asarray(block[0].sum(axis=1)).ravel() for block in blocks])
     return _Corpus(lengths, model.transform(blocks), words, names, texts)
 
@@ -209,7 +225,26 @@ def _excerpt(text: str) -> str:
 # --- topics ---------------------------------------------------------------------------------------------------------
 
 
-def _describe_topics(model: Any, corpus: _Corpus) -> list[_Topic]:
+@dataclass(frozen=True)
+class _Ranks:
+    """The two parts of the relevance of words to topics, (K, V): its value with the weight 1, and with 0."""
+
+    probability: np.ndarray
+    lift: np.ndarray
+
+    @classmethod
+    def of(cls, model: Any) -> _Ranks:
+        others = other_topics(model.components_, topic_shares(model))
+        return cls(relevance(model.components_, others, 1.0), relevance(model.components_, others, 0.0))
+
+    def first(self, topic: int, weight: float, count: int) -> np.ndarray:
+        """The words that come first, of those that the topic has."""
+        probability, lift = self.probability[topic], self.lift[topic]
+        present = np.flatnonzero(np.isfinite(probability))
+        return present[largest(weight * probability[present] + (1 - weight) * lift[present], count)]
+
+
+def _describe_topics(model: Any, corpus: _Corpus, ranks: _Ranks) -> list[_Topic]:
     marks, shares = component_marks(evidence_of(model), len(model.components_)), topic_shares(model)
     distances = l1_distances(model.components_, model.components_)
     places = _places(distances)
@@ -220,7 +255,10 @@ def _describe_topics(model: Any, corpus: _Corpus) -> list[_Topic]:
             share=float(shares[k]),
             error=error,
             grade=mark,
-            words=_top_words(model, k, corpus.vocabulary, anchors[k] or []),
+            top=[
+                _Word(corpus.vocabulary[i], corpus.vocabulary[i] in (anchors[k] or []))
+                for i in ranks.first(k, RELEVANCE, _TABLE_WORDS)
+            ],
             anchors=anchors[k],
             similar=_similar(distances[k], k),
             documents=_top_documents(corpus, k),
@@ -239,17 +277,47 @@ def _anchors(model: Any, topic: int, vocabulary: list[str]) -> list[str] | None:
     return [word if isinstance(word, str) else vocabulary[int(word)] for word in words]
 
 
-def _top_words(model: Any, topic: int, vocabulary: list[str], anchors: list[str]) -> list[_Word]:
-    probabilities = model.components_[topic]
-    return [
-        _Word(
-            text=vocabulary[i],
-            topic=float(probabilities[i]),
-            corpus=float(model.word_frequencies_[i]),
-            anchor=vocabulary[i] in anchors,
-        )
-        for i in largest(probabilities, _BAR_WORDS)
-    ]
+def _data(model: Any, corpus: _Corpus, topics: Sequence[_Topic], ranks: _Ranks) -> dict[str, Any]:
+    """What the script reads: topics by number, with words as places in ``vocabulary``, and the two parts of their rank."""
+    components, shares = model.components_, topic_shares(model)
+    first = [np.unique(np.concatenate([ranks.first(k, w, _BAR_WORDS) for w in _WEIGHTS])) for k in range(len(topics))]
+    listed = np.unique(np.concatenate(first))
+    uses = shares[:, None] * components[:, listed]
+    of_topics = []
+    for topic, places in zip(
+        topics, _places_of_words(uses, [np.searchsorted(listed, own) for own in first]), strict=True
+    ):
+        own = listed[places]
+        words = {
+            "at": places.tolist(),
+            "p": _digits(components[topic.number, own], 4),
+            "lift": np.round(ranks.lift[topic.number, own], 3).tolist(),
+        }
+        described = asdict(topic)
+        del described["top"]
+        of_topics.append(described | {"words": words})
+    vocabulary = {
+        "text": [corpus.vocabulary[i] for i in listed],
+        "corpus": _digits(model.word_frequencies_[listed], 4),
+        "total": _digits(uses.sum(axis=0), 4),
+    }
+    return {"weight": RELEVANCE, "size": _BAR_WORDS, "topics": of_topics, "vocabulary": vocabulary}
+
+
+def _places_of_words(uses: np.ndarray, first: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The words that travel with each topic: its first ones, and those of whose uses (K, n) it has much, for the search."""
+    total = uses.sum(axis=0)
+    parts = uses / np.where(total > 0, total, 1.0)
+    kept = np.zeros(parts.shape, dtype=bool)
+    kept.flat[largest(parts.ravel(), _MOST_HELD)] = True
+    kept &= parts >= _HELD
+    for k, own in enumerate(first):
+        kept[k, own] = True
+    return [np.flatnonzero(row) for row in kept]
+
+
+def _digits(values: np.ndarray, digits: int) -> list[float]:
+    return [float(f"{value:.{digits}g}") for value in values]
 
 
 def _similar(distances: np.ndarray, topic: int) -> list[tuple[int, float]]:
@@ -275,6 +343,8 @@ def _places(distances: np.ndarray) -> np.ndarray:
 
 def _summary(corpus: _Corpus) -> str:
     n_documents, n_topics = corpus.shares.shape
+    if not n_documents:
+        return f"{count(n_topics, 'topic')} of {count(len(corpus.vocabulary), 'different word')}."
     return (
         f"{count(n_topics, 'topic')} in {count(n_documents, 'document')} with "
         f"{count(len(corpus.vocabulary), 'different word')} ({float(corpus.lengths.sum()):,.0f} words in all)."

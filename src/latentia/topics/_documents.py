@@ -2,42 +2,101 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import TransformerMixin, clone
+from sklearn.pipeline import Pipeline
 
-from .._base import Estimator, check_size, fitted
+from .._base import check_size, fitted
 from .._parameters import seed_of
 from .._validation import check_vocabulary, column_names, table_blocks
+from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, WordSampler, fold_in
 from ..metrics import completion_log_likelihood
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
+from ..words import WordVectorizer, texts_of
+from ._prevalence import InGroups
 from ._refine import smoothed
+from ._tables import TopicTables
 
 __all__ = ["SMOOTHING", "Admixture", "OfDocuments"]
 
 SMOOTHING = 0.05  # share of the word frequencies in topics that a likelihood is taken of
 
 
-class OfDocuments(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """Base of models fitted on counts of words, with a parameter ``vocabulary``."""
+class OfDocuments(InGroups, TransformerMixin, TopicTables):
+    """Base of models fitted on counts of words, with parameters ``vocabulary`` and ``vectorizer``."""
 
+    _compared: ClassVar = ("components_", "vectorizer_")
     _nouns: ClassVar = ("topic", "topics", "documents")
     vocabulary: Any
+    vectorizer: Any
+    vectorizer_: Any
     refine: Refine
     n_jobs: int | None
     _column_names: Any
 
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        texts = texts_of(args[0] if args else kwargs.get("X"))
+        if texts is None:
+            return args, kwargs
+        counts = self._learn_words(texts)
+        return ((counts, *args[1:]), kwargs) if args else (args, {**kwargs, "X": counts})
+
+    def _learn_words(self, texts: list[str]) -> Blocks:
+        """Counts of the words of texts, by a vectorizer that is kept."""
+        if self.vectorizer is None:
+            self.vectorizer_ = WordVectorizer(vocabulary=self.vocabulary)
+        elif self.vocabulary is None:
+            self.vectorizer_ = clone(self.vectorizer, safe=False)
+        else:
+            raise LatentiaError("vocabulary and vectorizer are both given, and the vectorizer brings its own words.")
+        try:
+            counts = self.vectorizer_.fit_transform(texts)
+        except ValueError as error:
+            raise error if isinstance(error, LatentiaError) else LatentiaError(f"The vectorizer: {error}") from error
+        return Blocks.from_array(counts, names=_names_of(self.vectorizer_, counts.shape[1]))
+
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         """Check the input and cut it into blocks; remember its width and column names when ``reset``."""
-        blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
+        if not reset:
+            X = self._counted(X)
+        try:
+            blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
+        except LatentiaError as error:
+            if "could not convert string" not in error.problem:
+                raise
+            raise LatentiaError(
+                f"{error.problem}. Texts are given as a sequence: one column of a data frame."
+            ) from error
         if reset:
+            if self._column_names is None and self.vocabulary is None:
+                self._column_names = _names_in_pipeline(self.n_features_in_)
             check_vocabulary(self)
         return blocks
+
+    def _counted(self, X: Any) -> Any:
+        """The data; of texts the counts, by the vectorizer of the fit."""
+        texts = texts_of(X)
+        if texts is None:
+            return X
+        if not hasattr(self, "vectorizer_"):
+            raise LatentiaError(
+                "X holds texts, and this model was fitted on counts: give counts in the same columns, such as "
+                "vectorizer.transform(texts) of the vectorizer that made them. Fitted on texts, a model counts them itself."
+            )
+        counts = self.vectorizer_.transform(texts)
+        if not counts.sum():
+            warn(f"The {len(texts)} texts have none of the {counts.shape[1]:,} words of the model.", DroppedDataWarning)
+        return counts
+
+    def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
+        return super()._halves(self._counted(X), random_state, **fit_parameters)
 
     def _tables(self, X: Any) -> Iterator[Any]:
         """Checked tables of new documents, one block at a time."""
@@ -110,3 +169,35 @@ class Admixture(OfDocuments):
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
         return smoothed(self.components_, self.word_frequencies_, SMOOTHING), self.dirichlet_
+
+    def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
+        self.prevalence_, self.dirichlet_ = joined @ self.prevalence_, joined @ self.dirichlet_
+
+
+def _names_of(vectorizer: Any, n_columns: int) -> list[str] | None:
+    """Names of the columns that a vectorizer makes; None where it has none."""
+    try:
+        names = [str(name) for name in vectorizer.get_feature_names_out()]
+    except (AttributeError, ValueError, TypeError):
+        return None
+    made_up = names == [f"x{i}" for i in range(n_columns)]  # by scikit-learn, for steps without names
+    return names if len(names) == n_columns and not made_up else None
+
+
+def _names_in_pipeline(n_columns: int) -> list[str] | None:
+    """Names of the columns in a scikit-learn pipeline that is being fitted and has this estimator as a step.
+
+    Steps are given arrays without names, and no hook tells them of those before: what calls them is looked at.
+    """
+    callers: set[int] = set()
+    frame = sys._getframe(1)
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, Pipeline):
+            place = next((i for i, (_, step) in enumerate(caller.steps) if id(step) in callers), 0)
+            if place:
+                return _names_of(caller[:place], n_columns)
+        if caller is not None:  # which may be a step that is passed through
+            callers.add(id(caller))
+        frame = frame.f_back  # type: ignore[assignment]
+    return None

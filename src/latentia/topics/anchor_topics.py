@@ -38,6 +38,7 @@ from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
 from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
+from ._prevalence import confusions_of
 from ._recover import inverse_topics, kl_topics, l2_topics
 from ._refine import PART_SWEEPS, SETTLED, RefinedTopics, collapsed_by, n_candidates, refine_topics, smoothed
 
@@ -100,6 +101,9 @@ class AnchorTopics(Admixture):
     vocabulary : sequence of str or dict, optional
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
         ``vocabulary_`` of scikit-learn's vectorizers.
+    vectorizer : vectorizer of scikit-learn, optional
+        What counts the words, where ``fit`` is given texts; a copy of it is fitted. By default a
+        `latentia.words.WordVectorizer`, for English texts.
     random_state : int, default=0
         Seed of the splits, hence of the expected errors, and of the columns of ``embedding="projection"``. None or a
         RandomState draws a seed.
@@ -125,6 +129,8 @@ class AnchorTopics(Admixture):
         Dirichlet parameters of the proportions.
     word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
+    vectorizer_ : vectorizer
+        What counted the words, where the model was fitted on texts.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
@@ -154,8 +160,9 @@ class AnchorTopics(Admixture):
     9. ``refine`` is not in the thesis: collapsed variational Bayes of order zero (Asuncion et al. 2009), with 0.03
        pseudo-counts for a word in a topic and estimated ones for topics in a document. An occurrence of a word has no say
        in its own attribution, neither through its document nor through its topic. The shares of all stored counts are held
-       from sweep to sweep: 4 bytes for a count and topic, in memory up to 384 MB; beyond that the eight largest, 24 bytes a
-       count (32 for more than 256 topics), in temporary files.
+       from sweep to sweep: 4 bytes for a count and topic, in memory up to scikit-learn's ``working_memory`` (1 GB); beyond
+       that the eight largest, 24 bytes a count (32 for more than 256 topics), in temporary files, and "auto" keeps to the
+       theorem unless the documents carry more directions than topics are asked for.
 
     References
     ----------
@@ -184,6 +191,9 @@ class AnchorTopics(Admixture):
         "dirichlet": Choice("likelihood", "moments"),
         "tol": _GAP,
     }
+    anchors_: np.ndarray
+    anchor_words_: list[list[Any]]
+    topic_covariance_: np.ndarray
     _anchors: list[Anchor]
     _documents: Documents
     _embedding: Embedding
@@ -203,6 +213,7 @@ class AnchorTopics(Admixture):
         n_splits: int = 3,
         tol: float = 1e-6,
         vocabulary: Any = None,
+        vectorizer: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -218,6 +229,7 @@ class AnchorTopics(Admixture):
         self.n_splits = n_splits
         self.tol = tol
         self.vocabulary = vocabulary
+        self.vectorizer = vectorizer
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -230,8 +242,9 @@ class AnchorTopics(Admixture):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V)
-            Nonnegative counts of words in documents.
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
+            Nonnegative counts of words in documents; or the documents themselves, as a sequence of str or
+            `latentia.datasets.Texts`, which all methods take then.
         y : ignored
 
         Returns
@@ -317,7 +330,9 @@ class AnchorTopics(Admixture):
         self.dirichlet_ = dirichlet if given else self._proportions(sketches.documents)
         # Evidence.
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
-        parts = fits.errors(refined, self.n_splits) if self.recover == "l2" else PartErrors.none(unmeasured)
+        n_splits = self.n_splits if self.recover == "l2" else 0
+        parts = fits.errors(refined, n_splits) if self.recover == "l2" else PartErrors.none(unmeasured)
+        self._confusions = confusions_of(fits, refined, n_splits)
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(self.components_))
         bias = np.hypot(bias, collapsed_by(topics, words.spread(found.topics)))
         others = other_documents(blocks, dealt, refining) if parts.errors is not None else None
@@ -404,6 +419,16 @@ class AnchorTopics(Admixture):
         model.dirichlet_ = self.dirichlet_.sum() * model.prevalence_
         return model._weigh_evidence(PartErrors.none("The anchors were edited: call evidence_.stability(X)."))
 
+    def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
+        parts = [np.flatnonzero(row) for row in joined]
+        largest = [part[self.prevalence_[part].argmax()] for part in parts]
+        vertices = weights @ vertex_rows(self._embedding, self._anchors, self._words.codes)
+        self._anchors = [_merged_anchor(self._anchors, *one) for one in zip(parts, vertices, strict=True)]
+        self.anchors_ = self.anchors_[largest]
+        self.anchor_words_ = [[word for k in part for word in self.anchor_words_[k]] for part in parts]
+        self.topic_covariance_ = joined @ self.topic_covariance_ @ joined.T
+        super()._merge_parts(weights, joined)
+
     # --- stages of fit ------------------------------------------------------------------------------------------
 
     def _choice(self, documents: Documents, words: Words) -> _Choice:
@@ -456,6 +481,7 @@ class AnchorTopics(Admixture):
         self.topic_covariance_ = found.embedding.topic_moment(words.merge(topics))
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
         self.n_passes_, self._n_features_out = n_passes, len(topics)
+        self._confusions = np.empty((0, len(topics), len(topics)))
 
     def _proportions(self, documents: sparse.csr_array) -> np.ndarray:
         """Dirichlet parameters of the proportions, shape (K,), by some documents."""
@@ -543,6 +569,15 @@ def _checked_moments(Q: Any) -> np.ndarray:
     if not np.allclose(q, q.T, rtol=1e-6, atol=1e-12 * q.max()):
         raise LatentiaError("Q is not symmetric. Give (Q + Q.T) / 2 if it is an estimate.")
     return np.asarray((q + q.T) / (2 * q.sum()))
+
+
+def _merged_anchor(anchors: list[Anchor], part: np.ndarray, vertex: np.ndarray) -> Anchor:
+    """The anchor of topics that become one, whose row is at the vertex; that of a single topic as it is."""
+    if len(part) == 1:
+        return anchors[part[0]]
+    own = [anchors[k] for k in part]
+    words, strengths = (tuple(x for one in own for x in getattr(one, name)) for name in ("words", "strengths"))
+    return Anchor(words, strengths, any(one.given for one in own), vertex)
 
 
 def _replaced(anchors: list[Anchor], replace: Mapping[int, Any]) -> list[Any]:

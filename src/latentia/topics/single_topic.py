@@ -54,6 +54,7 @@ from ._by_moments import (
 from ._documents import SMOOTHING, OfDocuments
 from ._mixing import Corpus, Mixing, mixing_by_moments
 from ._prediction import OtherDocuments, other_documents, prediction_checks
+from ._prevalence import confusions_of
 from ._refine import smoothed
 
 __all__ = ["SingleTopicModel"]
@@ -128,6 +129,9 @@ class SingleTopicModel(OfDocuments):
     vocabulary : sequence of str or dict, optional
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
         ``vocabulary_`` of scikit-learn's vectorizers.
+    vectorizer : vectorizer of scikit-learn, optional
+        What counts the words, where ``fit`` is given texts; a copy of it is fitted. By default a
+        `latentia.words.WordVectorizer`, for English texts.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -146,6 +150,8 @@ class SingleTopicModel(OfDocuments):
         after ``refine``, 5% otherwise.
     word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
+    vectorizer_ : vectorizer
+        What counted the words, where the model was fitted on texts.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
@@ -203,6 +209,7 @@ class SingleTopicModel(OfDocuments):
         refine: Refine = "auto",
         n_splits: int = 3,
         vocabulary: Any = None,
+        vectorizer: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -211,6 +218,7 @@ class SingleTopicModel(OfDocuments):
         self.refine = refine
         self.n_splits = n_splits
         self.vocabulary = vocabulary
+        self.vectorizer = vectorizer
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -223,9 +231,10 @@ class SingleTopicModel(OfDocuments):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V)
-            Nonnegative counts of words in documents. Documents of one word or none are skipped, and those of two count
-            for pairs alone.
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
+            Nonnegative counts of words in documents; or the documents themselves, as a sequence of str or
+            `latentia.datasets.Texts`, which all methods take then. Documents of one word or none are skipped, and those of
+            two count for pairs alone.
         y : ignored
 
         Returns
@@ -278,6 +287,7 @@ class SingleTopicModel(OfDocuments):
         self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
         # Evidence.
         parts = fits.errors(refined, self.n_splits)
+        self._confusions = confusions_of(fits, refined, self.n_splits)
         others = other_documents(blocks, moments.dealt, self._steps > 0) if self.n_splits else None
         misfit = self._misfit(refined.parameters, recovered, moments)
         idle, lines = _idle(learned_from, others, blocks, moments.dealt, self.word_frequencies_, self.components_)
@@ -374,6 +384,9 @@ class SingleTopicModel(OfDocuments):
         topics = rng.choice(len(self.weights_), size=n_documents, p=self.weights_)
         draws = length * (topics[:, None] == np.arange(len(self.weights_)))
         return WordSampler(self.components_)(draws, rng), topics
+
+    def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
+        self.weights_, self.smoothing_ = joined @ self.weights_, weights @ self.smoothing_
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:
         return Clusters(self.components_, self.weights_, self.smoothing_).model(self.word_frequencies_)

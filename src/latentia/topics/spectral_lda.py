@@ -45,6 +45,7 @@ from ._by_moments import (
 from ._documents import SMOOTHING, Admixture
 from ._mixing import Corpus, Mixing, mixing_by_prediction
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
+from ._prevalence import confusions_of
 from ._refine import PART_SWEEPS, SETTLED, collapsed_by, refine_topics, smoothed
 
 __all__ = ["SpectralLDA"]
@@ -93,6 +94,9 @@ class SpectralLDA(Admixture):
     vocabulary : sequence of str or dict, optional
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
         ``vocabulary_`` of scikit-learn's vectorizers.
+    vectorizer : vectorizer of scikit-learn, optional
+        What counts the words, where ``fit`` is given texts; a copy of it is fitted. By default a
+        `latentia.words.WordVectorizer`, for English texts.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -112,6 +116,8 @@ class SpectralLDA(Admixture):
         Share of each topic, ``dirichlet_ / alpha0_``.
     word_frequencies_ : ndarray of shape (V,)
         Frequencies of the words, documents weighing equally.
+    vectorizer_ : vectorizer
+        What counted the words, where the model was fitted on texts.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
@@ -160,6 +166,7 @@ class SpectralLDA(Admixture):
         refine: Refine = "auto",
         n_splits: int = 3,
         vocabulary: Any = None,
+        vectorizer: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
         verbose: bool = False,
@@ -169,6 +176,7 @@ class SpectralLDA(Admixture):
         self.refine = refine
         self.n_splits = n_splits
         self.vocabulary = vocabulary
+        self.vectorizer = vectorizer
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -181,9 +189,10 @@ class SpectralLDA(Admixture):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V)
-            Nonnegative counts of words in documents. Documents of one word or none are skipped, and those of two count
-            for pairs alone.
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
+            Nonnegative counts of words in documents; or the documents themselves, as a sequence of str or
+            `latentia.datasets.Texts`, which all methods take then. Documents of one word or none are skipped, and those of
+            two count for pairs alone.
         y : ignored
 
         Returns
@@ -231,6 +240,7 @@ class SpectralLDA(Admixture):
         # Evidence.
         misfit = misfit_of(recovered.fit, moments.dealt, corrected)
         parts = fits.errors(refined, self.n_splits)
+        self._confusions = confusions_of(fits, refined, self.n_splits)
         others = other_documents(blocks, moments.dealt, self.refine != 0) if self.n_splits else None
         mixing = Mixing(recovered.found.topics)
         if clear(parts, self.components_):

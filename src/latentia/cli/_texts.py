@@ -1,0 +1,179 @@
+"""Options of commands that read texts: where they are, how they are cut, and which words are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from ..datasets import Corpus, readers
+from ..datasets._csv import has_columns
+from ..exceptions import LatentiaError, MissingExtraError
+from ..passes import Blocks
+from ..passes.formats import reusable
+from ..words import stop_words as words_of
+from ._shared import Reading, existing, say
+
+__all__ = [
+    "Column",
+    "MaxDf",
+    "Metadata",
+    "MinDf",
+    "Split",
+    "StopWords",
+    "read_known",
+    "say_words",
+    "split_of",
+    "word_options",
+]
+
+Column = Annotated[str | None, typer.Option(help="Text column of a CSV file or workbook.")]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        "--split",
+        help="Cut texts into documents: chapter, paragraph, or a number of words. A text file is one text then.",
+    ),
+]
+Metadata = Annotated[
+    Path | None,
+    typer.Option(help="Table about the documents: a row for each, in order, or with its name in the first column."),
+]
+StopWords = Annotated[
+    str | None,
+    typer.Option(
+        help="Words to skip: english (the default), german, ..., none, or a file of words to skip besides the English ones; "
+        "several separated by commas."
+    ),
+]
+MinDf = Annotated[
+    int | None, typer.Option(help="Skip words in fewer documents; by default 2, or 5 of 20,000 documents.", min=1)
+]
+MaxDf = Annotated[
+    float | None,
+    typer.Option(help="Skip words in more than this share of the documents; by default 0.5.", min=0.0, max=1.0),
+]
+
+
+def split_of(option: str | None) -> str | int | None:
+    """A number of words, or the name of a way to cut."""
+    if option is None or option in ("chapter", "paragraph"):
+        return option
+    if option.isascii() and option.isdigit() and len(option) < 10 and int(option):
+        return int(option)
+    raise LatentiaError(f"--split {option}: use chapter, paragraph, or a number of words.")
+
+
+def word_options(stop_words: str | None, min_df: int | None, max_df: float | None) -> dict[str, Any]:
+    """The options that were given, as readers take them."""
+    given = {"min_df": min_df, "max_df": max_df}
+    return _stop_words(stop_words) | {name: value for name, value in given.items() if value is not None}
+
+
+def kept_options(words: dict[str, Any]) -> dict[str, Any]:
+    """What a model keeps of `word_options`, to read other texts in the same way."""
+    return {
+        name: value for name, value in ({"stop_words": "english"} | words).items() if name in ("stop_words", "language")
+    }
+
+
+def _stop_words(option: str | None) -> dict[str, Any]:
+    if option is None:
+        return {}
+    if option == "none":
+        return {"stop_words": None}
+    languages, words, files = [], [], 0
+    for part in filter(None, (part.strip() for part in option.split(","))):
+        path = Path(part)
+        if path.is_file() or path.suffix or len(path.parts) > 1:
+            words += [word.strip() for word in readers.read_lines(existing(path, "--stop-words")) if word.strip()]
+            files += 1
+        elif part != "none":
+            languages.append(_known(part))
+    if len(languages) == 1 and not files:
+        return {"stop_words": languages[0]}
+    return {"stop_words": words, "language": languages or ([] if "none" in option.split(",") else ["english"])}
+
+
+def _known(language: str) -> str:
+    """The language, if there are stop words of it."""
+    try:
+        words_of(language)
+    except MissingExtraError:
+        raise
+    except LatentiaError as error:
+        problem = f"{error.problem} Or name a file with a word per line."
+        raise LatentiaError(problem, parameter="stop_words", value=language) from error
+    return language
+
+
+def say_words(corpus: Corpus, console: Console) -> None:
+    """How many words of a table of counts were left out, in one line."""
+    if corpus.left_out:
+        why = ", ".join(f"{n:,} {reason}" for reason, n in corpus.left_out.items())
+        total = sum(corpus.left_out.values())
+        say(console, f"{total:,} words were left out: {why} (--stop-words, --min-df, --max-df).")
+
+
+def read_known(
+    source: Path,
+    model: Any,
+    words: Sequence[str] | None,
+    console: Console,
+    how: Reading,
+    column: str | None = None,
+    split: str | None = None,
+) -> Corpus:
+    """Read other documents as those were read that a model has learned from, with its words.
+
+    Words that it does not have are counted, said, and ignored.
+
+    Parameters
+    ----------
+    words : sequence of str, or None
+        Names of its columns; without them the source must be a table of counts of as many columns.
+    column, split : str, optional
+        Options in place of what the model knows; "none" cuts nothing.
+    """
+    known = getattr(model, "reading_", {})
+    with reusable(source) as file:
+        options: dict[str, Any] = {"progress": how.progress, "encoding": how.encoding}
+        options["cache"] = how.cache if file == source else False
+        options["column"] = column or (known.get("column") if has_columns(file) else None)
+        if split is not None:
+            options["split"] = None if split == "none" else split_of(split)
+        elif not readers.holds_counts(file) and not (has_columns(file) and known.get("split") == "chapter"):
+            options["split"] = known.get("split")
+        if words is None:
+            corpus = readers.read_corpus(file, **options, stop_words=None, min_df=1, max_df=1.0)
+            _check_width(corpus, model.n_features_in_)
+            return corpus
+        if not readers.holds_counts(file) and hasattr(model, "vectorizer_"):
+            return _counted_by(model.vectorizer_, file, options)
+        chosen: dict[str, Any] = {"stop_words": None}
+        if not readers.holds_counts(file):
+            chosen |= {name: known[name] for name in ("stop_words", "language") if name in known}
+        corpus = readers.read_corpus(file, **options, **chosen, words=words)
+    if corpus.n_unknown:
+        total = corpus.n_unknown + sum(block[0].sum() for block in corpus.blocks)
+        say(console, f"{corpus.n_unknown:,.0f} of {total:,.0f} words are none of the model's and are ignored.")
+    return corpus
+
+
+def _counted_by(vectorizer: Any, file: Path, options: dict[str, Any]) -> Corpus:
+    """Texts as the vectorizer counts them that a model was fitted with."""
+    given = {name: options.get(name) for name in ("column", "split", "encoding")}
+    texts = readers.read_texts(file, **given)
+    blocks = Blocks.from_array(vectorizer.transform(texts.texts))
+    return Corpus(blocks, None, texts.names, texts.texts, texts.source, texts.columns)
+
+
+def _check_width(corpus: Corpus, n_words: int) -> None:
+    if corpus.texts is not None or corpus.blocks.shapes[0][1] != n_words:
+        raise LatentiaError(
+            f"{corpus.source}: its words and the model's cannot be compared, because the model's have no names: a table of "
+            f"counts with {n_words} columns is needed."
+        )

@@ -1,0 +1,117 @@
+"""What a table says of documents: columns that stand beside their texts, or in a file of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ..exceptions import LatentiaError
+from ..passes.formats import open_unicode, plain_name
+from ._csv import has_columns, open_rows
+
+__all__ = ["Metadata", "column_names", "read_metadata"]
+
+_NAMED = 3  # documents that a message names
+_KEYS: tuple[Callable[[Path], str], ...] = (
+    str,
+    lambda path: path.name,
+    lambda path: path.name[: len(plain_name(path))],  # without .gz
+    lambda path: Path(path.name[: len(plain_name(path))]).stem,
+)
+"""What a table may call the file of a document, the exact name first."""
+
+
+class Metadata:
+    """Columns with a row for every document, or with rows that name documents in their first column.
+
+    Parameters
+    ----------
+    columns : dict of lists of str
+    source : str
+    """
+
+    def __init__(self, columns: Mapping[str, list[str]], source: str) -> None:
+        self.columns, self.source = dict(columns), source
+        self.n_rows = len(next(iter(self.columns.values())))
+
+    def of(self, names: Sequence[str] | None, n_documents: int) -> dict[str, list[str]] | None:
+        """The columns in the order of the documents; None if the rows are others.
+
+        Parameters
+        ----------
+        names : sequence of str, or None
+            Names of the documents, if they have any.
+        n_documents : int
+        """
+        found = self._by_name(names) if names else None
+        if found is not None:
+            return {name: [column[i] for i in found] for name, column in list(self.columns.items())[1:]}
+        return dict(self.columns) if self.n_rows == n_documents else None
+
+    def _by_name(self, names: Sequence[str]) -> list[int] | None:
+        """The row of every document; None if the first column names none of them."""
+        first = next(iter(self.columns.values()))
+        rows = {name: i for i, name in reversed(list(enumerate(first)))}
+        if len(self.columns) < 2:
+            return None
+        for key in _KEYS:
+            keys = [key(Path(name)) for name in names]
+            known = [name in rows for name in keys]
+            if not any(known) or len(set(keys)) < len(keys):
+                continue
+            if not all(known):
+                lacking = [name for name, there in zip(names, known, strict=True) if not there]
+                raise LatentiaError(
+                    f"{self.source}: {len(lacking)} of {len(names)} documents have no row: {_listed(lacking)}. Add a row for "
+                    "each, with its name in the first column."
+                )
+            twice = [name for name in keys if first.count(name) > 1] if len(rows) < len(first) else []
+            if twice:
+                raise LatentiaError(f"{self.source}: two rows for {twice[0]!r}. Keep one.")
+            return [rows[name] for name in keys]
+        return None
+
+    def refuse(self, names: Sequence[str] | None, n_documents: int) -> LatentiaError:
+        """The error of rows that are others than the documents."""
+        rows = f"{self.n_rows} row{'' if self.n_rows == 1 else 's'}"
+        named = f", or with their names ({_listed(names)}) in the first column" if names else ""
+        return LatentiaError(
+            f"{self.source}: {rows}, and there are {n_documents} documents: give a row for each, in their order{named}."
+        )
+
+
+def read_metadata(path: Path, encoding: str | None = None) -> Metadata:
+    """Read all columns of a table as they are; a file that is none has one column, a value a line."""
+    if path.is_dir() or not path.exists():
+        problem = "a folder, and a file is needed" if path.is_dir() else "no such file"
+        raise LatentiaError(f"{path}: {problem}.", parameter="metadata")
+    if not has_columns(path):
+        with open_unicode(path, None, encoding) as file:
+            values = [line.strip() for line in file]
+        if not values:
+            raise LatentiaError(f"{path}: the file is empty.")
+        return Metadata({plain_name(path).removesuffix(".txt"): values}, str(path))
+    with open_rows(path, encoding=encoding) as source:
+        header = next(source.rows, (1, []))[1]
+        rows = [row for _, row in source.rows]
+    if not rows:
+        raise LatentiaError(f"{path}: there are no rows below the header.")
+    columns = {name: [row[i] for row in rows] for i, name in enumerate(column_names(header))}
+    return Metadata(columns, str(path))
+
+
+def column_names(header: Sequence[str]) -> list[str]:
+    """Names of columns, each its own: ``column 3`` for one without a name, and ``date (2)`` for the second of a name."""
+    names: list[str] = []
+    for i, name in enumerate(header, 1):
+        plain = name.strip() or f"column {i}"
+        found, n = plain, 1
+        while found in names:
+            n += 1
+            found = f"{plain} ({n})"
+        names.append(found)
+    return names
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

@@ -1,0 +1,125 @@
+"""Evidence as HTML for notebooks: inline styles alone, colours that show on light and dark ground, no scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from .checks import describe, number_text
+from .grades import status
+
+if TYPE_CHECKING:
+    from .evidence import Evidence
+
+__all__ = ["evidence_page"]
+
+# Words stand beside the colours, and white letters on them are readable.
+_GRADES = {
+    "supported": ("✓", "#0072b2"),
+    "with care": ("!", "#946200"),
+    "partly": ("◐", "#946200"),
+    "not supported": ("✕", "#a33b00"),
+}
+_SAYS = {"ok": _GRADES["supported"], "look": _GRADES["with care"], "bad": _GRADES["not supported"]}
+_LINE = "border-bottom:1px solid rgba(128,128,128,.35)"
+_CELL = f"text-align:left;vertical-align:top;padding:.25em .8em .25em 0;white-space:normal;{_LINE}"
+_NUMBER = f"text-align:right;vertical-align:top;padding:.25em .8em .25em 0;white-space:nowrap;{_LINE}"
+_MOST = 100  # components that are listed
+
+
+def evidence_page(evidence: Evidence) -> str:
+    """Verdict and advice, the checks that decide, and folded the components and the lines for theorists."""
+    head, _, sentence = evidence.verdict.partition(". ")
+    closing = evidence.closing.partition(". ")[0].rstrip(".") + "."  # the lines for theorists are here
+    parts = [
+        f"<p style='margin:.2em 0;font-size:1.1em'>{_badge(*_GRADES[evidence.grade], head)} "
+        f"<b>{escape(sentence)}</b></p>",
+        f"<p style='margin:.4em 0'>{escape(evidence.advice)}</p>",
+        _checks(evidence),
+        _components(evidence),
+        _notes(evidence),
+        f"<p style='margin:.4em 0;opacity:.75'><small>{escape(closing)}</small></p>",
+    ]
+    return f"<div style='max-width:64em;line-height:1.45'>{''.join(parts)}</div>"
+
+
+def _badge(sign: str, colour: str, word: str) -> str:
+    style = f"background:{colour};color:#fff;border-radius:.8em;padding:.05em .65em;white-space:nowrap"
+    return f"<span style='{style}'><span aria-hidden='true'>{sign}</span> {escape(word)}</span>"
+
+
+def _table(headings: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> str:
+    """Cells are HTML already; headings are texts with the style of their column."""
+    head = "".join(f"<th scope='col' style='{style};font-weight:600'>{escape(text)}</th>" for text, style in headings)
+    body = "".join(
+        "<tr style='background:transparent'>"
+        + "".join(f"<td style='{style}'>{cell}</td>" for cell, (_, style) in zip(row, headings, strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    style = "border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums"
+    return f"<table style='{style}'><thead><tr style='background:transparent'>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _folded(summary: str, inside: str) -> str:
+    return (
+        f"<details style='margin:.3em 0'><summary style='cursor:pointer'>{escape(summary)}</summary>{inside}</details>"
+    )
+
+
+def _checks(evidence: Evidence) -> str:
+    rows = []
+    for mark, check in evidence.rests_on():
+        name, measured, _, _, meaning = map(escape, describe(check))
+        remedy = f" <b>{escape(check.remedy)}</b>" if check.remedy and mark != "ok" else ""
+        rows.append([_badge(*_SAYS[mark], mark), f"<b>{name}</b>", measured, _needed(check.needed), meaning + remedy])
+    headings = [("", _CELL), ("check", _CELL), ("measured", _NUMBER), ("needed", _CELL), ("meaning", _CELL)]
+    return _table(headings, rows) if rows else ""
+
+
+def _components(evidence: Evidence) -> str:
+    records = list(evidence.components)
+    if len(records) < 2:
+        return ""
+    one, many, rows = evidence.nouns
+    shared = all(record.share is not None for record in records)
+    lines = [
+        [
+            str(record.component),
+            *([f"{100 * (record.share or 0.0):.1f}%"] if shared else []),
+            _error(record.expected_error),
+            _badge(*_GRADES[record.grade], record.grade),
+        ]
+        for record in records[:_MOST]
+    ]
+    share = [(f"share of the {rows}", _NUMBER)] if shared else []
+    headings = [(one, _NUMBER), *share, ("expected error", _NUMBER), ("grade", _CELL)]
+    more = f"<p>and {len(records) - _MOST} more</p>" if len(records) > _MOST else ""
+    return _folded(f"The {len(records)} {many}", _table(headings, lines) + more)
+
+
+def _error(value: float | None) -> str:
+    return "" if value is None else "&lt; 0.001" if value < 0.001 else number_text(value)
+
+
+def _needed(text: str) -> str:
+    return escape(text.replace("<=", "≤").replace(">=", "≥"))
+
+
+def _notes(evidence: Evidence) -> str:
+    rows = []
+    for check in evidence.checks:
+        if not status(check):
+            name, measured, _, _, meaning = map(escape, describe(check))
+            reference = " · ".join(part for part in (check.reference, check.symbol) if part)
+            rows.append([name, measured, _needed(check.needed), meaning, f"<small>{escape(reference)}</small>"])
+    if not rows:
+        return ""
+    headings = [("check", _CELL), ("measured", _NUMBER), ("needed", _CELL), ("meaning", _CELL), ("reference", _CELL)]
+    lines = (
+        "1 more line for theorists, which decides"
+        if len(rows) == 1
+        else f"{len(rows)} more lines for theorists, which decide"
+    )
+    return _folded(f"{lines} nothing", _table(headings, rows))

@@ -1,0 +1,98 @@
+"""Which words tell a topic from the others?
+
+Model. With p(w | k) the probability of word w in topic k and q(w) that in what the topic is compared with, relevance is
+
+    lambda log p(w | k) + (1 - lambda) log ((p(w | k) + d) / (q(w) + d)).
+
+lambda = 1 ranks by probability, so that the words of the language come first; 0 by lift alone, where rare words do.
+
+Source: C. Sievert, K. Shirley, LDAvis: a method for visualizing and interpreting topics, 2014, with two differences:
+
+1. There q is the word's frequency in the corpus. Here it may be that in the other topics (`other_topics`), against which a
+   topic that has half of all words can still stand out.
+2. There d = 0. Here it is 0.3 / V, three tenths of the mean frequency of a word: words in a handful of documents have lifts
+   of chance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..exceptions import LatentiaError
+
+__all__ = ["RELEVANCE", "other_topics", "relevance", "top_words"]
+
+RELEVANCE = 0.2
+"""Weight of a word's probability beside its lift, by default."""
+
+_RARE = 0.3  # frequency that lifts are smoothed by, in mean frequencies of a word
+_NEVER = -np.inf
+
+
+def other_topics(topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Probabilities of words outside of each topic: the mean of the others by their shares, shape (K, V).
+
+    Parameters
+    ----------
+    topics : ndarray of shape (K, V)
+    shares : ndarray of shape (K,)
+        Of the topics in the corpus. Where the others have none, each counts the same; a single topic is its own other.
+    """
+    n_topics = len(topics)
+    if n_topics == 1:
+        return topics.copy()
+    others = (np.ones((n_topics, n_topics)) - np.eye(n_topics)) * shares
+    total = others.sum(axis=1, keepdims=True)
+    others = np.where(total > 0, others, 1.0 - np.eye(n_topics))
+    return np.asarray(others / others.sum(axis=1, keepdims=True) @ topics)
+
+
+def relevance(topics: np.ndarray, word_frequencies: np.ndarray, weight: float = RELEVANCE) -> np.ndarray:
+    """How well each word stands for each topic, shape (K, V); higher is better.
+
+    Parameters
+    ----------
+    topics : ndarray of shape (K, V)
+        Word probabilities.
+    word_frequencies : ndarray of shape (V,) or (K, V)
+        What topics are compared with: frequencies of the words in the corpus, or outside of each topic (`other_topics`).
+    weight : float
+        lambda, from 0 to 1.
+
+    Returns
+    -------
+    ndarray of shape (K, V)
+        In nats; words that a topic does not have are minus infinity.
+    """
+    if not 0 <= weight <= 1:
+        raise LatentiaError("a number from 0 to 1 is needed.", parameter="relevance", value=weight)
+    rare = _RARE / topics.shape[1]
+    lift = np.log(topics + rare) - np.log(word_frequencies + rare)
+    present = topics > 0
+    return np.where(present, weight * np.log(np.where(present, topics, 1.0)) + (1 - weight) * lift, _NEVER)
+
+
+def top_words(
+    components: np.ndarray,
+    n_words: int = 10,
+    *,
+    word_frequencies: np.ndarray | None = None,
+    relevance: float = 1.0,
+) -> np.ndarray:
+    """Indices of the first words of every topic, shape (K, n_words); all words, where there are fewer.
+
+    Parameters
+    ----------
+    components : ndarray of shape (K, V)
+        Word probabilities of topics.
+    n_words : int
+    word_frequencies : ndarray of shape (V,) or (K, V), optional
+        What topics are compared with, see `relevance`. Without, words are ranked by probability.
+    relevance : float
+        Weight of the probability; with 1 the most probable words come first.
+    """
+    scores = components if word_frequencies is None else _relevance(components, word_frequencies, relevance)
+    return np.argsort(-scores, axis=1, kind="stable")[:, :n_words]
+
+
+_relevance = relevance

@@ -1,0 +1,248 @@
+"""The report of any estimator: which page is for which class, and what the page takes of what ``fit`` takes."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import LatentiaError
+from ..moments import as_graph
+from ..passes import Blocks
+from ..words import texts_of
+from ._any import write_any_report
+from ._missing import without_data
+from .communities import write_communities_report
+from .contrast import write_contrast_report
+from .dictionary import write_dictionary_report
+from .hmm import write_hmm_report
+from .ica import write_ica_report
+from .labels import write_labels_report
+from .matrix import communities, write_matrix_report
+from .mixture import write_mixture_report
+from .network import write_network_report
+from .nmf import write_nmf_report
+from .noisy_or import write_noisy_or_report
+from .topics import write_topics_report
+
+__all__ = ["PAGES", "write_report"]
+
+_FEW, _EXAMPLES = 14, 3  # findings of rows that are explained, and how many of them
+
+
+def write_report(path: str | os.PathLike[str], model: Any, *data: Any, **options: Any) -> Path:
+    """Write what a fitted estimator found, and how far it can be trusted, to one HTML file that works offline.
+
+    Parameters
+    ----------
+    path : path
+        The file appears complete or not at all; one that is there is replaced.
+    model : estimator of this library
+        A fitted model.
+    *data
+        What its ``fit`` took, by position or name. Without it the page shows what the model alone knows, and says what it
+        lacks.
+    **options
+        Of the function of this module that writes the family's page: ``title``, ``source``, names of columns and others.
+
+    Returns
+    -------
+    Path of the file
+    """
+    check_is_fitted(model)
+    if options.get("comparison") is None and hasattr(model, "comparison_"):
+        options["comparison"] = [_renamed(row, model._nouns[1]) for row in model.comparison_]
+    write = next((PAGES[one.__name__] for one in type(model).__mro__ if one.__name__ in PAGES), _any)
+    with warnings.catch_warnings():  # names of columns have been checked, and of data frames the tables are used
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        return write(path, model, *data, **options)
+
+
+def _renamed(row: Mapping[str, Any], many: str) -> dict[str, Any]:
+    return {many if name == "n_components" else name: value for name, value in row.items()}
+
+
+# --- from what is fitted to what is shown ---------------------------------------------------------------------------
+
+
+def _table(X: Any) -> Any:
+    """Rows as a sparse matrix or an array."""
+    if isinstance(X, Blocks):
+        return X.table()
+    return sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+
+
+def _names(model: Any, X: Any = None) -> dict[str, list[str]]:
+    """Names of the columns as an option, where the table or the model has them."""
+    found: Iterable[Any] | None = X.names if isinstance(X, Blocks) else getattr(X, "columns", None)
+    if found is None:
+        found = getattr(model, "feature_names_in_", None)
+    if found is None:
+        found = getattr(model, "reading_", {}).get("columns")
+    return {} if found is None else {"columns": [str(name) for name in found]}
+
+
+def _rows(write: Callable[..., Path]) -> Callable[..., Path]:
+    """The page of a model of one table."""
+
+    def page(path: Any, model: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
+        _check_columns(model, X)
+        with warnings.catch_warnings():  # the names have been checked, and what is used of them is the table
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            return write(path, model, None if X is None else _table(X), **_names(model, X) | options)
+
+    return page
+
+
+def _check_columns(model: Any, X: Any) -> None:
+    """Raise for a data frame whose columns are not those of the fit."""
+    known, given = getattr(model, "feature_names_in_", None), getattr(X, "columns", None)
+    if known is not None and given is not None and list(known) != list(given):
+        raise LatentiaError(
+            f"The columns begin {', '.join(map(str, given[:3]))}, and those of the fit {', '.join(map(str, known[:3]))}: "
+            "give the same ones, in the same order."
+        )
+
+
+def _topics(path: Any, model: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
+    """Of texts the beginnings are shown as well, and the names of `latentia.datasets.Texts`."""
+    texts = None if X is None else texts_of(X)
+    if texts is not None:
+        options.setdefault("texts", texts)
+        options.setdefault("names", _names_of_documents(X))
+        X = model._counted(X)
+    return write_topics_report(path, model, X, **options)
+
+
+def _names_of_documents(X: Any) -> list[str] | None:
+    """Of `latentia.datasets.Texts`, or the labels of a Series that are not mere numbers."""
+    found = getattr(X, "names", None) if hasattr(X, "texts") else getattr(X, "index", None)
+    if found is None or callable(found) or getattr(found, "dtype", None) == np.int64:
+        return None
+    return [str(name) for name in found]
+
+
+def _labels(path: Any, model: Any, X: Any = None, Y: Any = None, **options: Any) -> Path:
+    if Y is not None and not isinstance(X, Blocks):
+        Y = _label_sets(model, Y)
+    return write_labels_report(path, model, X, Y, **options)
+
+
+def _label_sets(model: Any, Y: Any) -> Any:
+    """A table of 0 and 1 with a column for every label; one class a row becomes one label a row."""
+    if sparse.issparse(Y):
+        return sparse.csr_array(Y)
+    table = np.asarray(Y)
+    if table.ndim == 1 or (model._labels.one_class and table.shape[1] == 1):
+        return sparse.csr_array(table.reshape(-1, 1) == model.classes_)
+    return sparse.csr_array(table)
+
+
+def _pairs(path: Any, model: Any, C: Any = None, y: Any = None, **options: Any) -> Path:
+    """With ``communities=True`` the groups of nodes as well."""
+    counts = None if C is None else _table(C)
+    if options.pop("communities", False):
+        if counts is None:
+            raise LatentiaError("Communities are shown with their edges: give the counts as well, report(path, C).")
+        options["found"] = communities(model, counts)
+    return write_matrix_report(path, model, counts, **options)
+
+
+def _chain(path: Any, model: Any, X: Any = None, lengths: Any = None, **options: Any) -> Path:
+    if isinstance(X, Blocks):
+        lengths = X.lengths if lengths is None else lengths
+    steps = None if X is None else _table(X)
+    if steps is not None and hasattr(model, "emissionprob_"):
+        steps = steps.ravel()
+    names = {} if hasattr(model, "emissionprob_") else _names(model, X)
+    return write_hmm_report(path, model, steps, lengths, **names | options)
+
+
+def _mixture(path: Any, model: Any, X: Any = None, y: Any = None, *, views: Any = None, **options: Any) -> Path:
+    if not hasattr(model, "_layout"):
+        return _rows(write_mixture_report)(path, model, X, **options)
+    rows = None
+    if X is not None:
+        blocks = model._views_like_those_fitted(X)
+        rows = np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks])
+        if model.distribution is not None:
+            options.setdefault("labels", model.predict(X))
+    columns = model._layout.columns
+    if columns is not None:
+        known, named = _names(model, X).get("columns"), [column for view in columns for column in view]
+        if known is not None or all(isinstance(column, str) for column in named):
+            options.setdefault("columns", [str(c if isinstance(c, str) or known is None else known[c]) for c in named])
+    return write_mixture_report(path, model, rows, **options)
+
+
+def _causes(path: Any, model: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
+    if X is None:
+        return write_noisy_or_report(path, model, **_names(model) | options)
+    _check_columns(model, X)
+    rows = _table(X)
+    if "rows" not in options:
+        present = np.asarray(rows.sum(axis=1)).ravel()
+        options["rows"] = [int(i) for i in np.flatnonzero((present > 0) & (present <= _FEW))[:_EXAMPLES]]
+    return write_noisy_or_report(path, model, rows, **_names(model, X) | options)
+
+
+def _contrast(path: Any, model: Any, U: Any = None, V: Any = None, y: Any = None, **options: Any) -> Path:
+    if U is None:
+        data = "U, V, y" if hasattr(model, "coef_") else "U, V"
+        note = without_data("figures, and what simpler methods say", data)
+        return _any(path, model, **{"note": note} | options)
+    _check_columns(model, U)
+    names = _names(model, U)
+    if isinstance(U, Blocks):
+        U, V, *others = (np.vstack([_dense(block[i]) for block in U]) for i in range(len(U.shapes)))
+        y = others[0].ravel() if others else y
+    elif V is None:
+        raise LatentiaError("A second view is needed: report(path, U, V).")
+    for_v = {} if not hasattr(V, "columns") else {"columns_v": [str(name) for name in V.columns]}
+    return write_contrast_report(path, model, U, V, y, **names | for_v | options)
+
+
+def _graph(path: Any, model: Any, A: Any = None, y: Any = None, **options: Any) -> Path:
+    graph = None if A is None else as_graph(_table(A) if isinstance(A, Blocks) else A, model.directed_)
+    return write_communities_report(path, model, graph, **options)
+
+
+def _any(path: Any, model: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
+    """The page of models that have none of their own: it shows no rows."""
+    return write_any_report(path, model, **_names(model, X) | options)
+
+
+def _dense(part: Any) -> np.ndarray:
+    return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=float)
+
+
+_CONTRASTIVE: Sequence[str] = (
+    "ContrastiveComponents", "ContrastivePCA", "ContrastiveRegression", "ContrastiveLogisticRegression",
+    "ContrastiveGaussianMixture", "ContrastiveIsing",
+)  # fmt: skip
+
+PAGES: Mapping[str, Callable[..., Path]] = {
+    "AnchorTopics": _topics,
+    "SpectralLDA": _topics,
+    "SingleTopicModel": _topics,
+    "MomentMultiLabelClassifier": _labels,
+    "ProbabilityMatrix": _pairs,
+    "SpectralHMM": _chain,
+    "TwoStateHMM": _chain,
+    "SphericalGaussianMixture": _mixture,
+    "MultiViewMixture": _mixture,
+    "TensorICA": _rows(write_ica_report),
+    "NoisyOr": _causes,
+    "MixedMembershipBlockModel": _graph,
+    "IncoherentDictionary": _rows(write_dictionary_report),
+    "SparseNetwork": _rows(write_network_report),
+    "SeparableNMF": _rows(write_nmf_report),
+    **dict.fromkeys(_CONTRASTIVE, _contrast),
+}
+"""What writes the page of each class and of those derived from it; `write_any_report` writes that of others."""

@@ -1,0 +1,43 @@
+"use strict";
+/* What every page can do: change its colours, and save its tables. */
+(() => {
+  // --- colours: those of the system, until the reader chooses
+  const root = document.documentElement, button = document.getElementById("theme");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const dark = () => (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+  const label = () => { button.textContent = dark() ? "☀ Light" : "☾ Dark"; };
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    try { localStorage.setItem("latentia-theme", root.dataset.theme); } catch { /* some viewers forbid it */ }
+    label();
+  });
+  system.addEventListener("change", label);
+  label();
+
+  // --- tables: a button that saves each as CSV
+  const plain = (cell) => (cell.dataset.value ?? cell.textContent).trim().replace(/\s+/g, " ");
+
+  // A spreadsheet would read a text that begins like a formula as one.
+  function field(value) {
+    const safe = /^[=+\-@]/.test(value) && Number.isNaN(Number(value)) ? "'" + value : value;
+    return /[",\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+  }
+
+  const csv = (rows) => "\ufeff" + rows.map((row) => row.map((value) => field(String(value))).join(",") + "\r\n").join("");
+  const rowsOf = (table) => [...table.rows].map((row) => [...row.cells].map(plain));
+  const saveCsv = (name, rows) =>
+    Charts.save(`${Charts.named(name)}.csv`, new Blob([csv(rows)], { type: "text/csv;charset=utf-8" }));
+
+  for (const table of document.querySelectorAll("table[data-csv]")) {
+    const save = Charts.element("button", "", "CSV"), bar = Charts.element("p", "tools");
+    save.type = "button";
+    save.title = "Save this table as CSV";
+    save.addEventListener("click", () => saveCsv(table.dataset.csv, rowsOf(table)));
+    bar.append(save);
+    table.after(bar);
+  }
+
+  window.Page = { csv, rowsOf, saveCsv };
+  addEventListener("DOMContentLoaded", Charts.tools);
+})();

@@ -1,0 +1,219 @@
+"""Times of documents, as numbers, years or dates, and the periods that they are put into."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import LatentiaError
+
+__all__ = ["UNITS", "Periods", "is_missing", "periods_of"]
+
+UNITS = ("day", "week", "month", "quarter", "year", "decade", "century")
+_MOST = 24  # periods that are chosen by default
+_DAYS = re.compile(r"\s*(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})")
+
+
+@dataclass(frozen=True)
+class Periods:
+    """Stretches of time, in order, those without documents left out.
+
+    Attributes
+    ----------
+    of_rows : ndarray of int, shape (n_rows,)
+        Period of every row, -1 where there is no time.
+    labels : list of str
+    places : ndarray of shape (n_periods,)
+        Their mean times: numbers as they are, dates in years.
+    unit : str
+        Of the periods, or "" for numbers.
+    """
+
+    of_rows: np.ndarray
+    labels: list[str]
+    places: np.ndarray
+    unit: str = ""
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a cell is None, NaN, NaT or blank."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA is neither equal to itself nor different
+        return True
+
+
+def periods_of(times: Sequence[Any], period: str | float | None = None) -> Periods:
+    """Put times into periods.
+
+    Parameters
+    ----------
+    times : sequence of numbers, dates, or texts that are either
+        Dates as texts are 2024-05-31, 31.5.2024, or 5/31/2024 and 31/5/2024 where some day is above 12. Numbers of four digits
+        are years as well as any other number.
+    period : str or float, optional
+        One of `UNITS` for dates, or the width of periods of numbers; by default the shortest unit with 24 periods at most,
+        every number where there are no more, and round widths otherwise.
+    """
+    rows = np.array([i for i, value in enumerate(times) if not is_missing(value)], dtype=np.int64)
+    if not len(rows):
+        raise LatentiaError("None of the documents has a time.")
+    given = [times[i] for i in rows]
+    numbers = _numbers(given)
+    if numbers is not None:
+        return _of_numbers(numbers, rows, len(times), period)
+    return _of_dates(_dates(given, rows), rows, len(times), period)
+
+
+# --- numbers ----------------------------------------------------------------------------------------------------
+
+
+def _numbers(values: Sequence[Any]) -> np.ndarray | None:
+    """Values as finite numbers; None if they are something else."""
+    if any(isinstance(value, (bool, np.bool_, date, np.datetime64)) for value in values):
+        return None
+    try:
+        numbers = np.array([float(value) for value in values])
+    except (TypeError, ValueError):
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _of_numbers(numbers: np.ndarray, rows: np.ndarray, n_rows: int, period: str | float | None) -> Periods:
+    if isinstance(period, str):
+        width = dict(zip(UNITS[4:], (1, 10, 100), strict=True)).get(period)
+        if width is None:
+            raise LatentiaError(
+                f"The times are numbers, such as {numbers[0]:g}: give the width of periods as a number, or dates.",
+                parameter="period", value=period,
+            )  # fmt: skip
+        period = width
+    whole = bool((numbers == np.round(numbers)).all())
+    if period is None:
+        if len(np.unique(numbers)) <= _MOST:
+            return _gathered(numbers, rows, n_rows, numbers, lambda value: f"{value:g}")
+        period = _round_width(float(np.ptp(numbers)) / _MOST, whole)
+    if not (np.isfinite(period) and period > 0):
+        raise LatentiaError("a positive width is needed.", parameter="period", value=period)
+    starts = np.floor(numbers / period) * period
+
+    def label(start: float) -> str:
+        last = start + period - 1 if whole and float(period).is_integer() else start + period
+        return f"{start:.10g}" if last == start else f"{start:.10g} to {last:.10g}"
+
+    return _gathered(starts, rows, n_rows, numbers, label)
+
+
+def _round_width(width: float, whole: bool) -> float:
+    """The least of 1, 2 and 5 times a power of ten that is no smaller."""
+    power = 10.0 ** np.floor(np.log10(width))
+    found = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= width * (1 - 1e-9))
+    return max(found, 1.0) if whole else float(found)
+
+
+# --- dates ------------------------------------------------------------------------------------------------------
+
+
+def _dates(values: Sequence[Any], rows: np.ndarray) -> np.ndarray:
+    """Days, datetime64[D]."""
+    texts = [value for value in values if isinstance(value, str)]
+    order = _order_of_days(texts)
+    found = []
+    for value, row in zip(values, rows, strict=True):
+        try:
+            found.append(_day(value, order))
+        except (TypeError, ValueError, OverflowError):
+            raise LatentiaError(
+                f"The time of document {row + 1} is {value!r}: neither a number nor a date such as 2024-05-31."
+            ) from None
+    return np.array(found, dtype="datetime64[D]")
+
+
+def _day(value: Any, order: str) -> np.datetime64:
+    if isinstance(value, str):
+        parts = _DAYS.match(value)
+        if parts and len(parts[1]) < 3:
+            first, second, year = int(parts[1]), int(parts[3]), int(parts[4])
+            if len(parts[4]) != 4:
+                raise ValueError
+            day, month = (first, second) if parts[2] == "." or order == "day first" else (second, first)
+            return np.datetime64(date(year, month, day), "D")
+        text = value.strip()
+        text = f"{text}-01" if re.fullmatch(r"\d{4}-\d{2}", text) else text
+        return np.datetime64(datetime.fromisoformat(text).date(), "D")
+    return np.datetime64(value, "D")
+
+
+def _order_of_days(texts: Sequence[str]) -> str:
+    """Whether dates with slashes or dashes, such as 5/31/2024, name the day or the month first."""
+    found = [
+        parts
+        for text in texts
+        if (parts := _DAYS.match(text)) and len(parts[1]) < 3 and parts[2] != "." and len(parts[4]) == 4
+    ]
+    if not found:
+        return ""
+    first, second = (max(int(parts[i]) for parts in found) for i in (1, 3))
+    if first <= 12 and second <= 12:
+        raise LatentiaError(
+            f"Dates such as {found[0].string!r} may name the day or the month first, and no day above "
+            "12 tells which. Write them as 2024-05-31."
+        )
+    return "day first" if first > 12 else "month first"
+
+
+def _of_dates(days: np.ndarray, rows: np.ndarray, n_rows: int, period: str | float | None) -> Periods:
+    if period is not None and period not in UNITS:
+        raise LatentiaError(
+            f"the times are dates, and periods are one of {', '.join(UNITS)}.", parameter="period", value=period
+        )
+    for unit in UNITS if period is None else [str(period)]:
+        starts = _start(days, unit)
+        if len(np.unique(starts)) <= _MOST:
+            break
+    years = 1970 + days.astype(np.int64) / 365.2425
+    found = _gathered(starts.astype(np.int64), rows, n_rows, years, lambda day: _label(int(day), unit))
+    return Periods(found.of_rows, found.labels, found.places, unit)
+
+
+def _start(days: np.ndarray, unit: str) -> np.ndarray:
+    """The first day of the period of every day."""
+    if unit == "day":
+        return days
+    if unit == "week":
+        return days - (days.astype(np.int64) + 3) % 7  # 1970-01-01 was a Thursday
+    months = days.astype("datetime64[M]").astype(np.int64)
+    length = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}[unit]
+    from_year_0 = months + 1970 * 12
+    return ((from_year_0 - from_year_0 % length) - 1970 * 12).astype("datetime64[M]").astype("datetime64[D]")
+
+
+def _label(day: int, unit: str) -> str:
+    start = np.datetime64(day, "D").item()
+    labels: dict[str, Callable[[date], str]] = {
+        "month": lambda d: f"{d:%Y-%m}",
+        "quarter": lambda d: f"{d.year} Q{(d.month + 2) // 3}",
+        "year": lambda d: str(d.year),
+        "decade": lambda d: f"{d.year}s",
+        "century": lambda d: f"{d.year} to {d.year + 99}",
+        "week": lambda d: f"week of {d}",
+    }
+    return labels.get(unit, str)(start)
+
+
+def _gathered(
+    starts: np.ndarray, rows: np.ndarray, n_rows: int, places: np.ndarray, label: Callable[[Any], str]
+) -> Periods:
+    """Periods with these starts of the rows that have a time."""
+    found, own = np.unique(starts, return_inverse=True)
+    of_rows = np.full(n_rows, -1)
+    of_rows[rows] = own
+    means = np.bincount(own, places) / np.bincount(own)
+    return Periods(of_rows, [label(start) for start in found], means)

@@ -1,0 +1,373 @@
+"""Topics for readers: their words, tables of topics and documents, topics of a word, and merged topics."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from numbers import Integral
+from typing import Any, TypeVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.utils.validation import check_array
+
+from .._base import Estimator, fitted
+from .._parameters import Integer, Number, check_parameter
+from .._validation import column_names
+from ..evidence import Check, Evidence
+from ..evidence.checks import EXPECTED_ERROR
+from ..exceptions import LatentiaError, MissingExtraError
+from ..metrics import RELEVANCE, other_topics, top_words
+from ..metrics.relevance import relevance as relevance_of
+
+__all__ = ["TopicTables"]
+
+_TITLE_WORDS = 3
+_SHARE = Number(0, 1, "both")
+
+T = TypeVar("T", bound="TopicTables")
+
+
+class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
+    """Tables of a model with word probabilities ``components_`` and shares of topics."""
+
+    components_: np.ndarray
+    _confusions: np.ndarray
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    @fitted
+    def top_words(self, n: int = 10, *, relevance: float = RELEVANCE) -> np.ndarray:
+        """Return the words that stand for each topic, the best first.
+
+        Parameters
+        ----------
+        n : int
+            Number of words.
+        relevance : float, default=0.2
+            Weight of a word's probability in the topic beside its lift, that is, how much more probable it is there than
+            in the other topics: 1 ranks by probability, 0 by lift. See `latentia.metrics.relevance`.
+
+        Returns
+        -------
+        ndarray of str, shape (K, n)
+            Words without names are "word 0", "word 1", and so on.
+        """
+        check_parameter("n", n, Integer(1))
+        return self._words_of(self._names())[self._ranked(n, relevance)]
+
+    @fitted
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return names of the topics, the columns of `transform`.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Words of the columns, where the model does not know them; those of a data frame that it was fitted on must be
+            the same. Not used where it was fitted on texts.
+
+        Returns
+        -------
+        ndarray of str, shape (K,)
+            Such as "topic0_god_lord_king", of the three words that stand for the topic; without words "anchortopics0" and
+            so on, by the name of the class.
+        """
+        input_features = None if hasattr(self, "vectorizer_") else input_features  # names of texts, not of words
+        plain = super().get_feature_names_out(input_features)
+        names = self._names()
+        if names is None and input_features is not None and len(input_features) == self.n_features_in_:
+            names = input_features
+        if names is None:
+            return np.asarray(plain)
+        words = self._words_of(names)[self._ranked(_TITLE_WORDS, RELEVANCE)]
+        return np.array(["_".join([f"topic{k}", *some]) for k, some in enumerate(words)], dtype=object)
+
+    @fitted
+    def inverse_transform(self, W: Any) -> np.ndarray:
+        """Return the expected probabilities of the words of documents with these topics.
+
+        Parameters
+        ----------
+        W : array-like of shape (n_documents, K)
+            Shares of topics, as `transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, V)
+        """
+        try:
+            shares = check_array(W, dtype=np.float64)
+        except ValueError as error:
+            raise LatentiaError(str(error)) from error
+        if shares.shape[1] != len(self.components_) or shares.min() < 0:
+            raise LatentiaError(
+                f"W has shape {shares.shape}, and nonnegative shares of {len(self.components_)} topics are needed."
+            )
+        return np.asarray(shares @ self.components_)
+
+    # --- tables -----------------------------------------------------------------------------------------------------
+
+    @fitted
+    def topic_table(self, n_words: int = 10, *, relevance: float = RELEVANCE) -> Any:
+        """Return a table of the topics, the largest first.
+
+        Parameters
+        ----------
+        n_words : int
+        relevance : float
+            How words are ranked, see `top_words`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index: number of the topic. Columns: share of the corpus; expected error and grade, where errors were measured;
+            anchor words, where the model has them; and the words that stand for the topic.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        table = _topic_frame("topic_table")
+        shares, records = self._topic_shares(), self.evidence_.components
+        columns: dict[str, Any] = {"share": shares}
+        if len(records) == len(shares):
+            columns |= {
+                "expected error": [one.expected_error for one in records],
+                "grade": [one.grade for one in records],
+            }
+        if hasattr(self, "anchor_words_"):
+            columns["anchor words"] = [" ".join(map(str, words)) for words in self.anchor_words_]
+        columns["words"] = [" ".join(words) for words in self.top_words(n_words, relevance=relevance)]
+        order = np.argsort(-shares, kind="stable")
+        found = table(columns)
+        found.index.name = "topic"
+        return found.iloc[order]
+
+    def document_table(self, X: Any, names: Sequence[Any] | None = None) -> Any:
+        """Return a table of the shares of all topics in every document.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame, Blocks or texts
+            Documents, in any form that ``fit`` takes.
+        names : sequence of length n_documents, optional
+            Names of the documents. By default those that X has: the index of a data frame or Series, the names of
+            `latentia.datasets.Texts`.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_documents, K)
+            Rows sum to one. Columns are named by `get_feature_names_out`.
+
+        Raises
+        ------
+        MissingExtraError
+            pandas is not installed.
+        """
+        pd = _pandas("document_table")
+        shares = self.transform(X)  # type: ignore[attr-defined]
+        if names is None:
+            own = getattr(X, "names", None) if hasattr(X, "texts") else getattr(X, "index", None)
+            names = own if own is not None and not callable(own) and len(own) == len(shares) else None
+        elif len(names) != len(shares):
+            raise LatentiaError(
+                f"names has {len(names)} entries and the data {len(shares)} documents: they must agree."
+            )
+        return pd.DataFrame(np.asarray(shares), index=names, columns=self.get_feature_names_out())
+
+    @fitted
+    def find_topics(self, words: Any, n: int | None = None, *, relevance: float = RELEVANCE) -> Any:
+        """Return the topics of a word, the most probable first.
+
+        Parameters
+        ----------
+        words : str, int or several
+            A word or its column. Of several words, probabilities are averaged.
+        n : int, optional
+            Number of topics; by default all.
+        relevance : float
+            How words are ranked, see `top_words`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Index: number of the topic. Columns: probability, that an occurrence of the word belongs to the topic; rank of the
+            word among those that stand for the topic, from 1 (of several words the best rank); and these words.
+
+        Raises
+        ------
+        LatentiaError
+            The model does not have the word. The message names words that are spelt nearly the same.
+        MissingExtraError
+            pandas is not installed.
+        """
+        table = _topic_frame("find_topics")
+        if n is not None:
+            check_parameter("n", n, Integer(1))
+        check_parameter("relevance", relevance, _SHARE)
+        columns = self._columns(words)
+        held = self._topic_shares()[:, None] * self.components_[:, columns]
+        total = held.sum(axis=0)
+        # a word that no topic has says nothing
+        posterior = np.where(total > 0, held / np.where(total > 0, total, 1.0), self._topic_shares()[:, None]).mean(
+            axis=1
+        )
+        scores = self._relevance(relevance)
+        ranks = [(scores > scores[:, [column]]).sum(axis=1) + 1 for column in columns]
+        found = table(
+            {
+                "probability": posterior,
+                "rank": np.min(ranks, axis=0),
+                "words": [" ".join(some) for some in self.top_words(relevance=relevance)],
+            }
+        )
+        found.index.name = "topic"
+        return found.iloc[np.argsort(-posterior, kind="stable")[:n]]
+
+    # --- merging ----------------------------------------------------------------------------------------------------
+
+    @fitted
+    def merge(self: T, groups: Iterable[Iterable[int]]) -> T:
+        """Return a model in which some topics are one, without touching the data again.
+
+        Parameters
+        ----------
+        groups : sequence of sequences of int
+            Topics that become one, such as ``[[0, 3], [5, 7]]``.
+
+        Returns
+        -------
+        estimator
+            A new model; this one is unchanged. A merged topic stands where the first of its topics stood, and is their mean by
+            shares. Its expected error is the mean of theirs, which is at least as large as its own, as errors of topics that
+            are mistaken for each other cancel. All other checks are those of the topics before merging;
+            ``evidence_.stability(X)`` fits as many topics afresh and compares with those.
+        """
+        parts, shares = self._parts(groups), self._topic_shares()
+        weights, joined = np.zeros((2, len(parts), len(shares)))
+        for k, part in enumerate(parts):
+            own = shares[part]
+            weights[k, part] = own / own.sum() if own.sum() > 0 else 1 / len(part)
+            joined[k, part] = 1.0
+        model = copy.deepcopy(self)
+        for name in {"n_components_", "comparison_", "recommendation_"} & vars(model).keys():  # of the number before
+            delattr(model, name)
+        model.n_components = len(parts)  # type: ignore[attr-defined]
+        model._n_features_out = len(parts)
+        model.components_ = weights @ self.components_
+        model._merge_parts(weights, joined)
+        if hasattr(self, "_confusions"):  # errors of proportions, by splits
+            model._confusions = joined @ self._confusions @ weights.T
+        model.evidence_ = _merged_evidence(self.evidence_, weights).bind(model)
+        return model
+
+    def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
+        """Merge what a class has beside its topics; ``weights`` of old topics are new ones, ``joined`` shares theirs."""
+        raise NotImplementedError
+
+    def _parts(self, groups: Any) -> list[list[int]]:
+        """Topics that each topic is made of after merging."""
+        k = len(self.components_)
+        try:
+            given = [[int(topic) for topic in group if Integer(0).allows(topic)] for group in groups]
+            whole = [len(own) == len(list(group)) for own, group in zip(given, groups, strict=True)]
+        except TypeError:
+            raise LatentiaError(
+                f"merge: groups={groups!r}; give a list of lists of topics, such as [[0, 3]]."
+            ) from None
+        chosen = [topic for group in given for topic in group]
+        if not all(whole) or not all(given) or any(topic >= k for topic in chosen):
+            raise LatentiaError(f"merge: groups={groups!r}; topics are whole numbers from 0 to {k - 1}.")
+        if len(set(chosen)) < len(chosen):
+            twice = next(topic for topic in chosen if chosen.count(topic) > 1)
+            raise LatentiaError(f"merge: topic {twice} is in two groups, or twice in one. Put it into one.")
+        return sorted([sorted(group) for group in given] + [[k] for k in range(k) if k not in chosen])
+
+    # --- helpers ----------------------------------------------------------------------------------------------------
+
+    def _topic_shares(self) -> np.ndarray:
+        """Share of each topic in the corpus, shape (K,)."""
+        shares = self._shares()
+        return np.full(len(self.components_), 1 / len(self.components_)) if shares is None else shares
+
+    def _names(self) -> Sequence[str] | None:
+        """Words of the columns, as far as they are known."""
+        return column_names(self)
+
+    def _words_of(self, names: Sequence[str] | None) -> np.ndarray:
+        """Words of the columns, shape (V,); made up where they are not known."""
+        width = self.components_.shape[1]
+        return np.array([f"word {i}" for i in range(width)] if names is None else [str(n) for n in names], dtype=object)
+
+    def _relevance(self, weight: float) -> np.ndarray:
+        """Relevance of each word to each topic, shape (K, V)."""
+        return relevance_of(self.components_, other_topics(self.components_, self._topic_shares()), weight)
+
+    def _ranked(self, n: int, weight: float) -> np.ndarray:
+        """Columns of the words that stand for each topic, shape (K, n)."""
+        check_parameter("relevance", weight, _SHARE)
+        others = other_topics(self.components_, self._topic_shares())
+        return top_words(self.components_, n, word_frequencies=others, relevance=weight)
+
+    def _columns(self, words: Any) -> list[int]:
+        """Columns of words that are given by name or column."""
+        names, width = self._names(), self.components_.shape[1]
+        several = [words] if isinstance(words, (str, Integral)) else list(words)
+        if not several:
+            raise LatentiaError("find_topics: no words were given.")
+        places = {} if names is None else {str(name): column for column, name in enumerate(names)}
+        return [self._column(word, places, width) for word in several]
+
+    def _column(self, word: Any, places: dict[str, int], width: int) -> int:
+        if isinstance(word, Integral) and not isinstance(word, bool):
+            if 0 <= int(word) < width:
+                return int(word)
+            raise LatentiaError(f"find_topics: there is no word {word}; columns are 0 to {width - 1}.")
+        if not places:
+            raise LatentiaError(
+                f"find_topics: {word!r}, and the model knows its words by column only. Fit it with vocabulary=, or on texts."
+            )
+        found = places.get(str(word), places.get(str(word).lower()))
+        if found is not None:
+            return found
+        near = difflib.get_close_matches(str(word).lower(), places, n=3, cutoff=0.7)
+        meant = f" Spelt nearly the same: {', '.join(near)}." if near else ""
+        if hasattr(self, "vectorizer_"):
+            meant += " The vectorizer leaves out stop words, and words in very few or very many documents."
+        raise LatentiaError(f"find_topics: {word!r} is none of the model's {width:,} words.{meant}")
+
+
+def _merged_evidence(evidence: Evidence, weights: np.ndarray) -> Evidence:
+    """The evidence of merged topics, whose errors are at most the means of those before."""
+    before = evidence.component_errors
+    errors = None if before is None else weights @ before
+    checks = [
+        replace(check, measured=float(errors.mean())) if check.name == EXPECTED_ERROR and errors is not None else check
+        for check in evidence.checks
+    ]
+    line = Check(
+        "merged topics", "K before merging", float(weights.shape[1]), None,
+        "Errors are means of those of the topics that were merged, and so at least as large as those of the merged ones; all "
+        "other checks are of the topics before merging.",
+        "not in the thesis", "note",
+    )  # fmt: skip
+    return Evidence([*checks, line], errors, subject=evidence.subject)
+
+
+def _pandas(purpose: str) -> Any:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtraError("pandas", "data", purpose) from None
+    return pd
+
+
+def _topic_frame(purpose: str) -> Any:
+    """The class of tables of topics."""
+    _pandas(purpose)
+    from ._frames import TopicTable
+
+    return TopicTable

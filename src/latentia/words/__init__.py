@@ -1,0 +1,7 @@
+"""From texts to counts of words: a vectorizer with sensible rules, and stop words of many languages."""
+
+from .stop_words import languages, stop_words
+from .texts import check_texts, texts_of
+from .vectorizer import UnsavedVectorizer, WordVectorizer
+
+__all__ = ["UnsavedVectorizer", "WordVectorizer", "check_texts", "languages", "stop_words", "texts_of"]

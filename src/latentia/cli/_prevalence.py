@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
@@ -19,6 +19,7 @@ from ._shared import say, write_csv
 __all__ = [
     "PREVALENCE",
     "GroupBy",
+    "Groups",
     "Over",
     "PeriodOf",
     "check_groups",
@@ -43,9 +44,15 @@ PeriodOf = Annotated[
 ]
 
 
-def check_groups(
-    corpus: Corpus, group_by: Sequence[str] | None, over: str | None, period: str | None
-) -> tuple[list[str], str | None, str | float | None]:
+class Groups(NamedTuple):
+    """Columns with groups, the one with times, and the periods of these."""
+
+    by: Sequence[str] = ()
+    over: str | None = None
+    period: str | float | None = None
+
+
+def check_groups(corpus: Corpus, group_by: Sequence[str] | None, over: str | None, period: str | None) -> Groups:
     """The columns, which are there and can be used, and the period; an error before any fit otherwise."""
     if period is not None and over is None:
         raise LatentiaError("--period: belongs to --over COLUMN.")
@@ -59,16 +66,15 @@ def check_groups(
                 groups_of(values)
         except LatentiaError as error:
             raise LatentiaError(f"{option} {column}: {error.problem}") from error
-    return list(group_by or []), over, width
+    return Groups(group_by or (), over, width)
 
 
-def prevalence_of(
-    model: Any, corpus: Corpus, group_by: Sequence[str], over: str | None, period: str | float | None
-) -> list[tuple[str, Prevalence]]:
+def prevalence_of(model: Any, corpus: Corpus, groups: Groups) -> list[tuple[str, Prevalence]]:
     """Names of the columns, and how much of each topic their groups or periods have."""
-    found = [(name, model.prevalence_by(corpus.blocks, corpus.columns[name])) for name in group_by]
+    columns, blocks, over = corpus.columns, corpus.blocks, groups.over
+    found = [(name, model.prevalence_by(blocks, columns[name])) for name in groups.by]
     if over is not None:
-        found.append((over, model.prevalence_over(corpus.blocks, corpus.columns[over], period=period)))
+        found.append((over, model.prevalence_over(blocks, columns[over], period=groups.period)))
     return found
 
 
@@ -82,35 +88,39 @@ def write_prevalence(folder: Path, found: Sequence[tuple[str, Prevalence]]) -> N
         write_csv(folder / PREVALENCE[1], list(trends[0]), [_cells(row) for row in trends])
 
 
-def print_prevalence(console: Console, found: Sequence[tuple[str, Prevalence]]) -> None:
-    """What differs most between groups, and what rises and falls, as far as it is clear."""
+def print_prevalence(console: Console, found: Sequence[tuple[str, Prevalence]], titles: Sequence[str]) -> None:
+    """What differs most between groups, and what rises and falls, as far as it is clear; ``titles`` are those of the topics."""
     for name, one in found:
         left = f"; {one.n_left_out:,} documents left out" if one.n_left_out else ""
-        say(console, f"\nBy {name}: {len(one.labels)} groups or periods{left}.")
-        lines = _differences(one) if one.change is None else _trends(one)
+        what = (
+            f"By {name}, {len(one.labels)} groups" if one.change is None else f"Over {name}, {len(one.labels)} periods"
+        )
+        say(console, f"\n{what}{left}:")
+        lines = _differences(one, titles) if one.change is None else _trends(one, titles)
         for line in lines[:_PRINTED] or ["Nothing that is clear beyond chance."]:
             say(console, f"  {line}")
         if len(lines) > _PRINTED:
             say(console, f"  {len(lines) - _PRINTED} more in {PREVALENCE[0 if one.change is None else 1]}")
 
 
-def _differences(one: Prevalence) -> list[str]:
-    """Clear differences of groups from all others, the largest first."""
-    rows = [row for row in one.rows() if row["clear"]]
+def _differences(one: Prevalence, titles: Sequence[str]) -> list[str]:
+    """Clear differences of groups from all others, the largest first; of two groups the one that has more."""
+    rows = [row for row in one.rows() if row["clear"] and (len(one.labels) > 2 or row["difference"] > 0)]
     rows.sort(key=lambda row: -abs(row["difference"]))
     return [
-        f"{row['name']}: {row['share']:.1%} in {row['group']} ({row['low']:.1%} to {row['high']:.1%}), "
+        f"{titles[row['topic']]}: {row['share']:.1%} in {row['group']} ({row['low']:.1%} to {row['high']:.1%}), "
         f"{100 * row['difference']:+.1f} points from the others"
         for row in rows
     ]
 
 
-def _trends(one: Prevalence) -> list[str]:
+def _trends(one: Prevalence, titles: Sequence[str]) -> list[str]:
     """Clear changes, the largest first."""
     rows = [row for row in one.trends() if row["trend"]]
     rows.sort(key=lambda row: -abs(row["change"]))
+    first, last = one.labels[0], one.labels[-1]
     return [
-        f"{row['name']}: {row['trend']} by {abs(100 * row['change']):.1f} points from {one.labels[0]} to {one.labels[-1]} "
+        f"{titles[row['topic']]}: {row['trend']} by {abs(100 * row['change']):.1f} points from {first} to {last} "
         f"({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
         for row in rows
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,10 +15,21 @@ from scipy import sparse
 from .._validation import column_names
 from ..datasets import Corpus, load_bible, readers
 from ..exceptions import LatentiaError
-from ..metrics import npmi_coherence, top_words, umass_coherence, unique_words
+from ..metrics import RELEVANCE, npmi_coherence, other_topics, top_words, umass_coherence, unique_words
 from ..passes import Blocks
 from ..report.topics import topic_shares
-from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
+from ..topics import AnchorTopics, Prevalence, SingleTopicModel, SpectralLDA
+from ._prevalence import (
+    PREVALENCE,
+    GroupBy,
+    Groups,
+    Over,
+    PeriodOf,
+    check_groups,
+    prevalence_of,
+    print_prevalence,
+    write_prevalence,
+)
 from ._shared import (
     Cache,
     Comparison,
@@ -45,16 +56,6 @@ from ._shared import (
     say,
     write_csv,
 )
-from ._prevalence import (
-    PREVALENCE,
-    GroupBy,
-    Over,
-    PeriodOf,
-    check_groups,
-    prevalence_of,
-    print_prevalence,
-    write_prevalence,
-)
 from ._texts import (
     Column,
     MaxDf,
@@ -76,6 +77,7 @@ _DEMO_SIZES = range(3, 17)
 _DOCUMENTS = "documents.csv"
 _FILES = (_DOCUMENTS, "topics.csv", *PREVALENCE)
 _TABLE_ROWS = 200_000
+_NO_GROUPS = Groups()
 _CUT = "Long texts can be cut into documents: --split chapter, --split paragraph, or --split 500 after so many words."
 _MODELS = {"anchor": AnchorTopics, "lda": SpectralLDA, "single": SingleTopicModel}
 
@@ -138,7 +140,8 @@ def topics(
     )  # fmt: skip
     options = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
     reading = {"column": column, "split": parts} | kept_options(words)
-    return _run(_MODELS[model], corpus, sizes, own | options, reading, results)
+    groups = check_groups(corpus, group_by, over, period)
+    return _run(_MODELS[model], corpus, sizes, own | options, reading, results, groups)
 
 
 def demo(out: Out = Path("out/demo"), evidence: FullEvidence = False) -> dict[str, Any]:
@@ -165,7 +168,13 @@ def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[
 
 
 def _run(
-    kind: type, corpus: Corpus, sizes: list[int], options: dict[str, Any], reading: dict[str, Any], results: Results
+    kind: type,
+    corpus: Corpus,
+    sizes: list[int],
+    options: dict[str, Any],
+    reading: dict[str, Any],
+    results: Results,
+    groups: Groups = _NO_GROUPS,
 ) -> dict[str, Any]:
     n_rows, n_words = corpus.blocks.n_rows, corpus.blocks.shapes[0][1]
     console = Console()
@@ -178,12 +187,22 @@ def _run(
     given = 0 if isinstance(options.get("anchors", "greedy"), str) else len(options["anchors"])
     if given > min(sizes):
         raise LatentiaError(f"{given} anchors are given for {min(sizes)} topics: raise -k.")
-    options = options | {"vocabulary": corpus.vocabulary}
+    options, found = options | {"vocabulary": corpus.vocabulary}, list[tuple[str, Prevalence]]()
+
+    def write(folder: Path, model: Any, comparison: Rows | None) -> None:
+        found.extend(prevalence_of(model, corpus, groups))
+        _write(folder, model, corpus, comparison, found)
+
+    def show(model: Any, console: Console) -> None:
+        _show(model, console)
+        titles = [f"topic {k} ({', '.join(some)})" for k, some in enumerate(model.top_words(3))]
+        print_prevalence(console, found, titles)
+
     return run_command(
         results, corpus.source, sizes,
         fit=lambda size: kind(size, **options).fit(corpus.blocks),
-        show=lambda model, console: _show(model, corpus, console),
-        write=lambda folder, model, comparison: _write(folder, model, corpus, comparison),
+        show=show,
+        write=write,
         reading=reading,
         compare=lambda: _comparison(kind, corpus, options | {"verbose": False}),
     )  # fmt: skip
@@ -232,16 +251,16 @@ def _first_rows(blocks: Blocks) -> Any:
 # --- printing ---------------------------------------------------------------------------------------------------
 
 
-def _show(model: Any, corpus: Corpus, console: Console) -> None:
-    words = readers.vocabulary_array(corpus.vocabulary, corpus.blocks.shapes[0][1])
+def _show(model: Any, console: Console) -> None:
+    words = model.top_words(10)
     shares, anchored = topic_shares(model), hasattr(model, "anchor_words_")
     first = {"topic": "right", "share": "right", "error": "right", "grade": "left"}
     first |= {"anchor": "left"} if anchored else {}
     rows = []
     for i in np.argsort(-shares, kind="stable"):
         anchor = [_anchor(model, i)] if anchored else []
-        listed = " ".join(words[top_words(model.components_[i : i + 1], 10)[0]])
-        rows.append([str(i), f"{100 * shares[i]:.1f}%", *component_cells(model.evidence_, i, 2), *anchor, listed])
+        cells = component_cells(model.evidence_, i, 2)
+        rows.append([str(i), f"{100 * shares[i]:.1f}%", *cells, *anchor, " ".join(words[i])])
     title = f"{len(rows)} topics, most frequent first"
     print_components(console, title, first | {"words": "left"}, rows, "topics.csv")
 
@@ -253,31 +272,39 @@ def _anchor(model: Any, topic: int) -> str:
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def _write(folder: Path, model: Any, corpus: Corpus, comparison: Rows | None) -> None:
+def _write(
+    folder: Path, model: Any, corpus: Corpus, comparison: Rows | None, found: Sequence[tuple[str, Prevalence]]
+) -> None:
     from ..report import write_topics_report
 
-    words = readers.vocabulary_array(corpus.vocabulary, corpus.blocks.shapes[0][1])
-    _write_topic_words(folder / "topics.csv", model, words)
-    _write_documents(folder / _DOCUMENTS, model, corpus)
+    _write_topic_words(folder / "topics.csv", model)
+    _write_documents(folder / _DOCUMENTS, model, corpus, [name for name, _ in found])
+    write_prevalence(folder, found)
     write_topics_report(
         folder / "report.html", model, corpus.blocks, vocabulary=corpus.vocabulary, names=_names(corpus),
         texts=corpus.texts, title=f"Topics of {corpus.source}", source=corpus.source, comparison=comparison,
+        prevalence=found,
     )  # fmt: skip
 
 
-def _write_documents(path: Path, model: Any, corpus: Corpus) -> None:
-    """The share of every topic in every document."""
-    header = ["document", *(f"topic {i}" for i in range(len(model.components_)))]
-    write_csv(path, header, _document_rows(model, corpus, _names(corpus)))
+def _write_documents(path: Path, model: Any, corpus: Corpus, columns: Sequence[str] = ()) -> None:
+    """The share of every topic in every document, after some columns of the data."""
+    header = ["document", *columns, *(f"topic {i}" for i in range(len(model.components_)))]
+    known = list(zip(_names(corpus), *(corpus.columns[name] for name in columns), strict=True))
+    write_csv(path, header, _document_rows(model, corpus, known))
 
 
 def _names(corpus: Corpus) -> list[str]:
     return corpus.names or [f"document {i}" for i in range(1, corpus.blocks.n_rows + 1)]
 
 
-def _write_topic_words(path: Path, model: Any, words: np.ndarray) -> None:
+def _write_topic_words(path: Path, model: Any) -> None:
+    """The words that stand for every topic, and how probable they are in it."""
     shares, anchored, rows = topic_shares(model), hasattr(model, "anchor_words_"), []
-    for i, topic in enumerate(top_words(model.components_, 50)):
+    words = readers.vocabulary_array(column_names(model), model.n_features_in_)
+    others = other_topics(model.components_, shares)
+    ranked = top_words(model.components_, 50, word_frequencies=others, relevance=RELEVANCE)
+    for i, topic in enumerate(ranked):
         first = [
             i,
             f"{shares[i]:.6f}",
@@ -289,11 +316,11 @@ def _write_topic_words(path: Path, model: Any, words: np.ndarray) -> None:
     write_csv(path, [*first_columns, "rank", "word", "probability"], rows)
 
 
-def _document_rows(model: Any, corpus: Corpus, names: list[str]) -> Any:
+def _document_rows(model: Any, corpus: Corpus, known: Sequence[tuple[str, ...]]) -> Any:
     for block in corpus.blocks:
         shares = model.transform(Blocks.from_array(block[0]))
         for row, share in zip(block.rows, shares, strict=True):
-            yield [names[row], *(f"{value:.5f}" for value in share)]
+            yield [*known[row], *(f"{value:.5f}" for value in share)]
 
 
 # --- applying ---------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..topics import Prevalence
-from ._figures import bands, intervals
+from ._figures import bands, intervals, shortened
 from ._parts import count
 
 __all__ = ["prevalence_parts"]
@@ -16,6 +16,7 @@ __all__ = ["prevalence_parts"]
 _PANELS = 12
 _NAMED = 5  # in the sentence about what is clear
 _MOST_BARS = 16  # groups in a panel
+_TITLE = 28  # letters over a panel
 
 
 def prevalence_parts(
@@ -70,7 +71,7 @@ def _bars(one: Prevalence, topics: Sequence[int], titles: Sequence[str]) -> dict
 
 
 def _named(titles: Sequence[str], topic: int) -> str:
-    return f"{topic}: {titles[topic]}"
+    return shortened(f"{topic}: {titles[topic]}", _TITLE)
 
 
 def _most_moving(one: Prevalence) -> list[int]:
@@ -84,7 +85,7 @@ def _most_moving(one: Prevalence) -> list[int]:
 def _trends(one: Prevalence, titles: Sequence[str]) -> str:
     rows = sorted((row for row in one.trends() if row["trend"]), key=lambda row: -abs(row["change"]))
     said = [
-        f"topic {_named(titles, row['topic'])} {row['trend']} by {100 * abs(row['change']):.1f} points "
+        f"topic {row['topic']} ({titles[row['topic']]}) {row['trend']} by {100 * abs(row['change']):.1f} points "
         f"({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
         for row in rows[:_NAMED]
     ]
@@ -96,9 +97,11 @@ def _trends(one: Prevalence, titles: Sequence[str]) -> str:
 
 
 def _differences(one: Prevalence, titles: Sequence[str]) -> str:
-    rows = sorted((row for row in one.rows() if row["clear"]), key=lambda row: -abs(row["difference"]))
+    two = len(one.labels) == 2  # of which one has more by what the other has less
+    rows = [row for row in one.rows() if row["clear"] and (not two or row["difference"] > 0)]
+    rows.sort(key=lambda row: -abs(row["difference"]))
     said = [
-        f"topic {_named(titles, row['topic'])} has {row['share']:.1%} in {row['group']}, "
+        f"topic {row['topic']} ({titles[row['topic']]}) has {row['share']:.1%} in {row['group']}, "
         f"{100 * row['difference']:+.1f} points from the other documents"
         for row in rows[:_NAMED]
     ]

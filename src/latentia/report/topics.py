@@ -20,6 +20,7 @@ from ..exceptions import LatentiaError
 from ..metrics import l1_distances
 from ..metrics.relevance import RELEVANCE, other_topics, relevance
 from ..passes import Blocks
+from ..topics import Prevalence
 from ..words import texts_of
 from ._missing import without_data
 from ._page import render, write_page
@@ -34,6 +35,7 @@ from ._parts import (
     largest,
     version,
 )
+from ._prevalence import prevalence_parts
 
 __all__ = ["topic_shares", "write_topics_report"]
 
@@ -105,6 +107,7 @@ def write_topics_report(
     title: str = "Topics",
     source: str = "",
     comparison: Sequence[Mapping[str, Any]] | None = None,
+    prevalence: Sequence[tuple[str, Prevalence]] | None = None,
 ) -> Path:
     """Write what a topic model found, and how far it can be trusted, to one HTML file that works offline.
 
@@ -126,6 +129,8 @@ def write_topics_report(
     comparison : sequence of dict, optional
         Rows of a table that compares numbers of topics; the keys are its headings. If the first value of a row is
         this model's number of topics, the row is marked.
+    prevalence : sequence of (str, Prevalence), optional
+        Topics by group and over time, from ``prevalence_by`` and ``prevalence_over``, with the names of the groupings.
 
     Returns
     -------
@@ -142,6 +147,7 @@ def write_topics_report(
     corpus = _read_corpus(model, blocks, vocabulary, names, texts)
     ranks = _Ranks.of(model)
     topics = _describe_topics(model, corpus, ranks)
+    sections, figures = prevalence_parts(prevalence, [topic.title for topic in topics])
     page = render(
         "topics.html",
         title=title,
@@ -154,7 +160,8 @@ def write_topics_report(
         weight=RELEVANCE,
         anchored=hasattr(model, "anchor_words_"),
         single=hasattr(model, "predict"),
-        data=_data(model, corpus, topics, ranks),
+        data=_data(model, corpus, topics, ranks) | {"figures": figures},
+        prevalence=sections,
         comparison=comparison_rows(comparison, len(topics)),
         version=version(),
         missing=without_data("documents") if table is None else "",

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.stats import chi2
 from scipy.stats import t as student
 
 from .._base import fitted
@@ -38,6 +39,7 @@ __all__ = ["InGroups", "Interval", "Prevalence", "confusions_of", "groups_of", "
 
 _MOST_GROUPS = 200
 _POOLED = 10.0  # documents by which the spread of all groups counts in that of one
+_MEDIAN = chi2.median(np.arange(1, 4)) / np.arange(1, 4)  # of the mean of one, two, three squares of normal numbers
 _LEVEL = Number(0.0, 1.0)
 _LEAST = 1e-3  # proportion up to which relative errors are taken as if it were that
 
@@ -81,7 +83,8 @@ class Prevalence:
     difference : Interval of shape (G, K)
         Of these from the mean over all other documents.
     change : Interval of shape (K,) or None
-        By how much a straight line through the periods rises from the first to the last; None for groups.
+        By how much a straight line through the shares of the periods, weighted by their documents, rises from the first to the
+        last: of these very periods, whether they lie on a line or not. None for groups.
     topics : list of str
         Names of the topics.
     level : float
@@ -227,7 +230,7 @@ def prevalence(
     apart = (means - every) * weight
     rest = (sums.n**2 @ variances - sums.n[:, None] ** 2 * variances) / np.maximum(left, 1)[:, None] ** 2
     apart_error = np.sqrt(variances + rest + _moved(apart, errors))
-    change = None if periods is None else _line(periods.places[kept], means, variances, errors, level)
+    change = None if periods is None else _line(periods.places[kept], sums.n, means, variances, errors, level)
     return Prevalence(
         [labels[g] for g in kept],
         sums.n.astype(np.int64),
@@ -288,14 +291,15 @@ def _unmixing(topics: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
 def _moved(means: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """Variance of proportions (G, K) by errors of the topics.
 
-    One or three samples of an error tell little of it: half is what they say of each topic, half what they say, relative to the
-    proportion, of all.
+    One or three samples of an error tell little of it: half is what they say of each topic, half what they say of the usual
+    one, relative to its proportion.
     """
     if not len(errors):
         return np.zeros_like(means)
     own = np.mean([(means @ one.T) ** 2 for one in errors], axis=0)
     size = np.maximum(np.abs(means), _LEAST)
-    return (own + own.sum(axis=1, keepdims=True) * size / size.sum(axis=1, keepdims=True)) / 2
+    usual = np.median(own / size, axis=1, keepdims=True) / _MEDIAN[min(len(errors), 3) - 1]
+    return (own + usual * size) / 2
 
 
 def _wilson(value: np.ndarray, about: np.ndarray, spread: np.ndarray) -> Interval:
@@ -306,21 +310,15 @@ def _wilson(value: np.ndarray, about: np.ndarray, spread: np.ndarray) -> Interva
 
 
 def _line(
-    places: np.ndarray, means: np.ndarray, variances: np.ndarray, errors: np.ndarray, level: float
+    places: np.ndarray, n: np.ndarray, means: np.ndarray, variances: np.ndarray, errors: np.ndarray, level: float
 ) -> Interval | None:
-    """Rise of the line of least squares from the first to the last place, shape (K,)."""
+    """Rise of the line of least squares through periods of n documents, from the first to the last place, shape (K,)."""
     if len(places) < 2:
         return None
-    weights = 1 / variances.mean(axis=1)
-    about = places - weights @ places / weights.sum()
-    slope = np.ptp(places) * weights * about / (weights @ about**2)
+    about = places - n @ places / n.sum()
+    slope = np.ptp(places) * n * about / (n @ about**2)
     rise = slope @ means
-    middle = weights @ means / weights.sum()
-    left = ((means - middle - np.outer(about, rise / np.ptp(places))) ** 2 / variances).sum(axis=0)
-    more = np.maximum(
-        left / max(len(places) - 2, 1), 1
-    )  # where periods scatter more about the line than documents tell
-    variance = slope**2 @ variances * more + _moved(rise[None], errors)[0]
+    variance = slope**2 @ variances + _moved(rise[None], errors)[0]
     return Interval.about(rise, np.sqrt(variance), level, np.inf)
 
 

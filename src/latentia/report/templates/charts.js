@@ -99,8 +99,10 @@ const Charts = (() => {
   // What stands at an axis: places and texts.
   function labels(axis, domain, length, room) {
     if (!axis.names) {
-      const { step, places } = ticks(...domain, Math.max(2, Math.floor(length / room)), axis.whole);
-      return places.map((place) => [place, written(place, step, axis.percent)]);
+      let most = Math.max(2, Math.floor(length / room));
+      let found = ticks(...domain, most, axis.whole);
+      while (found.places.length < 2 && most < 5) found = ticks(...domain, ++most, axis.whole);  // a single one tells no scale
+      return found.places.map((place) => [place, written(place, found.step, axis.percent)]);
     }
     return axis.names.map((name, i) => [i, name]);
   }

@@ -78,3 +78,16 @@ def test_refined_lda_is_better_and_holds_its_dirichlet_sum(corpus):
     errors = [recovery_errors(m.components_, corpus.topics).mean() for m in (plain, refined)]
     assert errors[1] < errors[0]
     assert refined.alpha0_ == plain.alpha0_ == pytest.approx(refined.dirichlet_.sum())
+
+
+def test_sweeps_that_lead_astray_are_not_kept():
+    """Of many short documents mean shares are biased, and the anchors' topics are known better."""
+    corpus = planted.topic_corpus(20_000, n_topics=20, n_words=1000, length=15, random_state=5)
+    found = AnchorTopics(20, n_splits=0).fit(corpus.counts)
+    swept = AnchorTopics(20, n_splits=0, refine=10).fit(corpus.counts)
+    theorem = AnchorTopics(20, n_splits=0, refine=0).fit(corpus.counts)
+    errors = [recovery_errors(m.components_, corpus.topics).mean() for m in (found, swept, theorem)]
+    assert errors[1] > 1.1 * errors[2]
+    assert errors[0] == errors[2]
+    assert len(found.refinement_) == 0
+    assert found.n_passes_ > theorem.n_passes_

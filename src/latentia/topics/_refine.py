@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +12,20 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from ..likelihood import CollapsedUpdate, EStep, Refine, Refinement, held_shares, over, refine
-from ..metrics import l1_distances, nearest_others
+from ..metrics import l1_distances, nearest_distances, nearest_others
 from ..passes import Blocks
 from ..passes.blocks import mixed_bits
 
-__all__ = ["PART_SWEEPS", "SETTLED", "RefinedTopics", "collapsed_by", "n_candidates", "refine_topics", "smoothed"]
+__all__ = [
+    "PART_SWEEPS",
+    "SETTLED",
+    "RefinedTopics",
+    "collapsed_by",
+    "led_astray",
+    "n_candidates",
+    "refine_topics",
+    "smoothed",
+]
 
 PART_SWEEPS = 5
 """Sweeps that refine a part of the documents by default: with more, parts share what sweeps make of any start."""
@@ -31,6 +40,9 @@ _SWEEPS, _WAVES, _BETWEEN = 10, 5, 2  # sweeps before topics are joined; waves o
 _LARGE = 5_000_000  # stored counts from which on more sweeps would follow the noise of the documents
 _SETTLES = 1e-4, 2, 10  # relative gain of a sweep that is as good as nothing, times in a row, after so many sweeps
 _LARGE_SETTLES = 5e-4, 1, 6  # the same of so many counts
+_ASTRAY = (
+    1.1  # distance from recovered topics, beside the error of these, beyond which sweeps have added one of their own
+)
 SETTLED = _LARGE_SETTLES[0]
 """Share of the log-likelihood that the last sweep gains at most, of topics that have settled."""
 
@@ -144,6 +156,18 @@ def collapsed_by(refined: np.ndarray, recovered: np.ndarray) -> float:
         return 0.0
     now, before = (float(nearest_others(topics).mean()) for topics in (refined, recovered))
     return before - now if now < before / 2 else 0.0
+
+
+def led_astray(refined: np.ndarray, recovered: np.ndarray, halves: Iterable[np.ndarray]) -> bool:
+    """Whether refinement has gone further than the error of what it started from.
+
+    Where the model holds, an estimate that uses more of the data lies at sqrt(e^2 - e'^2) from one that uses less, e and e'
+    being their errors: nearer than e (J. Hausman, Specification tests in econometrics, Econometrica 46, 1978). Further away,
+    sweeps add an error of their own: of short documents, and of topics that are rare or mixed evenly, mean shares are biased.
+    The error e is told by fits on halves of the documents.
+    """
+    error = np.mean([nearest_distances(recovered, half).mean() for half in halves])
+    return bool(nearest_distances(refined, recovered).mean() > _ASTRAY * error)
 
 
 def _search(update: CollapsedUpdate, n_topics: int, e_step: EStep) -> None:

@@ -40,7 +40,16 @@ from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._prevalence import confusions_of
 from ._recover import inverse_topics, kl_topics, l2_topics
-from ._refine import PART_SWEEPS, SETTLED, RefinedTopics, collapsed_by, n_candidates, refine_topics, smoothed
+from ._refine import (
+    PART_SWEEPS,
+    SETTLED,
+    RefinedTopics,
+    collapsed_by,
+    led_astray,
+    n_candidates,
+    refine_topics,
+    smoothed,
+)
 
 __all__ = ["AnchorTopics"]
 
@@ -289,12 +298,9 @@ class AnchorTopics(Admixture):
             refining = n_tried() > self.n_components  # otherwise what packed shares leave out is more than anchors err
 
         @cache
-        def refined_of(groups: tuple[int, ...]) -> Refined:
-            topics = words.spread(recovered_of(groups).topics)
-            if not refining:
-                return Refined(RefinedTopics.none(topics), Refinement.none())
-            refined = refine_topics(
-                topics,
+        def swept(groups: tuple[int, ...]) -> RefinedTopics:
+            return refine_topics(
+                words.spread(recovered_of(groups).topics),
                 blocks.group(groups, dealt),
                 words.probabilities,
                 PART_SWEEPS if self.refine == "auto" and groups != dealt.all else self.refine,
@@ -304,6 +310,25 @@ class AnchorTopics(Admixture):
                 n_jobs=self.n_jobs,
                 progress=self.verbose,
             )
+
+        def strays() -> bool:
+            """Whether sweeps that start from as many topics as the data carries lead away from topics that are known better."""
+            if self.refine != "auto" or choice.given or n_tried() > self.n_components or not dealt.splits:
+                return False
+            try:
+                recovered, *halves = (words.spread(recovered_of(some).topics) for some in (dealt.all, *dealt.splits[0]))
+            except LatentiaError:
+                return False
+            return led_astray(swept(dealt.all).topics, recovered, halves)
+
+        n_passes = q.n_passes
+        if refining and strays():
+            refining, n_passes = False, n_passes + len(swept(dealt.all).refinement.log_likelihood)
+
+        @cache
+        def refined_of(groups: tuple[int, ...]) -> Refined:
+            topics = words.spread(recovered_of(groups).topics)
+            refined = swept(groups) if refining else RefinedTopics.none(topics)
             return Refined(refined, refined.refinement)
 
         def predicted(others: OtherDocuments) -> np.ndarray:
@@ -324,7 +349,7 @@ class AnchorTopics(Admixture):
         found, refined = fits.whole()
         self.refinement_ = refined.refinement.log_likelihood
         topics, dirichlet = refined.parameters.topics, refined.parameters.dirichlet
-        n_passes = q.n_passes + len(self.refinement_)
+        n_passes += len(self.refinement_)
         self._read_off(found, topics, words, documents, n_passes, dirichlet is not None)
         given = dirichlet is not None and self.dirichlet == "likelihood"
         self.dirichlet_ = dirichlet if given else self._proportions(sketches.documents)

@@ -55,10 +55,10 @@ def test_intervals_hold_the_planted_shares(kind, trend) -> None:
 
 def test_without_a_trend_few_changes_are_clear(fitted, trend) -> None:
     clear = [
-        fitted.prevalence_over(trend[0], np.random.default_rng(seed).integers(5, size=N)).change.clear
+        fitted.prevalence_over(trend[0], np.random.default_rng(100 + seed).integers(5, size=N)).change.clear
         for seed in range(10)
     ]
-    assert np.mean(clear) < 0.1
+    assert np.mean(clear) < 0.06
 
 
 def test_groups_are_compared_with_all_others(fitted, trend) -> None:

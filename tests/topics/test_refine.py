@@ -82,7 +82,7 @@ def test_refined_lda_is_better_and_holds_its_dirichlet_sum(corpus):
 
 def test_sweeps_that_lead_astray_are_not_kept():
     """Of many short documents mean shares are biased, and the anchors' topics are known better."""
-    corpus = planted.topic_corpus(20_000, n_topics=20, n_words=1000, length=15, random_state=5)
+    corpus = planted.topic_corpus(30_000, n_topics=20, n_words=2000, length=15, random_state=5)
     found = AnchorTopics(20, n_splits=0).fit(corpus.counts)
     swept = AnchorTopics(20, n_splits=0, refine=10).fit(corpus.counts)
     theorem = AnchorTopics(20, n_splits=0, refine=0).fit(corpus.counts)

@@ -40,9 +40,6 @@ _SWEEPS, _WAVES, _BETWEEN = 10, 5, 2  # sweeps before topics are joined; waves o
 _LARGE = 5_000_000  # stored counts from which on more sweeps would follow the noise of the documents
 _SETTLES = 1e-4, 2, 10  # relative gain of a sweep that is as good as nothing, times in a row, after so many sweeps
 _LARGE_SETTLES = 5e-4, 1, 6  # the same of so many counts
-_ASTRAY = (
-    1.1  # distance from recovered topics, beside the error of these, beyond which sweeps have added one of their own
-)
 SETTLED = _LARGE_SETTLES[0]
 """Share of the log-likelihood that the last sweep gains at most, of topics that have settled."""
 
@@ -167,7 +164,7 @@ def led_astray(refined: np.ndarray, recovered: np.ndarray, halves: Iterable[np.n
     The error e is told by fits on halves of the documents.
     """
     error = np.mean([nearest_distances(recovered, half).mean() for half in halves])
-    return bool(nearest_distances(refined, recovered).mean() > _ASTRAY * error)
+    return bool(nearest_distances(refined, recovered).mean() > error)
 
 
 def _search(update: CollapsedUpdate, n_topics: int, e_step: EStep) -> None:

@@ -276,12 +276,15 @@ class AnchorTopics(Admixture):
             return self._recovered(sketches.embedding(groups), choice, q, tol)
 
         @cache
+        def rank() -> int:
+            """Directions above the noise; none where it is not known."""
+            embedding = recovered_of(dealt.all).embedding
+            return int((embedding.spectrum > embedding.noise_edge()).sum()) if embedding.noise > 0 else 0
+
         def n_tried() -> int:
             """Topics to start with: more than asked for, where the data has them; the user's own anchors stand."""
-            embedding = recovered_of(dealt.all).embedding
-            rank = int((embedding.spectrum > embedding.noise_edge()).sum()) if embedding.noise > 0 else 0
             tried = self.refine == "auto" and not choice.given
-            return n_candidates(self.n_components, rank) if tried else self.n_components
+            return n_candidates(self.n_components, rank()) if tried else self.n_components
 
         def candidates() -> np.ndarray | None:
             if n_tried() == self.n_components:
@@ -312,8 +315,8 @@ class AnchorTopics(Admixture):
             )
 
         def strays() -> bool:
-            """Whether sweeps that start from as many topics as the data carries lead away from topics that are known better."""
-            if self.refine != "auto" or choice.given or n_tried() > self.n_components or not dealt.splits:
+            """Whether sweeps lead away from topics that are known better, in data that carries no more of them."""
+            if self.refine != "auto" or choice.given or rank() > self.n_components or not dealt.splits:
                 return False
             try:
                 recovered, *halves = (words.spread(recovered_of(some).topics) for some in (dealt.all, *dealt.splits[0]))

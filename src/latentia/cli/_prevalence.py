@@ -91,16 +91,17 @@ def write_prevalence(folder: Path, found: Sequence[tuple[str, Prevalence]]) -> N
 def print_prevalence(console: Console, found: Sequence[tuple[str, Prevalence]], titles: Sequence[str]) -> None:
     """What differs most between groups, and what rises and falls, as far as it is clear; ``titles`` are those of the topics."""
     for name, one in found:
+        by_time, n = one.places is not None, len(one.labels)
         left = f"; {one.n_left_out:,} documents left out" if one.n_left_out else ""
-        what = (
-            f"By {name}, {len(one.labels)} groups" if one.change is None else f"Over {name}, {len(one.labels)} periods"
-        )
+        what = f"{'Over' if by_time else 'By'} {name}, {n} {'period' if by_time else 'group'}{'' if n == 1 else 's'}"
         say(console, f"\n{what}{left}:")
-        lines = _differences(one, titles) if one.change is None else _trends(one, titles)
+        lines = _trends(one, titles) if by_time else _differences(one, titles)
         for line in lines[:_PRINTED] or ["Nothing that is clear beyond chance."]:
             say(console, f"  {line}")
         if len(lines) > _PRINTED:
-            say(console, f"  {len(lines) - _PRINTED} more in {PREVALENCE[0 if one.change is None else 1]}")
+            say(console, f"  {len(lines) - _PRINTED} more in {PREVALENCE[int(by_time)]}")
+    if found:
+        say(console, "")
 
 
 def _differences(one: Prevalence, titles: Sequence[str]) -> list[str]:

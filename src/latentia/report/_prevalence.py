@@ -32,7 +32,7 @@ def prevalence_parts(
     """
     sections, figures = [], {}
     for number, (name, one) in enumerate(found or []):
-        by_time = one.change is not None
+        by_time = one.places is not None
         topics = _most_moving(one)
         place = f"prevalence-{number}"
         figures[place] = _curves(one, topics, titles) if by_time else _bars(one, topics, titles)

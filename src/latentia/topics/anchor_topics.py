@@ -90,10 +90,11 @@ class AnchorTopics(Admixture):
     refine : int or "auto", default="auto"
         Sweeps over the documents that refine the recovered topics (difference 9), each a pass over the data. "auto" starts
         softly, tries more topics where the data has them and joins those that are most alike, and stops when a sweep gains
-        nothing to speak of: after 10 to 60. It makes none where the shares of all counts do not fit in memory and the data
-        has no more directions than topics. A number makes so many, from the anchors' topics as they are. 0 keeps to the
-        theorems. Topics of anchors that you give start as they are. See ``refinement_``, and *refinement has settled* in the
-        evidence.
+        nothing to speak of: after 10 to 60. It makes none in the papers' variants (``embedding="projection"``, ``recover``
+        other than "l2"); and where the data has no more directions than topics, none if the shares of all counts do not fit
+        in memory, or if sweeps lead further away than the recovered topics err. A number makes so many, from the anchors'
+        topics as they are. 0 keeps to the theorems. Topics of anchors that you give start as they are. See ``refinement_``,
+        and *refinement has settled* in the evidence.
     min_df : int, optional
         Number of documents that an anchor word must occur in; by default one in 200, but at least 3 and at most 50.
     runoff_df : int, default=2
@@ -260,7 +261,7 @@ class AnchorTopics(Admixture):
         -------
         self
         """
-        blocks = self._blocks(X, reset=True)
+        blocks, steps = self._blocks(X, reset=True), self._steps
         # Pass 1: words of groups of documents.
         dealt = deal(blocks, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)
         q = Cooccurrence(blocks, dealt=dealt, n_jobs=self.n_jobs, progress=self.verbose)
@@ -283,7 +284,7 @@ class AnchorTopics(Admixture):
 
         def n_tried() -> int:
             """Topics to start with: more than asked for, where the data has them; the user's own anchors stand."""
-            tried = self.refine == "auto" and not choice.given
+            tried = steps == "auto" and not choice.given
             return n_candidates(self.n_components, rank()) if tried else self.n_components
 
         def candidates() -> np.ndarray | None:
@@ -296,8 +297,8 @@ class AnchorTopics(Admixture):
             return words.spread(found.topics)
 
         n_entries = float(words.document_frequency.sum())
-        refining = self.refine != 0
-        if self.refine == "auto" and not fit_in_memory(n_entries, self.n_components):
+        refining = steps != 0
+        if steps == "auto" and not fit_in_memory(n_entries, self.n_components):
             refining = n_tried() > self.n_components  # otherwise what packed shares leave out is more than anchors err
 
         @cache
@@ -306,8 +307,8 @@ class AnchorTopics(Admixture):
                 words.spread(recovered_of(groups).topics),
                 blocks.group(groups, dealt),
                 words.probabilities,
-                PART_SWEEPS if self.refine == "auto" and groups != dealt.all else self.refine,
-                soft=self.refine == "auto" and not choice.given,
+                PART_SWEEPS if steps == "auto" and groups != dealt.all else steps,
+                soft=steps == "auto" and not choice.given,
                 n_entries=n_entries * len(groups) / dealt.n,
                 candidates=candidates() if groups == dealt.all else None,
                 n_jobs=self.n_jobs,
@@ -316,7 +317,7 @@ class AnchorTopics(Admixture):
 
         def strays() -> bool:
             """Whether sweeps lead away from topics that are known better, in data that carries no more of them."""
-            if self.refine != "auto" or choice.given or rank() > self.n_components or not dealt.splits:
+            if steps != "auto" or choice.given or rank() > self.n_components or not dealt.splits:
                 return False
             try:
                 recovered, *halves = (words.spread(recovered_of(some).topics) for some in (dealt.all, *dealt.splits[0]))
@@ -324,9 +325,9 @@ class AnchorTopics(Admixture):
                 return False
             return led_astray(swept(dealt.all).topics, recovered, halves)
 
-        n_passes = q.n_passes
+        n_in_vain = 0
         if refining and strays():
-            refining, n_passes = False, n_passes + len(swept(dealt.all).refinement.log_likelihood)
+            refining, n_in_vain = False, len(swept(dealt.all).refinement.log_likelihood)
 
         @cache
         def refined_of(groups: tuple[int, ...]) -> Refined:
@@ -352,7 +353,7 @@ class AnchorTopics(Admixture):
         found, refined = fits.whole()
         self.refinement_ = refined.refinement.log_likelihood
         topics, dirichlet = refined.parameters.topics, refined.parameters.dirichlet
-        n_passes += len(self.refinement_)
+        n_passes = q.n_passes + len(self.refinement_) + n_in_vain
         self._read_off(found, topics, words, documents, n_passes, dirichlet is not None)
         given = dirichlet is not None and self.dirichlet == "likelihood"
         self.dirichlet_ = dirichlet if given else self._proportions(sketches.documents)
@@ -456,6 +457,12 @@ class AnchorTopics(Admixture):
         self.anchor_words_ = [[word for k in part for word in self.anchor_words_[k]] for part in parts]
         self.topic_covariance_ = joined @ self.topic_covariance_ @ joined.T
         super()._merge_parts(weights, joined)
+
+    @property
+    def _steps(self) -> Refine:
+        """Sweeps; "auto" makes none of the variants of the papers."""
+        of_papers = self.embedding == "projection" or self.recover != "l2"
+        return 0 if self.refine == "auto" and of_papers else self.refine
 
     # --- stages of fit ------------------------------------------------------------------------------------------
 

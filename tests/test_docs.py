@@ -17,7 +17,8 @@ def code_blocks(page):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
-def test_the_examples_of_the_readme_run(capsys):
+def test_the_examples_of_the_readme_run(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     (example,) = [code for code in code_blocks("README.md") if "AnchorTopics" in code]
     assert "refine" not in example  # the factor that stands below it was measured without refining
     exec(compile(example, "README.md", "exec"), {})

@@ -105,25 +105,21 @@ def print_prevalence(console: Console, found: Sequence[tuple[str, Prevalence]], 
 
 
 def _differences(one: Prevalence, titles: Sequence[str]) -> list[str]:
-    """Clear differences of groups from all others, the largest first; of two groups the one that has more."""
-    rows = [row for row in one.rows() if row["clear"] and (len(one.labels) > 2 or row["difference"] > 0)]
-    rows.sort(key=lambda row: -abs(row["difference"]))
+    """Clear differences of groups from all others."""
     return [
         f"{titles[row['topic']]}: {row['share']:.1%} in {row['group']} ({row['low']:.1%} to {row['high']:.1%}), "
         f"{100 * row['difference']:+.1f} points from the others"
-        for row in rows
+        for row in one.clear_rows()
     ]
 
 
 def _trends(one: Prevalence, titles: Sequence[str]) -> list[str]:
-    """Clear changes, the largest first."""
-    rows = [row for row in one.trends() if row["trend"]]
-    rows.sort(key=lambda row: -abs(row["change"]))
+    """Clear changes."""
     first, last = one.labels[0], one.labels[-1]
     return [
         f"{titles[row['topic']]}: {row['trend']} by {abs(100 * row['change']):.1f} points from {first} to {last} "
         f"({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
-        for row in rows
+        for row in one.clear_rows()
     ]
 
 

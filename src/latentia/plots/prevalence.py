@@ -39,7 +39,7 @@ def plot_prevalence(
     labels = prevalence.topics if names is None else [str(name) for name in names]
     if len(labels) != n_topics:
         raise LatentiaError(f"There are {len(labels)} names and {n_topics} topics: they must agree.")
-    chosen = _most_moving(prevalence) if topics is None else [int(topic) for topic in topics]
+    chosen = sorted(prevalence.most_moving(_MOST)) if topics is None else [int(topic) for topic in topics]
     wrong = [topic for topic in chosen if not 0 <= topic < n_topics]
     if wrong or not chosen:
         raise LatentiaError(f"topics={topics!r}: give numbers from 0 to {n_topics - 1}.")
@@ -63,15 +63,6 @@ def plot_prevalence(
         (_draw_curve if by_time else _draw_groups)(one, prevalence, topic, most)
         one.set_title(shortened(labels[topic], 34), fontsize=9, loc="left", color=INK)
     return axes[0] if len(chosen) == 1 else axes
-
-
-def _most_moving(prevalence: Any) -> list[int]:
-    """The topics whose differences or changes are largest beside their bounds, in their own order."""
-    moved = prevalence.difference if prevalence.change is None else prevalence.change
-    reach = np.maximum((moved.high - moved.low) / 2, 1e-12)
-    beyond = np.abs(moved.value) / reach
-    beyond = beyond.max(axis=0) if beyond.ndim > 1 else beyond
-    return sorted(np.argsort(-beyond, kind="stable")[:_MOST].tolist())
 
 
 def _draw_curve(ax: Any, prevalence: Any, topic: int, most: float) -> None:

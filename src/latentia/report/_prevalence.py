@@ -33,7 +33,7 @@ def prevalence_parts(
     sections, figures = [], {}
     for number, (name, one) in enumerate(found or []):
         by_time = one.places is not None
-        topics = _most_moving(one)
+        topics = one.most_moving(_PANELS)
         place = f"prevalence-{number}"
         figures[place] = _curves(one, topics, titles) if by_time else _bars(one, topics, titles)
         sections.append({
@@ -74,38 +74,29 @@ def _named(titles: Sequence[str], topic: int) -> str:
     return shortened(f"{topic}: {titles[topic]}", _TITLE)
 
 
-def _most_moving(one: Prevalence) -> list[int]:
-    """Topics whose changes or differences are largest beside their bounds, the largest first."""
-    moved = one.difference if one.change is None else one.change
-    beyond = np.abs(moved.value) / np.maximum((moved.high - moved.low) / 2, 1e-12)
-    beyond = beyond.max(axis=0) if beyond.ndim > 1 else beyond
-    return [int(k) for k in np.argsort(-beyond, kind="stable")[:_PANELS]]
-
-
 def _trends(one: Prevalence, titles: Sequence[str]) -> str:
-    rows = sorted((row for row in one.trends() if row["trend"]), key=lambda row: -abs(row["change"]))
+    rows, first, last = one.clear_rows(), one.labels[0], one.labels[-1]
     said = [
         f"topic {row['topic']} ({titles[row['topic']]}) {row['trend']} by {100 * abs(row['change']):.1f} points "
         f"({100 * row['low']:+.1f} to {100 * row['high']:+.1f})"
         for row in rows[:_NAMED]
     ]
-    more = f"; and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
-    first, last = one.labels[0], one.labels[-1]
     if not said:
         return f"No topic rises or falls clearly from {first} to {last}."
-    return f"From {first} to {last}, {'; '.join(said)}{more}."
+    return f"From {first} to {last}, {'; '.join(said)}{_more(rows)}."
 
 
 def _differences(one: Prevalence, titles: Sequence[str]) -> str:
-    two = len(one.labels) == 2  # of which one has more by what the other has less
-    rows = [row for row in one.rows() if row["clear"] and (not two or row["difference"] > 0)]
-    rows.sort(key=lambda row: -abs(row["difference"]))
+    rows = one.clear_rows()
     said = [
         f"topic {row['topic']} ({titles[row['topic']]}) has {row['share']:.1%} in {row['group']}, "
         f"{100 * row['difference']:+.1f} points from the other documents"
         for row in rows[:_NAMED]
     ]
-    more = f"; and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""
-    if not said:
-        return "No group differs clearly from the others."
-    return f"Clearly different: {'; '.join(said)}{more}."
+    return (
+        f"Clearly different: {'; '.join(said)}{_more(rows)}." if said else "No group differs clearly from the others."
+    )
+
+
+def _more(rows: Sequence[Any]) -> str:
+    return f"; and {len(rows) - _NAMED} more" if len(rows) > _NAMED else ""

@@ -137,6 +137,24 @@ class Prevalence:
             for k, name in enumerate(self.topics)
         ]  # fmt: skip
 
+    def clear_rows(self) -> list[dict[str, Any]]:
+        """Those of `trends`, or for groups of `rows`, that are none of chance, the largest first.
+
+        Of two groups the one that has more stands for both.
+        """
+        if self.change is not None:
+            return sorted((row for row in self.trends() if row["trend"]), key=lambda row: -abs(row["change"]))
+        two = len(self.labels) == 2
+        clear = (row for row in self.rows() if row["clear"] and (not two or row["difference"] > 0))
+        return sorted(clear, key=lambda row: -abs(row["difference"]))
+
+    def most_moving(self, n: int) -> list[int]:
+        """The n topics whose changes or differences are largest beside their bounds, the largest first."""
+        moved = self.difference if self.change is None else self.change
+        beyond = np.abs(moved.value) / np.maximum((moved.high - moved.low) / 2, 1e-12)
+        beyond = beyond.max(axis=0) if beyond.ndim > 1 else beyond
+        return [int(k) for k in np.argsort(-beyond, kind="stable")[:n]]
+
     def to_frame(self) -> Any:
         """A row for every group and topic as a pandas data frame."""
         try:

@@ -111,7 +111,7 @@ def test_a_table_is_a_corpus_and_its_cache_is_of_no_use_later(pipe, tmp_path):
         ("x.mtx.gz", gzip.compress(SQUARE), lambda path: read_pairs(path).counts, 11),
         ("x.csv", b"a,b\np,q\nq,r\n", lambda path: read_pairs(path).counts, 2),
         ("x.txt", b"0 1\n1 2\n" * 5000, count_pairs, 10_000),
-        ("x.csv", b"id,text\n1,red house\n2,red tree\n", lambda path: read_corpus(path, min_df=1).counts, 2),
+        ("x.csv", b"id,text\n1,red house\n2,red tree\n", lambda path: read_corpus(path, min_df=1).counts, 4),
     ],
 )
 def test_the_name_of_a_pipe_says_what_comes_out_of_it(tmp_path, name, data, read, total):

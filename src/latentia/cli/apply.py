@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -131,7 +132,8 @@ def apply(
     how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     console = Console()
-    with named(source.name):
+    with named(source.name), warnings.catch_warnings():  # names of columns are compared as the source is read
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
         write = (
             family(fitted, source, console, how, **own)
             if family

@@ -1,4 +1,4 @@
-"""Claim: on real text refined topics predict better than those of Gibbs sampling, in half of its time.
+"""Claim: on real text refined topics predict better than those of Gibbs sampling, in two thirds of its time at most.
 
     python benchmarks/topics_against_gibbs.py [--quick] [--seeds 3] [--topics 10 20 50] [--corpora ap] [--spectral]
 

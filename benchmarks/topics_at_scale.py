@@ -1,4 +1,4 @@
-"""Claim: 300,000 documents with 15,000 words and 100 topics, streamed from disk, in a minute within 800 MB.
+"""Claim: 300,000 documents with 15,000 words and 100 topics, streamed from disk, in a minute and a gigabyte.
 
     python benchmarks/topics_at_scale.py [--documents 300000] [--folder DIR]
 

@@ -1,4 +1,4 @@
-"""Claim: topics have no seed, and neither another order of the data nor 1% fewer documents makes them other topics.
+"""Claim: topics have no seed, and another order of the data or 1% fewer documents move them less than Gibbs sampling's.
 
     python benchmarks/topics_without_seed.py [--quick] [--seeds 3] [--topics 10 20 50] [--corpora ap newsgroups]
 

@@ -14,7 +14,15 @@ from .exceptions import LatentiaError
 from .moments.vectors import LARGEST
 from .passes import Block, Blocks, MappedBlocks
 
-__all__ = ["check_sizes", "check_vocabulary", "column_names", "finite_blocks", "refuse_dates", "table_blocks"]
+__all__ = [
+    "check_sizes",
+    "check_vocabulary",
+    "column_names",
+    "finite_blocks",
+    "is_missing",
+    "refuse_dates",
+    "table_blocks",
+]
 
 
 def check_vocabulary(estimator: Any) -> None:
@@ -109,6 +117,16 @@ def refuse_dates(table: Any) -> None:
     dtype = getattr(table, "dtype", None)
     if getattr(dtype, "kind", "") in ("m", "M"):
         raise LatentiaError(f"The data has type {dtype}, and numbers are needed.")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT, or what pandas has in their place."""
+    try:
+        return value is None or bool(value != value)
+    except ValueError:  # an array has no single truth
+        return False
+    except TypeError:  # pandas.NA is neither equal to itself nor different
+        return True
 
 
 def check_sizes(table: Any, place: str = "", rows: np.ndarray | None = None, names: Sequence[str] | None = None) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from .._validation import check_sizes, refuse_dates
+from .._validation import check_sizes, is_missing, refuse_dates
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Block, Blocks, RowGroups
 
@@ -214,7 +214,7 @@ def _plain(block: Block) -> np.ndarray:
                 raise LatentiaError(
                     f"Row {row} holds a {type(value).__name__}: symbols must be whole numbers or strings."
                 )
-            if _is_missing(value):
+            if is_missing(value):
                 raise LatentiaError(f"Row {row} has no symbol: drop it, or give one for such rows.")
         return values.astype(str)
     if values.dtype.kind not in "fiubUS":
@@ -227,11 +227,3 @@ def _plain(block: Block) -> np.ndarray:
         at = int(np.argmin(whole))
         raise LatentiaError(f"Symbol {values[at]} in row {block.rows[at]}: symbols must be whole numbers or strings.")
     return values.astype(np.int64)
-
-
-def _is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, or what pandas has in their place."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:  # pandas.NA is neither equal to itself nor different
-        return True

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import is_missing
 from ..exceptions import LatentiaError
 
-__all__ = ["UNITS", "Periods", "is_missing", "periods_of"]
+__all__ = ["UNITS", "Periods", "is_blank", "periods_of"]
 
 UNITS = ("day", "week", "month", "quarter", "year", "decade", "century")
 _MOST = 24  # periods that are chosen by default
@@ -40,14 +41,9 @@ class Periods:
     unit: str = ""
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a cell is None, NaN, NaT or blank."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:  # pandas.NA is neither equal to itself nor different
-        return True
+def is_blank(value: Any) -> bool:
+    """Whether a cell is missing or has nothing but white space."""
+    return is_missing(value) or (isinstance(value, str) and not value.strip())
 
 
 def periods_of(times: Sequence[Any], period: str | float | None = None) -> Periods:
@@ -62,7 +58,7 @@ def periods_of(times: Sequence[Any], period: str | float | None = None) -> Perio
         One of `UNITS` for dates, or the width of periods of numbers; by default the shortest unit with 24 periods at most,
         every number where there are no more, and round widths otherwise.
     """
-    rows = np.array([i for i, value in enumerate(times) if not is_missing(value)], dtype=np.int64)
+    rows = np.array([i for i, value in enumerate(times) if not is_blank(value)], dtype=np.int64)
     if not len(rows):
         raise LatentiaError("None of the documents has a time.")
     given = [times[i] for i in rows]

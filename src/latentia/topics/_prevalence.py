@@ -33,7 +33,7 @@ from ..evidence import PartFits
 from ..exceptions import LatentiaError, MissingExtraError
 from ..likelihood import Refined
 from ..metrics import match_components
-from ._periods import Periods, is_missing, periods_of
+from ._periods import Periods, is_blank, periods_of
 
 __all__ = ["InGroups", "Interval", "Prevalence", "confusions_of", "groups_of", "prevalence"]
 
@@ -184,7 +184,7 @@ def _matched(part: np.ndarray, topics: np.ndarray) -> np.ndarray:
 
 def groups_of(values: Sequence[Any]) -> tuple[np.ndarray, list[str]]:
     """Group of every row, -1 where it has none, and labels in the order of numbers, or else of the alphabet."""
-    texts = [None if is_missing(value) else str(value).strip() for value in values]
+    texts = [None if is_blank(value) else str(value).strip() for value in values]
     labels = sorted({text for text in texts if text is not None}, key=_by_number)
     if not labels:
         raise LatentiaError("None of the documents has a group.")
@@ -345,7 +345,6 @@ class InGroups:
 
     _confusions: np.ndarray
     components_: np.ndarray
-    n_components: Any
 
     @fitted
     def prevalence_by(self: Any, X: Any, groups: Sequence[Any], *, level: float = 0.9) -> Prevalence:

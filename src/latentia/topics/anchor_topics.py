@@ -60,7 +60,8 @@ _PART_TOL = 1e-3  # duality gap for parts of the documents, whose noise is far l
 class AnchorTopics(Admixture):
     """Topic model by anchor words.
 
-    The answer depends on no seed, nor on the order of documents or words, and comes with an expected error for every topic.
+    No seed enters the answer, nor, but for rounding, the order of documents or words. It comes with an expected error for every
+    topic.
     Anchor words give a start that is good everywhere; the words of all documents then refine it, as Gibbs sampling would, but
     without chance.
 

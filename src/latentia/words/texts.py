@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import is_missing
 from ..exceptions import LatentiaError
 
 __all__ = ["check_texts", "texts_of"]
@@ -67,7 +68,7 @@ def check_texts(texts: Any) -> list[str]:
         raise LatentiaError("There are no texts: the list is empty.")
     if wrong:
         one = found[wrong[0]]
-        what = "missing" if _missing(one) else f"{_shown(one)}, a {type(one).__name__}"
+        what = "missing" if is_missing(one) else f"{_shown(one)}, a {type(one).__name__}"
         more = f", and {len(wrong) - 1} more are no texts" if len(wrong) > 1 else ""
         raise LatentiaError(f"Text {wrong[0]} is {what}{more}. Drop such documents, or put '' in their place.")
     return found
@@ -92,7 +93,7 @@ def refuse_unsegmented(texts: Sequence[str]) -> None:
 
 def _first(documents: Any) -> Any:
     """The first document that is not missing; None if all are."""
-    return next((one for one in documents if not _missing(one)), None)
+    return next((one for one in documents if not is_missing(one)), None)
 
 
 def _may_hold_texts(texts: Any) -> bool:
@@ -112,11 +113,6 @@ def _refuse_column(table: Any) -> None:
 
 def _is_words(document: Any) -> bool:
     return isinstance(document, (list, tuple, set, np.ndarray)) and any(isinstance(one, str) for one in document)
-
-
-def _missing(text: Any) -> bool:
-    """None, NaN, or the missing value of pandas."""
-    return text is None or type(text).__name__ in ("NAType", "NaTType") or (isinstance(text, float) and text != text)
 
 
 def _shown(value: Any) -> str:

@@ -7,7 +7,8 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,61 @@ def timed(task: Callable[[], Any]) -> Timed:
     cpu, wall = time.process_time(), time.perf_counter()
     value = task()
     return Timed(value, time.process_time() - cpu, time.perf_counter() - wall)
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What this machine does: gigaflops of matrix products, gigabytes a second of copying and of a triad."""
+
+    double: float
+    single: float
+    copy: float
+    triad: float
+
+    @classmethod
+    def measured(cls, n_threads: int = 2, n: int = 3000) -> Rates:
+        """Copying and triad on so many threads; products, of size n, on those that BLAS has."""
+        products = [2e-9 * n**3 / _least(_product(n, dtype)) for dtype in (np.float64, np.float32)]
+        return cls(*products, *_bandwidths(n_threads))
+
+    def best(self, other: Rates) -> Rates:
+        return Rates(*np.maximum(list(asdict(self).values()), list(asdict(other).values())).tolist())
+
+    def bound(self, work: dict[str, float]) -> float:
+        """Seconds that ``gflop``, ``gflop_single`` and ``gbyte`` take at the least: the larger of arithmetic and traffic."""
+        arithmetic = work["gflop"] / self.double + work["gflop_single"] / self.single
+        return max(arithmetic, work["gbyte"] / max(self.copy, self.triad))
+
+
+def _product(n: int, dtype: Any) -> Any:
+    a, b = (np.random.default_rng(i).random((n, n)).astype(dtype) for i in (0, 1))
+    out = np.empty((n, n), dtype)
+    return lambda: np.matmul(a, b, out=out)
+
+
+def _bandwidths(n_threads: int) -> tuple[float, float]:
+    """Gigabytes a second of b = a and of a += 3 b on parts of 400 MB in all, pages resident."""
+    n = 25_000_000
+    a, b = np.ones(n), np.ones(n)
+    parts = [slice(i * n // n_threads, (i + 1) * n // n_threads) for i in range(n_threads)]
+
+    def triad(part: slice) -> None:
+        size = 1 << 15  # the product stays in the cache
+        scratch = np.empty(size)
+        for start in range(part.start, part.stop, size):
+            piece = slice(start, min(start + size, part.stop))
+            product = np.multiply(b[piece], 3.0, out=scratch[: piece.stop - piece.start])
+            a[piece] += product
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        copied = _least(lambda: list(pool.map(lambda part: np.copyto(b[part], a[part]), parts)))
+        added = _least(lambda: list(pool.map(triad, parts)))
+    return 16e-9 * n / copied, 24e-9 * n / added
+
+
+def _least(task: Callable[[], Any], repeats: int = 5) -> float:
+    task()
+    return min(timed(task).wall for _ in range(repeats))
 
 
 def report(name: str, rows: Iterable[dict[str, Any]], **facts: Any) -> None:

@@ -16,7 +16,6 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -129,61 +128,6 @@ def slope(sizes: Sequence[float], values: Sequence[float]) -> float:
 
 
 @dataclass(frozen=True)
-class Rates:
-    """What this machine does on all cores: gigaflops of matrix products, gigabytes a second of copying and of a triad."""
-
-    double: float
-    single: float
-    copy: float
-    triad: float
-
-    @classmethod
-    def measured(cls) -> Rates:
-        n = 3000
-        products = [2e-9 * n**3 / _least(_product(n, dtype)) for dtype in (np.float64, np.float32)]
-        return cls(*products, *_bandwidths())
-
-    def best(self, other: Rates) -> Rates:
-        return Rates(*np.maximum(list(asdict(self).values()), list(asdict(other).values())).tolist())
-
-    def bound(self, work: dict[str, float]) -> float:
-        """Seconds that `Work` takes at the least: the larger of its arithmetic and its traffic."""
-        arithmetic = work["gflop"] / self.double + work["gflop_single"] / self.single
-        return max(arithmetic, work["gbyte"] / max(self.copy, self.triad))
-
-
-def _product(n: int, dtype: Any) -> Any:
-    a, b = (np.random.default_rng(i).random((n, n)).astype(dtype) for i in (0, 1))
-    out = np.empty((n, n), dtype)
-    return lambda: np.matmul(a, b, out=out)
-
-
-def _bandwidths() -> tuple[float, float]:
-    """Gigabytes a second of b = a and of a += 3 b on two halves of 200 MB each, pages resident."""
-    n = 25_000_000
-    a, b = np.ones(n), np.ones(n)
-    halves = [slice(0, n // 2), slice(n // 2, n)]
-
-    def triad(half: slice) -> None:
-        size = 1 << 15  # the product stays in the cache
-        scratch = np.empty(size)
-        for start in range(half.start, half.stop, size):
-            part = slice(start, min(start + size, half.stop))
-            product = np.multiply(b[part], 3.0, out=scratch[: part.stop - part.start])
-            a[part] += product
-
-    with ThreadPoolExecutor(2) as pool:
-        copied = _least(lambda: list(pool.map(lambda half: np.copyto(b[half], a[half]), halves)))
-        added = _least(lambda: list(pool.map(triad, halves)))
-    return 16e-9 * n / copied, 24e-9 * n / added
-
-
-def _least(task: Any, repeats: int = 5) -> float:
-    task()
-    return min(timed(task).wall for _ in range(repeats))
-
-
-@dataclass(frozen=True)
 class Work:
     """Arithmetic in both precisions, and memory traffic if nothing stays in a cache but the row at hand."""
 
@@ -216,9 +160,9 @@ class Counted:
         """C B: an index, a value and a row of B for every entry, and a row written for every document."""
         return _by_size(size, 2e-9 * entries * k, 1e-9 * (entries * (12 + size * k) + self.rows * size * k))
 
-    def _scatter(self, entries: float, k: int, size: int = 8) -> Work:
-        """C^T Z: a row of the sum is read and written for every entry."""
-        return _by_size(size, 2e-9 * entries * k, 1e-9 * (entries * (12 + 2 * size * k) + self.rows * size * k))
+    def _collect(self, entries: float, k: int, size: int = 8) -> Work:
+        """C^T Z: every entry is put in the order of columns, and reads a row of Z; sums are written once a block."""
+        return _by_size(size, 2e-9 * entries * k, 1e-9 * entries * (3 * (4 + size) + size * k))
 
     def _cubes(self, b: int, size: int) -> Work:
         """The third moment by symmetric blocks, a sixth of 2 N b^3, whose Khatri-Rao products stay in the cache."""
@@ -228,32 +172,32 @@ class Counted:
         return float(self.document_frequency[statistic.codes >= 0].sum())
 
     def _OccurrenceProducts(self, s: Any) -> Work:  # noqa: N802
-        entries, k = self._frequent(s), s.columns.shape[1]
-        return self._gather(entries, k) + self._scatter(entries, k)
+        entries, k, size = self._frequent(s), s.columns.shape[1], s.columns.itemsize
+        return self._gather(entries, k, size) + self._collect(entries, k, size)
 
     def _OccurrenceMoments(self, s: Any) -> Work:  # noqa: N802
-        entries, b = self._frequent(s), s.coordinates.shape[1]
-        return self._gather(entries, b) + self._scatter(entries, b) + self._cubes(b, 4)
+        entries, b, size = self._frequent(s), s.coordinates.shape[1], np.dtype(s.dtype).itemsize
+        return self._gather(entries, b, size) + self._collect(entries, b, size) + self._cubes(b, 4)
 
     def _OccurrenceCubes(self, s: Any) -> Work:  # noqa: N802
         b = s.coordinates.shape[1]
         return self._gather(self._frequent(s), b) + self._cubes(b, 8)
 
     def _TopicMoments(self, s: Any) -> Work:  # noqa: N802
-        entries, k = self._frequent(s), s.directions.shape[1]
-        work = self._gather(entries, k) + self._scatter(self.marks, k)
+        entries, k, size = self._frequent(s), s.directions.shape[1], s.directions.itemsize
+        work = self._gather(entries, k, size) + self._collect(self.marks, k, size)
         if s.words:
-            work += self._scatter(self.words, k)
-        return work if s.diagonal else work + self._gather(entries, k)
+            work += self._collect(self.words, k, size)
+        return work if s.diagonal else work + _by_size(size, 2e-9 * entries * k, 0.0)
 
     def _LabelsToWords(self, s: Any) -> Work:  # noqa: N802
         k = s.columns.shape[1]
-        return self._gather(self.marks, k, 4) + self._scatter(self.words, k, 4)
+        return self._gather(self.marks, k, 4) + self._collect(self.words, k, 4)
 
     def _WordsToLabels(self, s: Any) -> Work:  # noqa: N802
         k = s.basis.shape[1]
-        products = Work(gflop=2e-9 * self.rows * k**2, gbyte=8e-9 * self.rows * k)
-        return self._gather(self.words, k, 4) + self._scatter(self.marks, k) + products
+        products = Work(gflop=1e-9 * self.rows * k**2, gbyte=8e-9 * self.rows * k)  # symmetric
+        return self._gather(self.words, k, 4) + self._collect(self.marks, k, 4) + products
 
 
 def _by_size(size: int, gflop: float, gbyte: float) -> Work:
@@ -267,7 +211,7 @@ class Clocked:
     """An in-place statistic that measures its own time."""
 
     def __init__(self, statistic: Any) -> None:
-        self.statistic, self.seconds = statistic, 0.0
+        self.statistic, self.wall, self.cpu = statistic, 0.0, 0.0
 
     def zero(self) -> Any:
         return self._timed(self.statistic.zero)
@@ -277,7 +221,8 @@ class Clocked:
 
     def _timed(self, task: Any) -> Any:
         run = timed(task)
-        self.seconds += run.wall
+        self.wall += run.wall
+        self.cpu += run.cpu
         return run.value
 
 
@@ -294,20 +239,20 @@ class PassClock:
         modules = [module for module in map(importlib.import_module, _ACCUMULATES) if hasattr(module, "accumulate")]
         for module in modules:
             module.accumulate = self._accumulate
-        self._last = time.perf_counter()
+        self._last = _now()
         try:
             yield
         finally:
             for module in modules:
                 module.accumulate = accumulate
-        self._stage("algebra", time.perf_counter() - self._last)
+        self._stage("algebra", _now() - self._last)
 
     @property
     def passes_s(self) -> float:
         return sum(stage["wall_s"] for stage in self.stages if stage["stage"] != "algebra")
 
     def _accumulate(self, blocks: Blocks, statistics: Any, *arguments: Any, **options: Any) -> Any:
-        start = time.perf_counter()
+        start = _now()
         self._stage("algebra", start - self._last)  # before this pass
         self._n_passes += 1
         several = statistics if isinstance(statistics, Sequence) else [statistics]
@@ -315,22 +260,29 @@ class PassClock:
         sums = accumulate(blocks, clocked if several is statistics else clocked[0], *arguments, **options)
         if isinstance(sums, LabelledSums):
             self._counted = Counted(sums.n_rows, sums.powers[0], sums.label_counts.sum(), sums.document_frequency)
-        self._last = time.perf_counter()
+        self._last = _now()
         self._note(clocked, self._last - start)
         return sums
 
-    def _note(self, clocked: list[Any], seconds: float) -> None:
+    def _note(self, clocked: list[Any], seconds: np.ndarray) -> None:
         assert self._counted is not None
         known = [s for s in clocked if isinstance(s, Clocked)]
         for s in known:
-            self._stage(type(s.statistic).__name__, s.seconds, self._counted.work(s.statistic))
-        seconds -= sum(s.seconds for s in known)
+            own = np.array([s.wall, s.cpu])
+            self._stage(type(s.statistic).__name__, own, self._counted.work(s.statistic))
+            seconds = seconds - own
         rest = "read and weigh" if known else type(clocked[0]).__name__
         self._stage(rest, seconds, self._counted.reading())
 
-    def _stage(self, name: str, seconds: float, work: Work | None = None) -> None:
-        own = {"pass": self._n_passes, "stage": name, "wall_s": seconds}
+    def _stage(self, name: str, seconds: np.ndarray, work: Work | None = None) -> None:
+        wall, cpu = seconds.tolist()
+        own = {"pass": self._n_passes, "stage": name, "wall_s": wall, "cpu_s": cpu}
         self.stages.append(own | (asdict(work) if work else {}))
+
+
+def _now() -> np.ndarray:
+    """Wall seconds, and CPU seconds of all threads."""
+    return np.array([time.perf_counter(), time.process_time()])
 
 
 # --- a fit in a process of its own ------------------------------------------------------------------------------
@@ -401,7 +353,8 @@ def run(job: Job) -> dict[str, Any]:
 
 
 def _fit_moments(blocks: Blocks, k: int, options: dict[str, Any]) -> MomentMultiLabelClassifier:
-    return MomentMultiLabelClassifier(k, n_jobs=2, **options).fit(blocks)
+    """With the moment head, unless the options name another one: at these sizes it is what "auto" is."""
+    return MomentMultiLabelClassifier(k, n_jobs=2, **{"head": "ridge", **options}).fit(blocks)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,11 @@
 
 ``memory``: peak of the process that holds the counts and fits, in GB, in all; each fit runs in a process of its own. The
 seconds of ``ProbabilityMatrix`` include its evidence. TruncatedSVD is scikit-learn's, of rank 10, on the same counts.
-Medians of three runs that take turns. ``from disk``: pairs in a .npy file, which are counted and fitted.
+Medians of three runs that take turns. ``from disk``: pairs in a .npy file, which are counted and fitted. ``gbyte`` is what
+that moves if nothing stays in a cache: pairs are read three times and sorted twice, and each entry of the counts gathers a row
+of the block that they are multiplied with; ``share`` is what that takes at the bandwidth of a copy or a triad, whichever is
+faster, measured in the same run, of the wall time. Sorting writes to as many places as there are words, and is bound by their
+latency.
 """
 
 from __future__ import annotations
@@ -15,14 +19,18 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from _common import report, timed
+from _common import Rates, report, timed
 from scipy import sparse
 
 from latentia.datasets import planted
+from latentia.linalg import scaled
 from latentia.matrices import ProbabilityMatrix
+from latentia.moments import count_pairs
 
 
 def peak() -> float:
@@ -38,12 +46,42 @@ def in_process(task: str, path: Path, size: int) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+class Products:
+    """Counts the traffic of products with the counts, in GB."""
+
+    def __init__(self) -> None:
+        self.gbyte, self.seconds, self._product = 0.0, 0.0, scaled.sparse_product
+        scaled.sparse_product = self
+
+    def __call__(self, table: Any, columns: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        start = time.perf_counter()
+        found = self._product(table, columns, n_jobs)
+        self.seconds += time.perf_counter() - start
+        entry = table.data.itemsize + table.indices.itemsize + columns.shape[1] * columns.itemsize
+        self.gbyte += 1e-9 * (table.nnz * entry + found.nbytes)
+        return found
+
+
+def moved_by_sorting(pairs: int) -> float:
+    """GB: a pair of 8 bytes is read three times; first words, second words and cells are written and read again."""
+    return 1e-9 * pairs * (3 * 8 + 2 * 4 + 2 * 4 + 2 * 8)
+
+
 def run_task(task: str, path: Path, size: int) -> None:
     if task == "disk":
+        ProbabilityMatrix(2, n_jobs=2).fit_pairs(np.random.default_rng(0).integers(0, 50, (3000, 2), np.int32), 50)
+        rates, products = Rates.measured(), Products()
+        counting = timed(lambda: count_pairs(path, size, 2).nnz)
         run = timed(lambda: ProbabilityMatrix(10, n_jobs=2).fit_pairs(path, size))
-        values = (run.value.marginals_, run.value._model.left, run.value._model.core)
+        sorting = moved_by_sorting(len(np.load(path, mmap_mode="r")))
+        bandwidth = max(rates.copy, rates.triad)
+        values = (run.value.marginals_, run.value._matrix.factored.left, run.value._matrix.factored.core)
         np.savez(path.with_suffix(".model.npz"), *values)
         out = {"wall_s": run.wall, "cpu_s": run.cpu, "kept": run.value.n_kept_}
+        out |= {"counting_s": counting.wall, "counting_cpu_s": counting.cpu, "counting_gbyte": sorting}
+        out |= {"counting_share": sorting / bandwidth / counting.wall, "products_s": products.seconds}
+        out |= {"products_gbyte": products.gbyte, "products_share": products.gbyte / bandwidth / products.seconds}
+        out |= {"gb_per_s": bandwidth, "share": (sorting + products.gbyte) / bandwidth / run.wall}
         print(json.dumps(out | {"expected": float(run.value.evidence_.component_errors[0]), "memory": peak()}))
         return
     counts = sparse.load_npz(path)
@@ -59,7 +97,9 @@ def run_task(task: str, path: Path, size: int) -> None:
         runs = [timed(lambda: ProbabilityMatrix(10, n_jobs=2).fit(counts)) for _ in range(3)]
         model = runs[0].value
         extra = {"kept": model.n_kept_, "expected": float(model.evidence_.component_errors[0])}
-        np.savez(path.with_suffix(".model.npz"), model.marginals_, model._model.left, model._model.core)
+        np.savez(
+            path.with_suffix(".model.npz"), model.marginals_, model._matrix.factored.left, model._matrix.factored.core
+        )
     walls, cpus = np.median([r.wall for r in runs]), np.median([r.cpu for r in runs])
     print(json.dumps({"wall_s": float(walls), "cpu_s": float(cpus), "memory": peak(), **extra}))
 

@@ -1,14 +1,15 @@
-"""Claim: AmazonCat's shape is learned in five minutes within 6 GB, WikiLSHTC's in eight within 8 GB, K = 100, on two cores.
+"""Claim: AmazonCat's shape is learned in 32 s, with topics in 45 s, WikiLSHTC's in 60 s and 80 s, K = 100, on two cores.
 
     python benchmarks/multilabel_at_scale.py [--shape amazoncat|wikilshtc] [--rows 1] [-k 100] [--workdir DIR] [--quick]
 
 The documents are planted with the sizes of the paper's Table 1 and 100 topics, written as text and converted apart from
-the fit, which runs in a process of its own (see `_multilabel`). The paper took 1 h 15 min and 3 h.
+each fit, which runs in a process of its own (see `_multilabel`). The paper took 1 h 15 min and 3 h. The claim is for a
+triad of 45 GB/s: with another one, measured in the same run, limits are in proportion. Memory is that of fits before.
 
 Stages: every statistic of every pass, what is left of the pass (reading, and weighing words), and the dense algebra after it.
 ``bound_s`` is the larger of arithmetic, at the measured rates of matrix products, and of memory traffic, at that of copying
 or of a triad, whichever is faster. Traffic counts every row that an entry gathers (8 bytes a column, 4 in single precision)
-or scatters to (twice that) as if nothing stayed in a cache: a share of the bound above one says how much does. The l1
+as if nothing stayed in a cache: a share of the bound above one says how much does. ``cpu_s`` is of all threads. The l1
 error is that of 20 of the planted topics' distributions over the most frequent 32,768 words, and over all, and the expected
 one is what the model says of them. --quick: a fiftieth of the rows.
 """
@@ -20,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import report, timed
-from _multilabel import SHAPES, Job, Rates, fit_apart, planted_text, workplace
+from _common import Rates, report, timed
+from _multilabel import SHAPES, Job, fit_apart, planted_text, workplace
 
 from latentia.passes import Blocks
 
-MOST_SECONDS = {"amazoncat": 300, "wikilshtc": 480}
-MOST_GB = {"amazoncat": 6, "wikilshtc": 8}
+MOST_SECONDS = {"amazoncat": {False: 32, True: 45}, "wikilshtc": {False: 60, True: 80}}
+MOST_GB = {"amazoncat": 2.4, "wikilshtc": 6.3}
+TRIAD = 45
 LEAST_PREDICTED = {"amazoncat": 20_000}
 
 
@@ -58,12 +60,24 @@ def bounded(stages: list[dict[str, Any]], rates: Rates) -> list[dict[str, Any]]:
     return rows
 
 
-def asked(shape: str, facts: dict[str, Any]) -> dict[str, bool]:
+def asked(shape: str, facts: dict[str, Any], topics: bool, rates: Rates) -> dict[str, bool]:
     """Whether the limits hold."""
-    held = {"fit_s": facts["fit_s"] <= MOST_SECONDS[shape], "peak_gb": facts["peak_gb"] <= MOST_GB[shape]}
+    most = MOST_SECONDS[shape][topics] * max(TRIAD / rates.triad, 1)
+    held = {"fit_s": facts["fit_s"] <= most, "peak_gb": facts["peak_gb"] <= MOST_GB[shape]}
     if shape in LEAST_PREDICTED:
         held["predicted_rows_per_s"] = facts["predicted_rows_per_s"] >= LEAST_PREDICTED[shape]
     return held
+
+
+def fitted(path: Path, shape: str, k: int, topics: bool, whole: bool) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Stages and facts of a fit, between two measurements of the machine."""
+    rates = Rates.measured()
+    job = Job(str(path), k, options={} if topics else {"topics": False}, predict=True, shape=shape if topics else None)
+    facts = fit_apart(job)
+    rates = rates.best(Rates.measured())
+    stages = [{"topics": topics} | stage for stage in bounded(facts.pop("stages"), rates)]
+    facts |= {"algebra_s": facts["fit_s"] - facts["passes_s"], "rates": vars(rates)}
+    return stages, facts | ({"holds": asked(shape, facts, topics, rates)} if whole else {})
 
 
 def main() -> None:
@@ -88,14 +102,15 @@ def main() -> None:
             "text_gb": written.value.stat().st_size / 1e9,
         }
         del converted
-        rates = Rates.measured()
-        facts |= fit_apart(Job(str(written.value), options.k, predict=True, shape=options.shape))
-        rates = rates.best(Rates.measured())
-    stages = bounded(facts.pop("stages"), rates)
-    facts["algebra_s"] = facts["fit_s"] - facts["passes_s"]
-    facts |= {"k": options.k, "rates": vars(rates), "limits": {"seconds": MOST_SECONDS, "gb": MOST_GB}}
-    if share == 1:
-        facts["holds"] = asked(options.shape, facts)
+        stages = []
+        for topics in (False, True):
+            found, own = fitted(written.value, options.shape, options.k, topics, share == 1)
+            stages += found
+            facts["with topics" if topics else "without topics"] = own
+    facts |= {
+        "k": options.k,
+        "limits": {"seconds": MOST_SECONDS[options.shape], "gb": MOST_GB[options.shape], "triad": TRIAD},
+    }
     name = f"multilabel_at_scale_{options.shape}" + ("_quick" if options.quick else "" if share == 1 else f"_{share:g}")
     report(name, stages, **facts)
 

@@ -27,7 +27,7 @@ TEST_ROWS = 2000
 LEML = {"penalty": 30.0}
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "paper": ("moments", {"moments": "paper", "head": "bayes", "eta": 0.001}),
-    "default": ("moments", {}),
+    "default": ("moments", {"head": "ridge"}),
     "LEML-like": ("leml", LEML),
 }
 

@@ -33,6 +33,7 @@ COMMANDS = [
     ["em_that_settles.py"],
     ["noisy_or_posteriors.py"],
     ["multilabel_real_data.py"],
+    ["multilabel_heads.py"],
     ["multilabel_at_scale.py", "--shape", "amazoncat"],
     ["multilabel_at_scale.py", "--shape", "wikilshtc"],
     ["multilabel_linear_in_rows.py"],

@@ -16,7 +16,7 @@ import argparse
 import warnings
 
 import numpy as np
-from _common import report, timed
+from _common import Rates, report, timed
 from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
@@ -142,17 +142,24 @@ def compare(k: int, level: float, seeds: list[int], peers: bool = True, methods=
 
 
 def large(k: int) -> list[dict]:
-    """One large tensor, in both precisions."""
+    """One large tensor, in both precisions.
+
+    ``gflop``: the contractions T(I, v, v) of all iterations, K d^2 (d + 1) each. ``share``: the time that they take as
+    matrix products in single precision, where most of them are made, of the whole.
+    """
     tensor, vectors = planted(k, 0.05, 0)
+    rates = Rates.measured(1)
     rows = []
     for dtype in (np.float64, np.float32):
         given = tensor.astype(dtype)
-        run = timed(lambda given=given: own(given))
-        errors = vector_errors(run.value, vectors)
+        run = timed(lambda given=given: decompose(given))
+        errors = vector_errors(run.value.vectors, vectors)
+        gflop = 1e-9 * (run.value.info.iterations + 1) * k**3 * (k + 1)
         rows.append(
             {
                 "K": k, "noise": 0.05, "seeds": 1, "method": f"polar, {np.dtype(dtype).name}", "error": errors.mean(),
-                "recovered": (errors < 0.5).mean(), "cpu_s": run.cpu, "wall_s": run.wall,
+                "recovered": (errors < 0.5).mean(), "cpu_s": run.cpu, "wall_s": run.wall, "gflop": gflop,
+                "gemm_double": rates.double, "gemm_single": rates.single, "share": gflop / rates.single / run.cpu,
             }
         )  # fmt: skip
     return rows

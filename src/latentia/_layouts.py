@@ -119,6 +119,7 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "_chain.transmat": _distributions("K K"),
         "_chain.emissions": _numbers("K S"),
         "_chain.variances": _optional(_numbers("K S", _LEAST)),
+        "_chain.covariances": _optional(_numbers("K S S")),
         "_deviations": _numbers("S", _LEAST),
         "_kind.alphabet": _optional(_symbols("S")),
         "symbols_": _optional(_symbols("S")),
@@ -181,8 +182,8 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "linear_maps_": _optional(_numbers("V V")),
     },
     "MomentMultiLabelClassifier": {
-        "weights_": _numbers("K", *_SHARE), "word_probabilities_": _numbers("K V", *_SHARE),
-        "label_probabilities_": _numbers("K L", *_SHARE), "word_frequencies_": _numbers("V", 0.0),
+        "weights_": _optional(_numbers("K", *_SHARE)), "word_probabilities_": _optional(_numbers("K V", *_SHARE)),
+        "label_probabilities_": _optional(_numbers("K L", *_SHARE)), "word_frequencies_": _numbers("V", 0.0),
         "label_frequencies_": _numbers("L", *_SHARE), "inverse_document_frequency_": _optional(_numbers("V")),
         "classes_": _symbols("L"), "_labels.classes": _symbols("L"), "word_features_": _optional(_numbers("V H")),
         "coef_": _optional(_numbers("H L")), "intercept_": _optional(_numbers("L")),
@@ -349,6 +350,40 @@ def _states_of_chain(model: Any, sizes: _Sizes) -> None:
         raise LatentiaError("symbols_ are not in order")
 
 
+def _covariances_of_states(model: Any, sizes: _Sizes) -> None:
+    kind = "diag" if "symbols_" in vars(model) else model.covariance_type  # symbols have none
+    _check_covariances(model._chain.covariances, kind, "_chain.covariances")
+    found, wide = vars(model).get("covariances_"), model._chain.covariances
+    if (found is None) is not (wide is None):
+        raise LatentiaError("covariances_ is not that of _chain")
+    if found is not None and np.shape(found) != (wide.shape[1:] if model.covariance_type == "tied" else wide.shape):
+        raise LatentiaError(f"covariances_ has shape {np.shape(found)}")
+
+
+def _covariances_of_clusters(model: Any, sizes: _Sizes) -> None:
+    found, (k, v) = vars(model).get("_covariances"), (sizes.of["K"], sizes.of["V"])
+    shape = {"diag": (k, v), "full": (k, v, v), "tied": (1, v, v)}.get(model.covariance_type)
+    if (None if found is None else np.shape(found)) != shape:
+        raise LatentiaError(f"_covariances is not of shape {shape}")
+    if model.covariance_type == "diag":
+        if not (np.isfinite(found).all() and (found >= _LEAST).all()):
+            raise LatentiaError("_covariances has an entry that is no variance")
+        return
+    _check_covariances(found, model.covariance_type, "_covariances")
+
+
+def _check_covariances(found: np.ndarray | None, kind: str, name: str) -> None:
+    """Symmetric and positive definite where there are such, which are those of "full" and "tied"."""
+    if (found is None) is (kind in ("full", "tied")):
+        raise LatentiaError(f"{name} is not that of covariance_type={kind!r}")
+    if found is None:
+        return
+    if not np.isfinite(found).all() or not np.allclose(found, found.swapaxes(1, 2)):
+        raise LatentiaError(f"{name} is not symmetric")
+    if not (np.linalg.eigvalsh(found) > 0).all():
+        raise LatentiaError(f"{name} is not positive definite")
+
+
 def _two_states(model: Any, sizes: _Sizes) -> None:
     if sizes.of["K"] != 2 or not _ascending(model.symbols_):
         raise LatentiaError("there must be two states, and symbols in order")
@@ -369,11 +404,16 @@ def _factors_of_pairs(model: Any, sizes: _Sizes) -> None:
 
 
 def _head_of_labels(model: Any, sizes: _Sizes) -> None:
-    needed = ("word_features_", "coef_", "intercept_") if model.head == "ridge" else ()
-    always = ("inverse_document_frequency_", "_share", "_occurrences")
-    missing = [name for name in (*always, *needed) if name not in vars(model)]
+    needed = ["inverse_document_frequency_", "_occurrences", "_calibration", "head_"]
+    needed += ["word_features_", "coef_", "intercept_"] if model.head != "bayes" else []
+    needed += ["weights_", "word_probabilities_", "label_probabilities_", "_share"] if model.topics else []
+    missing = [name for name in needed if name not in vars(model)]
     if missing:
         raise LatentiaError(f"{missing[0]} is missing")
+    if (model.head == "bayes") is not (model._calibration is None):
+        raise LatentiaError("_calibration is not that of the head")
+    if model.head != "bayes" and model.word_features_ is None and len(model.coef_) != sizes.of["V"]:
+        raise LatentiaError("coef_ has not a row for every word")
     names = model.label_names
     if names is not None and len(names) != sizes.of["L"]:
         raise LatentiaError("label_names does not name every label")
@@ -389,7 +429,8 @@ _FURTHER: Mapping[str, Sequence[Callable[[Any, _Sizes], None]]] = {
     "AnchorTopics": (_anchors_of_topics, _proportions_of_topics),
     "SpectralLDA": (_proportions_of_topics,),
     "MultiViewMixture": (_widths_of_views,),
-    "SpectralHMM": (_states_of_chain,),
+    "SpectralHMM": (_states_of_chain, _covariances_of_states),
+    "SphericalGaussianMixture": (_covariances_of_clusters,),
     "TwoStateHMM": (_two_states,),
     "ProbabilityMatrix": (_factors_of_pairs,),
     "MomentMultiLabelClassifier": (_head_of_labels,),

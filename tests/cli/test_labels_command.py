@@ -118,6 +118,23 @@ def test_the_bayes_head_and_refinement(call, rows, files, tmp_path):
     assert all(row["score"] == row["probability"] for row in rows(tmp_path / "o" / "predictions.csv"))
 
 
+def test_predictions_alone(call, rows, written, files, tmp_path):
+    train, out = files / "train.txt", tmp_path / "o"
+    printed = call(
+        "labels", train, "--test", files / "test.txt", "-k", 4, "--head", "full", "--no-topics", "--out", out
+    )
+    assert "Labels are predicted by ridge regression on all words." in printed
+    assert "2 passes over the data" in printed
+    assert written(out) == [f for f in FILES if f not in ("labels.csv", "topics.csv")]
+    model = latentia.load(out / "model.npz")
+    assert (model.head_, model.topics, model.word_features_) == ("full", False, None)
+    assert len(rows(out / "predictions.csv")) == 5 * 80
+    page = (out / "report.html").read_text("utf-8")
+    assert "no topics were asked for" in page
+    assert 'id="topics"' not in page
+    assert "3 topics" not in call("labels", train, "-k", 3, "--no-topics", "--out", tmp_path / "p")
+
+
 def test_a_range_is_compared(call, rows, files, tmp_path):
     train, test = files / "train.txt", files / "test.txt"
     printed = call("labels", train, "--test", test, "-k", "2:6:2", "--out", tmp_path / "o")
@@ -269,7 +286,9 @@ ROWS = "0 0:1 1:1 2:1\n1 1:1 2:1\n2 3:1 4:1\n"
         ("1 1:1\n2 2:1\n", [], "--zero-based/--one-based: "),
         ("2 1:1\n0 2:1\n", ["--one-based"], "--labels-zero-based/--labels-one-based: "),
         ("2\n0\n", ["--one-based"], "x.txt: there is no feature in the file"),
-        ("3 5 4\n" + ROWS, ["--head", "pear"], "--head 'pear': use one of ridge, bayes"),
+        ("3 5 4\n" + ROWS, ["--head", "pear"], "--head 'pear': use one of auto, ridge, logistic, full, bayes"),
+        ("3 5 4\n" + ROWS, ["--no-topics", "--head", "bayes"], "--no-topics: --head bayes predicts with the topics"),
+        ("3 5 4\n" + ROWS, ["--no-topics", "-k", "1:2"], "--no-topics: -k compares numbers of topics"),
         ("3 5 4\n" + ROWS, ["--moments", "pear"], "--moments 'pear': use one of auto, occurrence, factorial, paper"),
         ("3 5 4\n" + ROWS, ["--jobs", "0"], "--jobs 0"),
         ("3 5 4\n" + ROWS, ["--test", "absent.txt"], "--test absent.txt: no such file"),

@@ -56,10 +56,10 @@ def test_symbols_of_any_type_and_no_others(parameters):
     for dtype in (np.uint8, np.int32, np.float32):
         state = accumulate(Blocks.from_array(x.astype(dtype), lengths=LENGTHS), update)
         assert (state.emissions == expected.emissions).all()
-    for wrong in (6, -1, 0.5, np.nan):
+    for wrong in (7, -1, 0.5, np.nan):  # 6 is a missing one
         x = x.astype(float)
         x[7] = wrong
-        with pytest.raises(LatentiaError, match="in row 7: symbols must be whole numbers from 0 to 5"):
+        with pytest.raises(LatentiaError, match="in row 7: symbols must be whole numbers from 0 to 6"):
             accumulate(Blocks.from_array(x, lengths=LENGTHS, block_rows=4), update)
 
 

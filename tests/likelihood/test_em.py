@@ -168,10 +168,9 @@ def test_tied_variances_stay_one(problem_of):
     assert len(set(refine(problem.update, over(problem.blocks()), "auto").values[1])) == 1
 
 
-def test_auto_stops_at_the_most_steps(monkeypatch):
-    monkeypatch.setattr(em, "_MOST_STEPS", 9)
+def test_auto_stops_at_the_most_steps():
     blocks, update = mixing(1)
-    found = refine(update, over(blocks), "auto")
+    found = refine(update, over(blocks), "auto", most=9)
     assert len(found.log_likelihood) == 9
     assert not found.settled
     assert found.remaining > em._REMAINING

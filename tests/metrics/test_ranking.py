@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.metrics import ndcg_score, roc_auc_score
+from sklearn.metrics import f1_score, ndcg_score, roc_auc_score
 
 from latentia import LatentiaError, metrics
 from latentia.metrics import ranking
@@ -155,3 +155,55 @@ Y, TOP = np.eye(3), np.array([[0, 1], [1, 2], [2, 0]])
 def test_what_does_not_fit_is_named(call, message):
     with pytest.raises(LatentiaError, match=message):
         call()
+
+
+# --- one number a label, and all pairs at once ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_array])
+def test_label_auc_is_that_of_scikit_learn(labels, convert):
+    Y, scores = labels
+    Y, scores = Y[2:], scores[2:]  # the others have all labels or none
+    found = metrics.label_auc(convert(Y), scores)
+    assert np.isnan(found[:2]).all()
+    known = np.isfinite(found)
+    np.testing.assert_allclose(found[known], [roc_auc_score(Y[:, j], scores[:, j]) for j in np.flatnonzero(known)])
+    assert known.sum() > 60
+    np.testing.assert_allclose(np.nanmean(found), roc_auc_score(Y[:, known], scores[:, known], average="macro"))
+
+
+@pytest.mark.parametrize("entries", [100, 1 << 20])
+def test_micro_auc_counts_pairs_and_ties_half(labels, entries, monkeypatch):
+    monkeypatch.setattr(ranking, "_ENTRIES", entries)
+    Y, scores = labels
+    own, others = scores[Y > 0], scores[Y == 0]
+    difference = own[:, None] - others[None]
+    expected = (difference > 0).mean() + (difference == 0).mean() / 2
+    assert metrics.micro_auc(Y, scores) == pytest.approx(expected, rel=1e-12)
+    assert metrics.micro_auc(sparse.csr_array(Y), scores) == pytest.approx(
+        roc_auc_score(Y, scores, average="micro"), rel=1e-12
+    )
+    assert np.isnan(metrics.micro_auc(Y * 0, scores))
+    assert np.isnan(metrics.micro_auc(Y * 0 + 1, scores))
+
+
+def test_label_f1_is_that_of_its_definition(labels):
+    Y, scores = labels
+    predicted = scores > 3.5
+    predicted[:, 1] = False
+    found = metrics.label_f1(Y, sparse.csr_array(predicted))
+    for j in range(70):
+        hits = sum(bool(y) and bool(p) for y, p in zip(Y[:, j], predicted[:, j], strict=True))
+        size = int(Y[:, j].sum() + predicted[:, j].sum())
+        assert found[j] == pytest.approx(2 * hits / size if size else np.nan, nan_ok=True)
+    known = np.isfinite(found)
+    assert np.nanmean(found) == pytest.approx(f1_score(Y[:, known], predicted[:, known], average="macro"))
+
+
+def test_macro_measures_of_what_does_not_agree():
+    with pytest.raises(LatentiaError, match="Y has shape .* and scores"):
+        metrics.micro_auc(np.ones((2, 3)), np.ones((2, 4)))
+    with pytest.raises(LatentiaError, match="NaN"):
+        metrics.label_auc(np.ones((2, 3)), np.full((2, 3), np.nan))
+    with pytest.raises(LatentiaError, match="and predicted"):
+        metrics.label_f1(np.ones((2, 3)), np.ones((2, 4)))

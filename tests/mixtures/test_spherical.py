@@ -114,12 +114,21 @@ def test_one_component():
 
 def test_bad_input(data):
     x = data.X[:100]
-    with pytest.raises(LatentiaError, match="^n_components=13: 100 rows of 12 features support at most 12 components"):
-        SphericalGaussianMixture(13).fit(x)
+    for by_moments in ({"method": "hsu-kakade"}, {"refine": 0}):
+        with pytest.raises(
+            LatentiaError, match="^n_components=13: 100 rows of 12 features support at most 12 components"
+        ):
+            SphericalGaussianMixture(13, **by_moments).fit(x)
+    with pytest.raises(
+        LatentiaError, match="^n_components=101: 100 rows of 12 features support at most 100 components"
+    ):
+        SphericalGaussianMixture(101).fit(x)
+    with pytest.raises(LatentiaError, match="^refine=0: covariance_type='full' is fitted by EM"):
+        SphericalGaussianMixture(2, covariance_type="full", refine=0).fit(x)
     with pytest.raises(LatentiaError, match="All 50 rows are the same"):
         SphericalGaussianMixture(2).fit(np.ones((50, 3)))
     with pytest.raises(LatentiaError, match="does not exceed the noise"):
-        SphericalGaussianMixture(3).fit(np.outer(np.arange(40.0), np.ones(4)))
+        SphericalGaussianMixture(3, method="hsu-kakade").fit(np.outer(np.arange(40.0), np.ones(4)))
     with pytest.raises(LatentiaError, match="NaN"):
         SphericalGaussianMixture(2).fit(np.full((20, 3), np.nan))
     with pytest.raises(LatentiaError, match="n_splits=5"):

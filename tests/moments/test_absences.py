@@ -9,6 +9,7 @@ from scipy import sparse
 from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.moments import CountedAbsences, ExactAbsences, PackedRows, Partition
+from latentia.moments.bits import count_pairs_among, packed_columns, turned
 from latentia.passes import Blocks, RowGroups, accumulate
 
 DEALT = RowGroups(4, 0)
@@ -115,3 +116,24 @@ def test_a_value_that_is_neither_is_named():
     X[150, 1] = 2
     with pytest.raises(LatentiaError, match=r"Row 150 has 2 in column 'fever'.*present.*absent"):
         accumulate(Blocks.from_array(X), PackedRows(3, DEALT, ["pain", "fever", "rash"]))
+
+
+@pytest.mark.parametrize(("start", "stop", "first"), [(4, 150, 4), (20, 60, 60), (130, 150, 140)])
+def test_pairs_among_the_rows_of_a_column_are_counted(start, stop, first):
+    rng = np.random.default_rng(0)
+    table = rng.random((40_000, 150)) < rng.uniform(0.02, 0.9, 150)
+    table[:, 3] = True  # more rows than are taken out at a time
+    bits = packed_columns(table)
+    for i in (0, 3):
+        found = np.zeros((stop - start, 150 - first), np.int32)
+        count_pairs_among(bits, turned(bits), i, start, stop, first, found)
+        own = table[table[:, i]].astype(np.float64)
+        later = np.arange(start, stop)[:, None] < np.arange(first, 150)
+        assert (found == np.where(later, (own.T @ own)[start:stop, first:], 0)).all()
+
+
+def test_moments_have_the_same_bits_for_any_number_of_threads(X):
+    factor, partition = np.random.default_rng(1).standard_normal((9, 4)), Partition(*np.arange(9).reshape(3, 3))
+    found = [counted(X, n_jobs).all_triples(factor, [ALL, (0, 1)], [partition]) for n_jobs in (1, 2)]
+    for one, other in zip(*found, strict=True):
+        assert (one == other).all()

@@ -8,6 +8,7 @@ from latentia.moments.products import (
     add_triples,
     mirror_cube,
     mirror_gram,
+    mixed_cube,
     third_moment,
 )
 from latentia.tensor import pair_products, symmetrised
@@ -67,3 +68,21 @@ def test_symmetrised_is_the_mean_over_orders():
     assert s[0, 1, 2] == pytest.approx(
         np.mean([t[0, 1, 2], t[0, 2, 1], t[1, 0, 2], t[1, 2, 0], t[2, 0, 1], t[2, 1, 0]])
     )
+
+
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (40, 7), (5000, 33)])
+def test_mixed_cube_is_a_mean_over_orders(n, d):
+    rng = np.random.default_rng(6)
+    x, y = rng.standard_normal((n, d)), rng.standard_normal((n, d))
+    expected = symmetrised(np.einsum("na,nb,nc->abc", x, x, y, optimize=True))
+    found = mixed_cube(x, y, serial)
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+    with threads(3) as parallel:
+        assert (mixed_cube(x, y, parallel) == found).all()
+
+
+@pytest.mark.parametrize("d", [1, 5, 16, 37])
+def test_symmetrised_in_blocks(d):
+    t = np.random.default_rng(7).standard_normal((d, d, d))
+    orders = [(0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)]
+    np.testing.assert_allclose(symmetrised(t), np.mean([t.transpose(o) for o in orders], axis=0), atol=1e-14)

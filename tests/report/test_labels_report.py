@@ -164,6 +164,19 @@ def test_the_bayes_head(corpus, read_page, tmp_path):
     assert "Not supported Nothing was measured" in text
 
 
+def test_without_topics_there_are_none_on_the_page(corpus, read_page, tmp_path):
+    model = MomentMultiLabelClassifier(5, topics=False).fit(corpus.X, corpus.Y)
+    page = read_page(write_labels_report(tmp_path / "r.html", model, corpus.X[:50], corpus.Y[:50]))
+    text = " ".join(page.cells)
+    ids = {attrs.get("id") for _, attrs in page.tags}
+    assert ids & {"topics", "space"} == set()
+    assert "examples" in ids
+    assert "no topics were asked for" in text
+    assert "better than the most frequent label" in page.cells
+    assert "about three in ten are right" in text
+    assert model.evidence_["rare labels"].measured in text or model.evidence_["rare labels"].measured.startswith("0 ")
+
+
 def test_a_verdict_speaks_of_predictions_where_these_were_measured(model):
     no_errors = [None]
     assert report_labels._sentence(model, no_errors, []) == "Labels are predicted without the topics."

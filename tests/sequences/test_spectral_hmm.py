@@ -86,7 +86,8 @@ def test_a_large_alphabet_with_frequencies_as_in_text():
         symbols[steps] = rng.choice(1000, size=len(steps), p=row)
     model = SpectralHMM(6, n_symbols=1000, refine=10).fit(symbols)
     assert recovery_errors(model.emissionprob_, emissions).mean() < 0.3
-    assert model.n_passes_ == 20
+    assert model.start_ == "moments"
+    assert model.n_passes_ == 20 + 11  # those of the start from classes, which loses: counts and ten steps
 
 
 def test_a_start_that_is_not_the_stationary_distribution():

@@ -158,11 +158,19 @@ def labels(
     k: Annotated[
         str,
         typer.Option(
-            "-k", "--topics", help="Number of topics, and dimensions of the ridge head; FROM:TO:STEP compares a range."
+            "-k", "--topics", help="Number of topics, and directions of the ridge head; FROM:TO:STEP compares a range."
         ),
     ] = "50",
     out: Out = Path("labels"),
-    head: Annotated[str, typer.Option(help="ridge or bayes: what predicts; bayes is the topics alone.")] = "ridge",
+    head: Annotated[
+        str,
+        typer.Option(
+            help="auto, ridge, logistic, full or bayes: what predicts; auto compares, bayes is the topics alone."
+        ),
+    ] = "auto",
+    no_topics: Annotated[
+        bool, typer.Option("--no-topics", help="Learn to predict alone: no topics, and none of their files.")
+    ] = False,
     moments: Annotated[
         str, typer.Option(help="auto, occurrence, factorial or paper: how words are looked at.")
     ] = "auto",
@@ -196,8 +204,11 @@ def labels(
 ) -> dict[str, Any]:
     """Learn which labels text has, predict those of new text, and write tables, a model and a report."""
     sizes = parse_sizes(k, "topics")
-    check_choice("--head", head, ("ridge", "bayes"))
+    check_choice("--head", head, ("auto", "ridge", "logistic", "full", "bayes"))
     check_choice("--moments", moments, ("auto", "occurrence", "factorial", "paper"))
+    if no_topics and (head == "bayes" or len(sizes) > 1):
+        what = "--head bayes predicts with the topics" if head == "bayes" else "-k compares numbers of topics"
+        raise LatentiaError(f"--no-topics: {what}; leave one of them out.")
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
     how = Reading.of(quiet, cache, no_cache, encoding=encoding)
@@ -221,7 +232,7 @@ def labels(
     say(console, described)
     sizes = possible_sizes(sizes, min(data.train.n_rows, data.train.shapes[0][1]), described, "topics", console)
     options: dict[str, Any] = {
-        "head": head, "moments": moments, "refine": refine, "vocabulary": data.words.given,
+        "head": head, "topics": not no_topics, "moments": moments, "refine": refine, "vocabulary": data.words.given,
         "label_names": data.labels.given, "random_state": seed, "n_jobs": jobs, "verbose": not quiet,
     }  # fmt: skip
     run = _Run(data, options, top)
@@ -436,8 +447,9 @@ class _Run:
         """Write every table, and the report."""
         from ..report import write_labels_report
 
-        _write_topics(folder / "topics.csv", model, self.data.words)
-        _write_labels(folder / "labels.csv", model, self.data.labels)
+        if model.topics:
+            _write_topics(folder / "topics.csv", model, self.data.words)
+            _write_labels(folder / "labels.csv", model, self.data.labels)
         if self.data.test is not None:
             self._test(folder, self._other(model) if self.data.held else model, self.data.test)
         write_labels_report(
@@ -455,8 +467,11 @@ class _Run:
         """What it took, and the measures or else the topics."""
         memory = f"; {_peak_memory()} of memory at most" if _peak_memory() else ""
         say(console, f"Learned in {self.seconds:.1f} seconds and {model.n_passes_} passes over the data{memory}.")
+        if model.head_ != "bayes":
+            say(console, f"Labels are predicted by {model.evidence_['head'].measured}.")
         if self.data.test is None:
-            _print_topics(model, self.data.labels, console)
+            if model.topics:
+                _print_topics(model, self.data.labels, console)
             return
         rows, seconds = count(self.data.test.n_rows, "row"), self.predicted.seconds
         say(console, f"Predicted {rows} in {seconds:.2f} seconds, {self._speed():,.0f} rows per second.")

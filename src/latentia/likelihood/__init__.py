@@ -5,7 +5,7 @@ from .chains import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
 from .collapsed import CollapsedUpdate, fit_in_memory, held_shares
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .edges import draw_edges
-from .em import EStep, Refine, Refined, Refinement, Update, over, refine, updated
+from .em import EStep, Refine, Refined, Refinement, Update, over, refine, settle, updated
 from .gaussian import gaussian_log_density
 from .labelled import LabelledMixtureUpdate, LogProbabilities, Pseudo, log_probabilities, topic_posterior, topic_rows
 from .memberships import Posteriors, dirichlet_fit, dirichlet_posteriors
@@ -19,6 +19,7 @@ from .multinomial import (
 )
 from .nonnegative import Descent, FactorSums, FactorUpdate, row_weights
 from .products import ProductMixtureUpdate, product_log_density
+from .racing import Race, race, race_updates
 from .recursions import forward_backward, log_likelihood, viterbi
 from .rows import log, normalised
 from .sampling import WordSampler, noisy_or_rows
@@ -48,6 +49,7 @@ __all__ = [
     "Posteriors",
     "ProductMixtureUpdate",
     "Pseudo",
+    "Race",
     "Refine",
     "Refined",
     "Refinement",
@@ -77,8 +79,11 @@ __all__ = [
     "one_gaussian",
     "over",
     "product_log_density",
+    "race",
+    "race_updates",
     "refine",
     "row_weights",
+    "settle",
     "spherical_log_density",
     "token_probabilities",
     "topic_posterior",

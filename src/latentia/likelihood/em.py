@@ -26,7 +26,7 @@ from .._threads import one_blas_thread
 from ..passes import Blocks, accumulate
 from .coordinates import Expected, Values
 
-__all__ = ["EStep", "Refine", "Refined", "Refinement", "Update", "over", "refine", "updated"]
+__all__ = ["EStep", "Refine", "Refined", "Refinement", "Update", "over", "refine", "settle", "updated"]
 
 Refine: TypeAlias = int | Literal["auto"]
 
@@ -102,6 +102,7 @@ def refine(
     steps: Refine,
     enough: float = _REMAINING,
     until: Callable[[], bool] | None = None,
+    most: int = _MOST_STEPS,
 ) -> Refinement:
     """Climb the likelihood from an update's values.
 
@@ -111,20 +112,38 @@ def refine(
     e_step : callable
         ``e_step(update, number)``: the sums of a pass at the update's values; `over` makes one of blocks.
     steps : int or "auto"
-        Number of plain EM steps; "auto" makes accelerated ones until they have settled, 200 at most.
+        Number of plain EM steps; "auto" makes accelerated ones until they have settled.
     enough : float
         Nats below which a gain counts as nothing, for "auto".
     until : callable, optional
         Where E-steps hold a state of their own, such as memberships of nodes, corrections by gradients are none: then "auto"
-        makes plain steps until this says that the state has settled, 200 at most.
+        makes plain steps until this says that the state has settled.
+    most : int
+        E-steps of "auto".
     """
     if not steps:
         return Refinement.none(*update.values)
     with one_blas_thread():  # whose number may change the bits of inner products
         passes = _Passes(e_step)
         if until is not None and steps == "auto":
-            return _plain(update, passes, _MOST_STEPS, until)
-        return _until_settled(update, passes, enough) if steps == "auto" else _plain(update, passes, steps)
+            return _plain(update, passes, most, until)
+        return _until_settled(update, passes, enough, most) if steps == "auto" else _plain(update, passes, steps)
+
+
+def settle(update: Any, e_step: EStep, most: int = _MOST_STEPS) -> Refinement:
+    """Plain EM until a step gains nothing to speak of: for models whose distributions have no coordinates."""
+    heights: list[float] = []
+
+    def watched(at: Update, number: int) -> Any:
+        sums = e_step(at, number)
+        heights.append(float(sums.log_likelihood))
+        return sums
+
+    def settled() -> bool:
+        enough = max(_REMAINING, _SHARE * abs(heights[-1]))
+        return len(heights) > _CALM and heights[-1] - heights[-1 - _CALM] < _CALM * enough
+
+    return refine(update, watched, "auto", until=settled, most=most)
 
 
 def updated(update: Update, sums: Any) -> Values:
@@ -150,7 +169,7 @@ def _plain(update: Update, passes: _Passes, steps: int, until: Callable[[], bool
     return Refinement(values, np.array(passes.log_likelihood), settled, float("nan"))
 
 
-def _until_settled(update: Update, passes: _Passes, least: float) -> Refinement:
+def _until_settled(update: Update, passes: _Passes, least: float, most: int) -> Refinement:
     point = _possible(update, passes)
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_n_pairs(len(point.slope)))
     gain, remaining, longest, calm, settled = np.inf, np.inf, _LONGEST, 0, False
@@ -160,9 +179,9 @@ def _until_settled(update: Update, passes: _Passes, least: float) -> Refinement:
         enough = max(least, _SHARE * abs(point.objective))
         calm = calm + 1 if max(remaining, gain) < enough else 0
         settled = calm >= _CALM
-        if settled or len(passes.log_likelihood) >= _MOST_STEPS:
+        if settled or len(passes.log_likelihood) >= most:
             break
-        after, longest = _searched(point, correction, longest, passes)
+        after, longest = _searched(point, correction, longest, passes, most)
         if after is None:  # EM's own step does not gain either: the rest is rounding
             settled = bool(remaining < enough)
             break
@@ -263,7 +282,9 @@ def _correction(point: _Point, pairs: Sequence[tuple[np.ndarray, np.ndarray]]) -
     return np.where(point.slope == 0, 0.0, step_to - point.slope / point.curvature)
 
 
-def _searched(point: _Point, correction: np.ndarray, longest: float, passes: _Passes) -> tuple[_Point | None, float]:
+def _searched(
+    point: _Point, correction: np.ndarray, longest: float, passes: _Passes, most: int
+) -> tuple[_Point | None, float]:
     """The next point, None if nothing gains; and the longest correction to trust from there.
 
     EM's step with the correction, cut to the longest that is trusted, stands if it gains a tenth of what EM's step alone
@@ -278,13 +299,13 @@ def _searched(point: _Point, correction: np.ndarray, longest: float, passes: _Pa
         if after.objective - point.objective >= _LEAST_GAIN * em_rise:
             return after, min(_LONGER * longest, _LONGEST) if share < 1 else longest
         longest = _SHORTER * share * reach
-        if len(passes.log_likelihood) >= _MOST_STEPS:
+        if len(passes.log_likelihood) >= most:
             return None, longest
     for part in _EM_PARTS:
         after = passes.at(point.moved(part * point.em_step))
         if after.objective > point.objective:
             return after, longest
-        if len(passes.log_likelihood) >= _MOST_STEPS:
+        if len(passes.log_likelihood) >= most:
             break
     return None, longest
 

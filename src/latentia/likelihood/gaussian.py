@@ -1,4 +1,4 @@
-"""Normal distributions with diagonal covariances: densities and sums, for data however far from the origin."""
+"""Normal distributions with diagonal or full covariances: densities and sums, for data however far from the origin."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from scipy import sparse
+from scipy import linalg, sparse
 
-__all__ = ["add_gaussian", "gaussian_log_density"]
+__all__ = ["add_gaussian", "full_gaussian_log_density", "gaussian_log_density"]
 
 
 def gaussian_log_density(X: Any, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
@@ -24,6 +24,25 @@ def gaussian_log_density(X: Any, means: np.ndarray, variances: np.ndarray) -> np
     rows, means = _dense(X), np.ascontiguousarray(means, dtype=np.float64)
     log_density = np.empty((len(rows), len(means)))
     _gaussian(rows, means, np.ascontiguousarray(1 / variances), constant, log_density)
+    return log_density
+
+
+def full_gaussian_log_density(X: Any, means: np.ndarray, covariances: np.ndarray) -> np.ndarray:
+    """Log-densities of Gaussians with covariances of any shape, (n, K), for X (n, d).
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+    means : ndarray of shape (K, d)
+    covariances : ndarray of shape (K, d, d), or (1, d, d) where all have the same one
+    """
+    rows = _dense(X)
+    log_density = np.empty((len(rows), len(means)))
+    for k, mean in enumerate(means):
+        root = linalg.cholesky(covariances[min(k, len(covariances) - 1)], lower=True)
+        scaled = linalg.solve_triangular(root, (rows - mean).T, lower=True)
+        constant = len(mean) * np.log(2 * np.pi) + 2 * np.log(np.diag(root)).sum()
+        log_density[:, k] = -0.5 * ((scaled**2).sum(axis=0) + constant)
     return log_density
 
 

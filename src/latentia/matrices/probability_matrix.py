@@ -58,6 +58,7 @@ _ASYMMETRIC = 1.5  # times the noise of symmetric counts
 _DRAWS = 50_000  # cells at which distances to fits on halves are measured
 _EXCESS = 3.0  # standard deviations of |S|^2 beyond the kept directions
 _FEW_CELLS = 20  # of which it is no wonder if all counts have a common divisor
+_PIECE = 1 << 16  # numbers
 _HELD_OUT = 0.1  # share of the pairs that say whether to refine
 
 
@@ -910,8 +911,12 @@ def _check_entries(table: sparse.csr_array, good: np.ndarray, needed: str) -> No
 
 def _asymmetry(table: Any, counts: Any) -> float:
     """sum (c_ij - c_ji)^2 / sum (c_ij + c_ji) outside of the diagonal, from C and C + C^T."""
-    squares = [
-        float(np.vdot(data, data)) for data in (each.data.astype(np.float64, copy=False) for each in (table, counts))
-    ]
+    squares = [_sum_of_squares(each.data) for each in (table, counts)]
     outside = float(counts.sum()) - 2 * float(table.diagonal().sum())
     return (4 * squares[0] - squares[1]) / outside if outside > 0 else 0.0
+
+
+def _sum_of_squares(data: np.ndarray) -> float:
+    """Of numbers of any type, without a copy of them all as floats."""
+    pieces = (data[start : start + _PIECE].astype(np.float64) for start in range(0, len(data), _PIECE))
+    return sum(float(piece @ piece) for piece in pieces)

@@ -1,4 +1,9 @@
-"""Measures of recovery, of topics, clusters, communities, sources and atoms, of held-out fit, and of ranked labels."""
+"""Measures of recovery, of topics, clusters, communities, sources and atoms, of held-out fit, and of ranked labels.
+
+Of ranked labels, by document: `precision_at_k`, `ndcg_at_k`, `document_auc`; that weigh rare labels by how seldom they are
+recorded: `propensity_scored_precision_at_k` with `propensities`; of all pairs at once: `micro_auc`; and one number a label,
+whose mean is the macro measure: `label_auc`, `label_f1`.
+"""
 
 from .atoms import atom_coherence, atom_distances
 from .clustering import many_to_one_accuracy
@@ -15,6 +20,9 @@ from .matching import (
 )
 from .ranking import (
     document_auc,
+    label_auc,
+    label_f1,
+    micro_auc,
     ndcg_at_k,
     precision_at_k,
     propensities,
@@ -33,9 +41,12 @@ __all__ = [
     "completion_perplexity",
     "document_auc",
     "l1_distances",
+    "label_auc",
+    "label_f1",
     "link_auc",
     "many_to_one_accuracy",
     "match_components",
+    "micro_auc",
     "ndcg_at_k",
     "nearest_distances",
     "nearest_other_distance",

@@ -1,4 +1,4 @@
-"""Measures of ranked labels: AUC of a document, precision, nDCG and propensity-scored precision at k.
+"""Measures of ranked labels: precision, nDCG and propensity-scored precision at k; AUC by document, by label, of all pairs.
 
 Let y in {0, 1}^L be the label set of a document, |y| its size, and (1), (2), ... its labels by score, best first. Then
 
@@ -6,9 +6,12 @@ Let y in {0, 1}^L be the label set of a document, |y| its size, and (1), (2), ..
     nDCG@k = sum_(i <= k) y_(i) / log2(i + 1)  /  sum_(i <= min(k, |y|)) 1 / log2(i + 1),
     PSP@k  = sum_d sum_(i <= k) y_(i) / p_(i)  /  sum_d (the k largest 1 / p_l among the labels of d)
 
-with the propensity p_l that a label that applies to a document is recorded. Sources: K. Bhatia, K. Dahiya, H. Jain,
-P. Kar, A. Mittal, Y. Prabhu, M. Varma, The Extreme Classification Repository, 2016; H. Jain, Y. Prabhu, M. Varma,
-Extreme multi-label loss functions for recommendation, tagging, ranking and other missing label applications, KDD 2016.
+with the propensity p_l that a label that applies to a document is recorded. Means over documents speak of frequent labels;
+`label_auc` and `label_f1` give every label one number, whose mean (macro) counts rare labels as much.
+
+Sources: K. Bhatia, K. Dahiya, H. Jain, P. Kar, A. Mittal, Y. Prabhu, M. Varma, The Extreme Classification Repository, 2016;
+H. Jain, Y. Prabhu, M. Varma, Extreme multi-label loss functions for recommendation, tagging, ranking and other missing label
+applications, KDD 2016.
 """
 
 from __future__ import annotations
@@ -25,6 +28,9 @@ from ..exceptions import LatentiaError
 
 __all__ = [
     "document_auc",
+    "label_auc",
+    "label_f1",
+    "micro_auc",
     "ndcg_at_k",
     "precision_at_k",
     "propensities",
@@ -94,16 +100,91 @@ def document_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
     >>> document_auc([[1, 0, 0], [0, 0, 0]], [[0.5, 0.7, 0.1], [0.3, 0.2, 0.1]])
     array([0.5, nan])
     """
-    scores = _as_scores(scores)
-    labels = _as_labels(Y)
-    if labels.shape != scores.shape:
-        raise LatentiaError(f"Y has shape {labels.shape} and scores {scores.shape}: they must agree.")
-    if scores.size and np.isnan(scores.min()):
-        raise LatentiaError("scores hold NaN: there is no order among them.")
+    labels, scores = _agreeing(Y, scores)
     out = np.empty(len(scores))
     indptr, indices = labels.indptr.astype(np.int64), labels.indices.astype(np.int32)
     for_chunks(lambda a, b: _auc(indptr, indices, scores, a, b, out), len(scores), _rows_of_chunk(scores), n_jobs)
     return out
+
+
+def label_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
+    """Of every label, the share of pairs of a document that has it and one that lacks it that the scores order rightly.
+
+    A tie counts half; a label that no document has, or all of them, gets NaN. The mean of the others is the macro-AUC.
+
+    Parameters
+    ----------
+    Y, scores, n_jobs
+        As in `document_auc`.
+
+    Returns
+    -------
+    ndarray of shape (L,)
+
+    Examples
+    --------
+    >>> label_auc([[1, 0], [0, 0], [1, 0]], [[0.5, 0.7], [0.6, 0.2], [0.9, 0.1]])
+    array([0.5, nan])
+    """
+    return document_auc(_as_labels(Y).T, _as_scores(scores).T, n_jobs)
+
+
+def micro_auc(Y: Any, scores: Any) -> float:
+    """The share of pairs of a recorded label of a document and one not recorded, of any documents, ordered rightly.
+
+    It asks that scores can be compared from one document to another. A tie counts half; NaN if Y has no 1, or no 0.
+
+    Parameters
+    ----------
+    Y, scores
+        As in `document_auc`.
+
+    Examples
+    --------
+    >>> micro_auc([[1, 0], [0, 1]], [[0.5, 0.3], [0.6, 0.9]])
+    0.75
+    """
+    labels, scores = _agreeing(Y, scores)
+    rows = np.repeat(np.arange(len(scores)), np.diff(labels.indptr))
+    own = np.sort(scores[rows, labels.indices])
+    lacking = scores.size - len(own)
+    if not len(own) or not lacking:
+        return float("nan")
+    won = 0
+    for a in range(0, len(scores), _rows_of_chunk(scores)):
+        part = scores[a : a + _rows_of_chunk(scores)].ravel()
+        below = np.searchsorted(own, part).sum() + np.searchsorted(own, part, side="right").sum()
+        won += 2 * len(own) * len(part) - int(below)
+    return (won - len(own) ** 2) / (2 * len(own) * lacking)
+
+
+def label_f1(Y: Any, predicted: Any) -> np.ndarray:
+    """F1 of every label: twice the hits over the documents that have it plus those it was predicted for.
+
+    NaN for a label that no document has and that was never predicted. The mean of the others is the macro-F1.
+
+    Parameters
+    ----------
+    Y, predicted : array-like or sparse matrix of shape (n, L)
+        What is not 0 is a label.
+
+    Returns
+    -------
+    ndarray of shape (L,)
+
+    Examples
+    --------
+    >>> label_f1([[1, 0, 0], [1, 1, 0]], [[1, 0, 0], [0, 1, 0]]).round(3)
+    array([0.667, 1.   ,   nan])
+    """
+    labels, others = _as_labels(Y), _as_labels(predicted)
+    if labels.shape != others.shape:
+        raise LatentiaError(f"Y has shape {labels.shape} and predicted {others.shape}: they must agree.")
+    hits, size = (
+        np.bincount(table.indices, minlength=labels.shape[1]).astype(np.float64)
+        for table in (labels.multiply(others).tocsr(), sparse.vstack([labels, others], format="csr"))
+    )
+    return np.divide(2 * hits, size, out=np.full(len(size), np.nan), where=size > 0)
 
 
 def precision_at_k(Y: Any, top: Any, k: int) -> np.ndarray:
@@ -228,6 +309,16 @@ def _as_scores(scores: Any) -> np.ndarray:
             f"scores are {scores.dtype} of shape {scores.shape}: a dense table of numbers, documents by labels, is needed."
         )
     return np.ascontiguousarray(scores, dtype=None if scores.dtype in (np.float32, np.float64) else np.float64)
+
+
+def _agreeing(Y: Any, scores: Any) -> tuple[sparse.csr_array, np.ndarray]:
+    """Labels and scores of the same shape, which are in an order."""
+    scores, labels = _as_scores(scores), _as_labels(Y)
+    if labels.shape != scores.shape:
+        raise LatentiaError(f"Y has shape {labels.shape} and scores {scores.shape}: they must agree.")
+    if scores.size and np.isnan(scores.min()):
+        raise LatentiaError("scores hold NaN: there is no order among them.")
+    return labels, scores
 
 
 def _as_count(**named: int) -> int:

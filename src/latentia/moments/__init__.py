@@ -36,7 +36,6 @@ from .labelled import (
     WordsToLabels,
     diagonal_moments,
     frequent_words,
-    gathered,
 )
 from .lags import lagged_coordinates, means_of_neighbours, one_hot_blocks, past_and_future
 from .left import (
@@ -49,6 +48,7 @@ from .left import (
 )
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
+from .sparse_products import gathered
 from .stars import StarMoments, star_moments
 from .thinning import DealtCounts, split_counts
 from .vectors import (

@@ -9,9 +9,13 @@ For findings s_1, ..., s_n of 0 and 1, with P_S the probability that all finding
 up in both, and whatever acts on one finding alone, such as a leak, cancels. Probabilities are counts over rows, half
 of a row added to each count.
 
-Rows are packed into bits once: presences together are counted with AND and a population count over 64 rows at a time,
-O(N / 64) a triple, and absences follow by inclusion and exclusion. Triples are met slab by slab, one finding with all
-pairs of others, and each slab is contracted at once: no array has n^3 entries.
+Rows are packed into bits once: presences together are counted over 64 rows at a time (`latentia.moments.bits`), and
+absences follow by inclusion and exclusion. Triples are met slab by slab, one finding with all pairs of others, the rarest
+finding first, and each slab is contracted at once: no array has n^3 entries.
+
+The order is n^3, and no product of matrices lowers it: every one of the n^3 / 6 triples must be counted, since the moments are
+logarithms of the counts. N p n^3 / 384 words are counted, where p is how frequent the rarest finding of a triple is in the
+mean; S selections of rows take S n^3 / 6 logarithms and, in d coordinates, S d n^3 / 3 flops.
 """
 
 from __future__ import annotations
@@ -23,15 +27,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
-from numba import njit, types
-from numba.extending import intrinsic
 
 from .._progress import progress_bar
 from .._threads import for_chunks, one_blas_thread, threads
 from ..exceptions import LatentiaError
 from ..passes import Block, RowGroups
 from ..tensor import symmetrised
+from .bits import count_pairs_of, packed_columns
 from .findings import binary_rows
+from .slabs import Slabs, SplitSums
 
 __all__ = [
     "AbsenceMoments",
@@ -44,8 +48,8 @@ __all__ = [
 ]
 
 Groups = tuple[int, ...]
-_SLABS = 16  # findings that are dealt with at a time
-_WORDS = 512  # of a column that are worked on together: 4 KB
+_SLABS = 64  # findings that are dealt with at a time
+_PARTIAL = 1 << 22  # entries of sums of single slabs: 32 MB
 _ROWS_AT_ONCE = 1 << 14
 
 
@@ -146,20 +150,12 @@ class PackedRows:
                 own = group[rows] == g
                 state.n_rows[g] += own.sum()
                 if (own & some).any():
-                    state.pieces[g].append(_packed(table[own & some]))
+                    state.pieces[g].append(packed_columns(table[own & some]))
         return state
 
     def merge(self, first: PackedRowsSum, second: PackedRowsSum) -> PackedRowsSum:
         pieces = tuple(one + other for one, other in zip(first.pieces, second.pieces, strict=True))
         return PackedRowsSum(pieces, first.n_rows + second.n_rows)
-
-
-def _packed(table: np.ndarray) -> np.ndarray:
-    """Columns of a table of bool, (rows, n), as bits: (n, words) of uint64."""
-    as_bytes = np.packbits(table, axis=0, bitorder="little")
-    padded = np.zeros((-(-len(as_bytes) // 8) * 8, table.shape[1]), np.uint8)
-    padded[: len(as_bytes)] = as_bytes
-    return np.ascontiguousarray(padded.T).view(np.uint64)
 
 
 # --- counts ---------------------------------------------------------------------------------------------------------
@@ -178,6 +174,8 @@ class CountedAbsences:
 
     Attributes
     ----------
+    bits : list of ndarray of uint64, shape (n, words)
+        The columns of each group, without rows that have no finding.
     n_rows : ndarray of shape (G,)
         Rows of each group, those without a finding among them.
     present : ndarray of shape (G, n)
@@ -189,12 +187,12 @@ class CountedAbsences:
     def __init__(self, rows: PackedRowsSum, columns: np.ndarray | None = None, n_jobs: int | None = None) -> None:
         width = next((piece.shape[0] for pieces in rows.pieces for piece in pieces), 0)
         kept = np.arange(width) if columns is None else columns
-        self._bits = [
+        self.bits = [
             np.concatenate([piece[kept] for piece in pieces], axis=1) if pieces else np.zeros((len(kept), 0), np.uint64)
             for pieces in rows.pieces
         ]
         self.n_rows, self.n_features, self.n_jobs = rows.n_rows, len(kept), n_jobs
-        self.present = np.array([np.bitwise_count(bits).sum(axis=1, dtype=np.int64) for bits in self._bits])
+        self.present = np.array([np.bitwise_count(bits).sum(axis=1, dtype=np.int64) for bits in self.bits])
         self._together: np.ndarray | None = None
 
     @property
@@ -203,8 +201,8 @@ class CountedAbsences:
             counts = np.zeros((len(self.n_rows), self.n_features, self.n_features), np.int32)
 
             def count(i: int, _: int) -> None:
-                for bits, table in zip(self._bits, counts, strict=True):
-                    _count_pairs(bits, i, table)
+                for bits, table in zip(self.bits, counts, strict=True):
+                    count_pairs_of(bits, i, table)
 
             for_chunks(count, self.n_features, 1, self.n_jobs)
             upper = np.triu(counts, 1)
@@ -233,15 +231,16 @@ class CountedAbsences:
     def contracted(
         self, partition: Partition, factors: Sequence[np.ndarray], groups: Groups, progress: bool | str = False
     ) -> np.ndarray:
-        a, b, c = partition
-        view = _View(self, groups)
-        partial = np.empty((len(a), factors[1].shape[1], factors[2].shape[1]))
+        end_a, end_b = len(partition.a), len(partition.a) + len(partition.b)
+        slabs = Slabs(self.of(np.concatenate(partition)), [groups])
+        partial = np.zeros((end_a, factors[1].shape[1], factors[2].shape[1]))
 
-        def slab(place: int) -> None:
-            counts = self._triples(a[place], b, c, upper=False)
-            partial[place] = factors[1].T @ view.slab(a[place], b, c, counts) @ factors[2]
+        def slab(i: int) -> None:
+            for tile in slabs.tiles(i, end_a, end_b, end_b):
+                left = factors[1][tile.rows.start - end_a : tile.rows.stop - end_a]
+                partial[i] += left.T @ (tile.tables[0] @ factors[2])
 
-        self._each(slab, range(len(a)), progress)
+        self._each(slab, range(end_a), progress)
         return np.einsum("ix,iyz->xyz", factors[0], partial, optimize=True)
 
     def all_triples(
@@ -251,51 +250,42 @@ class CountedAbsences:
         partitions: Sequence[Partition],
         progress: bool | str = False,
     ) -> tuple[np.ndarray, np.ndarray]:
-        used = np.flatnonzero(factor.any(axis=1))
-        if len(used) < self.n_features:  # then nothing as large as all pairs is made for a selection
-            places = np.cumsum(factor.any(axis=1)) - 1
-            within = [Partition(*(places[part] for part in partition)) for partition in partitions]
-            return self.of(used).all_triples(factor[used], selections, within, progress)
-        views = [_View(self, groups) for groups in selections]
-        everything = _View(self, tuple(range(len(self.n_rows))))
-        sides = np.array([_sides(partition, self.n_features) for partition in partitions]).reshape(-1, self.n_features)
-        d = factor.shape[1]
-        cubes, split = np.zeros((len(views), d, d, d)), np.zeros((len(sides), d, d, d))
-        for start in range(0, len(used), _SLABS):
-            chunk = range(start, min(start + _SLABS, len(used)))
-            partial = np.zeros((len(chunk), len(views) + len(sides), d, d))
+        order = np.argsort(self.present.sum(axis=0), kind="stable")  # the rarest first: it has the fewest rows
+        used = order[factor[order].any(axis=1)]
+        sides = np.array([_sides(part, self.n_features)[used] for part in partitions]).reshape(-1, len(used))
+        return self.of(used)._all_triples(factor[used], list(selections), sides, progress)
 
-            def slab(place: int, start: int = start, partial: np.ndarray = partial) -> None:
-                i, later = used[place], used[place + 1 :]
-                counts = self._triples(i, later, later, upper=True)
-                own = factor[later]
-                for s, view in enumerate(views):
-                    partial[place - start, s] = own.T @ np.triu(view.slab(i, later, later, counts), 1) @ own
-                if len(sides):
-                    pmi = np.triu(everything.slab(i, later, later, counts), 1)
-                for p, side in enumerate(sides):
-                    partial[place - start, len(views) + p] = _rainbow(pmi, own, side[later], side[i])
+    def _all_triples(
+        self, factor: np.ndarray, selections: list[Groups], sides: np.ndarray, progress: bool | str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Of all findings in their order; ``sides`` (n_partitions, n) has the set of each, 0, 1 or 2, or -1."""
+        (n, d), n_asked, everyone = factor.shape, len(selections), tuple(range(len(self.n_rows)))
+        slabs = Slabs(self, selections if everyone in selections else [*selections, everyone])
+        whole = selections.index(everyone) if everyone in selections else n_asked
+        n_sums = n_asked + len(sides)
+        cubes, step = np.zeros((n_sums, d, d, d)), max(_SLABS, _PARTIAL // (n_sums * d * d))
+        for begin in range(0, n, step):
+            chunk = range(begin, min(begin + step, n))
+            partial = np.zeros((len(chunk), n_sums, d, d))
 
-            self._each(slab, chunk, progress and f"{progress} {start} of {len(used)}")
-            sums = np.einsum("ix,isyz->sxyz", factor[used[chunk.start : chunk.stop]], partial, optimize=True)
-            cubes += sums[: len(views)]
-            split += sums[len(views) :]
-        return np.array([symmetrised(cube) for cube in cubes]), np.array([symmetrised(cube) for cube in split])
+            def slab(i: int, begin: int = begin, partial: np.ndarray = partial) -> None:
+                split, own = SplitSums(factor, sides, i), partial[i - begin]
+                for tile in slabs.tiles(i, i + 1, n, i + 1):
+                    own[:n_asked] += factor[tile.rows].T @ (tile.tables[:n_asked] @ factor[tile.first :])
+                    own[n_asked:] += split.of(tile.tables[whole], tile.rows, tile.first)
+
+            self._each(slab, chunk, progress and f"{progress} {begin} of {n}")
+            cubes += np.einsum("ix,isyz->sxyz", factor[chunk.start : chunk.stop], partial, optimize=True)
+        found = np.array([symmetrised(cube) for cube in cubes]).reshape(cubes.shape)
+        return found[:n_asked], found[n_asked:]
 
     def of(self, columns: np.ndarray) -> CountedAbsences:
         """Counts of these findings alone."""
         some = copy.copy(self)
-        some._bits = [bits[columns] for bits in self._bits]
+        some.bits = [bits[columns] for bits in self.bits]
         some.n_features, some.present = len(columns), self.present[:, columns]
         some._together = self.together[:, columns[:, None], columns]
         return some
-
-    def _triples(self, i: int, b: np.ndarray, c: np.ndarray, upper: bool) -> np.ndarray:
-        """Rows of each group with i and one of each set, (G, |b|, |c|); ``upper``: where the place in b is the smaller."""
-        counts = np.zeros((len(self.n_rows), len(b), len(c)), np.int64)
-        for bits, table in zip(self._bits, counts, strict=True):
-            _count_triples(bits, i, b, c, upper, table)
-        return counts
 
     def _each(self, task: Callable[[int], None], places: range, progress: bool | str) -> None:
         """Run the task for all places in threads, which leave matrix products alone."""
@@ -307,36 +297,12 @@ class CountedAbsences:
                 advance(size)
 
 
-class _View:
-    """Counts of some groups of rows, and PMI3 from them slab by slab."""
-
-    def __init__(self, counts: CountedAbsences, groups: Groups) -> None:
-        chosen = list(groups)
-        self.mask = np.isin(np.arange(len(counts.n_rows)), chosen)
-        self.n, self.present = counts.n_rows[chosen].sum(), counts.present[chosen].sum(axis=0)
-        self.together, self.log = counts.together[chosen].sum(axis=0), counts.logs(groups)
-
-    def slab(self, i: int, b: np.ndarray, c: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        absent = _absent(self.mask, counts, self.n, self.present, self.together, i, b, c)
-        return _pmi3(self.log, np.log((np.maximum(absent, 0.0) + 0.5) / (self.n + 1)), i, b, c)
-
-
 def _sides(partition: Partition, n_features: int) -> np.ndarray:
     """The set of each finding, 0, 1 or 2, or -1."""
     sides = np.full(n_features, -1)
     for number, part in enumerate(partition):
         sides[part] = number
     return sides
-
-
-def _rainbow(pmi: np.ndarray, factor: np.ndarray, sides: np.ndarray, own: int) -> np.ndarray:
-    """Sum of PMI3_jl f_j (x) f_l over j and l in the two sets that the slab's finding is not in, (d, d)."""
-    d = factor.shape[1]
-    if own < 0:
-        return np.zeros((d, d))
-    first, second = (np.flatnonzero(sides == side) for side in {0, 1, 2} - {int(own)})
-    left, right = factor[first], factor[second]
-    return left.T @ pmi[np.ix_(first, second)] @ right + right.T @ pmi[np.ix_(second, first)] @ left
 
 
 def _pmi3(log: LogAbsences, triple: np.ndarray, i: int, b: np.ndarray, c: np.ndarray) -> np.ndarray:
@@ -411,59 +377,3 @@ def _distinct(slab: np.ndarray, place: int) -> np.ndarray:
     slab[place] = slab[:, place] = 0.0
     np.fill_diagonal(slab, 0.0)
     return slab
-
-
-# --- kernels --------------------------------------------------------------------------------------------------------
-
-
-@intrinsic
-def _ones(context: Any, word: Any) -> Any:
-    """Ones among the bits of a word."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), emit
-
-
-@njit(nogil=True, cache=True)
-def _count_pairs(bits, i, table):
-    """Fill table[i, j > i] with the rows that have both."""
-    for j in range(i + 1, len(bits)):
-        total = np.uint64(0)
-        for word in range(bits.shape[1]):
-            total += _ones(bits[i, word] & bits[j, word])
-        table[i, j] = total
-
-
-@njit(nogil=True, cache=True)
-def _count_triples(bits, i, b, c, upper, table):
-    """Add to table, (|b|, |c|), the rows with i and one of each set; with ``upper``, where the place in b is the smaller."""
-    both = np.empty((len(b), _WORDS), np.uint64)
-    for start in range(0, bits.shape[1], _WORDS):
-        size = min(_WORDS, bits.shape[1] - start)
-        for j in range(len(b)):
-            for word in range(size):
-                both[j, word] = bits[i, start + word] & bits[b[j], start + word]
-        for k in range(len(c)):
-            column = bits[c[k], start : start + size]
-            for j in range(k if upper else len(b)):
-                total = np.uint64(0)
-                for word in range(size):
-                    total += _ones(both[j, word] & column[word])
-                table[j, k] += total
-
-
-@njit(nogil=True, cache=True)
-def _absent(mask, counts, n, present, together, i, b, c):
-    """Rows of the chosen groups without any of the three, (|b|, |c|), by inclusion and exclusion."""
-    absent = np.empty((len(b), len(c)))
-    for j in range(len(b)):
-        left = n - present[i] - present[b[j]] + together[i, b[j]]
-        for k in range(len(c)):
-            all_three = 0
-            for g in range(len(mask)):
-                if mask[g]:
-                    all_three += counts[g, j, k]
-            absent[j, k] = left - present[c[k]] + together[i, c[k]] + together[b[j], c[k]] - all_three
-    return absent

@@ -8,9 +8,7 @@ of the joint probability of two different words of a document is unbiased, V x V
 
     Q B = X^T (s * (X B)) - h * B,      s_d = 1 / (n_d (n_d - 1)),  h = X^T s,
 
-each of which is one pass over the documents. Every thread owns a chunk of the columns of B and streams the rows of a
-block once for both products, so that nothing of size documents x columns is held. Work for k columns: 4 nnz k flops;
-bytes: 16 nnz k gathered and scattered, in rows of one chunk (512 bytes), mostly from cache.
+each of which is one pass over the documents, see `latentia.moments.count_products`.
 
 Documents are dealt into groups (`passes.RowGroups`) with a sum each: halves of the data for the evidence cost no pass
 of their own. Words may be merged: ``codes`` maps a word to its column, and Q is that of the merged counts.
@@ -37,13 +35,12 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from .._threads import Parallel
 from ..passes import Block, Blocks, RowGroups, accumulate
+from .count_products import CountProducts, NoisyProducts
 from .counts import as_counts, check_counts
 
-__all__ = ["Cooccurrence", "CountProducts", "NoisyProducts", "WordCounts", "WordSums"]
+__all__ = ["Cooccurrence", "WordCounts", "WordSums"]
 
-_COLUMNS = 64
 _ONE_GROUP = RowGroups(1)
 
 
@@ -108,99 +105,6 @@ class WordCounts:
         return first
 
 
-class CountProducts:
-    """In-place statistic: sum over documents of c_d s_d (c_d^T B), for each group, shape (G, V, k).
-
-    The factor s_d is one over the falling factorial of the length, 1 / (n_d (n_d - 1)) for ``order=2`` and
-    1 / (n_d (n_d - 1) (n_d - 2)) for ``order=3``; shorter documents are left out.
-    """
-
-    def __init__(self, columns: np.ndarray, codes: np.ndarray, dealt: RowGroups, order: int = 2) -> None:
-        self.columns = np.ascontiguousarray(columns)
-        self.codes, self.dealt, self.order = codes, dealt, order
-
-    def zero(self) -> np.ndarray:
-        return np.zeros((self.dealt.n, *self.columns.shape))
-
-    def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        counts = as_counts(block[0])
-        indices = self.codes[counts.indices]
-        groups = self.dealt.of(block.rows)
-        order = np.argsort(groups, kind="stable")  # one group after another: one sum at a time in the cache
-        width = self.columns.shape[1]
-
-        def task(i: int) -> None:
-            chunk = (i * _COLUMNS, min(width, (i + 1) * _COLUMNS))
-            _add_products(counts.indptr, indices, counts.data, order, groups, self.columns, state, *chunk, self.order)
-
-        parallel(task, -(-width // _COLUMNS))
-        return state
-
-
-@dataclass
-class NoisySums:
-    """Sums of `NoisyProducts`.
-
-    Attributes
-    ----------
-    products : ndarray of shape (G, V, k)
-        As of `CountProducts`.
-    squared : ndarray of shape (n_chunks, V)
-        Sum of u^2 |m - r|^2 / (1 - h) over documents, a row for every chunk of columns.
-    """
-
-    products: np.ndarray
-    squared: np.ndarray
-
-
-class NoisyProducts:
-    """In-place statistic: `CountProducts` and, in the leading columns, the noise of the rows.
-
-    Parameters
-    ----------
-    columns : ndarray of shape (V, k)
-        S.
-    values : ndarray of shape (m,)
-        Eigenvalues of the first m <= k columns: in them the rows of D^-1 Q S are those of S, times these.
-    totals : ndarray of shape (V,)
-        sum_d u_dw.
-    codes : ndarray of int
-        As of `CountProducts`.
-    dealt : RowGroups
-        A document counts as often as it has copies there: copies err together.
-    """
-
-    def __init__(
-        self, columns: np.ndarray, values: np.ndarray, totals: np.ndarray, codes: np.ndarray, dealt: RowGroups
-    ) -> None:
-        self.columns, self.values = np.ascontiguousarray(columns), np.ascontiguousarray(values)
-        self.totals, self.codes, self.dealt = totals, codes, dealt
-        self._copies = None if dealt.leaders is None else np.bincount(dealt.leaders)[dealt.leaders].astype(np.float64)
-
-    def zero(self) -> NoisySums:
-        n_words, width = self.columns.shape
-        products = np.zeros((self.dealt.n, n_words, width))
-        return NoisySums(products, np.zeros((-(-width // _COLUMNS), n_words)))
-
-    def add_tasks(self, state: NoisySums, block: Block, parallel: Parallel) -> NoisySums:
-        counts = as_counts(block[0])
-        indices = self.codes[counts.indices]
-        groups = self.dealt.of(block.rows)
-        order = np.argsort(groups, kind="stable")
-        copies = np.ones(len(block.rows)) if self._copies is None else self._copies[block.rows]
-        width = self.columns.shape[1]
-
-        def task(i: int) -> None:
-            chunk = (i * _COLUMNS, min(width, (i + 1) * _COLUMNS))
-            _add_noisy_products(
-                counts.indptr, indices, counts.data, order, groups, self.columns, state.products, *chunk,
-                self.values, self.totals, copies, state.squared[i],
-            )  # fmt: skip
-
-        parallel(task, -(-width // _COLUMNS))
-        return state
-
-
 class Cooccurrence:
     """The matrix Q of a corpus, as sums over words and products that each take one pass.
 
@@ -245,6 +149,12 @@ class Cooccurrence:
         self.size = int(codes.max()) + 1
         self._scaled = np.array([np.bincount(codes, row, self.size) for row in self.sums.scaled])
         self._paired = np.array([np.bincount(codes, row, self.size) for row in self.sums.paired])
+
+    def regrouped(self, dealt: RowGroups) -> Cooccurrence:
+        """The same of the same documents, with a sum for each of other groups: one pass."""
+        other = Cooccurrence(self.blocks, dealt=dealt, n_jobs=self.n_jobs, progress=self.progress)
+        other.merge_words(self.codes)
+        return other
 
     def word_sizes(self) -> np.ndarray:
         """Three positive numbers for every column that occurs, shape (size, 3): row sums, diagonal term, documents.
@@ -295,7 +205,7 @@ class Cooccurrence:
         label = self.progress and f"pass {self.n_passes + 1}"
         sums, *others = accumulate(self.blocks, [own, *statistics], self.n_jobs, progress=label)
         self.n_passes += 1
-        noise = sums.squared.sum(axis=0) / np.where(totals > 0, totals, 1.0) ** 2
+        noise = sums.squared / np.where(totals > 0, totals, 1.0) ** 2
         return self._less_diagonal(sums.products, columns), noise, others
 
     def product(self, columns: np.ndarray) -> np.ndarray:
@@ -360,80 +270,3 @@ def _add_words(
             paired[g, indices[e]] += s * (n - 1.0) * data[e]
             occurrences[indices[e]] += data[e]
             frequency[indices[e]] += data[e] > 0.0
-
-
-@njit(nogil=True, cache=True)
-def _add_products(
-    indptr, indices, data, order, groups, columns, total, first, last, degree
-):  # pragma: no cover - compiled
-    """Add the products with columns first to last of B."""
-    k = last - first
-    one_group = total.shape[0] == 1
-    t = np.empty(k)
-    for d in order:
-        n = 0.0
-        t[:] = 0.0
-        for e in range(indptr[d], indptr[d + 1]):
-            c = data[e]
-            n += c
-            row = columns[indices[e], first:last]
-            for j in range(k):
-                t[j] += c * row[j]
-        if n < degree:
-            continue
-        s = 1.0 / (n * (n - 1.0))
-        if degree == 3:
-            s /= n - 2.0
-        for j in range(k):
-            t[j] *= s
-        out = total[0 if one_group else groups[d]]
-        for e in range(indptr[d], indptr[d + 1]):
-            c = data[e]
-            row = out[indices[e], first:last]
-            for j in range(k):
-                row[j] += c * t[j]
-
-
-@njit(nogil=True, cache=True)
-def _add_noisy_products(
-    indptr, indices, data, order, groups, columns, total, first, last, values, totals, copies, squared
-):  # pragma: no cover - compiled
-    """Add the products with columns first to last of B, and the noise in those of them that have an eigenvalue."""
-    k, m = last - first, max(min(last, len(values)) - first, 0)
-    t, factor = np.empty(k), np.empty(m)
-    for d in order:
-        n = 0.0
-        t[:] = 0.0
-        for e in range(indptr[d], indptr[d + 1]):
-            c = data[e]
-            n += c
-            row = columns[indices[e], first:last]
-            for j in range(k):
-                t[j] += c * row[j]
-        if n < 2.0:
-            continue
-        s = 1.0 / (n * (n - 1.0))
-        for j in range(m):
-            factor[j] = 1.0 + (n - 1.0) * values[first + j]
-        out = total[groups[d]]
-        for e in range(indptr[d], indptr[d + 1]):
-            c, w = data[e], indices[e]
-            if m > 0 and c > 0.0:
-                u = c / n
-                left = 1.0 - copies[d] * u / totals[w]
-                ratio = u / (n - 1.0)
-                apart = _squared_distance(t, columns[w, first : first + m], factor)
-                squared[w] += copies[d] * ratio * ratio * apart / left if left > 1e-9 else np.nan
-            row = out[w, first:last]
-            for j in range(k):
-                row[j] += c * s * t[j]
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _squared_distance(t, own, factor):  # pragma: no cover - compiled
-    """(n - 1)^2 |m - r|^2 = |t - S_w (1 + (n - 1) lambda)|^2; nothing is stored, so that the order of the sum is fixed."""
-    total = 0.0
-    for j in range(len(factor)):
-        apart = t[j] - own[j] * factor[j]
-        total += apart * apart
-    return total

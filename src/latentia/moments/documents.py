@@ -26,7 +26,8 @@ from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
 from ..passes import Block, RowGroups
 from ..tensor import symmetrised
-from .cooccurrence import Cooccurrence, CountProducts
+from .cooccurrence import Cooccurrence
+from .count_products import CountProducts
 from .counts import as_counts
 from .products import CHUNK, add_cubes, add_triples, mirror_cube, third_moment
 

@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from numba import njit
 
 from .._threads import Parallel, one_blas_thread, threads
 from ..exceptions import LatentiaError
 from ..passes import Block, RowGroups
 from .counts import Counts, as_counts, check_counts
 from .documents import WordMoments
-from .products import add_cubes, mirror_cube
+from .products import add_cubes, mirror_cube, mixed_cube
+from .sparse_products import add_products, by_column, coded, products, squared_products
 
 __all__ = [
     "DiagonalMoments",
@@ -44,10 +44,9 @@ __all__ = [
     "WordsToLabels",
     "diagonal_moments",
     "frequent_words",
-    "gathered",
 ]
 
-_COLUMNS, _ROWS = 64, 1024
+_ROWS = 2048
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,10 @@ def frequent_words(document_frequency: np.ndarray, most: int) -> tuple[np.ndarra
 
 
 class OccurrenceProducts:
-    """In-place statistic: sums of s_d c_d (c_d^T B), shape (F, k) for B of that shape, and of s_d c_d, shape (F,)."""
+    """In-place statistic: sums of s_d c_d (c_d^T B), shape (F, k) for B of that shape, and of s_d c_d, shape (F,).
+
+    Products with B are in its precision, and sums in double.
+    """
 
     def __init__(self, columns: np.ndarray, codes: np.ndarray, factors: Factors) -> None:
         self.columns, self.codes, self.factors = np.ascontiguousarray(columns), codes, factors
@@ -171,12 +173,11 @@ class OccurrenceProducts:
         return np.zeros(self.columns.shape), np.zeros(len(self.columns))
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
-        products, single = state
-        counts = as_counts(block[0])
-        factor = self.factors(_row_sums(counts.indptr, counts.data), 2)
-        rows = _gathered(counts, self.codes, self.columns, parallel)
-        _scatter_all(counts, self.codes, np.arange(len(rows)), rows * factor[:, None], products, parallel)
-        _add_words(counts, self.codes, factor, None, single[None])
+        total, single = state
+        counts = coded(block[0], self.codes, self.columns.dtype)
+        factor = self.factors(_lengths(block), 2)
+        rows = products(counts, self.columns, parallel)
+        add_products(total, by_column(counts, len(single), parallel, factor), rows, parallel, single)
         return state
 
 
@@ -190,7 +191,8 @@ class OccurrenceCubes:
         return np.zeros((self.coordinates.shape[1],) * 3)
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        add_cubes(state, _gathered(as_counts(block[0]), self.codes, self.coordinates, parallel), None, parallel)
+        counts = coded(block[0], self.codes, self.coordinates.dtype)
+        add_cubes(state, products(counts, self.coordinates, parallel), None, parallel)
         return state
 
 
@@ -239,12 +241,15 @@ class DiagonalMoments:
 class OccurrenceMoments:
     """In-place statistic: `OccurrenceSums` in coordinates S, shape (F, b). `of` turns them into moments.
 
-    Products of the third moment are in single precision and their sums over chunks of rows in double.
+    Products of the third moment are in single precision and their sums over chunks of rows in double. With ``single`` so are
+    those with S.
     """
 
-    def __init__(self, coordinates: np.ndarray, codes: np.ndarray, factors: Factors, dealt: RowGroups) -> None:
+    def __init__(
+        self, coordinates: np.ndarray, codes: np.ndarray, factors: Factors, dealt: RowGroups, *, single: bool = False
+    ) -> None:
         self.coordinates, self.codes, self.factors = np.ascontiguousarray(coordinates), codes, factors
-        self.dealt = dealt
+        self.dealt, self.dtype = dealt, np.float32 if single else np.float64
 
     def zero(self) -> OccurrenceSums:
         g, (f, b) = self.dealt.n, self.coordinates.shape
@@ -253,33 +258,29 @@ class OccurrenceMoments:
         return OccurrenceSums(np.zeros((g, b, b, b)), np.zeros((g, b)), pairs, triples, twice, thrice, np.zeros((g, 3)))
 
     def add_tasks(self, state: OccurrenceSums, block: Block, parallel: Parallel) -> OccurrenceSums:
-        counts = as_counts(block[0])
-        lengths = _row_sums(counts.indptr, counts.data)
-        rows = _gathered(counts, self.codes, self.coordinates, parallel)
-        groups = self.dealt.of(block.rows)
-        single = rows.astype(np.float32)
+        counts, lengths, groups = coded(block[0], self.codes, self.dtype), _lengths(block), self.dealt.of(block.rows)
+        rows = products(counts, self.coordinates.astype(self.dtype, copy=False), parallel)
+        single = rows.astype(np.float32, copy=False)
         for g in self.dealt.all:
             chosen = np.flatnonzero(groups == g)
             state.documents[g] += [self.factors.usable(lengths[chosen], order).sum() for order in (1, 2, 3)]
             state.first[g] += self.factors(lengths[chosen], 1) @ rows[chosen]
             add_cubes(state.cubes[g], single[chosen], self.factors(lengths[chosen], 3), parallel)
+        n_words, n_groups = self.coordinates.shape[0], self.dealt.n
         for order, pairs, words in ((2, state.pairs, state.twice), (3, state.triples, state.thrice)):
             if order == 3 and not self.factors.falling:
                 break
-            factor = self.factors(lengths, order)
-            scaled = rows * factor[:, None]
-            for g in self.dealt.all:
-                _scatter_all(counts, self.codes, np.flatnonzero(groups == g), scaled, pairs[g], parallel)
-            _add_words(counts, self.codes, factor, groups, words)
+            columns = by_column(counts, n_words, parallel, self.factors(lengths, order), groups, n_groups)
+            add_products(pairs.reshape(n_groups * n_words, -1), columns, rows, parallel, words.reshape(-1))
         return state
 
     def cube(self, sums: OccurrenceSums, groups: Sequence[int], n_jobs: int | None = None) -> np.ndarray:
         """Sum over the documents of some groups of s_d z (x) z (x) z of different words: the dear part of `of`."""
         chosen = list(groups)
-        cube = sums.cubes[chosen].sum(axis=0)
+        cube = mirror_cube(sums.cubes[chosen].sum(axis=0))
         triples, thrice = sums.triples[chosen].sum(axis=0), sums.thrice[chosen].sum(axis=0)
-        _subtract_repeated(cube, self.coordinates, triples, thrice, n_jobs)
-        return mirror_cube(cube)
+        cube -= _repeated(self.coordinates, triples, thrice, n_jobs)
+        return cube
 
     def of(self, sums: OccurrenceSums, groups: Sequence[int], cube: np.ndarray | None = None) -> WordMoments:
         """Moments of different words of the documents of some groups together; ``cube`` is theirs, if it is known."""
@@ -308,6 +309,7 @@ class TopicMoments:
         sum_d s_d y_d ((c_d . g_k)^2 - sum_v c_dv g_vk^2),      shape (L, K),
 
     the contraction M_L(g_k, g_k) over different words (all pairs with ``diagonal``). ``words=False`` leaves the first out.
+    Products with directions are in their precision, and sums in double.
     """
 
     def __init__(
@@ -323,16 +325,17 @@ class TopicMoments:
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         words, labels = state
-        counts, marks = as_counts(block[0]), as_counts(block[1])
-        factor = self.factors(_row_sums(counts.indptr, counts.data), 2)[:, None]
-        rows = _gathered(counts, self.codes, self.directions, parallel)
-        order = np.arange(len(rows))
+        counts, marks = (coded(table, None, self.directions.dtype) for table in block[:2])
+        own, factor = coded(block[0], self.codes, self.directions.dtype), self.factors(_lengths(block), 2)
+        if self.diagonal:
+            rows = products(own, self.directions, parallel)
+            squares = rows**2
+        else:
+            rows, same = squared_products(own, self.directions, parallel)
+            squares = rows**2 - same
         if self.words:
-            _scatter_all(counts, None, order, rows * factor, words, parallel)
-        squares = rows**2
-        if not self.diagonal:
-            squares -= _gathered(counts, self.codes, self.directions**2, parallel)
-        _scatter_all(marks, None, order, squares * factor, labels, parallel)
+            add_products(words, by_column(counts, len(words), parallel, factor), rows, parallel)
+        add_products(labels, by_column(marks, self.n_labels, parallel, factor), squares, parallel)
         return state
 
 
@@ -349,11 +352,8 @@ class LabelsToWords:
         return np.zeros((self.n_words, self.columns.shape[1]), np.float32)
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
-        marks, features = as_counts(block[1]), block[2]
-        rows = _gathered(marks, None, self.columns, parallel)
-        _scatter_all(
-            Counts(features.indptr, features.indices, features.data), None, np.arange(len(rows)), rows, state, parallel
-        )
+        rows = products(coded(block[1], None, np.float32), self.columns, parallel)
+        add_products(state, by_column(_stored(block[2]), self.n_words, parallel), rows, parallel)
         return state
 
 
@@ -369,12 +369,19 @@ class WordsToLabels:
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         crossed, gram, total = state
-        marks, features = as_counts(block[1]), block[2]
-        rows = _gathered(Counts(features.indptr, features.indices, features.data), None, self.basis, parallel)
-        rows = rows.astype(np.float64)
-        _scatter_all(marks, None, np.arange(len(rows)), rows, crossed, parallel)
-        gram += rows.T @ rows
-        total += rows.sum(axis=0)
+        rows = products(_stored(block[2]), self.basis, parallel)
+        marks = by_column(coded(block[1], None, np.float32), self.n_labels, parallel)
+        add_products(crossed, marks, rows, parallel)
+        pieces = [rows[a : a + _ROWS] for a in range(0, len(rows), _ROWS)]
+        grams = np.empty((len(pieces), *gram.shape))
+
+        def task(i: int) -> None:
+            piece = pieces[i].astype(np.float64)
+            np.matmul(piece.T, piece, out=grams[i])
+
+        parallel(task, len(pieces))
+        gram += grams.sum(axis=0)
+        total += rows.sum(axis=0, dtype=np.float64)
         return state
 
 
@@ -395,33 +402,31 @@ def diagonal_moments(
     """
     squares = words**2
     twice = squares @ weights
-    third = np.zeros((coordinates.shape[1],) * 3)
     sketch = (squares * weights) @ (words.T @ coordinates)
-    _subtract_repeated(third, coordinates, -sketch, -(squares * words) @ weights, n_jobs)
-    return DiagonalMoments(twice, mirror_cube(third))
+    return DiagonalMoments(twice, _repeated(coordinates, sketch, (squares * words) @ weights, n_jobs))
 
 
-def _subtract_repeated(
-    cube: np.ndarray, s: np.ndarray, sketch: np.ndarray, single: np.ndarray, n_jobs: int | None
-) -> None:
-    """Take triples with a repeated word out of the blocks I <= J <= L of a third moment: 3 sym(S S G) - 2 a S^3 over words.
+def _repeated(s: np.ndarray, sketch: np.ndarray, single: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """Triples with a repeated word: 3 sym(S (x) S (x) g) - 2 a S^(x 3) summed over words, for rows g of a sketch.
 
-    With rows g = sketch_v and t = |S_v| / |g|,
-
-        3 sym(S (x) S (x) g) = ((S + t g)^3 - (S - t g)^3 - 2 (t g)^3) / (2 t),
-
-    which are symmetric cubes: half of the products of the unsymmetric sum, and in single precision.
+    Products are in single precision and their sums over chunks of words in double.
     """
-    sizes, others = np.linalg.norm(s, axis=1), np.linalg.norm(sketch, axis=1)
-    used = (others > 0) & (sizes > 0)
-    t = np.where(used, sizes / np.where(used, others, 1.0), 1.0)[:, None]
-    scaled, factor = sketch * t, 1 / (2 * t[:, 0])
+    others = 3 * sketch - 2 * single[:, None] * s
     with threads(effective_n_jobs(n_jobs)) as parallel, one_blas_thread():
-        for rows, weights in ((s + scaled, -factor), (s - scaled, factor), (scaled, 2 * factor), (s, 2 * single)):
-            add_cubes(cube, rows.astype(np.float32), weights, parallel)
+        return mixed_cube(s.astype(np.float32), others.astype(np.float32), parallel)
 
 
-# --- kernels ----------------------------------------------------------------------------------------------------
+# --- rows -------------------------------------------------------------------------------------------------------
+
+
+def _lengths(block: Block) -> np.ndarray:
+    counts = as_counts(block[0])
+    return _row_sums(counts.indptr, counts.data)
+
+
+def _stored(table: Any) -> Counts:
+    """Entries of a sparse table of features as they are stored."""
+    return Counts(table.indptr, table.indices, table.data)
 
 
 def _row_sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -437,79 +442,3 @@ def _check_labels(labels: Counts, rows: np.ndarray) -> None:
         raise LatentiaError(
             f"Y has {labels.data[at]:g} in row {row}, column {labels.indices[at]}: label sets are tables of 0 and 1."
         )
-
-
-def _add_words(
-    counts: Counts, codes: np.ndarray, factor: np.ndarray, groups: np.ndarray | None, total: np.ndarray
-) -> None:
-    """Add sum_d s_d c_d over words with codes to the row of ``total``, (G, F), of the document's group."""
-    group = np.zeros(len(factor), np.int8) if groups is None else groups
-    _scatter_words(counts.indptr, codes[counts.indices], counts.data, factor, group, total)
-
-
-def _gathered(counts: Counts, codes: np.ndarray | None, columns: np.ndarray, parallel: Parallel) -> np.ndarray:
-    """C B, shape (n, k), for words with codes."""
-    n = len(counts.indptr) - 1
-    out = np.empty((n, columns.shape[1]), columns.dtype)
-    indices = counts.indices if codes is None else codes[counts.indices]
-    data = counts.data.astype(columns.dtype, copy=False)
-
-    def task(i: int) -> None:
-        _gather(counts.indptr, indices, data, columns, out, i * _ROWS, min(n, (i + 1) * _ROWS))
-
-    parallel(task, -(-n // _ROWS))
-    return out
-
-
-def _scatter_all(
-    counts: Counts, codes: np.ndarray | None, order: np.ndarray, rows: np.ndarray, total: np.ndarray, parallel: Parallel
-) -> None:
-    """Add C^T Z to ``total`` for the documents in ``order``; every thread owns some columns."""
-    indices = counts.indices if codes is None else codes[counts.indices]
-    data, width = counts.data.astype(total.dtype, copy=False), total.shape[1]
-
-    def task(i: int) -> None:
-        _scatter(counts.indptr, indices, data, order, rows, total, i * _COLUMNS, min(width, (i + 1) * _COLUMNS))
-
-    parallel(task, -(-width // _COLUMNS))
-
-
-def gathered(counts: Counts, codes: np.ndarray | None, columns: np.ndarray, n_jobs: int | None) -> np.ndarray:
-    """C B, shape (n, k), in the precision of B, shape (F, k); words with a code of -1 count as nothing."""
-    with threads(effective_n_jobs(n_jobs)) as parallel:
-        return _gathered(counts, codes, columns, parallel)
-
-
-@njit(nogil=True, cache=True)
-def _gather(indptr, indices, data, columns, out, first, last):  # pragma: no cover - compiled
-    k = columns.shape[1]
-    for d in range(first, last):
-        t = out[d]
-        t[:] = 0
-        for e in range(indptr[d], indptr[d + 1]):
-            if indices[e] < 0:
-                continue
-            c, row = data[e], columns[indices[e]]
-            for j in range(k):
-                t[j] += c * row[j]
-
-
-@njit(nogil=True, cache=True)
-def _scatter(indptr, indices, data, order, rows, total, first, last):  # pragma: no cover - compiled
-    k = last - first
-    for d in order:
-        t = rows[d, first:last]
-        for e in range(indptr[d], indptr[d + 1]):
-            if indices[e] < 0:
-                continue
-            c, row = data[e], total[indices[e], first:last]
-            for j in range(k):
-                row[j] += c * t[j]
-
-
-@njit(nogil=True, cache=True)
-def _scatter_words(indptr, indices, data, factor, groups, total):  # pragma: no cover - compiled
-    for d in range(len(indptr) - 1):
-        for e in range(indptr[d], indptr[d + 1]):
-            if indices[e] >= 0:
-                total[groups[d], indices[e]] += factor[d] * data[e]

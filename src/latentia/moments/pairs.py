@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 
 from ..exceptions import LatentiaError
@@ -14,7 +15,7 @@ from ..passes.formats import rows_fit
 
 __all__ = ["PairCounts", "count_pairs", "symmetric_counts"]
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 24  # pairs that are sorted together: sums of tables take longer than their counting
 _ROUNDING = 1e-9
 _MOST_WORDS = 2**31 - 1
 _MOST_UNSEEN = 1 << 24  # or a hundred for each pair: words that do not occur take memory as well
@@ -48,9 +49,8 @@ class PairCounts:
         size = self.n_words or int(words.max()) + 1
         if self.n_words is None:
             self._check_size(size, block.start + int(words.max(axis=1).argmax()))
-        times = np.ones(len(pairs), np.int32) if pairs.shape[1] == 2 else _times(pairs[:, 2])
-        table = sparse.csr_array(sparse.coo_array((times, (words[:, 0], words[:, 1])), shape=(size, size)))
-        return self.merge(state, table)
+        times = None if pairs.shape[1] == 2 else _times(pairs[:, 2])
+        return self.merge(state, _table(words, times, size))
 
     def _check_size(self, size: int, pair: int) -> None:
         """Raise if the largest word, which this pair has, is too large."""
@@ -142,20 +142,94 @@ def symmetric_counts(counts: sparse.csr_array) -> tuple[sparse.csr_array, bool]:
 
 def _checked(words: np.ndarray, n_words: int | None, start: int) -> np.ndarray:
     """Words as integers, each from 0 to M - 1."""
-    bad = (words < 0) | (words >= (_MOST_WORDS if n_words is None else n_words))
+    most = _MOST_WORDS if n_words is None else n_words
+    if words.dtype.kind == "i" and words.dtype.isnative and words.min() >= 0 and words.max() < most:
+        return words
+    bad = (words < 0) | (words >= most)
     if words.dtype.kind == "f":
         with np.errstate(invalid="ignore"):  # of infinity
             bad |= ~(words % 1 == 0)
     if bad.any():
         row, column = (int(x[0]) for x in np.nonzero(bad))
-        limit = f" to {(_MOST_WORDS if n_words is None else n_words) - 1}"
+        limit = f" to {most - 1}"
         raise LatentiaError(
             f"Pair {start + row} has the word {words[row, column]}: whole numbers from 0{limit} are needed."
         )
-    return words if words.dtype.kind == "i" else words.astype(np.int64)
+    return words.astype(np.int64)
+
+
+def _table(words: np.ndarray, times: np.ndarray | None, size: int) -> sparse.csr_array:
+    """Counts of pairs, (size, size), rows and columns in order: sorted by the second words, and these by the first."""
+    ends = _ends(words, size)
+    kind = np.dtype(np.int32) if times is None else times.dtype
+    times = np.empty(0, kind) if times is None else times
+    firsts, seconds = np.empty(len(words), np.int32), np.empty(len(words), np.int32)
+    by_second, by_first = np.empty_like(times), np.empty_like(times)
+    _by_second(words, times, ends[1].copy(), firsts, by_second)
+    _by_first(firsts, by_second, ends[1], ends[0].copy(), seconds, by_first)
+    data, indptr = np.empty(len(words), kind), np.empty(size + 1, np.int32)  # no more cells than pairs in a chunk
+    n_cells = _put_together(ends[0], seconds, by_first, data, indptr)
+    return sparse.csr_array((data[:n_cells].copy(), seconds[:n_cells].copy(), indptr), shape=(size, size))
 
 
 def _times(column: np.ndarray) -> np.ndarray:
     if not (np.isfinite(column).all() and (column >= 0).all()):
         raise LatentiaError("The third column says how often a pair occurs: finite numbers of at least 0 are needed.")
     return column.astype(np.float64) if column.dtype.kind == "f" else column.astype(np.int64)
+
+
+# --- kernels --------------------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def _ends(words, size):  # pragma: no cover - compiled
+    """Where the pairs of each first and each second word begin when they are sorted by it, (2, size + 1)."""
+    ends = np.zeros((2, size + 1), np.int64)
+    for k in range(len(words)):
+        ends[0, words[k, 0] + 1] += 1
+        ends[1, words[k, 1] + 1] += 1
+    for word in range(size):
+        ends[0, word + 1] += ends[0, word]
+        ends[1, word + 1] += ends[1, word]
+    return ends
+
+
+@njit(nogil=True, cache=True)
+def _by_second(words, times, places, firsts, own):  # pragma: no cover - compiled
+    """Fill the first words, and how often where that is said, in the order of the second ones."""
+    for k in range(len(words)):
+        at = places[words[k, 1]]
+        places[words[k, 1]] = at + 1
+        firsts[at] = words[k, 0]
+        if len(own):
+            own[at] = times[k]
+
+
+@njit(nogil=True, cache=True)
+def _by_first(firsts, times, second_ends, places, seconds, own):  # pragma: no cover - compiled
+    """Fill the second words, and how often, in the order of the first ones, from pairs in the order of the second ones."""
+    for second in range(len(second_ends) - 1):
+        for k in range(second_ends[second], second_ends[second + 1]):
+            at = places[firsts[k]]
+            places[firsts[k]] = at + 1
+            seconds[at] = second
+            if len(own):
+                own[at] = times[k]
+
+
+@njit(nogil=True, cache=True)
+def _put_together(ends, seconds, times, data, indptr):  # pragma: no cover - compiled
+    """Sum pairs that come again, in place, and fill the data and where rows begin; the number of cells."""
+    at, one = 0, data.dtype.type(1)
+    indptr[0] = 0
+    for row in range(len(ends) - 1):
+        begin = at
+        for k in range(ends[row], ends[row + 1]):
+            more = times[k] if len(times) else one
+            if at > begin and seconds[at - 1] == seconds[k]:
+                data[at - 1] += more
+            else:
+                seconds[at], data[at] = seconds[k], more
+                at += 1
+        indptr[row + 1] = at
+    return at

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._threads import Parallel, serial
+from ..tensor import symmetrised
 
 __all__ = [
     "CHUNK",
@@ -23,6 +24,7 @@ __all__ = [
     "add_triples",
     "mirror_cube",
     "mirror_gram",
+    "mixed_cube",
     "third_moment",
 ]
 
@@ -74,6 +76,33 @@ def mirror_cube(total: np.ndarray) -> np.ndarray:
                 target = tuple(slice(s, s + _PANEL) for s in (i, j, k))
                 total[target] = total[tuple(source)].transpose(np.argsort(order))
     return total
+
+
+def mixed_cube(rows: np.ndarray, others: np.ndarray, parallel: Parallel) -> np.ndarray:
+    """sum_n of the mean of x (x) x (x) y over the orders of its modes, shape (d, d, d), for rows x and y of two tables, (n, d).
+
+    N d^3 flops: of the first two modes, which may be swapped, the blocks I <= J are summed.
+    """
+    n, d = rows.shape
+    starts = range(0, d, _PANEL)
+    pairs = [(i, j) for i in starts for j in starts if i <= j]
+    columns, total = np.ascontiguousarray(rows.T), np.zeros((d, d, d))
+
+    def task(t: int) -> None:
+        i, j = pairs[t]
+        first, second = columns[i : i + _PANEL], columns[j : j + _PANEL]
+        part = total[i : i + len(first), j : j + len(second)]
+        product = np.empty((len(first), len(second), min(n, CHUNK)), rows.dtype)
+        for a in range(0, n, CHUNK):
+            size = min(CHUNK, n - a)
+            chunk = product[:, :, :size]
+            np.multiply(first[:, None, a : a + size], second[None, :, a : a + size], out=chunk)
+            part += (chunk.reshape(-1, size) @ others[a : a + size]).reshape(part.shape)
+
+    parallel(task, len(pairs))
+    for i in range(d):
+        total[i, :i] = total[:i, i]
+    return symmetrised(total)
 
 
 def add_triples(

@@ -71,9 +71,9 @@ def _plan(documents: Documents, n_components: int, dealt: RowGroups) -> Plan:
     basis = cholesky_qr(np.random.default_rng(dealt.seed).standard_normal((len(words), width)))
     for _ in range(_ROUNDS):
         # With its diagonal M_2 is positive, and in these coordinates for occurrences the diagonal is one.
-        ((products, _),) = yield [OccurrenceProducts(scale * basis, codes, factors)]
+        ((products, _),) = yield [OccurrenceProducts((scale * basis).astype(np.float32), codes, factors)]
         basis = cholesky_qr(scale * products)
-    moments = OccurrenceMoments(scale * basis, codes, factors, dealt)
+    moments = OccurrenceMoments(scale * basis, codes, factors, dealt, single=True)
     (sums,) = yield [moments]
     parts = PartMoments(moments, sums, words, overall[words], n_jobs)
     try:
@@ -84,7 +84,7 @@ def _plan(documents: Documents, n_components: int, dealt: RowGroups) -> Plan:
     rotation, roots = _directions(fit, everyone)
     order = np.argsort(-roots, kind="stable")
     roots, directions = roots[order], moments.coordinates @ rotation[:, order]
-    ((crossed, labels),) = yield [TopicMoments(directions, codes, factors, len(seen.label_counts))]
+    ((crossed, labels),) = yield [TopicMoments(directions.astype(np.float32), codes, factors, len(seen.label_counts))]
     crossed[words] -= sums.twice.sum(axis=0)[:, None] * directions
     n_pairs = sums.documents[:, 1].sum()
     if parts.diagonal is not None:

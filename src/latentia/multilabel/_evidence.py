@@ -13,6 +13,7 @@ from ..evidence import (
     PartErrors,
     TensorMeasured,
     WhitenedMoments,
+    above,
     at_least,
     between,
     bounds,
@@ -30,21 +31,34 @@ from ..moments import LabelledSums
 from ..passes import sample_rows
 from ..simplex import distributions
 from ..tensor import apply_to_modes
+from ._choice import Chosen
 from ._documents import Documents
+from ._held_out import RARE, HeldOut
 from ._topics import SMOOTHING, Recovered, Topics
 
-__all__ = ["weigh_evidence"]
+__all__ = ["evidence_of_head", "weigh_evidence"]
 
 _TRUSTED = 0.4
 _DELTA = 0.05
 _MOST_MISFIT = 3.0  # moments without a diagonal are completed by the fit, which leaves more than noise
 _CLEARLY = 2.0  # times the noise, which halves understate: they share the coordinates
 _FARTHEST = 2.0
-_DEVIATIONS = 2.0  # of the gain over word frequencies that do not count
+_DEVIATIONS = 2.0  # of a gain that do not count
+_FEWEST_TOLD = 20  # predictions of rare labels, of fewer of which nothing is said
+_WHAT = {
+    "ridge": "ridge regression on supervised directions", "full": "ridge regression on all words",
+    "logistic": "logistic regression",
+}  # fmt: skip
 
 
 def weigh_evidence(
-    model: Any, documents: Documents, found: Recovered, refinement: Refinement, parts: PartErrors, half: Topics | None
+    model: Any,
+    documents: Documents,
+    found: Recovered,
+    chosen: Chosen | None,
+    refinement: Refinement,
+    parts: PartErrors,
+    half: Topics | None,
 ) -> Evidence:
     """The evidence table of a fitted `MomentMultiLabelClassifier`; ``half`` are topics of the first half of the documents."""
     words, seen = model.word_probabilities_, documents.seen
@@ -56,8 +70,18 @@ def weigh_evidence(
     )
     checks += [*goodness, *settled_checks(refinement)]
     checks += [*_sizes(model, seen), *_theorem(model, seen), *_tensor(model, found), *_weights(model, found)]
-    subject = "the topics (the head does not use them)" if model.head == "ridge" else "the topics"
-    return Evidence([*checks, *_head(model), *_rows(seen)], parts.errors, subject)
+    subject = "the topics" if chosen is None else "the topics (the head does not use them)"
+    return Evidence([*checks, *_head(chosen), *_rows(seen)], parts.errors, subject)
+
+
+def evidence_of_head(model: Any, documents: Documents, chosen: Chosen) -> Evidence:
+    """The evidence of a fitted `MomentMultiLabelClassifier` without topics: of its predictions."""
+    seen = documents.seen
+    topics = Check(
+        "topics", "K", "none asked for", None,
+        f"With topics=False K = {model.n_components} is a number of directions, and nothing else is learned of the words.", "",
+    )  # fmt: skip
+    return Evidence([*_head(chosen, decides=True), topics, *_rows(seen)], None, "the predictions")
 
 
 # --- whether documents are what the model says ----------------------------------------------------------------------
@@ -148,7 +172,7 @@ def _sizes(model: Any, seen: LabelledSums) -> list[Check]:
     return [
         Check(
             "documents against topics", "N", float(seen.n_rows), at_least(square, "K^2"),
-            "With fewer the moments of words cannot carry K topics. The ridge head does not use the topics.", "section 6",
+            "With fewer the moments of words cannot carry K topics. A linear head does not use the topics.", "section 6",
         )
     ]  # fmt: skip
 
@@ -213,16 +237,65 @@ def _weights(model: Any, found: Recovered) -> list[Check]:
     ]  # fmt: skip
 
 
-def _head(model: Any) -> list[Check]:
-    if model.head != "ridge":
+def _head(chosen: Chosen | None, decides: bool = False) -> list[Check]:
+    """Lines on a linear head; it decides where there are no topics."""
+    if chosen is None:
         return []
+    head, held = chosen.head, chosen.held
+    what = _WHAT[head.kind]
+    if head.kind == "logistic":
+        what += " on all words" if head.features is None else " on supervised directions"
+    compared = f" Compared by held-out precision and AUC: {chosen.text}." if chosen.text else ""
+    lines = [Check("head", "", what, None, f"What predicts labels.{compared}", "not in the paper")]
+    if held is not None:
+        lines += [*_precision(held, decides), _rare(held)]
+    elif decides:
+        lines += [
+            Check(
+                "better than the most frequent label", "precision@1", None, above(0),
+                "The rows are too few to hold some of them out.", "not in the paper", "verdict",
+                "Measure predictions on other rows.",
+            )
+        ]  # fmt: skip
+    if head.explained is not None:
+        lines += [
+            Check(
+                "explained by the head", "1 - GCV / variance", head.explained, None,
+                "Share of the label sets' variance that the ridge head predicts for new rows (generalised cross-validation).",
+                "not in the paper",
+            )
+        ]  # fmt: skip
+    return lines
+
+
+def _precision(held: HeldOut, decides: bool) -> list[Check]:
+    rows = f"{held.n_rows:,} rows, {held.how}"
+    auc = f", and the document-averaged AUC is {held.auc:.3f}" if np.isfinite(held.auc) else ""
     return [
         Check(
-            "explained by the head", "1 - GCV / variance", model._explained, None,
-            "Share of the label sets' variance that the ridge head predicts for new rows (generalised cross-validation).",
-            "not in the paper",
-        )
+            "first label is right", "precision@1", held.first, None,
+            f"Of {rows}; of the first five labels {held.first_five:.3f} are{auc}.", "not in the paper",
+        ),
+        Check(
+            "better than the most frequent label", "precision@1", held.gain - _DEVIATIONS * held.error, above(0),
+            f"What the head gains in {rows}, less two standard errors, over a label that {held.frequent:.3f} of them have.",
+            "not in the paper", "verdict" if decides else "note",
+            "The words tell no more than frequencies do: do not use the predictions.",
+        ),
     ]  # fmt: skip
+
+
+def _rare(held: HeldOut) -> Check:
+    """Labels of which there is little to learn and to judge by."""
+    told = "" if not held.n_rare else (
+        f" Among the first five they are right {held.rare_right} of {held.rare_told} times on these rows."
+        if held.rare_told >= _FEWEST_TOLD
+        else " They are so seldom among the first five on these rows that their precision cannot be judged."
+    )  # fmt: skip
+    return Check(
+        "rare labels", f"n_l < {RARE}", f"{held.n_rare} of {held.n_labels}", None,
+        f"Labels of fewer than {RARE} rows that were learned from.{told}", "",
+    )  # fmt: skip
 
 
 def _rows(seen: LabelledSums) -> list[Check]:

@@ -26,13 +26,13 @@ class Explanation:
     name : str
     score, probability : float
     words : list of (str, float)
-        Words of the document that speak most for the label. Of the ridge head contributions of all words and the
+        Words of the document that speak most for the label. Of linear heads contributions of all words and the
         intercept add up to the score. Of the topics it is the logarithm of how much more probable the word is in the
         document's topics, as far as they have the label, than overall.
     intercept : float
         Score of a document of which nothing is known.
     topics : list of (int, float, float)
-        Topic, its posterior probability, and the probability of the label in it; by their product.
+        Topic, its posterior probability, and the probability of the label in it; by their product. Empty without topics.
     """
 
     label: int
@@ -53,7 +53,11 @@ def explain_by_head(
     def contributions(row: int, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         entries = slice(weighted.indptr[row], weighted.indptr[row + 1])
         indices, data = weighted.indices[entries], weighted.data[entries].astype(np.float64)
-        parts = data[:, None] * (model.word_features_[indices].astype(np.float64) @ model.coef_[:, labels])
+        basis = model.word_features_
+        weights = model.coef_[np.ix_(indices, labels)] if basis is None else (
+            basis[indices].astype(np.float64) @ model.coef_[:, labels]
+        )  # fmt: skip
+        parts = data[:, None] * weights
         return indices, parts, parts.sum(axis=0) + model.intercept_[labels]
 
     return _told(model, wanted, posterior, contributions, model.intercept_, n_words, n_topics)
@@ -107,6 +111,8 @@ def _best(indices: np.ndarray, values: np.ndarray, n: int) -> Iterator[tuple[int
 
 
 def _topics(model: Any, posterior: np.ndarray, label: int, n: int) -> Iterator[tuple[int, float, float]]:
+    if not model.topics:
+        return
     gamma = model.label_probabilities_[:, label]
     for k in np.argsort(-posterior * gamma, kind="stable")[:n]:
         yield int(k), float(posterior[k]), float(gamma[k])

@@ -1,4 +1,4 @@
-"""The discriminative head: ridge regression of all labels on few supervised features of the words.
+"""The moment head: ridge regression of all labels on few supervised features of the words.
 
 Let F be the features of the words (tf-idf, rows of unit length), Y the label sets, and
 
@@ -8,6 +8,9 @@ The K leading left singular vectors U of the D x L matrix C span the words' dire
 regression of Y on F U needs no more than K x K and L x K sums, which the last pass of the subspace iteration that finds
 U makes on the way. Its penalty minimises generalised cross-validation, in closed form on the same sums.
 
+There are at most L such directions. Where K is larger, the next blocks of the Krylov space F^T F U, (F^T F)^2 U, ... follow: a
+pass each, and one more for the sums.
+
 A round of the iteration is two passes, F^T (Y B) and Y^T (F T): each reads one table's entries against 8 bytes x k. The D
 x k block T is in single precision: it is a basis, whose rounding changes no sum that is taken with it.
 """
@@ -15,19 +18,45 @@ x k block T is in single precision: it is a basis, whose rounding changes no sum
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from .._threads import Parallel
 from ..linalg import cholesky_qr
-from ..moments import LabelledSums, LabelsToWords, WordsToLabels
-from ..passes import Plan
+from ..moments import LabelsToWords, WordsToLabels
+from ..passes import Block, Plan
+from ._scores import project
 
-__all__ = ["LinearHead", "linear_head"]
+__all__ = ["Leverage", "LinearHead", "linear_head", "ridge"]
 
 _OVERSAMPLE, _ROUNDS = 28, 2
 _CHUNK = 1 << 16
 _ROUNDING = 1e-6  # of features in single precision
+_NEW = 1e-4  # of a direction beyond those there are, below which it is rounding
+_LEFT = 1e-3  # share of the rows beyond the degrees of freedom, without which nothing is judged
 _PENALTIES = np.geomspace(1e-8, 1e2, 161)
+
+
+@dataclass(frozen=True)
+class Leverage:
+    """How much a row's own labels move its scores: h_d = 1 / n + |R^T (z_d - mean)|^2 for coordinates z of K dimensions.
+
+    Attributes
+    ----------
+    root : ndarray of shape (K, K)
+        R.
+    mean : ndarray of shape (K,)
+    n_rows : int
+    """
+
+    root: np.ndarray
+    mean: np.ndarray
+    n_rows: int
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        return 1 / self.n_rows + (((rows - self.mean) @ self.root) ** 2).sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -36,28 +65,51 @@ class LinearHead:
 
     Attributes
     ----------
-    features : ndarray of shape (D, K), float32
-        U, orthonormal columns.
-    coefficients : ndarray of shape (K, L)
+    kind : {"ridge", "full", "logistic"}
+    features : ndarray of shape (D, K), float32, or None
+        U, orthonormal columns; None where the scores are linear in all words, f^T H + h_0.
+    coefficients : ndarray of shape (K, L) or (D, L)
         H.
     intercept : ndarray of shape (L,)
         h_0.
     penalty : float
         Ridge penalty on the squared coefficients, in units of the sum over documents.
-    explained : float
-        Share of the labels' variance about their frequencies that the head explains, by generalised cross-validation.
+    explained : float or None
+        Share of the labels' variance about their frequencies that the head explains, by generalised cross-validation; None
+        where scores do not estimate probabilities.
+    leverage : Leverage or None
     """
 
-    features: np.ndarray
+    kind: str
+    features: np.ndarray | None
     coefficients: np.ndarray
     intercept: np.ndarray
     penalty: float
-    explained: float
+    explained: float | None
+    leverage: Leverage | None = None
+
+    def coordinates(self, features: sparse.csr_array, n_jobs: int | None = None) -> Any:
+        """What the scores of rows are linear in: F U, shape (n, K), or F itself."""
+        return features if self.features is None else project(features, self.features, n_jobs)
+
+    def scores(self, features: sparse.csr_array, n_jobs: int | None = None) -> np.ndarray:
+        """Scores of rows of features, shape (n, L)."""
+        return self.coordinates(features, n_jobs) @ self.coefficients + self.intercept
 
 
-def linear_head(seen: LabelledSums, n_components: int, random_state: int) -> Plan:
-    """Plan of four passes over blocks (C, Y, F) whose result is a `LinearHead`."""
-    label_counts, n_words = seen.label_counts, len(seen.document_frequency)
+def linear_head(label_counts: np.ndarray, n_rows: int, n_words: int, n_components: int, random_state: int) -> Plan:
+    """Plan of four passes, and some more where K > L, over blocks (C, Y, F) whose result is a `LinearHead`.
+
+    Parameters
+    ----------
+    label_counts : ndarray of shape (L,)
+        Documents with the label.
+    n_rows, n_words : int
+        Of F.
+    n_components : int
+        K.
+    random_state : int
+    """
     n_labels = len(label_counts)
     scale = 1 / np.sqrt(1 + label_counts)[:, None]
     width = min(n_components + _OVERSAMPLE, n_labels, n_words)
@@ -68,7 +120,33 @@ def linear_head(seen: LabelledSums, n_components: int, random_state: int) -> Pla
         block = scale * crossed
     mix = _leading(basis, block, n_components)
     features = _mixed(basis, mix)
-    return _ridge(features, mix.T @ gram @ mix, crossed @ mix, total @ mix, label_counts, seen.n_rows)
+    gram, crossed, total = mix.T @ gram @ mix, crossed @ mix, total @ mix
+    if features.shape[1] < n_components and (last := features).shape[1]:
+        while last.shape[1] and features.shape[1] < n_components:
+            (image,) = yield [_WordsToWords(last, n_words)]
+            last = _beyond(features, image, n_components - features.shape[1])
+            features = np.hstack([features, last])
+        ((crossed, gram, total),) = yield [WordsToLabels(features, n_labels)]
+    return ridge(features, gram, crossed, total, label_counts, n_rows)
+
+
+class _WordsToWords(LabelsToWords):
+    """In-place statistic: F^T F B, shape (D, k), for B of shape (D, k)."""
+
+    def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
+        return super().add_tasks(state, Block.of((block[0], block[2], block[2])), parallel)
+
+
+def _beyond(basis: np.ndarray, image: np.ndarray, most: int) -> np.ndarray:
+    """Orthonormal directions of the image that the basis lacks, float32, (D, at most ``most``), the largest first."""
+    size = float(np.linalg.norm(image))
+    for _ in range(2):
+        image = image - basis @ (basis.T @ image)
+    values, vectors = np.linalg.eigh(image.T.astype(np.float64) @ image)
+    kept = np.flatnonzero(values > (_NEW * size) ** 2)[::-1][:most]
+    found = (image @ (vectors[:, kept] / np.sqrt(values[kept]))).astype(np.float32)
+    found -= basis @ (basis.T @ found)
+    return cholesky_qr(found) if len(kept) else found
 
 
 def _leading(basis: np.ndarray, image: np.ndarray, n_components: int) -> np.ndarray:
@@ -92,16 +170,27 @@ def _mixed(basis: np.ndarray, mix: np.ndarray) -> np.ndarray:
     return features
 
 
-def _ridge(
-    features: np.ndarray, gram: np.ndarray, crossed: np.ndarray, total: np.ndarray, label_counts: np.ndarray, n: int
-) -> LinearHead:  # fmt: skip
-    """Ridge regression with an intercept from Z^T Z (K, K), Y^T Z (L, K) and the sum of Z (K,)."""
+def ridge(
+    features: np.ndarray | None,
+    gram: np.ndarray,
+    crossed: np.ndarray,
+    total: np.ndarray,
+    label_counts: np.ndarray,
+    n: int,
+    n_different: int | None = None,
+) -> LinearHead:
+    """Ridge regression with an intercept from Z^T Z (K, K), Y^T Z (L, K) and the sum of Z (K,).
+
+    Rows are judged by each other in cross-validation, and copies have nothing to fear: where K is about the number of rows,
+    ``n_different`` of them count.
+    """
     mean, frequency = total / n, label_counts / n
     crossed = crossed - np.outer(label_counts, mean)
     values, vectors = np.linalg.eigh(gram - n * np.outer(mean, mean))
     values = np.maximum(values, 0)
     if not values.size or values[-1] <= _ROUNDING * float(np.trace(gram)):  # rows that do not differ tell nothing
-        return LinearHead(features, np.zeros(crossed.T.shape), frequency, 0.0, 0.0)
+        nothing = Leverage(np.zeros((len(values), 0)), mean, n)
+        return LinearHead("ridge", features, np.zeros(crossed.T.shape), frequency, 0.0, 0.0, nothing)
     rotated = crossed @ vectors
     energy = (rotated**2).sum(axis=0)
     variance = float(label_counts.sum() - n * (frequency**2).sum())
@@ -109,9 +198,11 @@ def _ridge(
     shrunk = 1 / (values + penalties[:, None])
     residual = variance - 2 * shrunk @ energy + shrunk**2 @ (values * energy)
     degrees = 1 + (shrunk * values).sum(axis=1)
-    criterion = residual / np.maximum(1 - degrees / n, 1e-3) ** 2
-    best = int(criterion.argmin())
+    left = 1 - degrees / (n_different or n)
+    criterion = np.where(left > _LEFT, residual / np.maximum(left, _LEFT) ** 2, np.inf)
+    best = int(criterion.argmin()) if np.isfinite(criterion).any() else len(penalties) - 1
     coefficients = (vectors * shrunk[best]) @ rotated.T
-    explained = 1 - criterion[best] / variance if variance > 0 else 0.0
+    explained = 1 - criterion[best] / variance if variance > 0 and np.isfinite(criterion[best]) else 0.0
     intercept = frequency - mean @ coefficients
-    return LinearHead(features, coefficients, intercept, float(penalties[best]), float(explained))
+    leverage = Leverage(vectors * np.sqrt(shrunk[best]), mean, n)
+    return LinearHead("ridge", features, coefficients, intercept, float(penalties[best]), float(explained), leverage)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +25,7 @@ _ROWS, _TILE = 256, 1 << 14  # rows and labels of scores that stay in the cache
 
 
 class LinearScores:
-    """Z H + h_0 for coordinates Z of shape (n, K).
+    """Z H + h_0 for coordinates Z of shape (n, K), an ndarray, or a csr_array where these are all words.
 
     Parameters
     ----------
@@ -35,17 +36,17 @@ class LinearScores:
     def __init__(self, coefficients: np.ndarray, intercept: np.ndarray) -> None:
         self.coefficients, self.intercept = coefficients, intercept
 
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
+    def __call__(self, rows: Any) -> np.ndarray:
         return rows @ self.coefficients + self.intercept
 
-    def top(self, rows: np.ndarray, n_labels: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def top(self, rows: Any, n_labels: int, n_jobs: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """The ``n_labels`` best labels of every row and their scores, best first."""
         n_labels = min(n_labels, len(self.intercept))
         single, offset, columns = self._copies
-        labels, scores = np.empty((len(rows), n_labels), np.int32), np.empty((len(rows), n_labels))
+        labels, scores = np.empty((rows.shape[0], n_labels), np.int32), np.empty((rows.shape[0], n_labels))
         tiles = range(0, max(len(offset), 1), _TILE)
 
-        def scored(part: np.ndarray, start: int) -> np.ndarray:
+        def scored(part: Any, start: int) -> np.ndarray:
             values = part @ single[:, start : start + _TILE]
             values += offset[start : start + _TILE]
             return values
@@ -58,9 +59,9 @@ class LinearScores:
             labels[first:last] = np.take_along_axis(places, chosen, 1)
 
         with one_blas_thread():
-            for_chunks(task, len(rows), _ROWS, n_jobs)
+            for_chunks(task, rows.shape[0], _ROWS, n_jobs)
         for j in range(n_labels):
-            scores[:, j] = np.einsum("ik,ik->i", rows, columns[labels[:, j]]) + self.intercept[labels[:, j]]
+            scores[:, j] = _along(rows, columns, labels[:, j]) + self.intercept[labels[:, j]]
         order = np.argsort(-scores, axis=1, kind="stable")
         return np.take_along_axis(labels, order, 1), np.take_along_axis(scores, order, 1)
 
@@ -70,16 +71,24 @@ class LinearScores:
         single = self.coefficients.astype(np.float32), self.intercept.astype(np.float32)
         return *single, np.ascontiguousarray(self.coefficients.T)
 
-    def where(self, rows: np.ndarray, chosen: Callable[[np.ndarray], np.ndarray]) -> sparse.csr_array:
+    def where(self, rows: Any, chosen: Callable[[np.ndarray], np.ndarray]) -> sparse.csr_array:
         """Table of 0 and 1: where ``chosen`` is true of the scores."""
         empty = sparse.csr_array((0, len(self.intercept)), dtype=np.int8)
         pieces = [empty] + [sparse.csr_array(chosen(part).astype(np.int8)) for part in self._chunks(rows)]
         return sparse.vstack(pieces, format="csr")
 
-    def _chunks(self, rows: np.ndarray) -> Iterator[np.ndarray]:
+    def _chunks(self, rows: Any) -> Iterator[np.ndarray]:
         size = max(1, _ENTRIES // max(len(self.intercept), 1))
-        for a in range(0, len(rows), size):
+        for a in range(0, rows.shape[0], size):
             yield self(rows[a : a + size])
+
+
+def _along(rows: Any, columns: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """z_d^T h_l of every row d and its label l; ``columns`` has the coefficients of a label side by side."""
+    if not sparse.issparse(rows):
+        return np.asarray(np.einsum("ik,ik->i", rows, columns[labels]))
+    number = np.repeat(np.arange(len(labels)), np.diff(rows.indptr))
+    return np.bincount(number, rows.data * columns[labels[number], rows.indices], len(labels))
 
 
 def project(features: sparse.csr_array, basis: np.ndarray, n_jobs: int | None) -> np.ndarray:

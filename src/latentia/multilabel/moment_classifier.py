@@ -16,6 +16,7 @@ sections 2 to 4, Algorithm 1, Theorem 1.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -24,25 +25,27 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from .._base import Estimator, check_size, fitted, fitting, halves_of_rows
-from .._parameters import Choice, Integer, Names, Number, OrNone, check_parameter
+from .._parameters import Choice, Flag, Integer, Names, Number, OrNone, check_parameter
 from .._validation import check_vocabulary, table_blocks
 from ..evidence import PartErrors, PartFits
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import LogProbabilities, Refine, log_probabilities, topic_posterior
 from ..metrics import document_auc, nearest_distances
 from ..moments.counts import as_counts, check_counts
-from ..passes import Blocks
+from ..passes import Blocks, Plan
 from ..simplex import distributions
 from ._algorithm_1 import PaperTopics
+from ._calibration import Calibration
+from ._choice import Chosen, Heads, allowed_heads, choose, left_out, rows_in_memory
 from ._debiased import DebiasedTopics, of_part
 from ._documents import Documents, Passes, overall_words, read_documents
-from ._evidence import weigh_evidence
+from ._evidence import evidence_of_head, weigh_evidence
 from ._explain import Explanation, explain_by_head, explain_by_topics
 from ._features import features, words
-from ._head import LinearHead, linear_head
+from ._head import linear_head
 from ._labels import LabelSets, label_sets
 from ._parts import PartMoments
-from ._scores import LinearScores, project, unit_interval
+from ._scores import LinearScores, project
 from ._topics import Recovered, Recovery, Topics, one_topic, refined_topics
 
 __all__ = ["MomentMultiLabelClassifier"]
@@ -55,28 +58,42 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
 
     The fit is deterministic, makes a few passes over the data without iterations, and gives an expected error for every topic.
 
-    Choose it for text (or any nonnegative sparse features) with hundreds to hundreds of thousands of labels, for more rows
-    than one likes to go through often, or to see why a label was given. With few labels one linear classifier for each is as
-    good; where single labels hang on single rare words, a full-rank model beats any of rank K.
+    Choose it for text (or any nonnegative sparse features) with a few to hundreds of thousands of labels, for more rows
+    than one likes to go through often, or to see why a label was given. Where there is one linear classifier for each label,
+    of all words, it learns such a one too, all labels together, and where there cannot be, the head of rank K is what runs.
 
     Two models are learned in the same passes. The topics (``weights_``, ``word_probabilities_``, ``label_probabilities_``)
-    are the paper's generative model; the linear head predicts better, and is the default.
+    are the paper's generative model; a linear head predicts better, and is the default.
 
     Parameters
     ----------
     n_components : int, default=50
-        Number K of topics, and of dimensions of the head.
+        Number K of topics, and of directions of the ridge head.
     moments : {"auto", "occurrence", "factorial", "paper"}, default="auto"
         "occurrence" looks at which words are present, "factorial" at counts of words that are drawn one after the other
         (``word_probabilities_`` sum to one then); both use different words of a document only, so that their moments
         are unbiased. "auto" is "factorial" if some entry is above one and all are whole numbers, else "occurrence".
         "paper" is Algorithm 1 as printed.
-    head : {"ridge", "bayes"}, default="ridge"
-        What predicts: ridge regression on K supervised features, or the posterior of the topics (the paper, section 4).
+    head : {"auto", "ridge", "logistic", "full", "bayes"}, default="auto"
+        What predicts.
+
+        - "ridge": the moment head, ridge regression on K supervised directions. It needs the passes that there are, and no
+          rows in memory.
+        - "logistic": logistic regression of every label on all words, helped by the ridge score; in the K directions of
+          the moment head where D x L is above 2^24. It holds the rows in memory.
+        - "full": ridge regression on all words, for D (or rows) up to some thousands. It holds the rows in memory.
+        - "bayes": the posterior of the topics (the paper, section 4).
+        - "auto": whichever of the first three ranks the labels of a fifth of the rows best, fitted to all rows. Those are
+          compared that work and memory allow: with more than 2^25 entries of X or 2^27 rows x labels, where a step of
+          logistic regression takes above 4e9 flops on all words and 4e10 in K directions, or with fewer than 50 rows,
+          it is "ridge". See ``head_``.
+    topics : bool, default=True
+        Whether to learn topics. Without them there is no tensor of size K^3 to fill and decompose, ``n_components`` is the
+        number of directions alone, and the evidence is on the head.
     refine : int or "auto", default=0
         EM from the recovered topics, over words and labels: "auto" makes accelerated steps until they have settled, a number
         that many plain ones, each a pass over the data. 0 keeps to the theorem, and so does "auto" for ``moments="paper"``. The
-        ridge head does not use the topics; with ``head="bayes"``, or to read the topics, 3 to 10 steps are worth it. See
+        linear heads do not use the topics; with ``head="bayes"``, or to read the topics, 3 to 10 steps are worth it. See
         ``refinement_``, and *EM has settled* in the evidence.
     decomposition : {"polar", "power", "joint"}, default="polar"
         Of the whitened tensor, for ``moments="paper"``; see `latentia.tensor.decompose`.
@@ -98,14 +115,18 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     Attributes
     ----------
     weights_ : ndarray of shape (K,)
-        pi, descending; they sum to one.
+        pi, descending; they sum to one. Absent with ``topics=False``, as are the next two.
     word_probabilities_ : ndarray of shape (K, D)
         P[word present | topic]; with "factorial" rows sum to one, and with "paper" but for negative entries, cut at 1e-10.
     label_probabilities_ : ndarray of shape (K, L)
         P[label | topic]; with "paper" rows sum to one.
-    word_features_ : ndarray of shape (D, K), float32
-        U of the head, orthonormal columns: scores are f^T U ``coef_`` + ``intercept_``. Absent with ``head="bayes"``.
-    coef_ : ndarray of shape (K, L)
+    head_ : {"ridge", "logistic", "full", "bayes"}
+        What predicts; with ``head="auto"`` what was chosen.
+    word_features_ : ndarray of shape (D, H), float32, or None
+        U of the head, orthonormal columns: scores are f^T U ``coef_`` + ``intercept_`` for features f of the words. None
+        where the head looks at all words: U is then the identity, and scores are f^T ``coef_`` + ``intercept_``. H is K, or
+        fewer where words and labels have no more directions. Absent with ``head="bayes"``, as are the next two.
+    coef_ : ndarray of shape (H, L), or (D, L) where ``word_features_`` is None
     intercept_ : ndarray of shape (L,)
     inverse_document_frequency_ : ndarray of shape (D,) or None
         Weights of the words in f; None if X came weighted, that is with fractions.
@@ -116,7 +137,8 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     classes_ : ndarray of shape (L,)
         Numbers of the labels; the classes where ``fit`` was given one class a row.
     evidence_ : Evidence
-        Checks of the assumptions; ``component_errors`` are expected l1 errors of the topics' word distributions.
+        Checks of the assumptions; ``component_errors`` are expected l1 errors of the topics' word distributions. It names the
+        head, with its precision on rows that had no part in their own scores.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of words and labels at every step of EM, in nats.
     n_passes_ : int
@@ -137,15 +159,19 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     4. Where M_2 without its diagonal has no K eigenvalues above the noise, as much of its diagonal is kept as lifts the
        last one to the noise; a component that is noise stays noise, and its expected error says so.
     5. The tensor is decomposed by polar iteration, not by deflation.
-    6. "Three passes" leaves out those inside the eigensolver. Here the whole of it, head and error bars included, is five;
-       "paper" makes up to nine, and four more with the ridge head.
+    6. "Three passes" leaves out those inside the eigensolver. Here the whole of it, head and error bars included, is five,
+       and up to four more with the ridge head and fewer labels than K; "paper" makes up to nine, and one more with a head in
+       memory, four with the ridge head.
     7. Posteriors are computed in logarithms; absent words enter through one constant a topic, so that eta saves nothing.
-    8. The ridge head and ``refine`` are not in the paper.
+    8. Linear heads and ``refine`` are not in the paper.
+    9. Probabilities of linear heads are calibrated: two slopes and a shift for all labels, fitted to rows that had no part in
+       their scores, which leave every ranking as it is.
 
     References
     ----------
     Multi-label learning for large text corpora using latent variable model with provable guarantees (under review, 2017).
     H.-F. Yu, P. Jain, P. Kar, I. S. Dhillon, Large-scale multi-label learning with missing labels, ICML 2014 (LEML).
+    M. Kull, T. Silva Filho, P. Flach, Beta calibration, AISTATS 2017.
 
     Examples
     --------
@@ -160,24 +186,27 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     """
 
     _compared = ("word_probabilities_",)
-    _nouns = ("topic", "topics", "documents")
     _constraints: ClassVar = {
         "moments": Choice("auto", "occurrence", "factorial", "paper"),
-        "head": Choice("ridge", "bayes"),
+        "head": Choice("auto", "ridge", "logistic", "full", "bayes"),
+        "topics": Flag(),
         "decomposition": Choice("polar", "power", "joint"),
         "eta": Number(0, 1, closed="low"),
         "label_names": OrNone(Names()),
     }
     word_probabilities_: np.ndarray
+    head_: str
     _share: float
     _occurrences: bool
+    _calibration: Calibration | None
 
     def __init__(
         self,
         n_components: int = 50,
         *,
         moments: str = "auto",
-        head: str = "ridge",
+        head: str = "auto",
+        topics: bool = True,
         refine: Refine = 0,
         decomposition: str = "polar",
         eta: float = 0.0,
@@ -191,6 +220,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         self.n_components = n_components
         self.moments = moments
         self.head = head
+        self.topics = topics
         self.refine = refine
         self.decomposition = decomposition
         self.eta = eta
@@ -220,18 +250,24 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         """
         passes = Passes(self._labelled_blocks(X, Y), self.n_jobs, self.verbose)
         # The first pass: how often words and labels occur, and with that what the topics are learned from.
-        documents = read_documents(passes, self.moments, self.head == "ridge", self._word_names())
+        documents = read_documents(passes, self.moments, self.head != "bayes", self._word_names())
         self._check_count(documents)
         # Topics and the head, from passes that they share.
-        found, head = self._learned(documents)
+        found, chosen = self._learned(documents)
+        self._set_head(documents, chosen)
+        if found is None:
+            assert chosen is not None
+            self.n_passes_ = documents.passes.n
+            self.evidence_ = evidence_of_head(self, documents, chosen).bind(self)
+            return self
         # EM.
         topics, refinement = refined_topics(found.topics, documents, documents.blocks, self._steps)
-        self._set_model(documents, found, topics, head)
+        self._set_topics(found, topics)
         self.refinement_ = refinement.log_likelihood
         self.n_passes_ = documents.passes.n + len(self.refinement_)
         # Evidence.
         parts, half = self._part_errors(found, documents)
-        self.evidence_ = weigh_evidence(self, documents, found, refinement, parts, half).bind(self)
+        self.evidence_ = weigh_evidence(self, documents, found, chosen, refinement, parts, half).bind(self)
         return self
 
     def _check_parameters(self) -> None:
@@ -239,6 +275,15 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
             raise LatentiaError(
                 "Algorithm 1 as printed has no refinement; use it with other moments.",
                 parameter="refine", value=self.refine,
+            )  # fmt: skip
+        if not self.topics and self.head == "bayes":
+            raise LatentiaError(
+                "head='bayes' predicts with the topics: leave topics=True.", parameter="topics", value=False
+            )
+        if not self.topics and not isinstance(self.n_components, numbers.Integral):
+            raise LatentiaError(
+                "numbers of topics are compared, and with topics=False there are none: give one number of directions.",
+                parameter="n_components", value=self.n_components,
             )  # fmt: skip
 
     def _labelled_blocks(self, X: Any, Y: Any) -> Blocks:
@@ -289,20 +334,40 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
                 parameter="n_components", value=k,
             )  # fmt: skip
 
-    def _learned(self, documents: Documents) -> tuple[Recovered, LinearHead | None]:
-        """Topics and the head; a single topic where the head does not need them and the words carry none."""
-        heads = [linear_head(documents.seen, self.n_components, self._seed)] if self.head == "ridge" else []
-        found, results = self._recovery.recover(documents, heads)
+    def _learned(self, documents: Documents) -> tuple[Recovered | None, Chosen | None]:
+        """Topics, if they are asked for, and the linear head, if there is one, in passes that they share."""
+        heads = allowed_heads(self.head, documents.seen, self.n_components)
+        plans = [] if self.head == "bayes" else [self._plan_of_head(documents, heads)]
+        found: Recovered | LatentiaError | None
+        if self.topics:
+            found, results = self._recovery.recover(documents, plans)
+        else:
+            found, results = None, documents.passes.follow(plans)
         if isinstance(found, LatentiaError):
-            if self.head == "bayes":
-                raise found
-            warn(
-                f"The words carry no {self.n_components} topics, so that all documents are one; the head does without: "
-                f"{found.problem}",
-                EvidenceWarning,
-            )
-            found = one_topic(documents)
-        return found, results[0] if results else None
+            found = self._without_topics(documents, found)
+        if not results:
+            return found, None
+        if heads is None:
+            return found, left_out(results[0], documents.blocks, documents.seen)
+        return found, choose(results[0], heads, self.n_components, self._seed)
+
+    def _plan_of_head(self, documents: Documents, heads: Heads | None) -> Plan:
+        """Passes for the moment head, or the one that brings the rows into memory where heads are compared."""
+        if heads is not None:
+            return rows_in_memory(self.n_jobs)
+        seen = documents.seen
+        return linear_head(seen.label_counts, seen.n_rows, len(seen.document_frequency), self.n_components, self._seed)
+
+    def _without_topics(self, documents: Documents, why: LatentiaError) -> Recovered:
+        """A single topic, where the head does not need them and the words carry none."""
+        if self.head == "bayes":
+            raise why
+        warn(
+            f"The words carry no {self.n_components} topics, so that all documents are one; the head does without: "
+            f"{why.problem}",
+            EvidenceWarning,
+        )
+        return one_topic(documents)
 
     @property
     def _recovery(self) -> Recovery:
@@ -316,15 +381,20 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         """Of refining, which Algorithm 1 as printed does not have."""
         return 0 if self.moments == "paper" else self.refine
 
-    def _set_model(self, documents: Documents, found: Recovered, topics: Topics, head: LinearHead | None) -> None:
+    def _set_head(self, documents: Documents, chosen: Chosen | None) -> None:
         self.word_frequencies_, self.label_frequencies_ = documents.word_frequencies, documents.labels
-        self.inverse_document_frequency_ = documents.weights
-        self._occurrences, self._share = documents.occurrences, found.share
+        self.inverse_document_frequency_, self._occurrences = documents.weights, documents.occurrences
+        self.head_ = "bayes" if chosen is None else chosen.head.kind
+        self._calibration = None
+        if chosen is not None:
+            head = chosen.head
+            self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
+            self._penalty, self._explained, self._calibration = head.penalty, head.explained, chosen.calibration
+
+    def _set_topics(self, found: Recovered, topics: Topics) -> None:
+        self._share = found.share
         self.word_probabilities_, self.label_probabilities_ = topics.words, topics.labels
         self.weights_ = topics.weights
-        if head is not None:
-            self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
-            self._penalty, self._explained = head.penalty, head.explained
 
     def _part_errors(self, found: Recovered, documents: Documents) -> tuple[PartErrors, Topics | None]:
         """l1 distances of the topics' distributions of frequent words to the nearest ones of fits on parts of the rows.
@@ -367,7 +437,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
 
     @fitted
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return raw scores of all labels, shape (n_rows, L): of the ridge head, or sum_k gamma_kl P[h = k | x].
+        """Return raw scores of all labels, shape (n_rows, L): of the linear head, or sum_k gamma_kl P[h = k | x].
 
         A dense array; for many labels use `top_labels`, or `predict_proba` with ``n_labels``. Of two classes it is the
         difference of their scores, shape (n_rows,).
@@ -386,10 +456,10 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     def predict_proba(self, X: Any, n_labels: int | None = None) -> Any:
         """Return probabilities of the labels: a strictly increasing function of the raw scores, the same for all labels.
 
-        Least squares estimates probabilities without keeping them between 0 and 1. With t the mean frequency of a label, scores
-        from t to 1 - t are left alone, and s < t becomes t^2 / (2 t - s), symmetrically at 1; smooth, and without ties.
-        Posterior probabilities of ``head="bayes"`` are left alone. Where ``fit`` was given classes, rows are divided by
-        their sum.
+        For linear heads it is fitted to scores of rows that had no part in them (held out where heads were compared; where
+        there is the moment head alone, some rows less what their own labels added), so that of the labels with a
+        probability of .3 about three in ten are right. It changes no ranking. Posterior probabilities of ``head="bayes"``
+        are left alone. Where ``fit`` was given classes, rows are divided by their sum.
 
         Parameters
         ----------
@@ -452,6 +522,10 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     @fitted
     def posterior(self, X: Any) -> np.ndarray:
         """Return P[h = k | x] of the topics, shape (n_rows, K). That words are absent counts as well, but for counts."""
+        if not self.topics:
+            raise LatentiaError(
+                "there are no topics, and so no posterior: fit with topics=True.", parameter="topics", value=False
+            )
         posterior = self._posterior_of()
         return np.vstack([posterior(table) for table in self._tables(X)])
 
@@ -487,8 +561,9 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         for name, n in (("n_words", n_words), ("n_topics", n_topics)):
             check_parameter(name, n, Integer(0))
         labels = None if labels is None else self._columns_of(labels)
-        tell = explain_by_head if self.head == "ridge" else explain_by_topics
-        scores, coordinates, posterior = self._scores(), self._coordinates_of(), self._posterior_of()
+        tell = explain_by_topics if self.head == "bayes" else explain_by_head
+        scores, coordinates = self._scores(), self._coordinates_of()
+        posterior = self._posterior_of() if self.topics else _no_topics
         explanations: list[list[Explanation]] = []
         for table in self._tables(X):
             wanted = scores.top(coordinates(table), 3)[0] if labels is None else np.tile(labels, (table.shape[0], 1))
@@ -504,17 +579,24 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
 
     # --- helpers ------------------------------------------------------------------------------------------------
 
+    @property
+    def _nouns(self) -> tuple[str, str, str]:  # type: ignore[override]
+        return ("topic", "topics", "documents") if self.topics else ("prediction", "predictions", "documents")
+
     def _tables(self, X: Any) -> Iterator[Any]:
         """Checked tables of new rows, one block at a time."""
         for block in table_blocks(self, X, reset=False, what="words"):
             check_counts(as_counts(block[0]), block.rows, self._word_names())
             yield block[0]
 
-    def _coordinates_of(self) -> Callable[[Any], np.ndarray]:
-        """Maps a table to what scores are linear in, shape (n, K): features of the head, or the posterior."""
+    def _coordinates_of(self) -> Callable[[Any], Any]:
+        """Maps a table to what scores are linear in: coordinates (n, H), features of the words (n, D), or the posterior."""
         if self.head == "bayes":
             return self._posterior_of()
-        return lambda t: project(features(t, self.inverse_document_frequency_), self.word_features_, self.n_jobs)
+        weights, basis = self.inverse_document_frequency_, self.word_features_
+        if basis is None:
+            return lambda t: features(t, weights)
+        return lambda t: project(features(t, weights), basis, self.n_jobs)
 
     def _posterior_of(self) -> Callable[[Any], np.ndarray]:
         model = self._log_model()
@@ -532,14 +614,12 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         return (1 - self._share) * self.label_probabilities_ + self._share * self.label_frequencies_
 
     def _scores(self) -> LinearScores:
-        if self.head == "ridge":
-            return LinearScores(self.coef_, self.intercept_)
-        return LinearScores(self._label_model(), np.zeros(self.label_probabilities_.shape[1]))
+        if self.head == "bayes":
+            return LinearScores(self._label_model(), np.zeros(self.label_probabilities_.shape[1]))
+        return LinearScores(self.coef_, self.intercept_)
 
     def _probability(self, scores: np.ndarray) -> np.ndarray:
-        if self.head == "bayes":
-            return scores
-        return unit_interval(scores, float(np.clip(self.label_frequencies_.mean(), 1e-6, 0.25)))
+        return scores if self._calibration is None else self._calibration(scores)
 
     def _check_size(self, X: Any) -> None:
         rows = (
@@ -561,6 +641,10 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         return self.label_names if self.label_names is not None else self._labels.names
 
     def _distances(self, other: MomentMultiLabelClassifier) -> np.ndarray:
+        if not self.topics:
+            raise LatentiaError(
+                "there are no topics to compare: fit with topics=True.", parameter="topics", value=False
+            )
         own, others = (m.word_probabilities_ / m.word_probabilities_.sum(axis=1, keepdims=True) for m in (self, other))
         return nearest_distances(own, others)
 
@@ -577,6 +661,11 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         tags.classifier_tags.multi_label = True
         tags.classifier_tags.poor_score = True
         return tags
+
+
+def _no_topics(table: Any) -> np.ndarray:
+    """Shares of no topics."""
+    return np.zeros((table.shape[0], 0))
 
 
 def _sparse_rows(indices: np.ndarray, values: np.ndarray, n_columns: int) -> sparse.csr_array:

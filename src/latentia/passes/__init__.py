@@ -5,6 +5,7 @@ from .blocks import Block, Blocks, MappedBlocks, RowGroups, TableBlocks, row_gro
 from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState
 from .dealing import deal, deal_sequences, sample_rows
+from .ordering import OwnOrder, own_order
 from .plans import Plan, follow
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Checkpoint",
     "InPlaceStatistic",
     "MappedBlocks",
+    "OwnOrder",
     "PassState",
     "Plan",
     "RowGroups",
@@ -22,6 +24,7 @@ __all__ = [
     "deal",
     "deal_sequences",
     "follow",
+    "own_order",
     "read_cache",
     "row_groups",
     "sample_rows",

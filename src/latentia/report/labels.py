@@ -130,10 +130,10 @@ def write_labels_report(
 
     """
     check_is_fitted(model)
-    words = _names("word", vocabulary, model._word_names(), model.word_probabilities_.shape[1])
+    words = _names("word", vocabulary, model._word_names(), len(model.word_frequencies_))
     labels = _names("label", label_names, model._names_of_labels(), len(model.label_frequencies_))
-    topics = _describe(model, words, labels)
-    space = _label_space(model, labels, topics)
+    topics = _describe(model, words, labels) if model.topics else []
+    space = _label_space(model, labels, topics) if topics else None
     page = render(
         "labels.html",
         title=title,
@@ -146,9 +146,10 @@ def write_labels_report(
         measures=measures,
         topics=topics,
         examples=_examples(model, X, Y, words, labels),
-        ridge=model.head == "ridge",
+        linear=model.head_ != "bayes",
+        rare=_rare(model),
         data={} if space is None else {"label-space": space},
-        comparison=comparison_rows(comparison, len(topics)),
+        comparison=comparison_rows(comparison, len(topics) or int(model.n_components)),
         version=version(),
     )
     return write_page(path, page)
@@ -294,11 +295,12 @@ def _example(number: int, own: np.ndarray, told: list[Any], labels: Names) -> _E
 
 
 def _summary(model: Any) -> str:
-    n_words, n_labels = model.word_probabilities_.shape[1], len(model.label_frequencies_)
+    n_words, n_labels = len(model.word_frequencies_), len(model.label_frequencies_)
     per_row = float(model.label_frequencies_.sum())
     return (
         f"{count(n_labels, 'label')} of documents with {count(n_words, 'different word')}, "
-        f"{per_row:.1f} labels a document on average; {count(len(model.weights_), 'topic')}."
+        f"{per_row:.1f} labels a document on average; "
+        f"{count(len(model.weights_), 'topic') if model.topics else 'no topics were asked for'}."
     )
 
 
@@ -309,9 +311,17 @@ def _sentence(model: Any, errors: Sequence[float | None], measures: Sequence[Map
         mean = float(np.mean(measured))
         text = f"Expected error of a topic: {mean:.2f} on average, where 0 is perfect and 2 is all wrong. "
     first = {measure["name"]: measure["value"] for measure in measures}.get("precision@1", float("nan"))
-    if model.head == "ridge":
+    if model.head_ != "bayes" and model.topics:
         text += "Labels are predicted without the topics"
         text += f": the first one is right for {first:.0%} of the rows tested on." if np.isfinite(first) else "."
     elif np.isfinite(first):
         text += f"The first label that is predicted is right for {first:.0%} of the rows tested on."
     return text.strip()
+
+
+def _rare(model: Any) -> str:
+    """What the evidence says of labels of few rows; nothing where there are none, or nothing was measured."""
+    check = next((check for check in model.evidence_.checks if check.name == "rare labels"), None)
+    if check is None or str(check.measured).startswith("0 "):
+        return ""
+    return f"{check.measured}. {check.meaning}"

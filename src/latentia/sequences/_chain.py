@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..metrics import nearest_distances
 
-__all__ = ["Chain", "stationary", "symbol_distances"]
+__all__ = ["SEQUENCES_PER_STATE", "Chain", "stationary", "symbol_distances"]
 
+SEQUENCES_PER_STATE = 10  # from which on their first steps tell where sequences start
 _SMOOTHING = 0.01
+_STILL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -25,22 +28,42 @@ class Chain:
         Symbol probabilities, or means of vectors.
     variances : ndarray of shape (K, D) or None
         Of vectors.
+    covariances : ndarray of shape (K, D, D) or None
+        Of vectors, where their features are not independent given the state; ``variances`` are the diagonals.
     """
 
     startprob: np.ndarray
     transmat: np.ndarray
     emissions: np.ndarray
     variances: np.ndarray | None = None
+    covariances: np.ndarray | None = None
 
-    def sorted(self) -> Chain:
-        """The same with the most visited state first."""
-        order = np.argsort(-stationary(self.transmat), kind="stable")
+    def sorted(self, lengths: Any = ()) -> Chain:
+        """The same with the most visited state of sequences of these lengths first."""
+        order = np.argsort(-self.shares(lengths), kind="stable")
         return Chain(
             self.startprob[order],
             self.transmat[np.ix_(order, order)],
             self.emissions[order],
             None if self.variances is None else self.variances[order],
+            None if self.covariances is None else self.covariances[order],
         )
+
+    def shares(self, lengths: Any = ()) -> np.ndarray:
+        """Shares of the steps in each state, shape (K,): those in the long run, unless there are many sequences."""
+        lengths = np.asarray(lengths, dtype=np.int64)
+        if len(lengths) < SEQUENCES_PER_STATE * len(self.startprob):
+            return stationary(self.transmat)
+        longer = len(lengths) - np.cumsum(np.bincount(lengths))  # sequences that have a step of each number
+        state, total = self.startprob, np.zeros(len(self.startprob))
+        for t, n in enumerate(longer[:-1]):
+            total += n * state
+            after = state @ self.transmat
+            if t and np.abs(after - state).max() < _STILL:
+                total += longer[t + 1 : -1].sum() * after
+                break
+            state = after
+        return np.asarray(total / total.sum())
 
     def smoothed(self, marginal: np.ndarray) -> Chain:
         """Every distribution mixed with 1% of its marginal, so that nothing is impossible.
@@ -53,7 +76,7 @@ class Chain:
         if self.variances is None:
             emissions = _mixed(emissions, 0.99 * marginal + 0.01 / len(marginal))
         transmat = _mixed(self.transmat, 0.5 * shares + 0.5 * even)
-        return Chain(_mixed(self.startprob, even), transmat, emissions, self.variances)
+        return Chain(_mixed(self.startprob, even), transmat, emissions, self.variances, self.covariances)
 
 
 def stationary(transmat: np.ndarray) -> np.ndarray:

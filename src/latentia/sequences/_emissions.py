@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..evidence import Check, PartErrors, at_most, error_checks, separation_limit
 from ..exceptions import LatentiaError
-from ..likelihood import GaussianChainUpdate, SymbolChainUpdate, gaussian_log_density, log, one_gaussian
+from ..likelihood import GaussianChainUpdate, SymbolChainUpdate, gaussian_log_density, one_gaussian
+from ..likelihood.chains import FullChainUpdate, by_symbol, full_log_density, observed_log_density
 from ..metrics import nearest_distances, nearest_others
 from ..moments import ColumnMoments, CommonFrame, ViewSums, one_hot_blocks
 from ..passes import Block, Blocks
 from ..simplex import distributions
 from ._chain import Chain, symbol_distances
-from ._steps import encoded, encoded_blocks, vectors
+from ._steps import encoded, encoded_blocks, kept, present, spread, vectors
 
-__all__ = ["Emissions", "Scaling", "Symbols", "Vectors"]
+__all__ = ["Covariance", "Emissions", "Scaling", "Symbols", "Vectors"]
+
+Covariance: TypeAlias = Literal["diag", "full", "tied"]
 
 _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
 _FLOOR = 0.02  # of a feature's variance: the least variance of it in a state
@@ -58,7 +61,13 @@ class Emissions(Protocol):
         """The largest distance of two states."""
 
     def values(self, first: Block) -> np.ndarray:
-        """The steps of an array as `blocks` would have them."""
+        """The steps of an array as `blocks` would have them, and what stands for missing ones."""
+
+    def missing(self, rows: np.ndarray) -> np.ndarray:
+        """Which of the steps of a block are missing, shape (n,)."""
+
+    def n_parameters(self, chain: Chain) -> int:
+        """Free parameters of what the states show."""
 
     def blocks(self, blocks: Blocks) -> Blocks:
         """Blocks of steps as the recursions read them."""
@@ -115,7 +124,14 @@ class Symbols:
     most: float = 2.0
 
     def values(self, first: Block) -> np.ndarray:
-        return encoded(first, self.alphabet)
+        there = present(first[0])
+        return spread(encoded(first if there.all() else kept(first, there), self.alphabet), there, len(self.alphabet))
+
+    def missing(self, rows: np.ndarray) -> np.ndarray:
+        return np.asarray(rows[:, 0] == len(self.alphabet))
+
+    def n_parameters(self, chain: Chain) -> int:
+        return len(chain.startprob) * (len(self.alphabet) - 1)
 
     def blocks(self, blocks: Blocks) -> Blocks:
         return encoded_blocks(blocks, self.alphabet)
@@ -139,10 +155,11 @@ class Symbols:
         return distributions(frame.mean_given(m.sketches, 1, v), marginal), None
 
     def update(self, chain: Chain, deviations: np.ndarray) -> SymbolChainUpdate:
-        return SymbolChainUpdate(chain.startprob, chain.transmat, chain.emissions, _PRIOR)
+        values = chain.startprob, chain.transmat, chain.emissions
+        return SymbolChainUpdate(*values, tuple(map(_prior, values)))
 
     def arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
-        return chain.startprob, chain.transmat, log(chain.emissions.T), block[-1], block[0].ravel()
+        return chain.startprob, chain.transmat, by_symbol(chain.emissions), block[-1], block[0].ravel()
 
     def nearest(self, one: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         return nearest_distances(one, other)
@@ -168,13 +185,29 @@ class Symbols:
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors of numbers."""
+    """Vectors of numbers.
 
+    Attributes
+    ----------
+    covariance : {"diag", "full", "tied"}
+        What EM ends with; moments are those of independent features.
+    """
+
+    covariance: Covariance = "diag"
     constant: bool = True
     most: float = np.inf
 
     def values(self, first: Block) -> np.ndarray:
-        return vectors(first[0])
+        there = present(first[0])
+        return spread(vectors(first[0] if there.all() else first[0][there]), there, np.nan)
+
+    def missing(self, rows: np.ndarray) -> np.ndarray:
+        return np.isnan(rows[:, 0])
+
+    def n_parameters(self, chain: Chain) -> int:
+        k, d = chain.emissions.shape
+        of_all = d * (d + 1) // 2
+        return k * d + {"diag": k * d, "full": k * of_all, "tied": of_all}[self.covariance]
 
     def blocks(self, blocks: Blocks) -> Blocks:
         return blocks
@@ -203,14 +236,28 @@ class Vectors:
     def update(self, chain: Chain, deviations: np.ndarray) -> GaussianChainUpdate:
         assert chain.variances is not None
         floor = _FLOOR * deviations**2
-        return GaussianChainUpdate(
-            chain.startprob, chain.transmat, chain.emissions, chain.variances, floor, _PRIOR
-        )  # fmt: skip
+        values = chain.startprob, chain.transmat
+        prior = tuple(map(_prior, values))
+        return GaussianChainUpdate(*values, chain.emissions, chain.variances, floor, prior)
+
+    def full_update(self, chain: Chain, deviations: np.ndarray) -> FullChainUpdate:
+        """EM's with full covariances, which are those of the chain, if it has any, or its variances."""
+        assert chain.variances is not None
+        covariances = chain.covariances
+        if covariances is None:
+            covariances = np.array([np.diag(one) for one in chain.variances])
+        floor, values = _FLOOR * deviations**2, (chain.startprob, chain.transmat)
+        prior = tuple(map(_prior, values))
+        return FullChainUpdate(*values, chain.emissions, covariances, floor, prior, self.covariance == "tied")
 
     def arguments(self, chain: Chain, block: Block) -> tuple[Any, ...]:
-        assert chain.variances is not None
-        density = gaussian_log_density(block[0], chain.emissions, chain.variances)
-        return chain.startprob, chain.transmat, density, block[-1]
+        def density(rows: np.ndarray) -> np.ndarray:
+            assert chain.variances is not None
+            if chain.covariances is not None:
+                return full_log_density(rows, chain.emissions, chain.covariances)
+            return gaussian_log_density(rows, chain.emissions, chain.variances)
+
+        return chain.startprob, chain.transmat, observed_log_density(block[0], density), block[-1]
 
     def nearest(self, one: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         return cdist(one / deviations, other / deviations).min(axis=1)
@@ -221,6 +268,9 @@ class Vectors:
     def draw(self, chain: Chain, states: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         assert chain.variances is not None
         noise = rng.standard_normal((len(states), chain.emissions.shape[1]))
+        if chain.covariances is not None:
+            roots = np.linalg.cholesky(chain.covariances)
+            return np.asarray(chain.emissions[states] + np.einsum("nij,nj->ni", roots[states], noise))
         return chain.emissions[states] + np.sqrt(chain.variances[states]) * noise
 
     def apart(self, chain: Chain, deviations: np.ndarray) -> np.ndarray:
@@ -243,3 +293,8 @@ class Vectors:
                 "data give such.", "not in the paper", "caution", "Variances are rough: let EM refine them, or get more data.",
             ),
         ]  # fmt: skip
+
+
+def _prior(values: np.ndarray) -> np.ndarray:
+    """Pseudo-counts of probabilities: none for those that are zero, which stay so."""
+    return np.where(values > 0, _PRIOR, 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,14 @@ __all__ = [
     "first_block",
     "from_first",
     "has_symbols",
+    "kept",
     "long_enough",
+    "observed",
     "pieces",
+    "present",
     "sequence_blocks",
     "some_stretches",
+    "spread",
     "stretches",
     "vectors",
 ]
@@ -136,6 +140,47 @@ def vectors(table: np.ndarray) -> np.ndarray:
             return np.asarray(check_sizes(check_array(table, dtype=np.float64, input_name="X")))
     except (ValueError, TypeError, OverflowError) as error:
         raise LatentiaError(str(error)) from error
+
+
+def present(table: np.ndarray) -> np.ndarray:
+    """Which steps of a table are there, shape (n,): all of a missing one is None or NaN.
+
+    One that is there in part counts as there, and is refused later.
+    """
+    if table.dtype.kind == "f":
+        there = ~np.isnan(table).all(axis=1)
+    elif table.dtype.kind == "O":
+        there = np.array([not all(is_missing(value) for value in row) for row in table.tolist()], bool)
+    else:
+        return np.ones(len(table), bool)
+    if not there.any():
+        raise LatentiaError(f"All {len(table)} steps are missing (None or NaN).")
+    return np.asarray(there)
+
+
+def kept(block: Block, there: np.ndarray) -> Block:
+    """A block of one table with some of its rows."""
+    return Block.of([block[0][there]], rows=block.rows[there])
+
+
+def spread(values: np.ndarray, there: np.ndarray, missing: float) -> np.ndarray:
+    """The steps that are there among the others, for which ``missing`` stands."""
+    if there.all():
+        return values
+    table = np.full((len(there), values.shape[1]), missing, values.dtype)
+    table[there] = values
+    return table
+
+
+def observed(blocks: Blocks, missing: Callable[[np.ndarray], np.ndarray]) -> Blocks:
+    """The steps of an array without the missing ones, which cut sequences."""
+    gone = np.concatenate([missing(block[0]) for block in blocks])
+    if not gone.any():
+        return blocks
+    rows, cut = pieces(~gone, np.asarray(blocks.lengths))
+    if cut.max() < 3:
+        raise LatentiaError("No three consecutive steps are there: too many are missing (None or NaN).")
+    return Blocks.from_array(blocks.table()[rows], lengths=cut)
 
 
 def sequence_blocks(values: np.ndarray, lengths: Any) -> Blocks:

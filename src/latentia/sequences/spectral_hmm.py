@@ -12,13 +12,13 @@ Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Prince
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Choice, Integer, OrNone, seed_of
+from .._parameters import Anything, Choice, Integer, OrNone, seed_of
 from .._validation import finite_blocks
 from ..evidence import (
     Check,
@@ -36,12 +36,14 @@ from ..evidence import (
 from ..exceptions import LatentiaError
 from ..likelihood import (
     Refine,
-    Refined,
     Refinement,
     forward_backward,
     log_likelihood,
     over,
+    race,
+    race_updates,
     refine,
+    settle,
     viterbi,
 )
 from ..moments import (
@@ -63,14 +65,20 @@ from ..moments import (
 from ..passes import Block, Blocks, RowGroups, accumulate, deal_sequences
 from ..simplex import distributions, simplex_least_squares
 from ..tensor import Decomposition, decompose
-from ._chain import Chain, stationary
-from ._emissions import Emissions, Symbols, Vectors
+from ._chain import SEQUENCES_PER_STATE, Chain, stationary
+from ._classes import chain_of_classes
+from ._emissions import Covariance, Emissions, Symbols, Vectors
+from ._methods import ChainMethods
+from ._start import given_chain
 from ._steps import (
     alphabet,
     first_block,
     from_first,
     has_symbols,
+    kept,
     long_enough,
+    observed,
+    present,
     sequence_blocks,
     some_stretches,
     stretches,
@@ -79,11 +87,12 @@ from ._steps import (
 __all__ = ["SpectralHMM"]
 
 _OVERSAMPLE = 12
+_FEW, _BRIEF = 10, 15  # E-steps in which starts race, and all that are made from classes of symbols
 _TRIED, _TRIED_AT_ONCE = 10_000, 1000  # steps whose likelihood is compared, and those of a stretch
 _LEAST_SINGULAR = 1e-3  # of the transition matrix
 
 
-class SpectralHMM(Estimator):
+class SpectralHMM(ChainMethods, Estimator):
     """Hidden Markov model of symbols or vectors, fitted by tensor decomposition.
 
     The fit is deterministic, makes some passes over the data, and gives an expected error for every state.
@@ -107,6 +116,13 @@ class SpectralHMM(Estimator):
         EM (Baum-Welch) from the moments: "auto" makes accelerated steps until they have settled, a number that many plain
         ones, each a pass over the data. 0 keeps to the theorem. Expected errors of a refined chain hold half of the data in
         memory. See ``refinement_``, and *EM has settled* in the evidence.
+    covariance_type : {"diag", "full", "tied"}, default="diag"
+        Of vectors: whether features are independent given the state, each state has a covariance matrix, or all states share
+        one. EM (plain steps, until they have settled) learns matrices after the moments, which take features as independent.
+    init : dict or fitted chain, optional
+        Where EM starts, instead of the moments: ``startprob`` (K,), ``transmat`` (K, K) and ``emissionprob`` (K, S) or
+        ``means`` (K, D) and, if wanted, ``variances`` (K, D); or a fitted model with these attributes. Probabilities of zero
+        stay zero, so that a chain can be made to go from left to right only. The evidence still needs the moments.
     n_splits : int, default=3
         Number of splits of the steps into halves, at most 3, whose fits give the expected errors. They cost no pass over
         the data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
@@ -120,15 +136,22 @@ class SpectralHMM(Estimator):
     Attributes
     ----------
     startprob_ : ndarray of shape (K,)
-        Distribution of the first state. With fewer than ten sequences per state, it is that of any step.
+        Distribution of the first state. With fewer than ten sequences per state, EM starts it from that of any step.
     transmat_ : ndarray of shape (K, K)
         Row i says where state i moves; rows sum to one.
     emissionprob_ : ndarray of shape (K, S)
         Symbol probabilities of the states, for symbols; rows sum to one.
     means_, variances_ : ndarray of shape (K, D)
         Means and variances of the features in each state, for vectors.
+    covariances_ : ndarray of shape (K, D, D), or (D, D) if tied
+        With ``covariance_type`` "full" or "tied" alone.
     weights_ : ndarray of shape (K,)
-        Shares of the steps in each state, in decreasing order.
+        Shares of the steps in each state, in decreasing order: those in the long run, or, with ten sequences per state or
+        more, those of sequences as long as these, which differ where a state is never left.
+    stationary_ : ndarray of shape (K,)
+        Shares in the long run.
+    start_ : {"moments", "classes", "init"}
+        What EM started from.
     symbols_ : ndarray of shape (S,)
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
     evidence_ : Evidence
@@ -136,7 +159,7 @@ class SpectralHMM(Estimator):
         of its distribution, of a possible 2; for vectors the l2 distance of its mean in standard deviations of the
         features. They are widened where the fit leaves more of the moments than noise is.
     refinement_ : ndarray of shape (n_steps,)
-        Log-likelihood of the data at every step of EM, in nats.
+        Log-likelihood of the data at every step of EM, in nats: its history.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 
@@ -154,8 +177,14 @@ class SpectralHMM(Estimator):
        documents, rare ones drown the others in noise. It takes eight passes.
     5. All steps of a sequence are used, as if it were stationary; the thesis takes the first three of many sequences.
     6. For vectors, variances of features come from E[x^2 | state], as the means do.
-    7. ``refine`` is Baum-Welch with 0.01 pseudo-counts. Likelihoods and EM use distributions mixed with 1% of the
-       symbols' frequencies (and of the states', for transitions), so that nothing is impossible.
+    7. ``refine`` is Baum-Welch with 0.01 pseudo-counts. It starts from distributions mixed with 1% of the symbols'
+       frequencies (and of the states', for transitions), so that nothing is impossible.
+    8. With more than 2 (K + 12) symbols a second start competes with the moments': classes of symbols that are told by their
+       neighbours, as in text. Both make ten steps, and the one of higher likelihood goes on; from classes "auto" makes 15 in
+       all, since on text later ones gain little on new sentences and make states fit the parts of speech less.
+    9. Steps may be missing: None or NaN in an array (all features of a vector; single symbols as numbers need
+       ``kind="symbols"``). The moments leave them out, as if the sequence began anew, and EM and likelihoods sum over what they
+       may have been.
 
     References
     ----------
@@ -172,7 +201,10 @@ class SpectralHMM(Estimator):
     (20000,)
     """
 
-    _constraints: ClassVar = {"kind": Choice("auto", "symbols", "vectors"), "n_symbols": OrNone(Integer(1))}
+    _constraints: ClassVar = {
+        "kind": Choice("auto", "symbols", "vectors"), "n_symbols": OrNone(Integer(1)),
+        "covariance_type": Choice("diag", "full", "tied"), "init": Anything(),
+    }  # fmt: skip
     _compared = ("_kind", "_chain", "_deviations")
     symbols_: np.ndarray
     emissionprob_: np.ndarray
@@ -189,6 +221,8 @@ class SpectralHMM(Estimator):
         kind: Literal["auto", "symbols", "vectors"] = "auto",
         n_symbols: int | None = None,
         refine: Refine = "auto",
+        covariance_type: Covariance = "diag",
+        init: Any = None,
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
@@ -198,10 +232,17 @@ class SpectralHMM(Estimator):
         self.kind = kind
         self.n_symbols = n_symbols
         self.refine = refine
+        self.covariance_type = covariance_type
+        self.init = init
         self.n_splits = n_splits
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    def _check_parameters(self) -> None:
+        for name, default in (("covariance_type", "diag"), ("init", None)):
+            if not self.refine and getattr(self, name) is not default and getattr(self, name) != default:
+                raise LatentiaError(f"refine=0: {name} is of EM, which this leaves out.")
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
@@ -212,7 +253,7 @@ class SpectralHMM(Estimator):
         Parameters
         ----------
         X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
-            Sequences one after another.
+            Sequences one after another. In an array None and NaN are missing steps.
         lengths : array-like of int, shape (n_sequences,), optional
             Lengths of the sequences, in order; by default there is one.
 
@@ -220,15 +261,17 @@ class SpectralHMM(Estimator):
         -------
         self
         """
-        blocks = self._read(X, lengths, reset=True)
+        whole = self._read(X, lengths, reset=True)
+        blocks = whole if isinstance(X, Blocks) else observed(whole, self._kind.missing)
         # Passes over the data: columns, coordinates of neighbours, and moments of three steps in four groups of stretches.
         moments = self._moments(blocks, _dealt(blocks, self._seed))
         # Decomposition for all steps and for parts of them, and EM on the same steps.
+        steps = _Steps(whole, blocks, moments.dealt)
         fits = PartFits(
             moments.dealt,
             recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
-            finish=lambda found, groups: self._refined(found.chain, moments, blocks, groups),
-            restart=(lambda one, groups: self._refined(one.parameters, moments, blocks, groups))
+            finish=lambda found, groups: self._refined(found.chain, moments, steps, groups),
+            restart=(lambda one, groups: self._refined(one.parameters, moments, steps, groups, alone=True))
             if self.refine
             else None,
             distance=lambda one, part: moments.nearest(one.parameters, part.parameters),
@@ -236,19 +279,21 @@ class SpectralHMM(Estimator):
             cost="passes" if self.refine else "free",
         )
         found, refined = fits.whole()
-        self._read_off(refined.parameters, moments.deviations)
-        self.refinement_ = refined.refinement.log_likelihood
-        reading = isinstance(X, Blocks) and isinstance(moments.kind, Symbols)  # for the alphabet
-        self.n_passes_ = int(reading) + moments.n_passes + len(self.refinement_)
-        # Evidence.
         chain: Chain = refined.parameters
+        if refined.start == "classes":  # which are made of each part's own steps, and are not refined to the end
+            fits = replace(fits, restart=None)
+        self._read_off(chain, moments.deviations, np.asarray(whole.lengths))
+        self.refinement_, self.start_ = refined.refinement.log_likelihood, refined.start
+        reading = isinstance(X, Blocks) and isinstance(moments.kind, Symbols)  # for the alphabet
+        self.n_passes_ = int(reading) + moments.n_passes + refined.n_passes
+        # Evidence.
         measured, apart = _measured(found, moments), moments.kind.apart(chain, moments.deviations)
         misfits = _misfits(chain, found, moments, np.asarray(blocks.lengths), measured.surplus)
         parts = fits.errors(refined, self.n_splits).widened(
             misfits.together(bool(self.refine)).bias(apart), moments.kind.most
         )
-        checks = _checks(refined, moments, parts, measured, misfits) + self._against_independence(blocks, moments)
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
+        checks = _checks(refined, moments, parts, measured, misfits, self.weights_)
+        self.evidence_ = Evidence(checks + self._against_independence(blocks, moments), parts.errors).bind(self)
         return self
 
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
@@ -278,36 +323,70 @@ class SpectralHMM(Estimator):
         sums, starts = accumulate(rows, [statistic, _Starts(coordinates)], **options)
         return _Moments(kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes + 2)
 
-    def _refined(self, chain: Chain, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> Refined:
-        """After EM on the steps of some groups, from a chain that makes nothing impossible."""
+    def _refined(
+        self, chain: Chain, moments: _Moments, steps: _Steps, groups: tuple[int, ...], alone: bool = False
+    ) -> _RefinedChain:
+        """After EM on the steps of some groups, from the best start; from the chain ``alone`` if so asked."""
         if not self.refine:
-            return Refined(chain.sorted(), Refinement.none())
-        update = moments.kind.update(chain.smoothed(moments.marginal), moments.deviations)
-        steps = stretches(blocks, groups, moments.dealt)
-        found = refine(update, over(steps, self.n_jobs, self.verbose), self.refine)
-        return Refined(Chain(*found.values).sorted(), found)
+            return _RefinedChain(chain.sorted(steps.lengths), Refinement.none())
+        some, kind, k = steps.of(groups), moments.kind, self.n_components
+        e_step = over(some, self.n_jobs, self.verbose)
+        starts = {"moments": chain.smoothed(moments.marginal)} if not alone else {"moments": chain}
+        if self.init is not None and not alone:
+            seen, symbols = chain.emissions.shape[1], isinstance(kind, Symbols)
+            starts = {"init": given_chain(self.init, k, seen, symbols, moments.deviations)}
+        elif isinstance(kind, Symbols) and not alone and (moments.marginal > 0).sum() > 2 * (k + _OVERSAMPLE):
+            starts["classes"] = chain_of_classes(steps.seen(groups), len(kind.alphabet), k, self.n_jobs)
+        updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
+        won = race_updates(updates, e_step, self.refine, _FEW, most={"classes": _BRIEF})
+        n_passes = won.n_steps + ("classes" in starts)
+        refined = _RefinedChain(Chain(*won.reached.values), won.reached, won.name, n_passes)
+        if isinstance(kind, Vectors) and kind.covariance != "diag":
+            refined = self._with_covariances(refined, starts, kind, moments.deviations, e_step)
+        return replace(refined, parameters=refined.parameters.sorted(steps.lengths))
+
+    def _with_covariances(
+        self, diagonal: _RefinedChain, starts: dict[str, Chain], kind: Vectors, deviations: np.ndarray, e_step: Any
+    ) -> _RefinedChain:
+        """EM for covariance matrices, from where it has settled without, or from where that started: which is more likely."""
+        steps = self.refine
+
+        made = 0
+
+        def climb(start: Chain) -> tuple[float, Refinement]:
+            nonlocal made
+            update = kind.full_update(start, deviations)
+            found = settle(update, e_step) if steps == "auto" else refine(update, e_step, steps)
+            made += len(found.log_likelihood)
+            return float(found.log_likelihood[-1]), found
+
+        won = race({"variances": diagonal.parameters, **starts}, climb)
+        start, moves, means, covariances = won.reached.values
+        variances = np.einsum("kii->ki", covariances).copy()
+        chain = Chain(start, moves, means, variances, covariances)
+        return replace(diagonal, parameters=chain, refinement=won.reached, n_passes=diagonal.n_passes + made)
 
     def _against_independence(self, blocks: Blocks, moments: _Moments) -> list[Check]:
         """Whether the fit predicts some stretches better than a model in which steps are independent."""
         some = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE)
         trivial, n_parameters, against = self._kind.without_states(some.table(), moments.marginal, blocks.n_rows)
         total = sum(log_likelihood(*self._kind.arguments(self._chain, block)) for block in some)
-        k, chain = len(self.weights_), self._chain
-        n_fitted = k * (k - 1) + (
-            k * (chain.emissions.shape[1] - 1) if chain.variances is None else 2 * chain.emissions.size
-        )
+        k = len(self.weights_)
+        n_fitted = k * (k - 1) + self._kind.n_parameters(self._chain)
         extra = counted_parameters(n_fitted - n_parameters, blocks.n_rows, bool(self.refine))
         gained = np.full(some.n_rows, total / some.n_rows)
         return trivial_checks(gained, trivial, extra=extra, n_rows=blocks.n_rows, against=against, unit="step")
 
-    def _read_off(self, chain: Chain, deviations: np.ndarray) -> None:
+    def _read_off(self, chain: Chain, deviations: np.ndarray, lengths: np.ndarray) -> None:
         """The public attributes of a chain."""
         self._chain, self._deviations = chain, deviations
-        self.startprob_, self.transmat_, self.weights_ = chain.startprob, chain.transmat, stationary(chain.transmat)
+        self.startprob_, self.transmat_, self.weights_ = chain.startprob, chain.transmat, chain.shares(lengths)
         if chain.variances is None:
             self.emissionprob_ = chain.emissions
         else:
             self.means_, self.variances_ = chain.emissions, chain.variances
+        if chain.covariances is not None:
+            self.covariances_ = chain.covariances[0] if self.covariance_type == "tied" else chain.covariances
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:
         one, two = self._chain.emissions, other._chain.emissions
@@ -317,6 +396,7 @@ class SpectralHMM(Estimator):
         """Arguments of `fit` for two halves, made of stretches of the sequences."""
         model = SpectralHMM(**self.get_params())
         blocks = model._read(X, fit_parameters.get("lengths"), reset=True)
+        blocks = blocks if isinstance(X, Blocks) else observed(blocks, model._kind.missing)
         dealt = _dealt(blocks, random_state)
         halves = [stretches(blocks, groups, dealt) for groups in dealt.splits[0]]
         return [{"X": model._kind.original(half.table()), "lengths": half.lengths} for half in halves]
@@ -333,10 +413,9 @@ class SpectralHMM(Estimator):
         found = [viterbi(*chain) for chain in self._chains(X, lengths)]
         return float(sum(value for _, value in found)), np.concatenate([states for states, _ in found])
 
-    @fitted
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, K)."""
-        return np.vstack([forward_backward(*chain)[1] for chain in self._chains(X, lengths)])
+        return self.score_samples(X, lengths)[1]
 
     @fitted
     def score(self, X: Any, lengths: Any = None) -> float:
@@ -355,6 +434,20 @@ class SpectralHMM(Estimator):
             states[t] = state
         return self._kind.draw(self._chain, states, rng), states
 
+    @fitted
+    def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
+        total, posteriors, n = 0.0, [], 0
+        for block in self._read(X, lengths, reset=False):
+            found = forward_backward(*self._kind.arguments(self._chain, block))
+            total += found[0]
+            posteriors.append(found[1])
+            n += int((~self._kind.missing(block[0])).sum())
+        return total, np.vstack(posteriors), n
+
+    def _n_parameters(self) -> int:
+        k = len(self.startprob_)
+        return k - 1 + k * (k - 1) + self._kind.n_parameters(self._chain)
+
     def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[Any, ...]]:
         """Arguments of the recursions, block by block."""
         blocks = self._read(X, lengths, reset=False)
@@ -366,9 +459,10 @@ class SpectralHMM(Estimator):
         width = first[0].shape[1]
         if reset:
             self.n_features_in_ = width
-            self._kind = Vectors()
+            self._kind = Vectors(self.covariance_type)
             if has_symbols(first[0], self.kind):
-                self.symbols_ = alphabet(from_first(X, first), self.n_symbols)
+                seen = from_first(X, first) if isinstance(X, Blocks) else [kept(first, present(first[0]))]
+                self.symbols_ = alphabet(seen, self.n_symbols)
                 self._kind = Symbols(self.symbols_)
         elif width != self.n_features_in_:
             raise LatentiaError(f"X has {width} features and the model was fitted on {self.n_features_in_}.")
@@ -382,6 +476,37 @@ class SpectralHMM(Estimator):
 def _dealt(blocks: Blocks, seed: int) -> RowGroups:
     """Four groups of neighbouring steps, some hundred stretches in each."""
     return deal_sequences(blocks, seed, int(np.clip(blocks.n_rows // 400, 10, 1000)))
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """All steps, and those that are not missing, which cut sequences; the two are one where none is missing."""
+
+    whole: Blocks
+    observed: Blocks
+    dealt: RowGroups
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.asarray(self.whole.lengths)
+
+    def of(self, groups: tuple[int, ...]) -> Blocks:
+        """What EM reads of some groups."""
+        return self.whole if set(groups) == set(self.dealt.all) else self.seen(groups)
+
+    def seen(self, groups: tuple[int, ...]) -> Blocks:
+        """Their steps that are not missing."""
+        return stretches(self.observed, groups, self.dealt)
+
+
+@dataclass(frozen=True)
+class _RefinedChain:
+    """A chain, the refinement that it comes from, the start that won, and all passes that it took."""
+
+    parameters: Chain
+    refinement: Refinement
+    start: str = "moments"
+    n_passes: int = 0
 
 
 # --- from moments to the chain ------------------------------------------------------------------------------------
@@ -464,7 +589,7 @@ def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _
     shares = joint.sum(axis=0) + joint.sum(axis=1)
     shares = shares / shares.sum() if shares.sum() > 0 else frame.weights(v)
     startprob = shares
-    if starts.n >= 10 * k:
+    if starts.n >= SEQUENCES_PER_STATE * k:
         target = starts.total / starts.n
         startprob = simplex_least_squares(target[None], seen, tol=1e-6)[0]
     return _Recovered(Chain(startprob, distributions(joint, shares), emissions, variances), frame, decomposition)
@@ -515,10 +640,14 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, lengths: np.nda
 
 
 def _checks(
-    refined: Refined, moments: _Moments, parts: PartErrors, measured: TensorMeasured, misfits: ViewMisfits
+    refined: _RefinedChain,
+    moments: _Moments,
+    parts: PartErrors,
+    measured: TensorMeasured,
+    misfits: ViewMisfits,
+    shares: np.ndarray,
 ) -> list[Check]:
-    chain: Chain = refined.parameters
-    shares, n = stationary(chain.transmat), measured.samples
+    chain, n = refined.parameters, measured.samples
     return [
         *moments.kind.checks(chain, moments.deviations, parts, n),
         *misfits.checks("states", "past and future", "features", len(refined.refinement.log_likelihood) > 0),

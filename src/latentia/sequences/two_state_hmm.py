@@ -58,6 +58,7 @@ from ..passes import Blocks
 from ..simplex import distributions
 from ._chain import Chain, stationary, symbol_distances
 from ._copies import first_copies
+from ._methods import ChainMethods
 from ._pair_evidence import PairFit, fit_of_pairs, pair_log_likelihoods
 from ._steps import all_steps, alphabet, encoded, has_symbols, long_enough, pieces, sequence_blocks
 
@@ -77,7 +78,7 @@ _SHORT = (
 )
 
 
-class TwoStateHMM(Estimator):
+class TwoStateHMM(ChainMethods, Estimator):
     """Hidden Markov model of two states over a large alphabet, fitted by moments of pairs and triples of steps.
 
     The fit is deterministic, and says when there is no second state.
@@ -454,10 +455,17 @@ class TwoStateHMM(Estimator):
         states, value = viterbi(*self._arguments(X, lengths))
         return float(value), states
 
-    @fitted
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, 2)."""
-        return forward_backward(*self._arguments(X, lengths))[1]
+        return self.score_samples(X, lengths)[1]
+
+    @fitted
+    def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
+        total, posteriors, *_ = forward_backward(*self._arguments(X, lengths))
+        return total, posteriors, len(posteriors)
+
+    def _n_parameters(self) -> int:
+        return 1 + 2 + 2 * (len(self.symbols_) - 1)
 
     @fitted
     def score(self, X: Any, lengths: Any = None) -> float:

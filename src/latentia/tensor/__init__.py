@@ -1,13 +1,13 @@
 """Decompositions of small tensors into rank-one components: nothing here sees the data."""
 
-from ._operators import SymmetricFour, SymmetricThree, pair_products, symmetrised, tensor_norm
+from ._operators import SymmetricFour, SymmetricThree, multilinear, pair_products, symmetrised, tensor_norm
 from .cp import als
 from .decompose import Decomposition, decompose, decompose_operator
 from .joint import joint
 from .polar import polar
 from .power import power
 from .robust import robust
-from .whitened import MomentNoise, WhitenedDecomposition, apply_to_modes, decompose_whitened, multilinear
+from .whitened import MomentNoise, WhitenedDecomposition, apply_to_modes, decompose_whitened
 
 __all__ = [
     "Decomposition",

@@ -1,23 +1,26 @@
 """Symmetric tensors as operators: what the decompositions need of T, in packed form.
 
 A symmetric d x d x d tensor is kept as a d x P matrix, P = d (d + 1) / 2, one column a pair i <= j of its last two modes;
-a symmetric tensor with four modes as a P x P matrix. Pairs i < j carry the factor 2, so that
+a symmetric tensor with four modes as a P x P matrix. Pairs i < j carry the factor sqrt(2) on both sides, so that
 
-    T(I, v, v) = packed @ pairs(v),      pairs(v)_(i, j) = v_i v_j,
+    T(I, v, v) = packed @ pairs(v),      pairs(v)_(i, j) = v_i v_j or sqrt(2) v_i v_j,
 
 is one matrix product for any number of vectors v, with half of the flops of the full tensor: K d^3 for K vectors.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
+from numba import njit
 
 __all__ = [
     "SymmetricFour",
     "SymmetricTensor",
     "SymmetricThree",
+    "multilinear",
     "operator",
     "pair_products",
     "stable",
@@ -27,6 +30,8 @@ __all__ = [
 ]
 
 _CHUNK, _SMALL = 64, 32
+_PAIRS, _TILE = 2048, 16
+_ROOT = 2.0**0.5
 
 
 class SymmetricTensor(Protocol):
@@ -51,6 +56,9 @@ class SymmetricTensor(Protocol):
     def unfolding_gram(self) -> np.ndarray:
         """Gram matrix of the rows of the d x d^(order - 1) unfolding, shape (d, d)."""
 
+    def largest_beside(self, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        """Bounds of the norms of T(I, I, v, ...) on the complements of unit vectors v, cheap to have; infinite without."""
+
     def project(self, basis: np.ndarray) -> SymmetricTensor:
         """The tensor T(B, ..., B) for orthonormal columns B, shape (d, k)."""
 
@@ -67,6 +75,24 @@ def pair_products(rows: np.ndarray, first: int = 0, last: int | None = None) -> 
     return products
 
 
+def _stretches(dim: int) -> Iterator[tuple[int, int, int]]:
+    """Every i with the places of the pairs (i, i), ..., (i, d - 1)."""
+    first = 0
+    for i in range(dim):
+        yield i, first, first + dim - i
+        first += dim - i
+
+
+def _pieces(dim: int) -> Iterator[tuple[range, int, int]]:
+    """Ranges of i whose pairs fill a piece, and the places of these pairs."""
+    start, begin = 0, 0
+    for i, first, last in _stretches(dim):
+        if i > start and last - begin > _PAIRS:
+            yield range(start, i), begin, first
+            start, begin = i, first
+    yield range(start, dim), begin, dim * (dim + 1) // 2
+
+
 class SymmetricThree:
     """A symmetric tensor with three modes.
 
@@ -79,31 +105,58 @@ class SymmetricThree:
 
     def __init__(self, tensor: np.ndarray) -> None:
         self.full, self.dim, self.dtype = tensor, len(tensor), tensor.dtype
-        i, j = np.triu_indices(self.dim)
-        self._packed = tensor[:, i, j] * np.where(i == j, 1.0, 2.0).astype(tensor.dtype)
+        root = np.asarray(_ROOT, tensor.dtype)
+        self._packed = np.empty((self.dim, self.dim * (self.dim + 1) // 2), tensor.dtype)
+        for i, first, last in _stretches(self.dim):
+            np.multiply(tensor[:, i, i:], root, out=self._packed[:, first:last])
+            self._packed[:, first] = tensor[:, i, i]
+        self._single: SymmetricThree | None = self if tensor.dtype == np.float32 else None
+        self._gram: np.ndarray | None = None
 
     def contract(self, vectors: np.ndarray) -> np.ndarray:
-        chunks = [vectors[a : a + _CHUNK] for a in range(0, len(vectors), _CHUNK)]
-        return np.vstack([pair_products(chunk) @ self._packed.T for chunk in chunks])
+        # The products of some hundred pairs stay in the cache, and every entry of T is read once.
+        columns = np.ascontiguousarray(vectors.T)
+        scaled = columns * np.asarray(_ROOT, columns.dtype)
+        images = np.zeros((len(vectors), self.dim), np.result_type(columns, self._packed))
+        for rows, first, last in _pieces(self.dim):
+            products = np.empty((last - first, len(vectors)), columns.dtype)
+            start = 0
+            for i in rows:
+                np.multiply(scaled[i], columns[i:], out=products[start : start + self.dim - i])
+                np.multiply(columns[i], columns[i], out=products[start])
+                start += self.dim - i
+            images += products.T @ self._packed[:, first:last].T
+        return images
 
     def matrices(self, vectors: np.ndarray) -> np.ndarray:
-        return (vectors @ self.full.reshape(self.dim, -1)).reshape(len(vectors), self.dim, self.dim)
+        packed = vectors @ self._packed
+        found = np.empty((len(vectors), self.dim, self.dim), packed.dtype)
+        for i, first, last in _stretches(self.dim):
+            np.multiply(packed[:, first:last], 1 / np.asarray(_ROOT, packed.dtype), out=found[:, i, i:])
+            found[:, i, i] = packed[:, first]
+            found[:, i + 1 :, i] = found[:, i, i + 1 :]
+        return found
 
     def squared_norm(self) -> float:
-        return float(np.vdot(self.full, self.full))
+        return float(np.vdot(self._packed, self._packed))
 
     def in_single_precision(self) -> SymmetricThree:
-        return SymmetricThree(self.full.astype(np.float32))
+        if self._single is None:
+            self._single = SymmetricThree(self.full.astype(np.float32))
+        return self._single
 
     def unfolding_gram(self) -> np.ndarray:
-        flat = self.full.reshape(self.dim, -1)
-        return flat @ flat.T
+        if self._gram is None:
+            self._gram = self._packed @ self._packed.T
+        return self._gram
+
+    def largest_beside(self, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        # |M|^2 less the square of v^T M v in Frobenius norm, where |M|^2 = v^T G v for M = T(I, I, v).
+        squares = np.einsum("ki,ki->k", vectors @ self.unfolding_gram(), vectors)
+        return np.asarray(np.sqrt(np.maximum(squares - weights**2, 0)))
 
     def project(self, basis: np.ndarray) -> SymmetricThree:
-        d, k = basis.shape
-        half = (self.full.reshape(d * d, d) @ basis).reshape(d, d * k)
-        half = (basis.T @ half).reshape(k, d, k).transpose(0, 2, 1) @ basis
-        return SymmetricThree(symmetrised(half))
+        return SymmetricThree(symmetrised(multilinear(self.full, basis, basis, basis)))
 
 
 class SymmetricFour:
@@ -155,6 +208,9 @@ class SymmetricFour:
         inner = rows @ rows.T
         return np.array([[inner[self.where[i], self.where[a]].sum() for a in range(self.dim)] for i in range(self.dim)])
 
+    def largest_beside(self, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+        return np.full(len(weights), np.inf)
+
     def eigenmatrices(self, n_components: int) -> np.ndarray:
         """The n leading eigenmatrices of the d^2 x d^2 unfolding, times |eigenvalue|^(1/2), shape (n, d, d)."""
         root = np.sqrt(self._twice)
@@ -183,11 +239,12 @@ def operator(tensor: np.ndarray) -> SymmetricTensor:
 
 def stable(tensor: SymmetricTensor, weights: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """Whether the power map contracts around each vector: its derivative is (order - 1) P T(I, I, v, ...) P / weight."""
-    attracts = np.empty(len(weights), bool)
-    for a in range(0, len(weights), _CHUNK):
-        v, w = vectors[a : a + _CHUNK], weights[a : a + _CHUNK]
-        size = _spectral_radius(tensor.matrices(v), v)
-        attracts[a : a + _CHUNK] = (tensor.order - 1) * size < np.abs(w)
+    attracts = (tensor.order - 1) * tensor.largest_beside(weights, vectors) < np.abs(weights)
+    single = tensor.in_single_precision()  # a norm that is compared with a bound
+    for places in np.array_split(np.flatnonzero(~attracts), -(-np.count_nonzero(~attracts) // _CHUNK) or 1):
+        v = vectors[places].astype(np.float32)
+        size = _spectral_radius(single.matrices(v), v)
+        attracts[places] = (tensor.order - 1) * size < np.abs(weights[places])
     return attracts
 
 
@@ -223,10 +280,35 @@ def tensor_norm(tensor: np.ndarray | SymmetricTensor, n_starts: int = 32, n_iter
     return largest
 
 
+def multilinear(tensor: np.ndarray, first: np.ndarray, second: np.ndarray, third: np.ndarray) -> np.ndarray:
+    """T(A, B, C), shape (k_1, k_2, k_3), with one matrix of shape (d_i, k_i) for each of three modes."""
+    d = tensor.shape
+    half = (first.T @ tensor.reshape(d[0], -1)).reshape(-1, d[2]) @ third
+    return np.matmul(second.T, half.reshape(first.shape[1], d[1], -1))
+
+
 def symmetrised(tensor: np.ndarray) -> np.ndarray:
     """Mean of a (d, d, d) array over all orders of its modes."""
-    cyclic = tensor + tensor.transpose(1, 2, 0) + tensor.transpose(2, 0, 1)
-    return (cyclic + cyclic.transpose(0, 2, 1)) / 6
+    mean = np.empty(tensor.shape, np.result_type(tensor, np.float32))
+    _symmetrise(np.ascontiguousarray(tensor), mean)
+    return mean
+
+
+@njit(nogil=True, cache=True)
+def _symmetrise(tensor: np.ndarray, mean: np.ndarray) -> None:  # pragma: no cover - compiled
+    d = len(tensor)
+    for a in range(0, d, _TILE):  # blocks of rows whose mirror images stay in the cache
+        for b in range(a, d, _TILE):
+            for c in range(b, d, _TILE):
+                for i in range(a, min(a + _TILE, d)):
+                    for j in range(max(b, i), min(b + _TILE, d)):
+                        for k in range(max(c, j), min(c + _TILE, d)):
+                            value = (
+                                (tensor[i, j, k] + tensor[j, k, i] + tensor[k, i, j])
+                                + (tensor[i, k, j] + tensor[j, i, k] + tensor[k, j, i])
+                            ) / 6
+                            mean[i, j, k] = mean[i, k, j] = mean[j, i, k] = value
+                            mean[j, k, i] = mean[k, i, j] = mean[k, j, i] = value
 
 
 def unit_rows(rows: np.ndarray) -> np.ndarray:

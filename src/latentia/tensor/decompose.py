@@ -11,7 +11,7 @@ from ..exceptions import LatentiaError
 from ._operators import SymmetricTensor, operator, stable
 from .cp import als
 from .joint import joint
-from .polar import polar
+from .polar import ascent
 from .power import power
 from .robust import robust
 
@@ -138,21 +138,23 @@ def decompose_operator(
     if n_components < tensor.dim:
         lift = basis[:, ::-1][:, :n_components]
         small = tensor.project(lift)
+    weights = attracts = None
     if method == "joint":
         vectors, n_iter, converged = joint(small, n_components, **options)
     elif method == "polar":
-        vectors, n_iter, converged = polar(small, n_components, rng, **_projected(options, lift))
+        vectors, n_iter, converged, weights, attracts = ascent(small, n_components, rng, **_projected(options, lift))
     else:
         options = {"adaptive": method == "adaptive"} | _projected(options, lift)
         vectors, n_iter, converged = power(small, n_components, rng, **options)
     vectors = vectors if lift is None else vectors @ lift.T
-    images = tensor.contract(vectors)
-    weights = np.einsum("ki,ki->k", images, vectors)
+    if weights is None or lift is not None or not converged:
+        weights = np.einsum("ki,ki->k", tensor.contract(vectors), vectors)
     if tensor.order % 2:
         vectors = vectors * np.where(weights < 0, -1.0, 1.0)[:, None]
         weights = np.abs(weights)
     order = np.argsort(-np.abs(weights), kind="stable")
     weights, vectors = weights[order], vectors[order]
+    attracts = attracts[order] if attracts is not None and lift is None else stable(tensor, weights, vectors)
     overlap = vectors @ vectors.T
     norm = tensor.squared_norm()
     rest = norm - 2 * weights @ weights + weights @ overlap**tensor.order @ weights
@@ -162,7 +164,7 @@ def decompose_operator(
         converged=converged,
         residual=float(np.sqrt(max(rest, 0.0) / norm)),
         orthogonality_defect=float(np.abs(np.linalg.eigvalsh(overlap - np.eye(len(overlap)))).max()),
-        stable=stable(tensor, weights, vectors),
+        stable=attracts,
     )
     return Decomposition(weights, vectors, info)
 
@@ -224,12 +226,13 @@ def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
             value=method,
         )
     tensor = tensor.astype(np.float32 if tensor.dtype == np.float32 else np.float64, copy=False)
-    if not np.isfinite(tensor).all():
+    least, most = tensor.min(), tensor.max()  # NaN if there is one
+    if not (np.isfinite(least) and np.isfinite(most)):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(tensor))[0])
         raise LatentiaError(f"T has {tensor[where]} at {where}: all entries must be finite.")
-    if not tensor.any():
+    size = float(max(most, -least))
+    if not size:
         raise LatentiaError("T is zero: there is nothing to decompose.")
-    size = float(np.abs(tensor).max())
     if not 1e-90 < size < 1e90:
         raise LatentiaError(
             f"T has entries of size {size:.0e}, whose products are out of range: divide it by their size."
@@ -286,9 +289,15 @@ def _check_options(method: str, options: dict[str, Any], n_components: int, dim:
 def _is_symmetric(tensor: np.ndarray) -> bool:
     if len(set(tensor.shape)) > 1:
         return False
-    scale = np.abs(tensor).max() * (1e-4 if tensor.dtype == np.float32 else 1e-8)
-    swaps = [(i, i + 1) for i in range(tensor.ndim - 1)]
-    return all(np.abs(tensor - tensor.swapaxes(i, j)).max() <= scale for i, j in swaps)
+    bound = max(tensor.max(), -tensor.min()) * (1e-4 if tensor.dtype == np.float32 else 1e-8)
+    return _swaps(tensor, bound)
+
+
+def _swaps(tensor: np.ndarray, bound: float) -> bool:
+    """Whether neighbouring modes may be swapped; slice by slice, which stays in the cache."""
+    if tensor.ndim == 2:
+        return bool(np.abs(tensor - tensor.T).max() <= bound)
+    return all(np.abs(part - tensor[:, i]).max() <= bound and _swaps(part, bound) for i, part in enumerate(tensor))
 
 
 def _projected(options: dict[str, Any], lift: np.ndarray | None) -> dict[str, Any]:

@@ -11,75 +11,117 @@ the next, and the work of an iteration is one matrix product: K d^3 flops for T 
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..linalg import polar_factor
 from ._operators import SymmetricTensor, stable
 
-__all__ = ["polar"]
+__all__ = ["Ascent", "ascent", "polar"]
 
-_NEAR = 1e-3
+_NEAR, _SINGLE = 1e-3, 1e-5
 
 
 def polar(
+    tensor: SymmetricTensor, n_components: int, rng: np.random.Generator, **options: Any
+) -> tuple[np.ndarray, int, bool]:
+    """Vectors, number of iterations and whether they converged, of `ascent` with these options."""
+    return ascent(tensor, n_components, rng, **options)[:3]
+
+
+class Ascent(NamedTuple):
+    """What `ascent` finds.
+
+    Attributes
+    ----------
+    vectors : ndarray of shape (n_components, d)
+    n_iter : int
+        Iterations of all starts.
+    converged : bool
+    weights : ndarray of shape (n_components,)
+        T(v_k, ..., v_k).
+    attracts : ndarray of bool, shape (n_components,), or None
+        Whether the vectors are stable; None where that has not been asked.
+    """
+
+    vectors: np.ndarray
+    n_iter: int
+    converged: bool
+    weights: np.ndarray
+    attracts: np.ndarray | None
+
+
+def ascent(
     tensor: SymmetricTensor,
     n_components: int,
     rng: np.random.Generator,
     *,
     n_starts: int = 3,
     max_iter: int = 200,
-    tol: float = 1e-9,
+    tol: float = 1e-7,
     starts: np.ndarray | None = None,
-) -> tuple[np.ndarray, int, bool]:
+) -> Ascent:
     """Orthonormal rows that locally maximise sum_k T(v_k, ..., v_k)^2.
 
     Parameters
     ----------
     tensor : SymmetricTensor of dimension d >= n_components
     n_starts : int
-        Most random orthonormal frames to start from. The first answer whose vectors are all stable is taken, since K
-        orthogonal attractors are all that a nearly orthogonal tensor has; else the one with the largest sum.
+        Most frames to start from: eigenvectors of T(I, I, u, ...) for random u. The first answer whose vectors are all
+        stable is taken, since K orthogonal attractors are all that a nearly orthogonal tensor has; else the one with the
+        largest sum.
     max_iter, tol
-        Iterations of a start, and the change of V (largest entry) at which it has converged.
+        Most iterations of a start, and the change of V (largest entry) at which it has converged.
     starts : ndarray of shape (n_components, d), optional
         A frame to begin with, in place of the random ones; it is made orthonormal.
-
-    Returns
-    -------
-    vectors : ndarray of shape (n_components, d)
-    n_iter : int
-        Iterations of all starts.
-    converged : bool
     """
-    shape = (n_components, tensor.dim)
-    best, best_value, total, settled = np.empty(shape), -np.inf, 0, False
+    best, best_value, total = None, -np.inf, 0
     tol = max(tol, 10 * float(np.finfo(tensor.dtype).eps))
     rough = tensor.in_single_precision()
-    for _ in range(n_starts if starts is None else 1):
-        frame = polar_factor(rng.standard_normal(shape) if starts is None else np.asarray(starts, dtype=np.float64))
-        # Half of the bytes and flops for the way from a random frame; double precision for the end of it.
-        near, _, n_rough, _ = _ascend(rough, frame.astype(np.float32), max_iter, max(tol, _NEAR))
-        vectors, weights, n_iter, converged = _ascend(tensor, near.astype(tensor.dtype), max_iter, tol)
+    once = n_starts == 1 or starts is not None
+    for _ in range(1 if once else n_starts):
+        frame = _frame(rough, n_components, rng) if starts is None else polar_factor(np.asarray(starts, np.float64))
+        # Half of the bytes and flops for the way to an answer; double precision for the end of it.
+        near, _, n_rough, _ = _ascend(rough, frame.astype(np.float32), max_iter, max(tol, _SINGLE), _NEAR)
+        last = max(max_iter - n_rough, 1)
+        vectors, weights, n_iter, converged = _ascend(tensor, near.astype(tensor.dtype), last, tol)
         total += n_rough + n_iter
-        attracts = bool(stable(tensor, weights, vectors).all())
-        if attracts or weights @ weights > best_value:
-            best, best_value, settled = vectors, float(weights @ weights), converged
-        if attracts:
+        attracts = None if once else stable(tensor, weights, vectors)
+        settled = attracts is None or bool(attracts.all())
+        if settled or best is None or weights @ weights > best_value:
+            best, best_value = Ascent(vectors, total, converged, weights, attracts), float(weights @ weights)
+        if settled:
             break
-    return best, total, settled
+    assert best is not None
+    return best._replace(n_iter=total)
+
+
+def _frame(tensor: SymmetricTensor, n_components: int, rng: np.random.Generator) -> np.ndarray:
+    """Orthonormal eigenvectors of T(I, I, u, ...) for a random u: those of T, but for noise and near ties."""
+    direction = rng.standard_normal((1, tensor.dim)).astype(np.float32)
+    values, vectors = np.linalg.eigh(tensor.matrices(direction / np.linalg.norm(direction))[0].astype(np.float64))
+    return vectors[:, np.argsort(-np.abs(values), kind="stable")[:n_components]].T
 
 
 def _ascend(
-    tensor: SymmetricTensor, vectors: np.ndarray, max_iter: int, tol: float
+    tensor: SymmetricTensor, vectors: np.ndarray, max_iter: int, tol: float, near: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray, int, bool]:
-    """Vectors, their weights, the number of iterations, and whether the last one changed V by no more than ``tol``."""
+    """Vectors, their weights, the number of iterations, and whether the last one changed V by no more than ``tol``.
+
+    Weights are carried on to the last vectors, exact but for the square of the change. It ends as well where a change below
+    ``near`` is not halved by the next one: what is left may be rounding.
+    """
+    before = np.inf
     for n_iter in range(1, max_iter + 1):
         images = tensor.contract(vectors)
         weights = np.einsum("ki,ki->k", images, vectors)
         new = polar_factor(weights[:, None] * images)
         new *= np.where(np.einsum("ki,ki->k", new, vectors) < 0, -1.0, 1.0)[:, None]
         change = np.abs(new - vectors).max()
+        weights = tensor.order * np.einsum("ki,ki->k", images, new) - (tensor.order - 1) * weights
         vectors = new
-        if change <= tol:
-            return vectors, weights, n_iter, True
-    return vectors, weights, n_iter, False
+        if change <= tol or n_iter == max_iter or (before <= near and change > before / 2):
+            return vectors, weights, n_iter, bool(change <= tol)
+        before = change
+    raise AssertionError("at least one iteration is made")

@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ..linalg import Whitening, whiten
-from ._operators import symmetrised
+from ._operators import multilinear, symmetrised
 from .decompose import decompose
 
-__all__ = ["MomentNoise", "WhitenedDecomposition", "apply_to_modes", "decompose_whitened", "multilinear"]
+__all__ = ["MomentNoise", "WhitenedDecomposition", "apply_to_modes", "decompose_whitened"]
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,6 @@ def decompose_whitened(
 def apply_to_modes(third: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """T(W, W, W), shape (k, k, k), of a symmetric (b, b, b) array and W of shape (b, k)."""
     return symmetrised(multilinear(third, matrix, matrix, matrix))
-
-
-def multilinear(tensor: np.ndarray, *matrices: np.ndarray) -> np.ndarray:
-    """T(A, B, C), with one matrix of shape (d_i, k_i) for each mode."""
-    for matrix in matrices:  # each product moves the first mode to the end
-        tensor = np.tensordot(tensor, matrix, axes=(0, 0))
-    return tensor
 
 
 def _trivial() -> Bunch:

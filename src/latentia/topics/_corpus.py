@@ -9,10 +9,19 @@ from scipy import sparse
 
 from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning, warn
 from ..moments import Cooccurrence
-from ..moments.counts import as_counts
-from ..passes import Block
+from ..moments.counts import as_counts, check_counts
+from ..passes import Block, Blocks, OwnOrder, own_order
+from ._refine import LARGE
 
-__all__ = ["DocumentSample", "Documents", "Words", "check_n_topics", "count_documents", "merge_rare_words"]
+__all__ = [
+    "DocumentSample",
+    "Documents",
+    "Words",
+    "check_n_topics",
+    "count_documents",
+    "in_own_order",
+    "merge_rare_words",
+]
 
 _SAMPLE = 300  # documents
 
@@ -77,18 +86,21 @@ class Words:
         """Words with a column to themselves, and those that never occur not counted."""
         return len(self.codes) - self.n_unseen - self.n_merged
 
+    def restored(self, order: OwnOrder) -> Words:
+        """The same by the columns of the data, of those by the columns of a table in another order."""
+        return Words(*map(order.restored, (self.codes, self.document_frequency, self.probabilities)))
+
     def spread(self, topics: np.ndarray) -> np.ndarray:
         """Topics over all words, (K, V') to (K, V): the runoff word's share goes to its words by their frequency."""
         p = self.probabilities
-        total = np.bincount(self.codes, p, topics.shape[1])[self.codes]
+        ascending = np.argsort(p, kind="stable")  # a sum that does not depend on where the words stand
+        total = np.bincount(self.codes[ascending], p[ascending], topics.shape[1])[self.codes]
         share = np.where(self.alone, 1.0, p / np.where(total > 0, total, 1.0))
         return topics[:, self.codes] * share
 
     def merge(self, topics: np.ndarray) -> np.ndarray:
         """Topics over the columns of the co-occurrence matrix, (K, V) to (K, V')."""
         size = int(self.codes.max()) + 1
-        if topics.shape[1] == size:
-            return topics
         return np.array([np.bincount(self.codes, row, size) for row in topics])
 
 
@@ -116,6 +128,17 @@ class DocumentSample:
 
     def merge(self, first: list[sparse.csr_array], second: list[sparse.csr_array]) -> list[sparse.csr_array]:
         return first + second
+
+
+def in_own_order(blocks: Blocks) -> OwnOrder:
+    """Documents and words in an order of their own, every count checked; as they are in large corpora."""
+
+    def read(block: Block) -> sparse.csr_array:
+        counts = as_counts(block[0])
+        check_counts(counts, block.rows, blocks.names)
+        return sparse.csr_array((counts.data, counts.indices, counts.indptr), shape=block[0].shape)
+
+    return own_order(blocks, read, LARGE)
 
 
 def count_documents(q: Cooccurrence, n_rows: int) -> Documents:

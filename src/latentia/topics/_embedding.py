@@ -16,13 +16,15 @@ group, hence of halves of the data. A half is given the leading directions of it
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
 from ..linalg import converged_eigenspace, leading_eigenspace
 from ..moments import Cooccurrence
+from ..passes import RowGroups
 from ._corpus import DocumentSample
 
 __all__ = ["Embedding", "GroupSketches", "exact", "projection", "subspace"]
@@ -109,11 +111,14 @@ class Embedding:
 class GroupSketches:
     """Sketches of groups of documents from one pass, from which those of several groups together are made.
 
-    The same pass takes a sample of the documents.
+    The same pass takes a sample of the documents. Where ``q`` has one sum for all documents, so that it does not depend on how
+    they are dealt, the groups get theirs from a pass of their own when they are first asked for.
 
     Attributes
     ----------
     q : Cooccurrence
+    dealt : RowGroups
+        The groups.
     documents : csr_array of shape (about 300, V)
     products : ndarray of shape (G, V, k)
         Q_g S of every group g.
@@ -122,14 +127,34 @@ class GroupSketches:
     """
 
     q: Cooccurrence
+    dealt: RowGroups
     documents: sparse.csr_array
     products: np.ndarray
     test: np.ndarray
 
     def embedding(self, groups: tuple[int, ...], n_components: int | None = None) -> Embedding:
         """The sketch of some groups together; a projection has no fewer dimensions for fewer topics."""
-        marginal = self.q.marginal(list(groups))
-        return Embedding(self.q.combine(self.products, groups), self.test, marginal)
+        product, marginal = self.sums(groups)
+        return Embedding(product, self.test, marginal)
+
+    def sums(self, groups: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Q S and the row sums of Q of some groups together."""
+        if groups == self.dealt.all:
+            return self.q.combine(self.products, self.q.dealt.all), self.q.marginal()
+        q, products = self._of_groups
+        return q.combine(products, groups), q.marginal(list(groups))
+
+    def dealt_by(self, seed: int) -> GroupSketches:
+        """The same for groups by another seed, where the groups are not fixed by the pass that was made."""
+        fixed = self.q.dealt.n == self.dealt.n or self.dealt.seed == seed
+        return self if fixed else replace(self, dealt=replace(self.dealt, seed=seed))
+
+    @cached_property
+    def _of_groups(self) -> tuple[Cooccurrence, np.ndarray]:
+        if self.q.dealt.n == self.dealt.n:
+            return self.q, self.products
+        q = self.q.regrouped(self.dealt)
+        return q, q.grouped_products(self.test)
 
 
 @dataclass(frozen=True)
@@ -158,14 +183,14 @@ class SubspaceSketches(GroupSketches):
 
         Half of the documents have twice the noise, which is about the same in every dimension.
         """
-        product = self.q.combine(self.products, groups)
+        product, marginal = self.sums(groups)
         values, vectors = self.ritz(product)
         leading = vectors[:, : n_components or self.n_components]
-        share = len(groups) / self.q.dealt.n * self.n_components / max(leading.shape[1], 1)
+        share = len(groups) / self.dealt.n * self.n_components / max(leading.shape[1], 1)
         return Embedding(
             product @ leading,
             self.test @ leading,
-            self.q.marginal(list(groups)),
+            marginal,
             self.noise / share,
             self.excess,
             values,
@@ -178,8 +203,9 @@ class SubspaceSketches(GroupSketches):
         return values[::-1], vectors[:, ::-1]
 
 
-def subspace(q: Cooccurrence, n_components: int) -> GroupSketches:
-    """Leading eigenspace of D^-1/2 Q D^-1/2, in passes until it has settled and one more."""
+def subspace(q: Cooccurrence, n_components: int, dealt: RowGroups | None = None) -> GroupSketches:
+    """Leading eigenspace of D^-1/2 Q D^-1/2, in passes until it has settled and one more; groups by default as ``q`` has."""
+    dealt = dealt or q.dealt
     scale = np.sqrt(_inverse(q.marginal()))[:, None]
     width = min(n_components + _OVERSAMPLE, int(np.count_nonzero(scale)))
     start, entries = _start(q, width), float(q.sums.document_frequency.sum())
@@ -188,7 +214,7 @@ def subspace(q: Cooccurrence, n_components: int) -> GroupSketches:
         values, basis = converged_eigenspace(lambda v: scale[:, 0] * product(scale[:, 0] * v), start)
     else:
         values, basis = leading_eigenspace(
-            lambda block: scale * q.product(scale * block),
+            lambda block: scale * q.product((scale * block).astype(np.float32)),
             start,
             min(n_components, width),
             tol=_ANGLE,
@@ -198,7 +224,9 @@ def subspace(q: Cooccurrence, n_components: int) -> GroupSketches:
     test = scale * basis
     products, noise, (pieces,) = q.noisy_pass(test, values[:n_components], DocumentSample(len(q.blocks)))
     documents = sparse.csr_array(sparse.vstack(pieces, format="csr"))
-    return SubspaceSketches(q, documents, products, test, basis, scale, n_components, *_levels(noise * q.marginal()))
+    return SubspaceSketches(
+        q, dealt, documents, products, test, basis, scale, n_components, *_levels(noise * q.marginal())
+    )
 
 
 def _start(q: Cooccurrence, width: int) -> np.ndarray:
@@ -214,11 +242,11 @@ def _start(q: Cooccurrence, width: int) -> np.ndarray:
     return np.asarray((waves + _TIES * rng.standard_normal(waves.shape)) * seen)
 
 
-def projection(q: Cooccurrence, random_state: int) -> GroupSketches:
+def projection(q: Cooccurrence, random_state: int, dealt: RowGroups) -> GroupSketches:
     """A Gaussian projection of the rows to 1000 dimensions (or V, if fewer), in one pass over the documents."""
     width = min(_PROJECTED, q.size)
     test = np.random.default_rng(random_state).standard_normal((q.size, width)) / np.sqrt(width)
-    return GroupSketches(q, *_last_pass(q, test), test)
+    return GroupSketches(q, dealt, *_last_pass(q, test), test)
 
 
 def exact(q: np.ndarray, n_components: int, embedding: str, random_state: int) -> Embedding:

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 from ..likelihood import CollapsedUpdate, EStep, Refine, Refinement, held_shares, over, refine
 from ..metrics import l1_distances, nearest_distances, nearest_others
-from ..passes import Blocks
-from ..passes.blocks import mixed_bits
+from ..passes import Blocks, OwnOrder
 
 __all__ = [
+    "LARGE",
     "PART_SWEEPS",
     "SETTLED",
     "RefinedTopics",
@@ -37,7 +36,8 @@ _PINCH = 1e-6  # of the word frequencies in other starts, so that every word is 
 _MORE = 1.5  # topics that a search starts with, for each that is asked for
 _SEARCHED = 100_000_000  # stored counts times topics that a search reads
 _SWEEPS, _WAVES, _BETWEEN = 10, 5, 2  # sweeps before topics are joined; waves of joining; sweeps after each
-_LARGE = 5_000_000  # stored counts from which on more sweeps would follow the noise of the documents
+LARGE = 5_000_000
+"""Stored counts from which on the order of documents is kept, and more sweeps would follow their noise."""
 _SETTLES = 1e-4, 2, 10  # relative gain of a sweep that is as good as nothing, times in a row, after so many sweeps
 _LARGE_SETTLES = 5e-4, 1, 6  # the same of so many counts
 SETTLED = _LARGE_SETTLES[0]
@@ -79,7 +79,7 @@ def n_candidates(n_topics: int, rank: int) -> int:
 
 def refine_topics(
     topics: np.ndarray,
-    blocks: Blocks,
+    order: OwnOrder,
     word_frequencies: np.ndarray,
     steps: Refine,
     *,
@@ -95,8 +95,8 @@ def refine_topics(
     Parameters
     ----------
     topics : ndarray of shape (K, V)
-    blocks : Blocks
-        Documents.
+    order : OwnOrder
+        Documents, which sweeps from a soft start do not forget the order of.
     word_frequencies : ndarray of shape (V,)
     steps : int or "auto"
         So many sweeps, or as many as it takes to settle.
@@ -111,37 +111,34 @@ def refine_topics(
     n_jobs, progress
         As in `latentia.passes.accumulate`.
     """
-    words = np.arange(topics.shape[1])
-    if n_entries <= _LARGE:
-        blocks, words = _in_own_order(blocks)
-        candidates = None if candidates is None else candidates[:, words]
-    base, found = _positive(word_frequencies)[words], topics
-    topics = topics[:, words]
-    alpha = np.full(len(topics), _ALPHA) if dirichlet is None else dirichlet
-    start = _SOFT * topics + (1 - _SOFT) * base if soft else (1 - _PINCH) * topics + _PINCH * base
+    blocks, found = order.blocks, order.arranged(topics)
+    base = order.arranged(_positive(word_frequencies))
+    alpha = np.full(len(found), _ALPHA) if dirichlet is None else dirichlet
+    start = _SOFT * found + (1 - _SOFT) * base if soft else (1 - _PINCH) * found + _PINCH * base
     options: dict[str, Any] = {"prior": np.full(len(base), _WORD_PRIOR), "learn_alpha": dirichlet is None}
     passes: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}
     with ExitStack() as rooms:
         update = None
-        if candidates is not None and len(candidates) > len(topics):
+        if candidates is not None and len(candidates) > len(found):
             share = min(1.0, _SEARCHED / (n_entries * len(candidates)))
             some = blocks if share == 1 else Blocks.from_array(*blocks.some_rows(int(share * blocks.n_rows)))
             room = rooms.enter_context(held_shares(int(share * n_entries), len(candidates), in_memory=True))
-            softest = _SOFTEST * candidates + (1 - _SOFTEST) * base
+            softest = _SOFTEST * order.arranged(candidates) + (1 - _SOFTEST) * base
             update = CollapsedUpdate(softest, np.full(len(candidates), _ALPHA), room, some.n_rows, **options)
-            _search(update, len(topics), over(some, **passes))
+            _search(update, len(found), over(some, **passes))
             if share < 1:  # all documents start from what some of them found
                 start, alpha, update = _SOFT * update.topics + (1 - _SOFT) * base, update.alpha, None
                 rooms.close()
         if update is None:
-            room = rooms.enter_context(held_shares(int(n_entries), len(topics)))
+            room = rooms.enter_context(held_shares(int(n_entries), len(found)))
             update = CollapsedUpdate(start, alpha, room, blocks.n_rows, **options)
-        until = _until(update, *(_LARGE_SETTLES if n_entries > _LARGE else _SETTLES))
+        until = _until(update, *(_LARGE_SETTLES if n_entries > LARGE else _SETTLES))
         refinement = refine(update, over(blocks, **passes), steps, until=until)
-    refined, counts = np.empty_like(found), update.counts.sum(axis=0)
-    refined[:, words] = refinement.values[0]
-    order = linear_sum_assignment(l1_distances(found, refined))[1]
-    return RefinedTopics(refined[order], update.alpha[order], counts[order] / counts.sum(), refinement)
+    refined, counts = refinement.values[0], update.counts.sum(axis=0)
+    matched = linear_sum_assignment(l1_distances(found, refined))[1]
+    return RefinedTopics(
+        order.restored(refined[matched]), update.alpha[matched], counts[matched] / counts.sum(), refinement
+    )
 
 
 def collapsed_by(refined: np.ndarray, recovered: np.ndarray) -> float:
@@ -184,33 +181,6 @@ def _until(update: CollapsedUpdate, gain: float, calm: int, fewest: int) -> Call
         return update.n_sweeps >= fewest and bool((np.abs(np.diff(values)) < gain * abs(values[-1])).all())
 
     return settled
-
-
-def _in_own_order(blocks: Blocks) -> tuple[Blocks, np.ndarray]:
-    """Documents and words in an order that does not depend on that in the data, and the column of every word.
-
-    Rounding, too, is then the same, which sweeps from a soft start would make more of. Words are told apart by their counts,
-    documents by their words, words again by their documents, and so on.
-    """
-    table = sparse.csr_array(sparse.vstack([sparse.csr_array(block[0]) for block in blocks], format="csr"))
-    rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
-    counts = np.ascontiguousarray(table.data, dtype=np.float64).view(np.uint64)
-    words = np.ones(table.shape[1], np.uint64)
-    for _ in range(2):
-        documents = _added(counts ^ mixed_bits(words)[table.indices], rows, table.shape[0])
-        words = _added(counts ^ mixed_bits(documents)[rows], table.indices, table.shape[1])
-    documents = _added(counts ^ mixed_bits(words)[table.indices], rows, table.shape[0])
-    columns = np.argsort(words, kind="stable")
-    ordered = sparse.csr_array(table[np.argsort(documents, kind="stable")][:, columns])
-    ordered.sort_indices()
-    return Blocks.from_array(ordered), columns
-
-
-def _added(keys: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
-    """Sums of mixed keys by their places, modulo 2^64, shape (n,)."""
-    total = np.zeros(n, np.uint64)
-    np.add.at(total, places, mixed_bits(keys))
-    return total
 
 
 def smoothed(topics: np.ndarray, word_frequencies: np.ndarray, weight: float) -> np.ndarray:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,43 +24,33 @@ from .._parameters import Anything, Choice, Integer, Number, OrNone, check_param
 from .._validation import check_vocabulary, column_names
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, separation_limit, settled_checks
 from ..exceptions import LatentiaError
-from ..likelihood import Refine, Refined, Refinement, fit_in_memory
+from ..likelihood import Refine, Refinement
 from ..metrics import nearest_distances, nearest_others
 from ..moments import Cooccurrence
-from ..passes import deal
+from ..passes import RowGroups, deal
 from ..simplex import simplex_least_squares
 from . import _embedding
 from ._anchors import Anchor, choose_anchors, exclusive_words, parse_anchors, vertex_rows
-from ._corpus import Documents, Words, check_n_topics, count_documents, merge_rare_words
+from ._corpus import Documents, Words, check_n_topics, count_documents, in_own_order, merge_rare_words
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
 from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
+from ._part_topics import PartTopics, Recovered
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._prevalence import confusions_of
 from ._recover import inverse_topics, kl_topics, l2_topics
-from ._refine import (
-    PART_SWEEPS,
-    SETTLED,
-    RefinedTopics,
-    collapsed_by,
-    led_astray,
-    n_candidates,
-    refine_topics,
-    smoothed,
-)
+from ._refine import SETTLED, collapsed_by, smoothed
 
 __all__ = ["AnchorTopics"]
 
 _GAP = Number(0, 1)
-_PART_TOL = 1e-3  # duality gap for parts of the documents, whose noise is far larger
 
 
 class AnchorTopics(Admixture):
     """Topic model by anchor words.
 
-    No seed enters the answer, nor, but for rounding, the order of documents or words. It comes with an expected error for every
-    topic.
+    Neither a seed nor the order of documents or words enters the answer, which comes with an expected error for every topic.
     Anchor words give a start that is good everywhere; the words of all documents then refine it, as Gibbs sampling would, but
     without chance.
 
@@ -262,82 +251,33 @@ class AnchorTopics(Admixture):
         -------
         self
         """
-        blocks, steps = self._blocks(X, reset=True), self._steps
-        # Pass 1: words of groups of documents.
+        blocks = self._blocks(X, reset=True)
         dealt = deal(blocks, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)
-        q = Cooccurrence(blocks, dealt=dealt, n_jobs=self.n_jobs, progress=self.verbose)
-        documents, words = count_documents(q, blocks.n_rows), merge_rare_words(q, self.runoff_df)
+        # Pass 1: words, of all documents where these are in their own order, else of groups of them.
+        order = in_own_order(blocks)
+        groups_of_rows = order.dealt(dealt)
+        q = Cooccurrence(order.blocks, dealt=order.whole(groups_of_rows), n_jobs=self.n_jobs, progress=self.verbose)
+        documents = count_documents(q, blocks.n_rows)
+        words = merge_rare_words(q, self.runoff_df).restored(order)
         check_n_topics(self.n_components, documents, q.size)
         choice = self._choice(documents, words)
         # Further passes: the sketch of Q, and a sample of the documents.
-        sketches = self._sketches(q)
-
-        @cache
-        def recovered_of(groups: tuple[int, ...]) -> _Recovered:
-            tol = self.tol if groups == dealt.all else max(self.tol, _PART_TOL)
-            return self._recovered(sketches.embedding(groups), choice, q, tol)
-
-        @cache
-        def rank() -> int:
-            """Directions above the noise; none where it is not known."""
-            embedding = recovered_of(dealt.all).embedding
-            return int((embedding.spectrum > embedding.noise_edge()).sum()) if embedding.noise > 0 else 0
-
-        def n_tried() -> int:
-            """Topics to start with: more than asked for, where the data has them; the user's own anchors stand."""
-            tried = steps == "auto" and not choice.given
-            return n_candidates(self.n_components, rank()) if tried else self.n_components
-
-        def candidates() -> np.ndarray | None:
-            if n_tried() == self.n_components:
-                return None
-            try:
-                found = self._recovered(sketches.embedding(dealt.all, n_tried()), choice, q, self.tol, n_tried())
-            except LatentiaError:
-                return None
-            return words.spread(found.topics)
-
-        n_entries = float(words.document_frequency.sum())
-        refining = steps != 0
-        if steps == "auto" and not fit_in_memory(n_entries, self.n_components):
-            refining = n_tried() > self.n_components  # otherwise what packed shares leave out is more than anchors err
-
-        @cache
-        def swept(groups: tuple[int, ...]) -> RefinedTopics:
-            return refine_topics(
-                words.spread(recovered_of(groups).topics),
-                blocks.group(groups, dealt),
-                words.probabilities,
-                PART_SWEEPS if steps == "auto" and groups != dealt.all else steps,
-                soft=steps == "auto" and not choice.given,
-                n_entries=n_entries * len(groups) / dealt.n,
-                candidates=candidates() if groups == dealt.all else None,
-                n_jobs=self.n_jobs,
-                progress=self.verbose,
-            )
-
-        def strays() -> bool:
-            """Whether sweeps lead away from topics that are known better, in data that carries no more of them."""
-            if steps != "auto" or choice.given or rank() > self.n_components or not dealt.splits:
-                return False
-            try:
-                recovered, *halves = (words.spread(recovered_of(some).topics) for some in (dealt.all, *dealt.splits[0]))
-            except LatentiaError:
-                return False
-            return led_astray(swept(dealt.all).topics, recovered, halves)
-
-        n_in_vain = 0
-        if refining and strays():
-            refining, n_in_vain = False, len(swept(dealt.all).refinement.log_likelihood)
-
-        @cache
-        def refined_of(groups: tuple[int, ...]) -> Refined:
-            topics = words.spread(recovered_of(groups).topics)
-            refined = swept(groups) if refining else RefinedTopics.none(topics)
-            return Refined(refined, refined.refinement)
+        sketches = self._sketches(q, groups_of_rows)
+        topics = PartTopics(
+            lambda embedding, n, tol: self._recovered(embedding, choice, q, tol, n),
+            sketches,
+            words,
+            order,
+            steps=self._steps,
+            given=bool(choice.given),
+            n_components=self.n_components,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+            progress=self.verbose,
+        )
 
         def predicted(others: OtherDocuments) -> np.ndarray:
-            part = refined_of(others.learned).parameters
+            part = topics.refined(others.learned).parameters
             shares = sketches.embedding(others.learned).topic_moment(words.merge(part.topics)).sum(axis=1)
             dirichlet = self.dirichlet_.sum() * np.maximum(shares, 1e-6) if part.dirichlet is None else part.dirichlet
             return completion(part.topics, dirichlet, self.word_frequencies_, others.counts)
@@ -345,27 +285,27 @@ class AnchorTopics(Admixture):
         # Anchors and topics for all documents and for parts of them, refined on the same documents.
         fits = PartFits(
             dealt,
-            recover=recovered_of,
-            finish=lambda _, groups: refined_of(groups),
+            recover=topics.recovered,
+            finish=lambda _, groups: topics.refined(groups),
             distance=lambda one, part: nearest_distances(one.parameters.topics, part.parameters.topics),
             most=2.0,
-            cost="passes" if refining else "algebra",
+            cost="passes" if topics.refining else "algebra",
         )
-        found, refined = fits.whole()
+        recovered, refined = fits.whole()
+        learned = refined.parameters
         self.refinement_ = refined.refinement.log_likelihood
-        topics, dirichlet = refined.parameters.topics, refined.parameters.dirichlet
-        n_passes = q.n_passes + len(self.refinement_) + n_in_vain
-        self._read_off(found, topics, words, documents, n_passes, dirichlet is not None)
-        given = dirichlet is not None and self.dirichlet == "likelihood"
-        self.dirichlet_ = dirichlet if given else self._proportions(sketches.documents)
+        n_passes, is_refined = q.n_passes + topics.n_sweeps, learned.dirichlet is not None
+        self._read_off(topics.found, learned.topics, words, documents, n_passes, is_refined)
+        given = is_refined and self.dirichlet == "likelihood"
+        self.dirichlet_ = learned.dirichlet if given else self._proportions(order.restored_table(sketches.documents))
         # Evidence.
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
         n_splits = self.n_splits if self.recover == "l2" else 0
         parts = fits.errors(refined, n_splits) if self.recover == "l2" else PartErrors.none(unmeasured)
         self._confusions = confusions_of(fits, refined, n_splits)
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(self.components_))
-        bias = np.hypot(bias, collapsed_by(topics, words.spread(found.topics)))
-        others = other_documents(blocks, dealt, refining) if parts.errors is not None else None
+        bias = np.hypot(bias, collapsed_by(learned.topics, recovered))
+        others = other_documents(blocks, dealt, topics.refining) if parts.errors is not None else None
         trivial = prediction_checks(predicted, self.word_frequencies_, others, halved=True)
         return self._weigh_evidence(parts.widened(bias, 2.0), refined.refinement, trivial)
 
@@ -473,16 +413,17 @@ class AnchorTopics(Admixture):
         given = [] if none_given else parse_anchors(self.anchors, column_names(self), words.own_columns)
         least = np.clip(documents.used // 200, 3, 50) if self.min_df is None else self.min_df
         frequent = np.flatnonzero(words.document_frequency >= max(least, self.runoff_df))
+        frequent = frequent[np.argsort(words.codes[frequent], kind="stable")]
         return _Choice(given, frequent, words.codes, self.anchors if none_given else "greedy")
 
-    def _sketches(self, q: Cooccurrence) -> GroupSketches:
+    def _sketches(self, q: Cooccurrence, dealt: RowGroups) -> GroupSketches:
         if self.embedding == "projection":
-            return _embedding.projection(q, self._seed)
-        return _embedding.subspace(q, self.n_components)
+            return _embedding.projection(q, self._seed, dealt)
+        return _embedding.subspace(q, self.n_components, dealt)
 
     def _recovered(
         self, embedding: Embedding, choice: _Choice, q: Any, tol: float, n_components: int | None = None
-    ) -> _Recovered:
+    ) -> Recovered:
         """Anchors, and topics over the columns of the embedding."""
         codes, wanted = choice.codes, n_components or self.n_components
         anchors = choose_anchors(embedding, wanted, choice.given, choice.candidates, codes, choice.method)
@@ -492,11 +433,11 @@ class AnchorTopics(Admixture):
             topics = kl_topics(embedding, anchors, codes, q, tol=tol, random_state=self._seed)
         else:
             topics = l2_topics(embedding, anchors, codes, tol=tol, n_jobs=self.n_jobs)
-        return _Recovered(embedding, anchors, topics)
+        return Recovered(embedding, anchors, topics)
 
     def _read_off(
         self,
-        found: _Recovered,
+        found: Recovered,
         topics: np.ndarray,
         words: Words,
         documents: Documents,
@@ -581,15 +522,6 @@ class _Choice:
     candidates: np.ndarray
     codes: np.ndarray
     method: str
-
-
-@dataclass(frozen=True)
-class _Recovered:
-    """Anchors, and topics (K, V') over the columns of the embedding that they were found in."""
-
-    embedding: Embedding
-    anchors: list[Anchor]
-    topics: np.ndarray
 
 
 def _checked_moments(Q: Any) -> np.ndarray:

@@ -27,7 +27,7 @@ from ..evidence import Check, Evidence, PartFits, between, settled_checks
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
 from ..moments import WordMoments, lda_corrected
-from ..passes import Blocks, RowGroups
+from ..passes import OwnOrder, RowGroups
 from ._by_moments import (
     ALPHA0,
     ROUGH,
@@ -42,6 +42,7 @@ from ._by_moments import (
     recover,
     search_alpha0,
 )
+from ._corpus import in_own_order
 from ._documents import SMOOTHING, Admixture
 from ._mixing import Corpus, Mixing, mixing_by_prediction
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
@@ -204,6 +205,7 @@ class SpectralLDA(Admixture):
         moments = moments_of(blocks, self.n_components, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
         self.word_frequencies_ = moments.word_probabilities
         alpha0 = self._alpha0(moments.of(moments.dealt.all))
+        order = in_own_order(blocks) if self.refine else None
         n_entries = float(moments.moments.q.sums.document_frequency.sum())
 
         @cache
@@ -217,7 +219,7 @@ class SpectralLDA(Admixture):
 
         @cache
         def refined_of(groups: tuple[int, ...]) -> Refined:
-            return self._refined(recovered_of(groups).found, alpha0, blocks, groups, moments.dealt, n_entries)
+            return self._refined(recovered_of(groups).found, alpha0, order, groups, moments.dealt, n_entries)
 
         def predicted(others: OtherDocuments) -> np.ndarray:
             part = refined_of(others.learned).parameters
@@ -275,18 +277,18 @@ class SpectralLDA(Admixture):
         self,
         found: TopicShares,
         alpha0: float,
-        blocks: Blocks,
+        order: OwnOrder | None,
         groups: tuple[int, ...],
         dealt: RowGroups,
         n_entries: float,
     ) -> Refined:
         """After sweeps over the documents of some groups, the largest share first."""
         auto, dirichlet = self.refine == "auto", alpha0 * found.shares
-        if not self.refine:
+        if order is None:
             return Refined(_Mixture(found.topics, dirichlet).sorted(), Refinement.none())
         refined = refine_topics(
             smoothed(found.topics, self.word_frequencies_, SMOOTHING),
-            blocks.group(groups, dealt),
+            order.group(groups, order.dealt(dealt)),
             self.word_frequencies_,
             PART_SWEEPS if auto and groups != dealt.all else self.refine,
             soft=False,  # without signal all parts would agree on the word frequencies

@@ -1,0 +1,190 @@
+"""Moves that leave a local optimum of a mixture: two components are merged, and a third one is split.
+
+EM cannot carry a component from where there are too many to where there are too few. Which moves are worth a try is told by
+hard clusters: with scatter S_k about its mean and n_k rows the best log-likelihood of cluster k is, up to what all moves share,
+
+    n_k log n_k - n_k / 2 log det (S_k / n_k),
+
+where the determinant is that of the shape that the covariance has. What a merger costs follows from the two scatters, and what
+a split gains from halving the rows of a cluster along its longest direction, with a few steps of k-means.
+
+Source: N. Ueda, R. Nakano, Z. Ghahramani, G. E. Hinton, SMEM algorithm for mixture models, Neural Computation 12 (2000), for
+the moves; they rank them by overlaps and by local densities.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+import numpy as np
+
+__all__ = ["Shape", "merged_shares", "moved_shares"]
+
+Shape: TypeAlias = str
+"""Of covariances: "spherical", "diag", "full" or "tied"."""
+
+_FEWEST = 2  # rows of a half
+_SWEEPS = 3
+_POWERS = 10  # of the scatter, towards its longest direction
+_LEAST = {
+    "spherical": 1e-6,
+    "diag": 1e-6,
+    "full": 0.02,
+    "tied": 1e-6,
+}  # variance of a cluster, of the data's or its own
+_NEIGHBOURS = 8  # of a cluster that it may be merged with
+
+
+def moved_shares(table: np.ndarray, shares: np.ndarray, shape: Shape, most: int) -> list[np.ndarray]:
+    """Shares of the rows in components after the most promising moves, each (n, K).
+
+    Parameters
+    ----------
+    table : ndarray of shape (n, b)
+        The rows about their centre.
+    shares : ndarray of shape (n, K)
+    shape : {"spherical", "diag", "full", "tied"}
+    most : int
+    """
+    clusters = _Clusters.of(table, shares, shape)
+    costs, gains = clusters.mergers(), clusters.splits()
+    pairs, split = costs[: 2 * most], gains[: 2 * most]
+    moves = [
+        (cost + gain, pair, k, half)
+        for (cost, pair), (gain, k, half) in product(pairs, split)
+        if k not in pair and np.isfinite(cost + gain)
+    ]
+    moves.sort(key=lambda move: -move[0])
+    return [_moved(shares, pair, k, half) for _, pair, k, half in moves[:most]]
+
+
+def merged_shares(table: np.ndarray, shares: np.ndarray, shape: Shape, most: int) -> list[np.ndarray]:
+    """Shares of the rows in one component fewer after the mergers that cost least, each (n, K - 1)."""
+    found = []
+    for _, (first, second) in _Clusters.of(table, shares, shape).mergers()[:most]:
+        merged = shares.copy()
+        merged[:, first] += merged[:, second]
+        found.append(np.delete(merged, second, axis=1))
+    return found
+
+
+def _moved(shares: np.ndarray, pair: tuple[int, int], k: int, half: np.ndarray) -> np.ndarray:
+    """The first of a pair takes the shares of both, and the second one those that k has of some rows."""
+    first, second = pair
+    moved = shares.copy()
+    moved[:, first] += moved[:, second]
+    moved[:, second] = 0.0
+    moved[half, second] = moved[half, k]
+    moved[half, k] = 0.0
+    return moved
+
+
+@dataclass(frozen=True)
+class _Clusters:
+    """Hard clusters of rows.
+
+    Attributes
+    ----------
+    table : ndarray of shape (n, b)
+    labels : ndarray of shape (n,)
+    shape : Shape
+    sizes : ndarray of shape (K,)
+    means : ndarray of shape (K, b)
+    scatters : list of ndarray
+        Sums of squares about the mean: a number, (b,) or (b, b).
+    least : float
+        Least variance.
+    """
+
+    table: np.ndarray
+    labels: np.ndarray
+    shape: Shape
+    sizes: np.ndarray
+    means: np.ndarray
+    scatters: list[np.ndarray]
+    least: float
+
+    @classmethod
+    def of(cls, table: np.ndarray, shares: np.ndarray, shape: Shape) -> _Clusters:
+        labels, k = shares.argmax(axis=1), shares.shape[1]
+        means = np.array([table[labels == i].mean(axis=0) if (labels == i).any() else table[0] for i in range(k)])
+        if shape == "tied":  # balls after whitening by the common covariance
+            within = table - means[labels]
+            values, vectors = np.linalg.eigh(within.T @ within / len(table))
+            root = vectors / np.sqrt(np.maximum(values, _LEAST[shape] * max(float(values.mean()), 1e-300)))
+            table, means = table @ root, means @ root
+        scatters = [_scatter(table[labels == i] - means[i], shape) for i in range(k)]
+        least = _LEAST[shape] * max(float(table.var(axis=0).mean()), np.finfo(float).tiny)
+        return cls(table, labels, shape, np.bincount(labels, minlength=k).astype(float), means, scatters, least)
+
+    def mergers(self) -> list[tuple[float, tuple[int, int]]]:
+        """Pairs of clusters, and what their merger gains, the largest first."""
+        own = [self.height(n, scatter) for n, scatter in zip(self.sizes, self.scatters, strict=True)]
+        squares = ((self.means[:, None] - self.means) ** 2).sum(axis=2)
+        near = np.argsort(squares, axis=1, kind="stable")[:, : _NEIGHBOURS + 1]
+        found = []
+        for i, j in sorted({(max(i, int(j)), min(i, int(j))) for i, row in enumerate(near) for j in row if i != j}):
+            n = self.sizes[i] + self.sizes[j]
+            between = self.sizes[i] * self.sizes[j] / max(n, 1.0)
+            scatter = (
+                self.scatters[i]
+                + self.scatters[j]
+                + between * _scatter((self.means[i] - self.means[j])[None], self.shape)
+            )
+            found.append((self.height(n, scatter) - own[i] - own[j], (i, j)))
+        return sorted(found, key=lambda one: -one[0])
+
+    def splits(self) -> list[tuple[float, int, np.ndarray]]:
+        """Clusters, what a split of them gains, and the rows that leave them, the largest gain first."""
+        found = []
+        for k, size in enumerate(self.sizes):
+            rows = np.flatnonzero(self.labels == k)
+            about = self.table[rows] - self.means[k]
+            leave = _halved(about) if size >= 2 * _FEWEST else None
+            if leave is None:
+                continue
+            gain = -self.height(size, self.scatters[k])
+            for part in (leave, ~leave):
+                gain += self.height(float(part.sum()), _scatter(about[part] - about[part].mean(axis=0), self.shape))
+            found.append((gain, k, rows[leave]))
+        return sorted(found, key=lambda one: -one[0])
+
+    def height(self, n: float, scatter: np.ndarray) -> float:
+        """The best log-likelihood of a cluster, up to what all moves share."""
+        if n < 1:
+            return 0.0
+        d, spread = self.table.shape[1], scatter / n
+        if self.shape == "spherical":
+            entropy = d * np.log(max(float(spread) / d, self.least))
+        elif self.shape == "diag":
+            entropy = float(np.log(np.maximum(spread, self.least)).sum())
+        elif self.shape == "full":  # shrunk: few rows of a cluster do not span all directions
+            ridge = _LEAST["full"] * float(np.trace(spread)) / d + 1e-9 * self.least
+            entropy = float(np.linalg.slogdet(spread + max(ridge, np.finfo(float).tiny) * np.eye(d))[1])
+        else:
+            entropy = float(spread)
+        return float(n * np.log(n) - 0.5 * n * entropy)
+
+
+def _scatter(rows: np.ndarray, shape: Shape) -> np.ndarray:
+    """Sums of squares of rows that have mean zero."""
+    if shape == "full":
+        return rows.T @ rows
+    return (rows**2).sum(axis=0) if shape == "diag" else np.asarray((rows**2).sum())
+
+
+def _halved(rows: np.ndarray) -> np.ndarray | None:
+    """Which rows of a cluster about its mean are in one of two halves, bool; None if it has no two."""
+    direction = rows[np.einsum("ij,ij->i", rows, rows).argmax()]
+    for _ in range(_POWERS):
+        direction = (rows @ direction) @ rows
+        direction = direction / max(float(np.linalg.norm(direction)), np.finfo(float).tiny)
+    half = rows @ direction > 0
+    for _ in range(_SWEEPS):
+        if min(half.sum(), (~half).sum()) < _FEWEST:
+            return None
+        one, other = rows[half].mean(axis=0), rows[~half].mean(axis=0)
+        half = rows @ (one - other) > 0.5 * (one @ one - other @ other)
+    return half if min(half.sum(), (~half).sum()) >= _FEWEST else None

@@ -1,0 +1,90 @@
+"""Starts of a mixture that are computed from the rows, without a seed.
+
+Three ways to choose K centres, each followed by a few steps of k-means: rows that lower the sum of squared distances most,
+one after the other (the first step of global k-means); rows that lie farthest from those chosen before; and the clusters of
+Ward's linkage. The first two see dense and remote groups, the third one long chains of merges; none is best on all data.
+
+Sources: A. Likas, N. Vlassis, J. J. Verbeek, The global k-means clustering algorithm, Pattern Recognition 36 (2003);
+T. F. Gonzalez, Clustering to minimize the maximum intercluster distance, Theoretical Computer Science 38 (1985);
+J. H. Ward, Hierarchical grouping to optimize an objective function, J. Amer. Statist. Assoc. 58 (1963).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.cluster.hierarchy import linkage
+
+__all__ = ["label_starts", "shares_of_labels"]
+
+_CANDIDATES = 300  # rows that may become centres
+_LINKED = 500  # rows of Ward's linkage
+_SWEEPS = 10  # of k-means
+
+
+def label_starts(table: np.ndarray, k: int) -> dict[str, np.ndarray]:
+    """Labels of the rows of a table (n, b) by the way they were found, each of shape (n,)."""
+    ways: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+        "Ward": _ward_means, "greedy rows": _greedy_rows, "farthest rows": _farthest_rows,
+    }  # fmt: skip
+    return {name: _k_means(table, centres(table, k)) for name, centres in ways.items()}
+
+
+def shares_of_labels(labels: np.ndarray, k: int) -> np.ndarray:
+    """Ones where rows have labels, shape (n, K)."""
+    shares = np.zeros((len(labels), k))
+    shares[np.arange(len(labels)), labels] = 1.0
+    return shares
+
+
+def _ward_means(table: np.ndarray, k: int) -> np.ndarray:
+    rows = table[_spread(len(table), max(_LINKED, 2 * k))]
+    clusters = {i: [i] for i in range(len(rows))}
+    mergers = linkage(rows, "ward")[: max(len(rows) - k, 0), :2].astype(int)
+    for number, (one, other) in enumerate(mergers.tolist(), start=len(rows)):
+        clusters[number] = clusters.pop(one) + clusters.pop(other)
+    return np.array([rows[cluster].mean(axis=0) for cluster in clusters.values()])
+
+
+def _greedy_rows(table: np.ndarray, k: int) -> np.ndarray:
+    candidates = table[_spread(len(table), max(_CANDIDATES, 2 * k))]
+    distances = _squared_distances(table, candidates)
+    nearest, chosen = np.full(len(table), np.inf), []
+    for _ in range(k):
+        chosen.append(int(np.minimum(nearest[:, None], distances).sum(axis=0).argmin()))
+        nearest = np.minimum(nearest, distances[:, chosen[-1]])
+    return candidates[chosen]
+
+
+def _farthest_rows(table: np.ndarray, k: int) -> np.ndarray:
+    nearest, chosen = np.einsum("ij,ij->i", table, table), []
+    for number in range(k):
+        chosen.append(int(nearest.argmax()))
+        distances = ((table - table[chosen[-1]]) ** 2).sum(axis=1)
+        nearest = np.minimum(nearest, distances) if number else distances
+    return table[chosen]
+
+
+def _k_means(table: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    labels = _squared_distances(table, centres).argmin(axis=1)
+    for _ in range(_SWEEPS):
+        shares = shares_of_labels(labels, len(centres))
+        sizes = shares.sum(axis=0)
+        centres = np.where(sizes[:, None] > 0, shares.T @ table / np.maximum(sizes, 1)[:, None], centres)
+        before, labels = labels, _squared_distances(table, centres).argmin(axis=1)
+        if (labels == before).all():
+            break
+    return labels
+
+
+def _squared_distances(table: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    squares = table @ (-2 * centres.T)
+    squares += np.einsum("ij,ij->i", table, table)[:, None]
+    squares += (centres**2).sum(axis=1)
+    return squares
+
+
+def _spread(n: int, most: int) -> np.ndarray:
+    """At most so many numbers of rows, evenly spread."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))

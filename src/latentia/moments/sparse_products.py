@@ -1,0 +1,231 @@
+"""Products of a block's sparse table C with dense columns: C B, and sums of C^T Z over blocks.
+
+C B gathers a row of B for every entry, four at a time, so that several are on their way from memory at once. C^T Z could
+scatter to a row of the sum for every entry; instead the entries are put in the order of their columns first, so that every
+row of the sum is read and written once a block and its terms are added in the cache.
+
+Every row of the sum belongs to one task, and terms are added one after the other, in the order of the entries: no bit depends
+on threads, nor on entries of zero. Terms are in the precision of B and Z, sums of C^T Z in that of the sum.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+from numba import njit
+
+from .._threads import Parallel, threads
+from .counts import Counts, as_counts
+
+__all__ = ["Columns", "add_products", "by_column", "coded", "gathered", "products", "squared_products"]
+
+_ROWS, _ENTRIES, _RANGES = 512, 1 << 15, 4
+
+
+class Columns(NamedTuple):
+    """Entries by column: those of column v are ``rows[starts[v]:starts[v + 1]]``, ascending, with their ``values``."""
+
+    starts: np.ndarray
+    rows: np.ndarray
+    values: np.ndarray
+
+
+def coded(table: Any, codes: np.ndarray | None, dtype: Any = np.float64) -> Counts:
+    """Entries of a table in columns v with codes[v] >= 0, which take their place; all entries without codes."""
+    counts = as_counts(table)
+    data = counts.data.astype(dtype, copy=False)
+    if codes is None:
+        return Counts(counts.indptr, counts.indices, data)
+    return Counts(*_coded(counts.indptr, counts.indices, data, codes))
+
+
+def products(counts: Counts, columns: np.ndarray, parallel: Parallel) -> np.ndarray:
+    """C B, shape (n, k), for B of shape (F, k) and data of its type."""
+    n = len(counts.indptr) - 1
+    out = np.empty((n, columns.shape[1]), columns.dtype)
+
+    def task(i: int) -> None:
+        _gather(counts.indptr, counts.indices, counts.data, columns, out, i * _ROWS, min(n, (i + 1) * _ROWS))
+
+    parallel(task, -(-n // _ROWS))
+    return out
+
+
+def squared_products(counts: Counts, columns: np.ndarray, parallel: Parallel) -> tuple[np.ndarray, np.ndarray]:
+    """C B and C B^2 with squares of entries of B, from one look at its rows."""
+    n = len(counts.indptr) - 1
+    out, squares = (np.empty((n, columns.shape[1]), columns.dtype) for _ in range(2))
+
+    def task(i: int) -> None:
+        _gather_squares(
+            counts.indptr, counts.indices, counts.data, columns, out, squares, i * _ROWS, min(n, (i + 1) * _ROWS)
+        )
+
+    parallel(task, -(-n // _ROWS))
+    return out, squares
+
+
+def gathered(counts: Counts, codes: np.ndarray | None, columns: np.ndarray, n_jobs: int | None) -> np.ndarray:
+    """C B, shape (n, k), in the precision of B, shape (F, k); words with a code of -1 count as nothing."""
+    data = counts.data.astype(columns.dtype, copy=False)
+    own = Counts(counts.indptr, counts.indices, data)
+    if codes is not None:
+        own = Counts(*_coded(counts.indptr, counts.indices, data, codes))
+    with threads(effective_n_jobs(n_jobs)) as parallel:
+        return products(own, np.ascontiguousarray(columns), parallel)
+
+
+def by_column(
+    counts: Counts,
+    n_columns: int,
+    parallel: Parallel,
+    factors: np.ndarray | None = None,
+    groups: np.ndarray | None = None,
+    n_groups: int = 1,
+) -> Columns:
+    """Entries by column, times the factors of their rows; the columns of every group of rows follow those before it."""
+    n = len(counts.indptr) - 1
+    offsets = np.zeros(n, np.int64) if groups is None else groups.astype(np.int64) * n_columns
+    factors = np.ones(n, counts.data.dtype) if factors is None else factors.astype(counts.data.dtype)
+    starts = _starts(counts.indptr, counts.indices, offsets, n_groups * n_columns)
+    own = Columns(starts, np.empty(starts[-1], np.int32), np.empty(starts[-1], counts.data.dtype))
+    bounds = np.searchsorted(starts, np.linspace(0, starts[-1], _RANGES + 1))
+    bounds[0], bounds[-1] = 0, n_groups * n_columns
+
+    def task(i: int) -> None:
+        first, last = bounds[i], bounds[i + 1]
+        _fill(counts.indptr, counts.indices, counts.data, factors, offsets, own.rows, own.values, starts, first, last)
+
+    parallel(task, _RANGES)
+    return own
+
+
+def add_products(
+    total: np.ndarray, columns: Columns, rows: np.ndarray, parallel: Parallel, single: np.ndarray | None = None
+) -> None:
+    """Add C^T Z to ``total``, shape (F, k), for Z of shape (n, k), and the sums of the columns of C to ``single``, (F,)."""
+    starts = columns.starts
+    bounds = np.searchsorted(starts, np.arange(0, starts[-1] + _ENTRIES, _ENTRIES))
+    bounds[-1] = len(starts) - 1
+    sums = np.empty(0) if single is None else single
+
+    def task(i: int) -> None:
+        _collect(starts, columns.rows, columns.values, rows, total, sums, bounds[i], bounds[i + 1])
+
+    parallel(task, len(bounds) - 1)
+
+
+# --- kernels ----------------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def _coded(indptr, indices, data, codes):  # pragma: no cover - compiled
+    places = np.empty(len(indptr), np.int64)
+    own, values = np.empty(len(indices), np.int32), np.empty(len(indices), data.dtype)
+    at = 0
+    places[0] = 0
+    for d in range(len(indptr) - 1):
+        for e in range(indptr[d], indptr[d + 1]):
+            code = codes[indices[e]]
+            own[at], values[at] = code, data[e]
+            at += code >= 0
+        places[d + 1] = at
+    return places, own[:at], values[:at]
+
+
+@njit(nogil=True, cache=True)
+def _gather(indptr, indices, data, columns, out, first, last):  # pragma: no cover - compiled
+    k = columns.shape[1]
+    for d in range(first, last):
+        t = out[d]
+        t[:] = 0
+        e, end = indptr[d], indptr[d + 1]
+        while e + 4 <= end:
+            a, b, c, f = data[e], data[e + 1], data[e + 2], data[e + 3]
+            p, q = columns[indices[e]], columns[indices[e + 1]]
+            r, s = columns[indices[e + 2]], columns[indices[e + 3]]
+            for j in range(k):
+                t[j] = (((t[j] + a * p[j]) + b * q[j]) + c * r[j]) + f * s[j]
+            e += 4
+        while e < end:
+            a, p = data[e], columns[indices[e]]
+            for j in range(k):
+                t[j] += a * p[j]
+            e += 1
+
+
+@njit(nogil=True, cache=True)
+def _gather_squares(indptr, indices, data, columns, out, squares, first, last):  # pragma: no cover - compiled
+    k = columns.shape[1]
+    for d in range(first, last):
+        t, u = out[d], squares[d]
+        t[:] = 0
+        u[:] = 0
+        e, end = indptr[d], indptr[d + 1]
+        while e + 2 <= end:
+            a, b = data[e], data[e + 1]
+            p, q = columns[indices[e]], columns[indices[e + 1]]
+            for j in range(k):
+                x, y = a * p[j], b * q[j]
+                t[j] = (t[j] + x) + y
+                u[j] = (u[j] + x * p[j]) + y * q[j]
+            e += 2
+        if e < end:
+            a, p = data[e], columns[indices[e]]
+            for j in range(k):
+                x = a * p[j]
+                t[j] += x
+                u[j] += x * p[j]
+
+
+@njit(nogil=True, cache=True)
+def _starts(indptr, indices, offsets, n_columns):  # pragma: no cover - compiled
+    starts = np.zeros(n_columns + 1, np.int32)
+    for d in range(len(indptr) - 1):
+        for e in range(indptr[d], indptr[d + 1]):
+            starts[offsets[d] + indices[e] + 1] += 1
+    for v in range(n_columns):
+        starts[v + 1] += starts[v]
+    return starts
+
+
+@njit(nogil=True, cache=True)
+def _fill(indptr, indices, data, factors, offsets, rows, values, starts, first, last):  # pragma: no cover - compiled
+    at = starts[first:last].copy()
+    for d in range(len(indptr) - 1):
+        shift = offsets[d] - first
+        for e in range(indptr[d], indptr[d + 1]):
+            v = shift + indices[e]
+            if 0 <= v < last - first:
+                place = at[v]
+                rows[place], values[place] = d, data[e] * factors[d]
+                at[v] = place + 1
+
+
+@njit(nogil=True, cache=True)
+def _collect(starts, docs, values, rows, total, single, first, last):  # pragma: no cover - compiled
+    k = rows.shape[1]
+    row = np.empty(k, total.dtype)
+    for v in range(first, last):
+        e, end = starts[v], starts[v + 1]
+        if e == end:
+            continue
+        if len(single) > 0:
+            single[v] += values[e:end].sum()
+        row[:] = 0
+        while e + 4 <= end:
+            a, b, c, f = values[e], values[e + 1], values[e + 2], values[e + 3]
+            p, q, r, s = rows[docs[e]], rows[docs[e + 1]], rows[docs[e + 2]], rows[docs[e + 3]]
+            for j in range(k):
+                row[j] = (((row[j] + a * p[j]) + b * q[j]) + c * r[j]) + f * s[j]
+            e += 4
+        while e < end:
+            a, p = values[e], rows[docs[e]]
+            for j in range(k):
+                row[j] += a * p[j]
+            e += 1
+        t = total[v]
+        for j in range(k):
+            t[j] += row[j]

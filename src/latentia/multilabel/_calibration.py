@@ -1,0 +1,106 @@
+"""Probabilities from scores: one strictly increasing map for all labels, so that it changes no ranking.
+
+With u(s) in (0, 1) that rises with the score, the map is that of beta calibration,
+
+    p = 1 / (1 + exp(-(a log u - c log(1 - u) + b))),      a, c > 0,
+
+fitted to scores of rows that had no part in them. It is the identity of u at a = c = 1, b = 0, and a little prior holds it
+there where positives are few. For logistic heads u(s) = 1 / (1 + e^-s); least squares estimates probabilities without keeping
+them in (0, 1), so that for ridge heads u is the score itself with bent tails.
+
+Source: M. Kull, T. Silva Filho, P. Flach, Beta calibration, AISTATS 2017.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+
+from ._scores import unit_interval
+
+__all__ = ["Calibration", "calibrated"]
+
+_PRIOR = 1.0  # weight of a = c = 1, b = 0, in squared units
+_LEAST = 0.05  # slope
+_MOST_NEGATIVE = 1 << 17  # pairs of a row and a label that it lacks
+_ROUNDS, _SETTLED = 30, 1e-6
+_INSIDE = 1e-12  # distance of a probability from 0 and 1
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The map of scores to probabilities.
+
+    Attributes
+    ----------
+    logistic : bool
+        Whether scores are on the scale of log-odds.
+    edge : float
+        Mean frequency of a label, below which scores of least squares are bent.
+    low, high, shift : float
+        a, c and b.
+    """
+
+    logistic: bool
+    edge: float
+    low: float = 1.0
+    high: float = 1.0
+    shift: float = 0.0
+
+    def __call__(self, scores: np.ndarray) -> np.ndarray:
+        """Probabilities of scores of any shape."""
+        below, above = self.sides(np.asarray(scores, dtype=np.float64))
+        return np.clip(expit(self.low * below + self.high * above + self.shift), _INSIDE, 1 - _INSIDE)
+
+    def sides(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """log u and -log(1 - u)."""
+        if self.logistic:
+            return -np.logaddexp(0, -scores), np.logaddexp(0, scores)
+        u = unit_interval(scores, self.edge)
+        return np.log(u), -np.log1p(-u)
+
+
+def calibrated(plain: Calibration, scores: np.ndarray, labels: sparse.csr_array) -> Calibration:
+    """The map that fits scores (n, L) of rows that had no part in them to their labels."""
+    own = labels.toarray() != 0
+    positive, negative = scores[own], scores[~own]
+    stride = max(1, -(-len(negative) // _MOST_NEGATIVE))
+    chosen = np.concatenate([positive, negative[::stride]])
+    y = np.repeat([1.0, 0.0], [len(positive), len(chosen) - len(positive)])
+    weight = np.where(y > 0, 1.0, len(negative) / max(len(chosen) - len(positive), 1))
+    below, above = plain.sides(chosen)
+    low, high, shift = _fitted(np.stack([below, above, np.ones(len(chosen))], axis=1), y, weight)
+    if min(low, high) < _LEAST:  # the same slope on both sides, and where scores tell nothing the least one
+        slope, shift = _fitted(np.stack([below + above, np.ones(len(chosen))], axis=1), y, weight)
+        low = high = max(slope, _LEAST)
+        if slope < _LEAST:
+            (shift,) = _fitted(np.ones((len(chosen), 1)), y, weight, _LEAST * (below + above))
+    return Calibration(plain.logistic, plain.edge, float(low), float(high), float(shift))
+
+
+def _fitted(table: np.ndarray, y: np.ndarray, weight: np.ndarray, offset: np.ndarray | float = 0.0) -> np.ndarray:
+    """Logistic regression by Newton's method, about slopes of 1 and a shift of 0."""
+    centre = np.append(np.ones(table.shape[1] - 1), 0.0)
+    prior = np.full(len(centre), _PRIOR)
+
+    def objective(theta: np.ndarray) -> float:
+        eta = table @ theta + offset
+        return float(weight @ (np.logaddexp(0, eta) - y * eta) + 0.5 * prior @ (theta - centre) ** 2)
+
+    theta, value = centre.copy(), objective(centre)
+    for _ in range(_ROUNDS):
+        p = expit(table @ theta + offset)
+        gradient = table.T @ (weight * (p - y)) + prior * (theta - centre)
+        hessian = (table * (weight * p * (1 - p))[:, None]).T @ table + np.diag(prior)
+        step, length = np.linalg.solve(hessian, gradient), 1.0
+        while (lower := objective(theta - length * step)) > value and length > 1e-4:
+            length /= 2
+        if not lower < value:
+            break
+        theta, gain, value = theta - length * step, value - lower, lower
+        if gain < _SETTLED * max(value, 1.0):
+            break
+    return theta

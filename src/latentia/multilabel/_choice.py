@@ -1,0 +1,221 @@
+"""Which head: those that the data's size allows, compared on a fifth of the rows, and fitted to all of them.
+
+Everything here has the rows in memory. Work and memory are bounded before anything is read, by sizes that the first pass has
+counted; beyond the bounds the moment head is the one there is, and costs no pass more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from .._threads import Parallel
+from ..moments import LabelledSums
+from ..passes import Block, Blocks, Plan, deal, sample_rows
+from ._calibration import Calibration, calibrated
+from ._full import SHARES, STRENGTHS, LogisticHeads, Rows, full_ridge, moment_head
+from ._head import LinearHead
+from ._held_out import HeldOut, held_out, precision_of
+
+__all__ = ["Chosen", "Heads", "allowed_heads", "choose", "edge_of", "left_out", "rows_in_memory"]
+
+_PARTS = 5  # of the rows, one of which is held out
+_FEWEST = 50  # rows, with fewer of which nothing is compared
+_MOST_ENTRIES = 1 << 25  # of the features, in memory
+_MOST_SCORES = 1 << 27  # rows x labels
+_MOST_COEFFICIENTS = 1 << 24
+_SPARSE_WORK, _DENSE_WORK = 4e9, 4e10  # flops of a step
+_MOST_EQUATIONS = 1000  # of ridge regression on all words, where it is one head of several
+_HELD_SCORES = 1 << 24
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Heads that are compared.
+
+    Attributes
+    ----------
+    kinds : tuple of {"logistic", "ridge", "full"}
+    directions : bool
+        Whether logistic regression is in the directions of the moment head.
+    """
+
+    kinds: tuple[str, ...]
+    directions: bool = False
+
+
+class Chosen(NamedTuple):
+    """A head, what rows that had no part in their scores say of it, its probabilities, and how it was found."""
+
+    head: LinearHead
+    held: HeldOut | None
+    calibration: Calibration
+    text: str
+
+
+def allowed_heads(head: str, seen: LabelledSums, n_components: int) -> Heads | None:
+    """Heads to compare in memory; None where the moment head alone is to be fitted in the passes."""
+    n, d, n_labels = seen.n_rows, len(seen.document_frequency), len(seen.label_counts)
+    entries = float(seen.powers[0])
+    words = d * n_labels <= _MOST_COEFFICIENTS
+    if head == "full":
+        return Heads(("full",))
+    if head == "logistic":
+        return Heads(("logistic",), directions=not words)
+    if head != "auto" or n < _FEWEST or entries > _MOST_ENTRIES or n * n_labels > _MOST_SCORES:
+        return None
+    full = ("full",) if words and min(n, d) <= _MOST_EQUATIONS else ()
+    if words and 4 * entries * n_labels <= _SPARSE_WORK:
+        return Heads(("logistic", "ridge", *full))
+    if 4.0 * n * n_components * n_labels <= _DENSE_WORK:
+        return Heads(("logistic", "ridge", *full), directions=True)
+    return None
+
+
+# --- rows in memory -------------------------------------------------------------------------------------------------
+
+
+class _Kept:
+    """In-place statistic: features and labels of all rows, in their order."""
+
+    def zero(self) -> list[tuple[Any, Any]]:
+        return []
+
+    def add_tasks(self, state: list[tuple[Any, Any]], block: Block, parallel: Parallel) -> list[tuple[Any, Any]]:
+        return [*state, (sparse.csr_array(block[2], copy=True), sparse.csr_array(block[1], copy=True))]
+
+
+def rows_in_memory(n_jobs: int | None) -> Plan:
+    """Plan of one pass over blocks (C, Y, F) whose result is `Rows`."""
+    (kept,) = yield [_Kept()]
+    features, labels = (sparse.vstack([pair[i] for pair in kept], format="csr") for i in (0, 1))
+    return Rows(_tidy(features, np.float32), _tidy(labels, np.int8), n_jobs)
+
+
+def _tidy(table: Any, dtype: Any) -> sparse.csr_array:
+    """Without stored zeros, and with the types that compiled kernels are made for."""
+    table = sparse.csr_array(table, dtype=dtype)
+    table.sum_duplicates()
+    table.eliminate_zeros()
+    return sparse.csr_array(
+        (table.data, table.indices.astype(np.int32), table.indptr.astype(np.int32)), shape=table.shape
+    )
+
+
+# --- the choice -----------------------------------------------------------------------------------------------------
+
+
+class _Tried(NamedTuple):
+    """A head of some rows, by what it takes to fit it again, and its scores for the others."""
+
+    name: str
+    scores: np.ndarray
+    kind: str
+    strength: float = 0.0
+    share: float = 0.0
+
+
+def choose(rows: Rows, heads: Heads, n_components: int, random_state: int) -> Chosen:
+    """The head that ranks labels best on a fifth of the rows, fitted to all of them."""
+    part, rest = _halves(rows, random_state)
+    edge = _edge(rows)
+    if part is None or rest is None:  # nothing can be compared
+        untried = _Tried("", np.empty(0), heads.kinds[0], STRENGTHS[-1], SHARES[0])
+        head = _fitted(rows, untried, heads, n_components, random_state, None)
+        return Chosen(head, None, Calibration(head.kind == "logistic", edge), "")
+    moment = None if heads.kinds == ("full",) else moment_head(part, n_components, random_state)
+    logistic = None
+    if moment is not None and "logistic" in heads.kinds:
+        logistic = LogisticHeads.of(part, moment, heads.directions, random_state)
+    all_tried = list(_tried(part, rest, heads, moment, logistic))
+    values = [precision_of(one.scores, rest.labels, rows.n_jobs).criterion for one in all_tried]
+    best = all_tried[int(np.argmax(values))]
+    head = _fitted(rows, best, heads, n_components, random_state, logistic)
+    held = held_out("held out", best.scores, rest.labels, part.label_counts)
+    calibration = calibrated(Calibration(head.kind == "logistic", edge), best.scores, rest.labels)
+    return Chosen(head, held, calibration, _told(all_tried, values))
+
+
+def _halves(rows: Rows, random_state: int) -> tuple[Rows | None, Rows | None]:
+    """Rows to learn from and rows held out; neighbours and copies stay together. None where one side has nothing to say."""
+    n, n_labels = rows.labels.shape
+    dealt = deal(Blocks.from_array(rows.features, rows.labels), random_state, _PARTS)
+    out = dealt.of(np.arange(n)) == 0
+    rest, most = np.flatnonzero(out), max(1, _HELD_SCORES // max(n_labels, 1))
+    part, held = rows.some(np.flatnonzero(~out)), rows.some(rest[:: -(-len(rest) // most) or 1])
+    enough = n >= _FEWEST and part.label_counts.any() and held.label_counts.any()
+    return (part, held) if enough else (None, None)
+
+
+def _tried(
+    part: Rows, rest: Rows, heads: Heads, moment: LinearHead | None, logistic: LogisticHeads | None
+) -> Iterator[_Tried]:
+    """Heads of a part of the rows with their scores for the rest; of equal ones the first is taken."""
+    if logistic is not None:
+        helping = logistic.moment.scores(rest.features, rest.n_jobs)
+        for strength in STRENGTHS:
+            alone = logistic.head(strength).scores(rest.features, rest.n_jobs)
+            for share in SHARES:
+                name = f"logistic C={strength:g} and {share:g} x ridge"
+                yield _Tried(name, alone + share * helping, "logistic", strength, share)
+    if "ridge" in heads.kinds and moment is not None:
+        yield _Tried("ridge", moment.scores(rest.features, rest.n_jobs), "ridge")
+    if "full" in heads.kinds:
+        yield _Tried("full", full_ridge(part).scores(rest.features), "full")
+
+
+def _fitted(
+    rows: Rows, tried: _Tried, heads: Heads, n_components: int, random_state: int, part: LogisticHeads | None
+) -> LinearHead:
+    """The head of all rows; logistic regression starts from that of a part."""
+    if tried.kind == "full":
+        return full_ridge(rows)
+    moment = moment_head(rows, n_components, random_state)
+    if tried.kind == "ridge":
+        return moment
+    logistic = LogisticHeads.of(rows, moment, heads.directions, random_state)
+    if part is not None and not heads.directions:  # directions of other rows are others
+        logistic.start = part.start
+    return logistic.helped(logistic.head(tried.strength), tried.share)
+
+
+def _told(tried: list[_Tried], values: list[float]) -> str:
+    """Of every kind of head the best one and what it reached."""
+    best: dict[str, tuple[float, str]] = {}
+    for one, value in zip(tried, values, strict=True):
+        if one.kind not in best or value > best[one.kind][0]:
+            best[one.kind] = value, one.name
+    return ", ".join(f"{name} {value:.3f}" for value, name in sorted(best.values(), reverse=True))
+
+
+def _edge(rows: Rows) -> float:
+    n, n_labels = rows.labels.shape
+    return edge_of(rows.label_counts / max(n, 1) if n_labels else np.zeros(1))
+
+
+def edge_of(frequencies: np.ndarray) -> float:
+    """Where scores of least squares are bent: the mean frequency of a label, (L,), within reason."""
+    return float(np.clip(frequencies.mean(), 1e-6, 0.25))
+
+
+def left_out(head: LinearHead, blocks: Blocks, seen: LabelledSums) -> Chosen:
+    """The moment head with scores of some rows that leave out what their own labels added to them.
+
+    In ridge regression on given directions that is (s - h y) / (1 - h) with the leverage h of the row; the directions are those
+    of all rows. Some blocks (C, Y, F) are read, and there is no pass.
+    """
+    n_labels = len(seen.label_counts)
+    _, labels, features = sample_rows(blocks, int(np.clip(_HELD_SCORES // max(n_labels, 1), _FEWEST, 2000)))
+    labels, rows = _tidy(labels, np.int8), head.coordinates(_tidy(features, np.float32))
+    assert head.leverage is not None
+    own = np.minimum(head.leverage(rows), 0.99)[:, None]
+    scores = rows @ head.coefficients + head.intercept
+    scores -= own * labels.toarray()
+    scores /= 1 - own
+    plain = Calibration(False, edge_of(seen.label_counts / seen.n_rows))
+    held = held_out("each left out of its own scores", scores, labels, seen.label_counts)
+    return Chosen(head, held, calibrated(plain, scores, labels), "")

@@ -1,0 +1,129 @@
+"""Heads that look at every word: ridge regression, and logistic regression helped by the moment head.
+
+Both need the rows in memory. The logistic head of label l has the scores
+
+    s_l(f) = f^T w_l + b_l + a r_l(f),
+
+logistic regression of the label (strength C) plus ``a`` times the score r_l of ridge regression on the supervised directions of
+the moment head. The first knows the words of a label, the second what labels have in common, which is worth most for rare ones;
+their sum is one linear map. Where D x L coefficients are too many, w_l lies in the K directions of the moment head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from ..likelihood.logistic import Design, LogisticWeights, logistic_regressions
+from ..passes import Blocks, follow
+from ._head import LinearHead, linear_head, ridge
+
+__all__ = ["SHARES", "STRENGTHS", "LogisticHeads", "Rows", "full_ridge", "moment_head"]
+
+STRENGTHS = (3.0, 10.0)  # C
+SHARES = (5.0, 10.0, 20.0)  # a
+_STEPS = 6
+DIRECTIONS = 100  # of the ridge score, at least
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows in memory.
+
+    Attributes
+    ----------
+    features : csr_array of shape (n, D), float32
+    labels : csr_array of shape (n, L)
+    n_jobs : int, optional
+    """
+
+    features: sparse.csr_array
+    labels: sparse.csr_array
+    n_jobs: int | None = None
+
+    @cached_property
+    def label_counts(self) -> np.ndarray:
+        return np.bincount(self.labels.indices, minlength=self.labels.shape[1]).astype(np.float64)
+
+    def some(self, chosen: np.ndarray) -> Rows:
+        return Rows(self.features[chosen], self.labels[chosen], self.n_jobs)
+
+
+def moment_head(rows: Rows, n_components: int, random_state: int) -> LinearHead:
+    """The moment head of rows in memory."""
+    (n, d), blocks = rows.features.shape, Blocks.from_array(rows.features, rows.labels, rows.features)
+    return follow(blocks, [linear_head(rows.label_counts, n, d, n_components, random_state)], rows.n_jobs)[0][0]
+
+
+def full_ridge(rows: Rows) -> LinearHead:
+    """Ridge regression on all words, its penalty by generalised cross-validation: an eigenproblem of size min(n, D)."""
+    table, (n, d) = rows.features.astype(np.float64), rows.features.shape
+    crossed, total = (rows.labels.T @ table).toarray(), np.asarray(table.sum(axis=0)).ravel()
+    if d <= n:
+        gram = (table.T @ table).toarray()
+        return replace(ridge(None, gram, crossed, total, rows.label_counts, n), kind="full", leverage=None)
+    values, vectors = np.linalg.eigh((table @ table.T).toarray())  # the words of few rows span as many directions
+    kept = np.flatnonzero(values > 1e-10 * max(values[-1], np.finfo(float).tiny))
+    basis = table.T @ (vectors[:, kept] / np.sqrt(values[kept]))
+    n_different = len(kept)  # copies span nothing new
+    found = ridge(None, np.diag(values[kept]), crossed @ basis, total @ basis, rows.label_counts, n, n_different)
+    return replace(found, kind="full", coefficients=basis @ found.coefficients, leverage=None)
+
+
+@dataclass
+class LogisticHeads:
+    """Logistic heads of the same rows, each from the weights of the one before.
+
+    Attributes
+    ----------
+    rows : Rows
+    moment : LinearHead
+        Of these rows.
+    directions : bool
+        Whether the weights lie in the directions of the moment head.
+    start : LogisticWeights or None
+        Of an earlier fit.
+    """
+
+    rows: Rows
+    moment: LinearHead
+    directions: bool
+    start: LogisticWeights | None = None
+
+    @classmethod
+    def of(cls, rows: Rows, moment: LinearHead, directions: bool, random_state: int) -> LogisticHeads:
+        """With a moment head of at least 100 directions, unless the weights are to lie in those there are."""
+        n_directions = 0 if moment.features is None else moment.features.shape[1]
+        if not directions and n_directions < min(DIRECTIONS, rows.labels.shape[1]):
+            moment = moment_head(rows, min(DIRECTIONS, rows.labels.shape[1]), random_state)
+        return cls(rows, moment, directions)
+
+    @cached_property
+    def _design(self) -> Design:
+        rows = self.rows
+        table = self.moment.coordinates(rows.features, rows.n_jobs) if self.directions else rows.features
+        design = Design(table.astype(np.float32))
+        _ = design.columns, design.squares  # before several threads ask for them
+        return design
+
+    def head(self, strength: float) -> LinearHead:
+        """Logistic regression alone, at a strength C."""
+        rows = self.rows
+        self.start = logistic_regressions(self._design, rows.labels, strength, _STEPS, self.start, rows.n_jobs)
+        features = self.moment.features if self.directions else None
+        coefficients = self.start.coefficients.astype(np.float64)
+        return LinearHead("logistic", features, coefficients, self.start.intercept, 1 / strength, None)
+
+    def helped(self, head: LinearHead, share: float) -> LinearHead:
+        """A head of these rows with a share of the ridge scores."""
+        moment = self.moment
+        assert moment.features is not None
+        ridge_map = moment.coefficients if self.directions else moment.features @ moment.coefficients
+        return replace(
+            head,
+            coefficients=head.coefficients + share * ridge_map,
+            intercept=head.intercept + share * moment.intercept,
+        )

@@ -1,0 +1,97 @@
+"""How good a head is on rows that had no part in their own scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from ..metrics import document_auc, precision_at_k, top_indices
+
+__all__ = ["RARE", "HeldOut", "Precision", "held_out", "precision_of"]
+
+RARE = 5  # rows, fewer of which make a label a rare one
+_AT = (1, 3, 5)
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Precision at 1, 3 and 5 (as far as there are labels) of each row, and the mean document-averaged AUC.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, at most 3)
+    auc : float
+        NaN where no row has a label and lacks another.
+    """
+
+    rows: np.ndarray
+    auc: float
+
+    @property
+    def criterion(self) -> float:
+        """What heads are compared by: the mean of the precisions and the AUC."""
+        values = [*self.rows.mean(axis=0), *([self.auc] if np.isfinite(self.auc) else [])]
+        return float(np.mean(values))
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What rows that had no part in their own scores say of a head.
+
+    Attributes
+    ----------
+    how : str
+        In what way they had none.
+    n_rows, n_labels : int
+    first, first_five : float
+        Precision at 1 and at 5 (or at L).
+    auc : float
+    frequent : float
+        Precision at 1 of the most frequent label.
+    gain, error : float
+        Of ``first`` over ``frequent``, and its standard error.
+    n_rare, rare_told, rare_right : int
+        Labels of fewer than 5 rows, how often one is among the first five of a row, and how often it is right.
+    """
+
+    how: str
+    n_rows: int
+    n_labels: int
+    first: float
+    first_five: float
+    auc: float
+    frequent: float
+    gain: float
+    error: float
+    n_rare: int
+    rare_told: int
+    rare_right: int
+
+
+def precision_of(scores: np.ndarray, labels: sparse.csr_array, n_jobs: int | None = None) -> Precision:
+    """Precision of scores (n, L) of rows with labels (n, L)."""
+    top, _ = top_indices(scores, max(_AT), n_jobs)
+    at = [k for k in _AT if k <= top.shape[1]]
+    auc = document_auc(labels, scores, n_jobs)
+    known = np.isfinite(auc)
+    return Precision(
+        np.stack([precision_at_k(labels, top, k) for k in at], axis=1),
+        float(auc[known].mean()) if known.any() else np.nan,
+    )
+
+
+def held_out(how: str, scores: np.ndarray, labels: sparse.csr_array, label_counts: np.ndarray) -> HeldOut:
+    """What scores (n, L) of rows with labels (n, L) say; ``label_counts`` are those of the rows that were learned from."""
+    found, top = precision_of(scores, labels), top_indices(scores, max(_AT))[0]
+    frequent = np.asarray(labels[:, [int(label_counts.argmax())]].toarray()).ravel() != 0
+    gains = found.rows[:, 0] - frequent
+    rare = (label_counts > 0) & (label_counts < RARE)
+    told = rare[top]
+    right = np.asarray(labels[np.repeat(np.arange(len(top)), top.shape[1]), top.ravel()]).ravel() != 0
+    return HeldOut(
+        how, len(top), labels.shape[1], float(found.rows[:, 0].mean()), float(found.rows[:, -1].mean()), found.auc,
+        float(frequent.mean()), float(gains.mean()), float(gains.std() / np.sqrt(max(len(gains), 1))),
+        int(rare.sum()), int(told.sum()), int((right.reshape(told.shape) & told).sum()),
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""A chain that the user gives for EM to start from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..exceptions import LatentiaError
+from ._chain import Chain
+
+__all__ = ["given_chain"]
+
+_FROM_ONE = 1e-6  # by which sums of probabilities may be off one
+
+
+def given_chain(init: Any, k: int, width: int, symbols: bool, deviations: np.ndarray) -> Chain:
+    """The chain of a dict, or of a fitted model of this library or of hmmlearn.
+
+    Parameters
+    ----------
+    init : mapping, or object with attributes of the same names and an underscore
+        ``startprob``, ``transmat``, and ``emissionprob``, or ``means`` and, if wanted, ``variances``.
+    k, width : int
+        States; symbols or features.
+    symbols : bool
+    deviations : ndarray of shape (width,)
+        Of vectors: their squares are the variances where none are given.
+    """
+    names = "startprob, transmat, " + ("emissionprob" if symbols else "means")
+    start, moves = _array(init, "startprob", (k,), names), _array(init, "transmat", (k, k), names)
+    for name, values in (("startprob", start), ("transmat", moves)):
+        _check_sums(name, values)
+    if symbols:
+        emissions = _array(init, "emissionprob", (k, width), names)
+        _check_sums("emissionprob", emissions)
+        return Chain(start, moves, emissions)
+    means = _array(init, "means", (k, width), names)
+    if _value(init, "variances") is None:
+        return Chain(start, moves, means, np.tile(deviations**2, (k, 1)))
+    variances = _array(init, "variances", (k, width), names)
+    if not (variances > 0).all():
+        raise LatentiaError("init: variances must be above 0.")
+    return Chain(start, moves, means, variances)
+
+
+def _value(init: Any, name: str) -> Any:
+    return init.get(name) if isinstance(init, Mapping) else getattr(init, f"{name}_", None)
+
+
+def _array(init: Any, name: str, shape: tuple[int, ...], names: str) -> np.ndarray:
+    value = _value(init, name)
+    if value is None:
+        raise LatentiaError(f"init: it has no {name}; give {names}, in a dict or as a fitted model.")
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise LatentiaError(f"init: {name} holds no numbers ({error}).") from error
+    if array.shape != shape:
+        raise LatentiaError(f"init: {name} has shape {array.shape}, and this fit needs {shape}.")
+    if not np.isfinite(array).all():
+        raise LatentiaError(f"init: {name} holds values that are not finite.")
+    return array
+
+
+def _check_sums(name: str, values: np.ndarray) -> None:
+    sums = np.atleast_1d(values.sum(axis=-1))
+    if (values < 0).any() or np.abs(sums - 1).max() > _FROM_ONE:
+        row = int(np.abs(sums - 1).argmax())
+        raise LatentiaError(f"init: row {row} of {name} is no distribution: its sum is {sums[row]:.6g}.")

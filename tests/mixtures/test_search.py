@@ -109,7 +109,7 @@ def test_components_without_rows_are_dropped():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = SphericalGaussianMixture(12).fit(X)
-    assert (model.weights_ * 40 >= 1 - 1e-9).all()
+    assert (model.weights_ * 40 >= 1 - 1e-6).all()  # a component of one row has all of it but what EM rounds
     dropped = any(issubclass(one.category, DroppedDataWarning) for one in caught)
     assert dropped == (model.n_components_ < 12)
     assert model.n_components_ == len(model.means_)

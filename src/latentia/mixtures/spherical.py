@@ -280,7 +280,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
             f"dropped: ask for n_components={len(kept)}, or fewer.",
             DroppedDataWarning,
         )
-        return self._refined(mixture.of(kept), moments, blocks, moments.dealt.all)
+        return self._with_rows(self._refined(mixture.of(kept), moments, blocks, moments.dealt.all), moments, blocks)
 
     def _keep(self, mixture: Mixture) -> None:
         self.means_, self.weights_, self.variance_, covariances = mixture

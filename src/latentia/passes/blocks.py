@@ -327,7 +327,7 @@ class TableBlocks(Blocks):
         chosen = None if self._chosen is None else np.flatnonzero(self._rows_of_all())
         rows = _some(np.random.default_rng(0), self.n_rows, most)
         rows = rows if chosen is None else chosen[rows]
-        return tuple(part[rows] for part in self._parts)
+        return tuple(_taken(part, rows) for part in self._parts)
 
     def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
         wanted = frozenset(groups)
@@ -502,6 +502,17 @@ def _rows(table: Any, start: int, stop: int) -> Any:
     piece = sparse.csr_array((stop - start, table.shape[1]), dtype=table.dtype)
     piece.data, piece.indices, piece.indptr = table.data[lo:hi], table.indices[lo:hi], indptr
     return piece
+
+
+def _taken(table: Any, rows: np.ndarray) -> Any:
+    """Some rows, copied: SciPy would bring all entries to the type of the row starts first."""
+    if not sparse.issparse(table):
+        return table[rows]
+    starts, sizes = table.indptr[rows].astype(np.int64), np.diff(table.indptr)[rows].astype(np.int64)
+    ends = np.cumsum(sizes)
+    entries = np.arange(sizes.sum()) + np.repeat(starts - (ends - sizes), sizes)
+    indptr = np.append(0, ends).astype(table.indices.dtype)
+    return sparse.csr_array((table.data[entries], table.indices[entries], indptr), shape=(len(rows), table.shape[1]))
 
 
 def _default_block_rows(tables: Sequence[Any], n_rows: int) -> int:

@@ -24,6 +24,7 @@ from .evidence.sizes import CANDIDATES, Size, enough_sizes, recommend
 from .exceptions import LatentiaError, LatentiaWarning, warn
 from .metrics.matching import nearest_distances
 from .passes import Blocks, RowGroups
+from .passes.checkpoint import Identity, fit_kept
 
 __all__ = ["Estimator", "check_size", "fitted", "fitting", "halves_of_rows"]
 
@@ -111,10 +112,14 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
         fresh: E = object.__new__(type(self))
         fresh.__dict__.update({name: value for name, value in self.__dict__.items() if not _learned(name)})
         check_parameters(fresh)
-        fresh._seed = seed_of(fresh.random_state)  # type: ignore[attr-defined]
+        seed = seed_of(fresh.random_state)  # type: ignore[attr-defined]
         fresh._check_parameters()
         given: Any = fresh._given(args, kwargs) if fit.__name__ == "fit" else (args, kwargs)
-        with one_blas_thread():
+
+        def identity() -> Identity:
+            return Identity.of_fit(f"{type(self).__name__}.{fit.__name__}", fresh.get_params(deep=False), given)
+
+        with one_blas_thread(), fit_kept(identity, seed) as fresh._seed:
             fresh = _of_best_size(fresh, fit, *given[0], **given[1])
         self.__dict__ = fresh.__dict__
         return self

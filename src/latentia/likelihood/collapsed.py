@@ -191,6 +191,8 @@ class CollapsedUpdate:
         Whether the Dirichlet parameters are estimated, in every fifth sweep.
     """
 
+    keeps_rows = True
+
     def __init__(
         self,
         topics: np.ndarray,

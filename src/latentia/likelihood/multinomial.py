@@ -207,6 +207,8 @@ class LeaveOneOutUpdate:
         A pass changes them in place.
     """
 
+    keeps_rows = True
+
     def __init__(
         self,
         components: np.ndarray,

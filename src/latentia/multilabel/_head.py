@@ -164,10 +164,17 @@ def _leading(basis: np.ndarray, image: np.ndarray, n_components: int) -> np.ndar
 
 
 def _mixed(basis: np.ndarray, mix: np.ndarray) -> np.ndarray:
-    features = np.empty((len(basis), mix.shape[1]), np.float32)
-    for a in range(0, len(basis), _CHUNK):
-        features[a : a + _CHUNK] = basis[a : a + _CHUNK].astype(np.float64) @ mix
-    return features
+    """T M, in the memory of T, which is gone: rows are no longer than before, and take their place from the first on."""
+    n, k = len(basis), mix.shape[1]
+    flat = basis.reshape(-1)
+    for a in range(0, n, _CHUNK):
+        rows = basis[a : a + _CHUNK].astype(np.float64) @ mix
+        flat[a * k : (a + len(rows)) * k] = rows.reshape(-1)
+    if not basis.flags.owndata:  # read from a checkpoint
+        return flat[: n * k].reshape(n, k).copy()
+    del flat
+    basis.resize((n, k), refcheck=False)
+    return basis
 
 
 def ridge(
@@ -185,13 +192,15 @@ def ridge(
     ``n_different`` of them count.
     """
     mean, frequency = total / n, label_counts / n
-    crossed = crossed - np.outer(label_counts, mean)
     values, vectors = np.linalg.eigh(gram - n * np.outer(mean, mean))
     values = np.maximum(values, 0)
     if not values.size or values[-1] <= _ROUNDING * float(np.trace(gram)):  # rows that do not differ tell nothing
         nothing = Leverage(np.zeros((len(values), 0)), mean, n)
         return LinearHead("ridge", features, np.zeros(crossed.T.shape), frequency, 0.0, 0.0, nothing)
     rotated = crossed @ vectors
+    shift = mean @ vectors
+    for a in range(0, len(rotated), _CHUNK):
+        rotated[a : a + _CHUNK] -= np.outer(label_counts[a : a + _CHUNK], shift)
     energy = (rotated**2).sum(axis=0)
     variance = float(label_counts.sum() - n * (frequency**2).sum())
     penalties = _PENALTIES * max(values[-1], np.finfo(float).tiny)

@@ -3,7 +3,7 @@
 from .accumulate import InPlaceStatistic, Statistic, accumulate
 from .blocks import Block, Blocks, MappedBlocks, RowGroups, TableBlocks, row_groups
 from .cache import read_cache, write_cache
-from .checkpoint import Checkpoint, PassState
+from .checkpoint import Checkpoint, PassState, checkpointing
 from .dealing import deal, deal_sequences, sample_rows
 from .ordering import OwnOrder, own_order
 from .plans import Plan, follow
@@ -21,6 +21,7 @@ __all__ = [
     "Statistic",
     "TableBlocks",
     "accumulate",
+    "checkpointing",
     "deal",
     "deal_sequences",
     "follow",

@@ -7,6 +7,8 @@ write to disjoint memory. Either way the order of every floating-point sum depen
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -15,7 +17,7 @@ from joblib import effective_n_jobs
 from .._progress import progress_bar
 from .._threads import Parallel, one_blas_thread, threads
 from .blocks import Block, Blocks
-from .checkpoint import Checkpoint, PassState
+from .checkpoint import Checkpoint, PassState, kept_pass, single_pass
 
 __all__ = ["InPlaceStatistic", "Statistic", "accumulate"]
 
@@ -49,7 +51,7 @@ def accumulate(
     blocks: Blocks,
     statistics: Any,
     n_jobs: int | None = None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
     progress: bool | str = False,
 ) -> Any:
     """Fold one or several statistics over the blocks in a single pass.
@@ -61,8 +63,9 @@ def accumulate(
     n_jobs : int, optional
         Threads; None means one (or what a joblib context says), -1 all cores. The result does not depend on it. Matrix
         products within a pass run in these threads, and BLAS has none of its own meanwhile.
-    checkpoint : Checkpoint, optional
-        Where to keep the state of the pass, and to resume it from.
+    checkpoint : path or Checkpoint, optional
+        Folder in which to keep the state of the pass, and to resume it from; it is emptied when the pass has ended. By default
+        that of `checkpointing`, if there is one.
     progress : bool or str
         Show a bar with the time that remains on standard error; a string is its label.
 
@@ -71,8 +74,21 @@ def accumulate(
     The sum, or a list of sums in the order of ``statistics``.
     """
     single = not isinstance(statistics, Sequence)
-    folds = [_Fold(s) if isinstance(s, Statistic) else _InPlace(s) for s in ([statistics] if single else statistics)]
-    n_workers = effective_n_jobs(n_jobs)
+    several = [statistics] if single else list(statistics)
+    with contextlib.ExitStack() as stack:
+        if isinstance(checkpoint, (str, os.PathLike)):
+            checkpoint = stack.enter_context(single_pass(checkpoint, several, blocks))
+        elif checkpoint is None:
+            checkpoint = kept_pass(several, blocks)
+        sums = _pass(blocks, several, effective_n_jobs(n_jobs), checkpoint, progress)
+    return sums[0] if single else sums
+
+
+def _pass(
+    blocks: Blocks, statistics: list[Any], n_workers: int, checkpoint: Checkpoint | None, progress: bool | str
+) -> list[Any]:
+    """The sums of all statistics."""
+    folds = [_Fold(s) if isinstance(s, Statistic) else _InPlace(s) for s in statistics]
     state = (checkpoint.load() if checkpoint else None) or PassState(0, [fold.start() for fold in folds])
     bar = progress_bar(progress, len(blocks) - state.next_block, "blocks")
     with threads(n_workers) as parallel, one_blas_thread(), bar as advance:
@@ -83,8 +99,7 @@ def accumulate(
             if checkpoint:
                 checkpoint.save(state)
             advance(len(window))
-    sums = [fold.finish(s) for fold, s in zip(folds, state.sums, strict=True)]
-    return sums[0] if single else sums
+    return [fold.finish(s) for fold, s in zip(folds, state.sums, strict=True)]
 
 
 class _Fold:

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
+from .checkpoint import digest
 
 __all__ = ["Block", "Blocks", "MappedBlocks", "RowGroups", "TableBlocks", "mixed_bits", "row_groups"]
 
@@ -224,6 +225,10 @@ class Blocks(ABC):
 
     # --- reading ------------------------------------------------------------------------------------------------
 
+    def fingerprint(self) -> str:
+        """Digest of all rows: what a checkpoint knows its data by."""
+        return digest([self.n_rows, self.shapes, [[*block, block.rows] for block in self]])
+
     def __iter__(self) -> Iterator[Block]:
         return (self[i] for i in range(len(self)))
 
@@ -320,6 +325,9 @@ class TableBlocks(Blocks):
             lengths = None if lengths is None else lengths[self._unpacked(first, last)]
         return Block.of(pieces if lengths is None else [*pieces, lengths], number, int(self._starts[number]), rows)
 
+    def fingerprint(self) -> str:
+        return digest([self._parts, self._boundaries, self._lengths, self._chosen])
+
     def table(self) -> Any:
         return self._parts[0] if self._chosen is None else super().table()
 
@@ -406,6 +414,9 @@ class MappedBlocks(Blocks):
     def __getitem__(self, number: int) -> Block:
         block = self._blocks[number]
         return Block.of(self._function(block), block.number, block.start, block.rows)
+
+    def fingerprint(self) -> str:
+        return digest([self._blocks.fingerprint(), self._function, self.shapes])
 
     def some_rows(self, most: int) -> tuple[Any, ...]:
         if self.lengths is not None:

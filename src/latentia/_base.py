@@ -25,6 +25,7 @@ from .exceptions import LatentiaError, LatentiaWarning, warn
 from .metrics.matching import nearest_distances
 from .passes import Blocks, RowGroups
 from .passes.checkpoint import Identity, fit_kept
+from .passes.dask import in_blocks
 
 __all__ = ["Estimator", "check_size", "fitted", "fitting", "halves_of_rows"]
 
@@ -115,6 +116,7 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
         seed = seed_of(fresh.random_state)  # type: ignore[attr-defined]
         fresh._check_parameters()
         given: Any = fresh._given(args, kwargs) if fit.__name__ == "fit" else (args, kwargs)
+        given = in_blocks(fit, *given)
 
         def identity() -> Identity:
             return Identity.of_fit(f"{type(self).__name__}.{fit.__name__}", fresh.get_params(deep=False), given)
@@ -208,8 +210,9 @@ def fitted(method: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P]
     def wrapper(self: E, /, *args: P.args, **kwargs: P.kwargs) -> R:
         check_is_fitted(self)
         try:
+            given: Any = in_blocks(method, args, kwargs, getattr(self, "vectorizer_", None))
             with one_blas_thread():
-                return method(self, *args, **kwargs)
+                return method(self, *given[0], **given[1])
         except MemoryError as error:
             raise LatentiaError(f"The answer does not fit into memory ({error}): ask for less at a time.") from error
 

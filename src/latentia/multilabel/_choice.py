@@ -88,6 +88,9 @@ class _Kept:
     def add_tasks(self, state: list[tuple[Any, Any]], block: Block, parallel: Parallel) -> list[tuple[Any, Any]]:
         return [*state, (sparse.csr_array(block[2], copy=True), sparse.csr_array(block[1], copy=True))]
 
+    def merge(self, first: list[tuple[Any, Any]], second: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+        return first + second
+
 
 def rows_in_memory(n_jobs: int | None) -> Plan:
     """Plan of one pass over blocks (C, Y, F) whose result is `Rows`."""

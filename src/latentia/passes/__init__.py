@@ -4,6 +4,7 @@ from .accumulate import InPlaceStatistic, Statistic, accumulate
 from .blocks import Block, Blocks, MappedBlocks, RowGroups, TableBlocks, row_groups
 from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState, checkpointing
+from .dask import on_cluster
 from .dealing import deal, deal_sequences, sample_rows
 from .ordering import OwnOrder, own_order
 from .plans import Plan, follow
@@ -25,6 +26,7 @@ __all__ = [
     "deal",
     "deal_sequences",
     "follow",
+    "on_cluster",
     "own_order",
     "read_cache",
     "row_groups",

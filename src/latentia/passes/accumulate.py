@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from joblib import effective_n_jobs
@@ -18,8 +18,9 @@ from .._progress import progress_bar
 from .._threads import Parallel, one_blas_thread, threads
 from .blocks import Block, Blocks
 from .checkpoint import Checkpoint, PassState, kept_pass, single_pass
+from .dask import Cluster, cluster_of
 
-__all__ = ["InPlaceStatistic", "Statistic", "accumulate"]
+__all__ = ["InPlaceStatistic", "Statistic", "accumulate", "fold_blocks"]
 
 
 @runtime_checkable
@@ -38,7 +39,10 @@ class Statistic(Protocol):
 
 @runtime_checkable
 class InPlaceStatistic(Protocol):
-    """A large additive statistic: one sum, updated in block order by tasks that write to disjoint memory."""
+    """A large additive statistic: one sum, updated in block order by tasks that write to disjoint memory.
+
+    Sums of several runs of blocks are added by `merge` if there is one, and otherwise number by number.
+    """
 
     def zero(self) -> Any:
         """The sum over no rows."""
@@ -80,26 +84,51 @@ def accumulate(
             checkpoint = stack.enter_context(single_pass(checkpoint, several, blocks))
         elif checkpoint is None:
             checkpoint = kept_pass(several, blocks)
-        sums = _pass(blocks, several, effective_n_jobs(n_jobs), checkpoint, progress)
+        stateful = any(getattr(statistic, "keeps_rows", False) for statistic in several)
+        cluster = None if stateful else cluster_of(blocks)
+        if cluster is None:
+            sums = fold_blocks(blocks, range(len(blocks)), several, effective_n_jobs(n_jobs), checkpoint, progress)
+        else:
+            sums = _on_cluster(cluster, blocks, several, checkpoint, progress)
     return sums[0] if single else sums
 
 
-def _pass(
-    blocks: Blocks, statistics: list[Any], n_workers: int, checkpoint: Checkpoint | None, progress: bool | str
+def fold_blocks(
+    blocks: Blocks,
+    numbers: range,
+    statistics: list[Any],
+    n_workers: int,
+    checkpoint: Checkpoint | None = None,
+    progress: bool | str = False,
+    advance: Callable[[int], None] = lambda n: None,
 ) -> list[Any]:
-    """The sums of all statistics."""
+    """The sums of all statistics over a run of blocks; ``advance`` is told how many have been read."""
     folds = [_Fold(s) if isinstance(s, Statistic) else _InPlace(s) for s in statistics]
-    state = (checkpoint.load() if checkpoint else None) or PassState(0, [fold.start() for fold in folds])
-    bar = progress_bar(progress, len(blocks) - state.next_block, "blocks")
-    with threads(n_workers) as parallel, one_blas_thread(), bar as advance:
-        for first in range(state.next_block, len(blocks), n_workers):
-            window = _load(blocks, range(first, min(first + n_workers, len(blocks))), parallel)
+    state = (checkpoint.load() if checkpoint else None) or PassState(numbers.start, [fold.start() for fold in folds])
+    bar = progress_bar(progress, numbers.stop - state.next_block, "blocks")
+    with threads(n_workers) as parallel, one_blas_thread(), bar as show:
+        for first in range(state.next_block, numbers.stop, n_workers):
+            window = _load(blocks, range(first, min(first + n_workers, numbers.stop)), parallel)
             state.sums = [fold.add(s, window, parallel) for fold, s in zip(folds, state.sums, strict=True)]
             state.next_block = first + len(window)
             if checkpoint:
                 checkpoint.save(state)
+            show(len(window))
             advance(len(window))
     return [fold.finish(s) for fold, s in zip(folds, state.sums, strict=True)]
+
+
+def _on_cluster(
+    cluster: Cluster, blocks: Blocks, statistics: list[Any], checkpoint: Checkpoint | None, progress: bool | str
+) -> list[Any]:
+    """The sums of a pass that workers make; a checkpoint knows it whole or not at all."""
+    state = checkpoint.load() if checkpoint else None
+    if state is not None and state.next_block == len(blocks):
+        return state.sums
+    sums = cluster.fold(blocks, statistics, progress)
+    if checkpoint:
+        checkpoint.save(PassState(len(blocks), sums))
+    return sums
 
 
 class _Fold:

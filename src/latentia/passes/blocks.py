@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,17 @@ from scipy import sparse
 from ..exceptions import LatentiaError
 from .checkpoint import digest
 
-__all__ = ["Block", "Blocks", "MappedBlocks", "RowGroups", "TableBlocks", "mixed_bits", "row_groups"]
+__all__ = [
+    "Block",
+    "Blocks",
+    "MappedBlocks",
+    "RowGroups",
+    "TableBlocks",
+    "as_table",
+    "mixed_bits",
+    "row_groups",
+    "sequence_lengths",
+]
 
 _BLOCK_ENTRIES = 1 << 20
 _STRIPS = 16  # blocks of which some rows are taken
@@ -156,7 +166,7 @@ class Blocks(ABC):
             raise LatentiaError("Blocks.from_array needs at least one table.")
         if names is None and hasattr(parts[0], "columns"):
             names = parts[0].columns
-        tables = [_as_table(part, i, names=lengths is not None) for i, part in enumerate(parts)]
+        tables = [as_table(part, i, names=lengths is not None) for i, part in enumerate(parts)]
         n_rows = tables[0].shape[0]
         for i, table in enumerate(tables):
             if table.shape[0] != n_rows:
@@ -175,7 +185,7 @@ class Blocks(ABC):
         if lengths is None:
             boundaries = np.append(np.arange(0, n_rows, block_rows), n_rows)
             return TableBlocks(tables, boundaries, names=named)
-        lengths = _sequence_lengths(lengths, n_rows)
+        lengths = sequence_lengths(lengths, n_rows)
         return TableBlocks(tables, _sequence_boundaries(lengths, block_rows), lengths=lengths, names=named)
 
     @classmethod
@@ -223,7 +233,48 @@ class Blocks(ABC):
             tables += found
         return cls.from_array(*tables, block_rows=block_rows, names=names)
 
+    @classmethod
+    def from_dask(
+        cls, *parts: Any, lengths: Any = None, names: Sequence[str] | None = None, vectorizer: Any = None
+    ) -> Blocks:
+        """Take the chunks of Dask collections as blocks, which are made by the workers that need them.
+
+        Passes are made on the cluster of the default client, where there is one, and otherwise here, a chunk at a time. See
+        `latentia.passes.on_cluster`. Estimators take collections as they are, and make blocks of them in this way.
+
+        Parameters
+        ----------
+        *parts : dask.array.Array, dask.dataframe.DataFrame or dask.bag.Bag, or one list of delayed blocks
+            The aligned tables, in chunks of whole rows: arrays are rechunked to have all columns in each; data frames must have
+            as many partitions as the other parts. A bag holds texts, whose words are counted. A delayed block gives a table, an
+            array or a sparse matrix, or a tuple of aligned ones.
+        lengths : array-like of shape (n_sequences,), optional
+            Lengths of consecutive sequences of rows of arrays, whose chunks are then cut where sequences end.
+        names : sequence of str, optional
+            Names of the columns of the first table; by default those of a data frame, or the words of texts.
+        vectorizer : WordVectorizer, optional
+            Which words of a bag are counted, and how.
+
+        Notes
+        -----
+        Numbers of rows are found in one pass, since data frames and delayed blocks do not know them. A chunk is made anew in
+        every pass unless the collection is persisted; one should hold 10 to 100 MB.
+        """
+        from .dask import from_collections
+
+        return from_collections(*parts, lengths=lengths, names=names, vectorizer=vectorizer)
+
     # --- reading ------------------------------------------------------------------------------------------------
+
+    @property
+    def source(self) -> Blocks:
+        """The blocks that these are computed from, at the end of all maps."""
+        return self
+
+    @property
+    def cheap_to_send(self) -> bool:
+        """Whether another process gets these blocks without their rows, because it can read or make them itself."""
+        return False
 
     def fingerprint(self) -> str:
         """Digest of all rows: what a checkpoint knows its data by."""
@@ -316,7 +367,7 @@ class TableBlocks(Blocks):
         if not 0 <= number < len(self):
             raise IndexError(number)
         start, stop = int(self._boundaries[number]), int(self._boundaries[number + 1])
-        pieces, rows = [_rows(part, start, stop) for part in self._parts], np.arange(start, stop)
+        pieces, rows = self._pieces(number, start, stop), np.arange(start, stop)
         first, last = int(self._first[number]), int(self._first[number + 1])
         lengths = None if self._lengths is None else self._lengths[first:last]
         if self._chosen is not None:
@@ -330,6 +381,22 @@ class TableBlocks(Blocks):
 
     def table(self) -> Any:
         return self._parts[0] if self._chosen is None else super().table()
+
+    def _pieces(self, number: int, start: int, stop: int) -> list[Any]:
+        """The parts of a block, before rows are selected."""
+        return [_rows(part, start, stop) for part in self._parts]
+
+    @property
+    def cheap_to_send(self) -> bool:
+        return all(_is_mapped(array) for part in self._parts for array in _arrays(part))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is mapped from files is mapped again by another process."""
+        return self.__dict__ | {"_parts": tuple(_Mapped.of_table(part) for part in self._parts)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        parts = tuple(part.table() if isinstance(part, _Mapped) else part for part in state["_parts"])
+        self.__dict__.update(state, _parts=parts)
 
     def some_rows(self, most: int) -> tuple[Any, ...]:
         chosen = None if self._chosen is None else np.flatnonzero(self._rows_of_all())
@@ -405,6 +472,14 @@ class MappedBlocks(Blocks):
         return self._blocks.lengths
 
     @property
+    def source(self) -> Blocks:
+        return self._blocks.source
+
+    @property
+    def cheap_to_send(self) -> bool:
+        return self._blocks.cheap_to_send
+
+    @property
     def n_selections(self) -> int:
         return self._blocks.n_selections
 
@@ -462,7 +537,7 @@ def mixed_bits(x: np.ndarray) -> np.ndarray:
     return x ^ (x >> np.uint64(31))
 
 
-def _as_table(part: Any, number: int, names: bool = False) -> Any:
+def as_table(part: Any, number: int, names: bool = False) -> Any:
     """An ndarray or csr_array with two dimensions; columns of a data frame must be numeric.
 
     ``names`` allows one column of strings: the symbols of sequences.
@@ -515,6 +590,60 @@ def _rows(table: Any, start: int, stop: int) -> Any:
     return piece
 
 
+def _arrays(part: Any) -> list[np.ndarray]:
+    """The arrays that a table is made of."""
+    return [part.indptr, part.indices, part.data] if sparse.issparse(part) else [part]
+
+
+def _map_of(array: Any) -> np.memmap | None:
+    """The map of a file that an array looks at."""
+    while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
+        array = array.base
+    return array if isinstance(array, np.memmap) and array.filename is not None else None
+
+
+def _is_mapped(array: np.ndarray) -> bool:
+    return not array.size or (_map_of(array) is not None and bool(array.flags.c_contiguous))
+
+
+class _Mapped(NamedTuple):
+    """A table that is mapped from files: for each of its arrays the file, type, offset and shape."""
+
+    arrays: tuple[tuple[Any, ...], ...]
+    shape: tuple[int, int]
+
+    @classmethod
+    def of_table(cls, part: Any) -> Any:
+        """How to map a table again; the table itself if not all of it is mapped."""
+        found = []
+        for array in _arrays(part) if isinstance(part, np.ndarray) or sparse.issparse(part) else [None]:
+            origin = _map_of(array)
+            if array is None or origin is None or not array.flags.c_contiguous:
+                return part
+            apart = array.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
+            found.append(
+                (str(Path(str(origin.filename)).resolve()), array.dtype.str, origin.offset + apart, array.shape)
+            )
+        return cls(tuple(found), part.shape)
+
+    def table(self) -> Any:
+        """The table, mapped here."""
+        try:
+            arrays = [
+                np.asarray(np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=shape))
+                for file, dtype, offset, shape in self.arrays
+            ]
+        except (OSError, ValueError) as error:
+            raise LatentiaError(
+                f"{self.arrays[0][0]}: cannot be read here ({error}). Workers need the data under the same path."
+            ) from error
+        if len(arrays) == 1:
+            return arrays[0]
+        table = sparse.csr_array(self.shape, dtype=arrays[2].dtype)
+        table.indptr, table.indices, table.data = arrays
+        return table
+
+
 def _taken(table: Any, rows: np.ndarray) -> Any:
     """Some rows, copied: SciPy would bring all entries to the type of the row starts first."""
     if not sparse.issparse(table):
@@ -531,7 +660,7 @@ def _default_block_rows(tables: Sequence[Any], n_rows: int) -> int:
     return max(1, int(_BLOCK_ENTRIES * n_rows / max(entries, 1))) if n_rows else 1
 
 
-def _sequence_lengths(lengths: Any, n_rows: int) -> np.ndarray:
+def sequence_lengths(lengths: Any, n_rows: int) -> np.ndarray:
     """Lengths of sequences as int64, if they are whole numbers of at least 1 that add up to the rows."""
     try:
         found = np.asarray(lengths)

@@ -437,7 +437,7 @@ def checkpointing(folder: str | os.PathLike[str]) -> Iterator[None]:
     >>> from latentia.topics import AnchorTopics
     >>> corpus = planted.topic_corpus(500, n_topics=3, n_words=100)
     >>> with checkpointing("fit-of-monday"):
-    ...     model = AnchorTopics(3).fit(corpus.X)
+    ...     model = AnchorTopics(3).fit(corpus.counts)
     """
     kept = _Folder(folder)
     kept.open()

@@ -19,6 +19,7 @@ from ..likelihood import Refine, WordSampler, fold_in
 from ..metrics import completion_log_likelihood
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
+from ..passes.dask import is_collection
 from ..words import WordVectorizer, texts_of
 from ._prevalence import InGroups
 from ._refine import smoothed
@@ -42,25 +43,34 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
     _column_names: Any
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        texts = texts_of(args[0] if args else kwargs.get("X"))
-        if texts is None:
-            return args, kwargs
-        counts = self._learn_words(texts)
+        X = args[0] if args else kwargs.get("X")
+        if is_collection(X):
+            if type(X).__name__ != "Bag":
+                return args, kwargs
+            self.vectorizer_ = self._own_vectorizer()
+            counts = Blocks.from_dask(X, vectorizer=self.vectorizer_)
+        else:
+            texts = texts_of(X)
+            if texts is None:
+                return args, kwargs
+            counts = self._learn_words(texts)
         return ((counts, *args[1:]), kwargs) if args else (args, {**kwargs, "X": counts})
 
     def _learn_words(self, texts: list[str]) -> Blocks:
         """Counts of the words of texts, by a vectorizer that is kept."""
-        if self.vectorizer is None:
-            self.vectorizer_ = WordVectorizer(vocabulary=self.vocabulary)
-        elif self.vocabulary is None:
-            self.vectorizer_ = clone(self.vectorizer, safe=False)
-        else:
-            raise LatentiaError("vocabulary and vectorizer are both given, and the vectorizer brings its own words.")
+        self.vectorizer_ = self._own_vectorizer()
         try:
             counts = self.vectorizer_.fit_transform(texts)
         except ValueError as error:
             raise error if isinstance(error, LatentiaError) else LatentiaError(f"The vectorizer: {error}") from error
         return Blocks.from_array(counts, names=_names_of(self.vectorizer_, counts.shape[1]))
+
+    def _own_vectorizer(self) -> Any:
+        if self.vectorizer is None:
+            return WordVectorizer(vocabulary=self.vocabulary)
+        if self.vocabulary is None:
+            return clone(self.vectorizer, safe=False)
+        raise LatentiaError("vocabulary and vectorizer are both given, and the vectorizer brings its own words.")
 
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         """Check the input and cut it into blocks; remember its width and column names when ``reset``."""

@@ -2,6 +2,6 @@
 
 from .stop_words import languages, stop_words
 from .texts import check_texts, texts_of
-from .vectorizer import UnsavedVectorizer, WordVectorizer
+from .vectorizer import UnsavedVectorizer, WordVectorizer, learn_words
 
-__all__ = ["UnsavedVectorizer", "WordVectorizer", "check_texts", "languages", "stop_words", "texts_of"]
+__all__ = ["UnsavedVectorizer", "WordVectorizer", "check_texts", "languages", "learn_words", "stop_words", "texts_of"]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +19,9 @@ from ..exceptions import LatentiaError
 from .stop_words import language_code, stop_words
 from .texts import check_texts, refuse_unsegmented
 
-__all__ = ["UnsavedVectorizer", "WordVectorizer"]
+__all__ = ["UnsavedVectorizer", "WordVectorizer", "learn_words"]
+
+WordsOfPart: TypeAlias = tuple[int, Counter[str], Counter[str]]
 
 _FEW, _MANY = 20, 20_000  # documents from which on words in a single one say nothing, and words in a handful
 _COMMON, _SOME = 0.5, 200  # share of the documents that a word says nothing in, from so many documents on
@@ -236,6 +239,62 @@ class WordVectorizer(CountVectorizer):
                 parameter="ngram_range",
                 value=self.ngram_range,
             )
+
+
+def learn_words(
+    vectorizer: Any, count_parts: Callable[[Callable[[Iterable[str]], WordsOfPart]], Iterable[WordsOfPart]]
+) -> None:
+    """Learn the words of texts that come in parts, such as the partitions of a collection, as ``fit`` learns those of a list.
+
+    Parameters
+    ----------
+    vectorizer : WordVectorizer
+    count_parts : callable
+        Given a function that counts the words of the texts of one part, returns its results for all parts.
+    """
+    if not isinstance(vectorizer, WordVectorizer):
+        raise LatentiaError(
+            f"A {type(vectorizer).__name__} cannot learn its words from parts: fit it on some of the texts before, or give a "
+            "WordVectorizer."
+        )
+    vectorizer.check_parameters()
+    if vectorizer.vocabulary is not None:
+        vectorizer._validate_vocabulary()
+        return
+    n_texts, in_texts, times = 0, Counter[str](), Counter[str]()
+    for n, own_texts, own_times in count_parts(_CountPart(vectorizer)):
+        n_texts += n
+        in_texts.update(own_texts)
+        times.update(own_times)
+    least, most = vectorizer._frequencies(n_texts)
+    least, most = (share * n_texts if isinstance(share, (float, np.floating)) else share for share in (least, most))
+    words = [word for word in sorted(in_texts) if least <= in_texts[word] <= most]
+    if vectorizer.max_features is not None and len(words) > vectorizer.max_features:
+        words = sorted(sorted(words, key=lambda word: -times[word])[: vectorizer.max_features])
+    if not words:
+        raise LatentiaError(
+            f"No words are left of {n_texts} texts after stop words and document frequencies (min_df={vectorizer.min_df}, "
+            f"max_df={vectorizer.max_df})."
+        )
+    vectorizer.vocabulary_, vectorizer.fixed_vocabulary_ = {word: i for i, word in enumerate(words)}, False
+
+
+class _CountPart:
+    """Number of texts of a part, in how many of them each word is, and how often."""
+
+    def __init__(self, vectorizer: WordVectorizer) -> None:
+        self._vectorizer = vectorizer
+
+    def __call__(self, texts: Iterable[str]) -> WordsOfPart:
+        found, analyze = list(texts), self._vectorizer.build_analyzer()
+        if found:
+            refuse_unsegmented(check_texts(found))
+        in_texts, times = Counter[str](), Counter[str]()
+        for text in found:
+            words = analyze(text)
+            times.update(words)
+            in_texts.update(set(words))
+        return len(found), in_texts, times
 
 
 @dataclass(frozen=True)

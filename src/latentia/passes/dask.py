@@ -1,0 +1,534 @@
+"""Rows of Dask collections, and passes on the workers of a Dask cluster.
+
+A pass on a cluster cuts the blocks into one run of neighbours for each worker. A worker folds the statistics over its run,
+block by block, with all its threads, and sends one partial sum; these are added in the order of the runs. Sums differ from
+those of one machine by the order of additions alone, which is rounding. A run is a task that changes nothing: where a worker
+dies, the scheduler gives its run to another one, and the sums are the same.
+
+Only blocks that are cheap to send go to the workers: chunks of collections, which workers make themselves, and tables that are
+mapped from files, which workers must be able to open under the same path. Rows in memory, and statistics that keep something of
+every row, are folded where they are.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import itertools
+import os
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._progress import progress_bar
+from ..exceptions import LatentiaError, MissingExtraError
+from .blocks import Blocks, RowGroups, TableBlocks, as_table, sequence_lengths
+
+__all__ = ["ChunkBlocks", "Cluster", "cluster_of", "from_collections", "in_blocks", "is_collection", "on_cluster"]
+
+_ALIGNED = frozenset({"Y", "V", "y"})  # tables that a fit takes beside the first one, with the same rows
+_topics = itertools.count()
+
+
+# --- collections ------------------------------------------------------------------------------------------------
+
+
+def is_collection(value: Any) -> bool:
+    """Whether a value is a Dask array, data frame, bag or delayed object."""
+    return type(value).__module__.partition(".")[0] == "dask" and hasattr(value, "__dask_graph__")
+
+
+class ChunkBlocks(TableBlocks):
+    """Blocks whose parts are chunks of Dask collections, which are made when they are read.
+
+    Parameters
+    ----------
+    chunks : sequence
+        For every block how its parts are made, a `_Recipe`, or a future of what is in the cluster's memory.
+    boundaries : ndarray of int, shape (n_blocks + 1,)
+    widths : sequence of int
+        Columns of the parts.
+    """
+
+    def __init__(
+        self,
+        chunks: Sequence[Any],
+        boundaries: np.ndarray,
+        widths: Sequence[int],
+        *,
+        lengths: np.ndarray | None = None,
+        names: list[str] | None = None,
+        selections: tuple[tuple[frozenset[int], RowGroups], ...] = (),
+    ) -> None:
+        self._chunks, self._widths = list(chunks), tuple(widths)
+        self._made: dict[int, list[Any]] = {}
+        shapes = [(int(boundaries[-1]), int(width)) for width in widths]
+        super().__init__(
+            [_Shaped(shape) for shape in shapes], boundaries, lengths=lengths, names=names, selections=selections
+        )
+
+    def _pieces(self, number: int, start: int, stop: int) -> list[Any]:
+        made = self._made.get(number)
+        pieces = _tables(_made(self._chunks[number]) if made is None else made)
+        for i, (piece, width) in enumerate(zip(pieces, self._widths, strict=True)):
+            if piece.shape != (stop - start, width):
+                raise LatentiaError(
+                    f"Chunk {number} of part {i} has shape {piece.shape}, and {(stop - start, width)} were expected."
+                )
+        return pieces
+
+    def table(self) -> Any:
+        return Blocks.table(self)
+
+    def some_rows(self, most: int) -> tuple[Any, ...]:
+        return Blocks.some_rows(self, most)
+
+    def fingerprint(self) -> str:
+        return Blocks.fingerprint(self)
+
+    def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
+        wanted = frozenset(groups)
+        if wanted.issuperset(dealt.all):
+            return self
+        return ChunkBlocks(
+            self._chunks, self._boundaries, self._widths, lengths=self._lengths, names=self.names,
+            selections=(*self._selections, (wanted, dealt)),
+        )  # fmt: skip
+
+    @property
+    def cheap_to_send(self) -> bool:
+        return True
+
+    def held(self, numbers: Sequence[int]) -> list[Any]:
+        """Futures of the chunks of some blocks, as far as they are in the cluster's memory already."""
+        return [self._chunks[number] if _is_future(self._chunks[number]) else None for number in numbers]
+
+    def hold(self, numbers: Sequence[int], made: Sequence[Any]) -> None:
+        """Use these parts for some blocks."""
+        self._made = {number: parts for number, parts in zip(numbers, made, strict=True) if parts is not None}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Futures stay behind: workers get what they stand for."""
+        return self.__dict__ | {
+            "_chunks": [None if _is_future(chunk) else chunk for chunk in self._chunks],
+            "_made": {},
+        }
+
+
+class _Shaped:
+    """The shape of a part that is not here."""
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape = shape
+
+
+def from_collections(
+    *parts: Any, lengths: Any = None, names: Sequence[str] | None = None, vectorizer: Any = None
+) -> Blocks:
+    """See `Blocks.from_dask`."""
+    _import("dask")
+    if not parts:
+        raise LatentiaError("Blocks.from_dask needs at least one collection.")
+    if len(parts) == 1 and isinstance(parts[0], (list, tuple)):  # delayed blocks
+        delayed, collections = list(parts[0]), []
+        if not delayed:
+            raise LatentiaError("Blocks.from_dask: the list of delayed blocks is empty.")
+    else:
+        collections = [_of_bag(part, vectorizer) if _is_bag(part) else part for part in parts]
+        if names is None:
+            names = next((part.names for part in collections if isinstance(part, _Counted)), None)
+        if names is None and hasattr(collections[0], "columns"):
+            names = [str(name) for name in collections[0].columns]
+        lengths = None if lengths is None else np.asarray(lengths)
+        rows = [_chunks_of(part, i) for i, part in enumerate(_even(collections, lengths))]
+        counts = {len(chunks) for chunks in rows}
+        if len(counts) != 1:
+            found = ", ".join(str(len(chunks)) for chunks in rows)
+            raise LatentiaError(f"The parts have {found} chunks: rechunk or repartition them alike.")
+        delayed = [tuple(own) for own in zip(*rows, strict=True)]
+    chunks = _recipes(delayed, delayed if not collections else [part for part in collections if is_collection(part)])
+    shapes = _shapes(chunks)
+    for number, own in enumerate(shapes):
+        if len({shape[0] for shape in own}) > 1:
+            found = ", ".join(str(shape[0]) for shape in own)
+            raise LatentiaError(f"Chunk {number} has {found} rows in its parts: aligned parts need equally many.")
+        if [shape[1] for shape in own] != [shape[1] for shape in shapes[0]]:
+            raise LatentiaError(f"Chunk {number} has other numbers of columns than chunk 0.")
+    boundaries = np.concatenate([[0], np.cumsum([own[0][0] for own in shapes])]).astype(np.int64)
+    widths = [shape[1] for shape in shapes[0]]
+    if names is not None and len(names) != widths[0]:
+        raise LatentiaError(f"names has {len(names)} entries and the table {widths[0]} columns: they must agree.")
+    checked = None if lengths is None else sequence_lengths(lengths, int(boundaries[-1]))
+    return ChunkBlocks(
+        chunks, boundaries, widths, lengths=checked, names=None if names is None else [str(name) for name in names]
+    )
+
+
+def _even(collections: list[Any], lengths: np.ndarray | None) -> list[Any]:
+    """Arrays in chunks of whole rows, alike, and of whole sequences."""
+    found, first = [], None
+    for part in collections:
+        if hasattr(part, "rechunk"):
+            if part.ndim == 1:
+                part = part[:, None]
+            if part.ndim != 2:
+                raise LatentiaError(f"A Dask array has {part.ndim} dimensions: a table of rows and columns is needed.")
+            part = part.rechunk({1: -1})
+            if lengths is not None:
+                part = part.rechunk({0: _whole_sequences(part, lengths)})
+            elif first is not None and part.chunks[0] != first and not np.isnan(sum(part.chunks[0]) + sum(first)):
+                part = part.rechunk({0: first})
+            first = part.chunks[0] if first is None else first
+        elif lengths is not None:
+            raise LatentiaError(
+                "lengths: sequences are taken from Dask arrays, whose chunks can be cut where one ends."
+            )
+        found.append(part)
+    return found
+
+
+def _whole_sequences(part: Any, lengths: np.ndarray) -> tuple[int, ...]:
+    """Sizes of chunks about as large as those of an array, which end where sequences end."""
+    ends, sizes, start = np.cumsum(sequence_lengths(lengths, part.shape[0])), [], 0
+    size = max(int(part.shape[0] / max(len(part.chunks[0]), 1)), 1)
+    while start < part.shape[0]:
+        stop = int(ends[min(int(np.searchsorted(ends, start + size)), len(ends) - 1)])
+        sizes.append(stop - start)
+        start = stop
+    return tuple(sizes)
+
+
+def _chunks_of(part: Any, number: int) -> list[Any]:
+    """The chunks of a collection, delayed."""
+    if isinstance(part, _Counted):
+        return part.chunks
+    if not is_collection(part) or not hasattr(part, "to_delayed"):
+        raise LatentiaError(
+            f"Part {number} is a {type(part).__name__}, and a Dask array, data frame or bag of texts is needed, or a list of "
+            "delayed blocks. Tables in memory are read with Blocks.from_array."
+        )
+    return list(np.asarray(part.to_delayed(), dtype=object).ravel())
+
+
+def _recipes(chunks: list[Any], collections: list[Any]) -> list[Any]:
+    """How the chunks of collections are made; of those that are persisted, futures of what the cluster has in memory."""
+    import dask
+
+    client = _client()
+    if client is None or not _persisted(collections):
+        return [_Recipe(chunk) for chunk in chunks]
+    return list(client.compute([dask.delayed(list)(list(c)) if isinstance(c, tuple) else c for c in chunks]))
+
+
+def _shapes(chunks: Sequence[Any]) -> list[list[tuple[int, int]]]:
+    """Shapes of the parts of every chunk: in one pass, which also brings errors of the data to light early."""
+    client = _client()
+    if client is None:
+        return [_shapes_of(chunk) for chunk in chunks]
+    return list(client.gather([client.submit(_shapes_of, chunk, pure=False) for chunk in chunks]))
+
+
+def _shapes_of(chunk: Any) -> list[tuple[int, int]]:
+    made = chunk() if isinstance(chunk, _Recipe) else chunk  # what a future stands for comes in its place
+    return [table.shape for table in _tables(made)]
+
+
+def _persisted(collections: list[Any]) -> bool:
+    from distributed import futures_of
+
+    return bool(futures_of(collections))
+
+
+def _tables(made: Any) -> list[Any]:
+    """Parts of a chunk as tables: what it gives is one table, or a tuple of aligned ones."""
+    parts = made if isinstance(made, (tuple, list)) else [made]
+    return [as_table(part, i) for i, part in enumerate(parts)]
+
+
+class _Recipe:
+    """How the parts of a block are made, in whatever process asks for them.
+
+    Parameters
+    ----------
+    chunk : delayed, or tuple of delayed
+        What gives the parts, or each of them.
+    """
+
+    def __init__(self, chunk: Any) -> None:
+        import dask
+
+        chunks = chunk if isinstance(chunk, tuple) else (chunk,)
+        made = dask.optimize(*chunks)  # without the tasks of other chunks
+        self._single = not isinstance(chunk, tuple)
+        self._graphs = [(dict(one.__dask_graph__()), one.__dask_keys__()) for one in made]
+
+    def __call__(self) -> Any:
+        import dask
+
+        found = [dask.get(graph, keys)[0] for graph, keys in self._graphs]
+        return found[0] if self._single else found
+
+
+def _made(chunk: Any) -> Any:
+    """What a chunk stands for."""
+    if _is_future(chunk):
+        return chunk.result()
+    client = _client()
+    if client is not None and not _on_worker():
+        return client.submit(chunk, pure=False).result()
+    return chunk()
+
+
+def _is_future(chunk: Any) -> bool:
+    return type(chunk).__module__.startswith("distributed") and hasattr(chunk, "result")
+
+
+def _on_worker() -> bool:
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def in_blocks(
+    method: Any, arguments: tuple[Any, ...], named: dict[str, Any], vectorizer: Any = None
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments of a method of an estimator, without ``self``: Dask collections become blocks.
+
+    The first argument does, with those after it that are aligned with it. Other collections are brought into memory.
+    """
+    values = (*arguments, *named.values())
+    several = values and isinstance(values[0], (list, tuple)) and any(map(is_collection, values[0]))
+    if not several and not any(map(is_collection, values)):
+        return arguments, named
+    bound = inspect.signature(method).bind_partial(None, *arguments, **named)
+    (_, (_first, table), *others) = bound.arguments.items()
+    given, rest = dict(others), {}
+    parts, lengths = list(table) if several else [table], given.pop("lengths", None)
+    for name, value in given.items():
+        if not is_collection(value):
+            rest[name] = value
+        elif name in _ALIGNED and (name != "y" or method.__name__ == "fit") and (several or is_collection(table)):
+            parts.append(value)
+        else:
+            rest[name] = value.compute()
+    if not several and not is_collection(table):
+        return (table,), rest | ({} if lengths is None else {"lengths": lengths})
+    if several and all(type(part).__name__ == "Delayed" for part in parts):
+        parts = [parts]
+    return (from_collections(*parts, lengths=lengths, vectorizer=vectorizer),), rest
+
+
+# --- bags of texts ----------------------------------------------------------------------------------------------
+
+
+class _Counted:
+    """Chunks of counts of the words of texts, and the words."""
+
+    def __init__(self, chunks: list[Any], names: list[str]) -> None:
+        self.chunks, self.names = chunks, names
+
+
+def _is_bag(part: Any) -> bool:
+    return is_collection(part) and type(part).__name__ == "Bag"
+
+
+def _of_bag(bag: Any, vectorizer: Any) -> _Counted:
+    import dask
+
+    from ..words import WordVectorizer, learn_words
+
+    vectorizer = WordVectorizer() if vectorizer is None else vectorizer
+    parts = list(bag.to_delayed())
+    if not hasattr(vectorizer, "vocabulary_"):
+        learn_words(vectorizer, lambda count: dask.compute(*[dask.delayed(count, pure=False)(part) for part in parts]))
+    count = dask.delayed(_Transform(vectorizer), pure=False)
+    return _Counted([count(part) for part in parts], [str(word) for word in vectorizer.get_feature_names_out()])
+
+
+class _Transform:
+    """Counts of texts, by a vectorizer that knows its words."""
+
+    def __init__(self, vectorizer: Any) -> None:
+        self._vectorizer = vectorizer
+
+    def __call__(self, texts: Iterable[str]) -> Any:
+        texts = list(texts)
+        if not texts:
+            return sparse.csr_array((0, len(self._vectorizer.get_feature_names_out())), dtype=np.int64)
+        return sparse.csr_array(self._vectorizer.transform(texts))
+
+
+# --- passes on a cluster ----------------------------------------------------------------------------------------
+
+_ambient: ContextVar[Cluster | None] = ContextVar("latentia_cluster", default=None)
+
+
+@contextlib.contextmanager
+def on_cluster(client: Any) -> Iterator[Cluster]:
+    """Make passes over files and Dask collections on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client or str
+        A client, or the address of a scheduler, such as "tcp://10.0.0.1:8786".
+
+    Notes
+    -----
+    Passes over Dask collections are made on the cluster of the default client without this. Files must be there for all workers
+    under the same path. Sums are those of one machine up to the order of additions.
+
+    Examples
+    --------
+    ::
+
+        with on_cluster("tcp://10.0.0.1:8786"):
+            model = AnchorTopics(50).fit(Blocks.from_files("/shared/docword.txt"))
+    """
+    distributed = _import("distributed")
+    own = isinstance(client, (str, os.PathLike))
+    if own:
+        try:
+            client = distributed.Client(os.fspath(client), set_as_default=True, timeout="10s")
+        except (OSError, ValueError) as error:
+            raise LatentiaError(
+                f"{client}: no Dask scheduler answers there ({error}). Start one with `dask scheduler`, and workers with "
+                "`dask worker ADDRESS`."
+            ) from error
+    token = _ambient.set(Cluster(client))
+    try:
+        yield _ambient.get()  # type: ignore[misc]
+    finally:
+        _ambient.reset(token)
+        if own:
+            client.close()
+
+
+def cluster_of(blocks: Blocks) -> Cluster | None:
+    """Where passes over these blocks are made, if not here."""
+    if not blocks.cheap_to_send or len(blocks) < 2:
+        return None
+    found = _ambient.get()
+    if found is None and isinstance(blocks.source, ChunkBlocks):
+        client = _client()
+        found = None if client is None else Cluster(client)
+    return None if found is None or _on_worker() else found
+
+
+def _client() -> Any:
+    """The client in use, or None."""
+    found = _ambient.get()
+    if found is not None:
+        return found.client
+    try:
+        from distributed import get_client
+    except ImportError:
+        return None
+    try:
+        return get_client()
+    except ValueError:
+        return None
+
+
+class Cluster:
+    """The workers that a client knows."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def fold(self, blocks: Blocks, statistics: list[Any], progress: bool | str) -> list[Any]:
+        """Sums of a pass: one partial sum a worker, added in the order of the blocks."""
+        workers = list(self.client.scheduler_info(n_workers=-1)["workers"])
+        if not workers:
+            raise LatentiaError("The Dask cluster has no workers: start some with `dask worker ADDRESS`.")
+        runs = [run.tolist() for run in np.array_split(np.arange(len(blocks)), min(len(workers), len(blocks)))]
+        name = "+".join(type(statistic).__name__.lstrip("_") for statistic in statistics)
+        topic, token = f"latentia-{os.getpid()}-{next(_topics)}", uuid.uuid4().hex[:8]
+        source = blocks.source
+        with progress_bar(progress, len(blocks), "blocks") as advance:
+            self.client.subscribe_topic(topic, lambda event: advance(event[1]))
+            try:
+                futures = [
+                    self.client.submit(
+                        fold_run, blocks, run, statistics, topic,
+                        source.held(run) if isinstance(source, ChunkBlocks) else None,
+                        key=f"latentia-{name}-{token}-{i}", pure=False,
+                    )
+                    for i, run in enumerate(runs)
+                ]  # fmt: skip
+                return self._added(statistics, futures)
+            finally:
+                self.client.unsubscribe_topic(topic)
+
+    def _added(self, statistics: list[Any], futures: list[Any]) -> list[Any]:
+        totals: list[Any] | None = None
+        try:
+            for future in futures:
+                sums = future.result()
+                totals = sums if totals is None else [
+                    merged(*own) for own in zip(statistics, totals, sums, strict=True)
+                ]  # fmt: skip
+        finally:
+            self.client.cancel(futures)
+        assert totals is not None
+        return totals
+
+
+def fold_run(
+    blocks: Blocks, numbers: list[int], statistics: list[Any], topic: str, held: list[Any] | None
+) -> list[Any]:
+    """Sums over some blocks, on a worker."""
+    from distributed import get_worker
+
+    from .accumulate import fold_blocks
+
+    worker = get_worker()
+    if held is not None and isinstance(blocks.source, ChunkBlocks):
+        blocks.source.hold(numbers, held)
+    return fold_blocks(
+        blocks, range(numbers[0], numbers[-1] + 1), statistics, worker.state.nthreads,
+        advance=lambda n: worker.log_event(topic, n),
+    )  # fmt: skip
+
+
+def merged(statistic: Any, first: Any, second: Any) -> Any:
+    """The sum of two sums of a statistic; the first may be changed."""
+    return statistic.merge(first, second) if hasattr(statistic, "merge") else _added(first, second)
+
+
+def _added(first: Any, second: Any) -> Any:
+    """The sum of two sums that are arrays, numbers, or records, tuples, lists and dicts of them; the first may be changed."""
+    if isinstance(first, np.ndarray) and first.ndim:
+        first += second
+        return first
+    if isinstance(first, (np.ndarray, np.number, int, float)) or sparse.issparse(first):
+        return first + second
+    if isinstance(first, dict):
+        both = {key: _added(first[key], second[key]) for key in first.keys() & second.keys()}
+        return first | second | both
+    if isinstance(first, list):
+        return [_added(one, other) for one, other in zip(first, second, strict=True)]
+    if isinstance(first, tuple):
+        parts = [_added(one, other) for one, other in zip(first, second, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    if first is None and second is None:
+        return None
+    for name, value in vars(first).items():
+        object.__setattr__(first, name, _added(value, getattr(second, name)))
+    return first
+
+
+def _import(package: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        raise MissingExtraError(package, "dask", "Rows of Dask collections") from error

@@ -500,28 +500,31 @@ def fold_run(
 
 def merged(statistic: Any, first: Any, second: Any) -> Any:
     """The sum of two sums of a statistic; the first may be changed."""
-    return statistic.merge(first, second) if hasattr(statistic, "merge") else _added(first, second)
+    return statistic.merge(first, second) if hasattr(statistic, "merge") else _added(first, second, {})
 
 
-def _added(first: Any, second: Any) -> Any:
-    """The sum of two sums that are arrays, numbers, or records, tuples, lists and dicts of them; the first may be changed."""
+def _added(first: Any, second: Any, done: dict[int, Any]) -> Any:
+    """The sum of two sums that are arrays, numbers, or records, tuples, lists and dicts of them; the first may be changed.
+
+    What is there twice, as the same array, is added once: ``done`` remembers it by its identity.
+    """
     if isinstance(first, np.ndarray) and first.ndim:
-        first += second
+        if id(first) not in done:
+            done[id(first)] = first
+            first += second
         return first
     if isinstance(first, (np.ndarray, np.number, int, float)) or sparse.issparse(first):
         return first + second
     if isinstance(first, dict):
-        both = {key: _added(first[key], second[key]) for key in first.keys() & second.keys()}
+        both = {key: _added(first[key], second[key], done) for key in first.keys() & second.keys()}
         return first | second | both
-    if isinstance(first, list):
-        return [_added(one, other) for one, other in zip(first, second, strict=True)]
-    if isinstance(first, tuple):
-        parts = [_added(one, other) for one, other in zip(first, second, strict=True)]
-        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+    if isinstance(first, (list, tuple)):
+        parts = [_added(one, other, done) for one, other in zip(first, second, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if first is None and second is None:
         return None
     for name, value in vars(first).items():
-        object.__setattr__(first, name, _added(value, getattr(second, name)))
+        object.__setattr__(first, name, _added(value, getattr(second, name), done))
     return first
 
 

@@ -1,0 +1,252 @@
+"""Dask collections, and passes on a cluster of two worker processes, one of which may die."""
+
+import itertools
+import os
+import pickle
+import signal
+import time
+
+import numpy as np
+import pytest
+from contract import CASES
+from scipy import sparse
+
+from latentia.datasets import planted
+from latentia.exceptions import LatentiaError
+from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
+from latentia.multilabel import MomentMultiLabelClassifier
+from latentia.passes import Blocks, RowGroups, accumulate, on_cluster, write_cache
+from latentia.topics import AnchorTopics
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+bag = pytest.importorskip("dask.bag")
+
+
+@pytest.fixture(scope="module")
+def client():
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return planted.gaussian_mixture(4000, n_components=3, n_features=6, separation=8).X
+
+
+class Ranks:
+    """Sums that show where they were made, and every row's number."""
+
+    def zero(self):
+        return np.zeros(3), set()
+
+    def add(self, state, block):
+        sums, processes = state
+        return sums + [len(block.rows), block.rows.sum(), block[0].sum()], processes | {os.getpid()}
+
+    def merge(self, first, second):
+        return first[0] + second[0], first[1] | second[1]
+
+
+class Gram:
+    """A large statistic, without a merge of its own."""
+
+    def __init__(self, width):
+        self.width = width
+
+    def zero(self):
+        return np.zeros((self.width, self.width))
+
+    def add_tasks(self, state, block, parallel):
+        state += block[0].T @ block[0]
+        return state
+
+
+def test_without_a_cluster_chunks_are_made_here(rows):
+    blocks = Blocks.from_dask(da.from_array(rows, chunks=(300, 6)))
+    (sums, processes) = accumulate(blocks, Ranks(), n_jobs=2)
+    assert processes == {os.getpid()}
+    np.testing.assert_allclose(sums, [4000, 3999 * 2000, rows.sum()], rtol=1e-12)
+
+
+def test_workers_fold_runs_of_blocks(client, rows):
+    blocks = Blocks.from_dask(da.from_array(rows, chunks=(300, 6)))
+    assert blocks.shapes == ((4000, 6),)
+    assert len(blocks) == 14
+    (sums, processes), gram = accumulate(blocks, [Ranks(), Gram(6)])
+    assert len(processes) == 2
+    assert os.getpid() not in processes
+    np.testing.assert_allclose(sums, [4000, 3999 * 2000, rows.sum()], rtol=1e-12)
+    np.testing.assert_allclose(gram, rows.T @ rows, rtol=1e-12)
+
+
+def test_persisted_chunks_are_not_made_again(client, rows, tmp_path):
+    def loaded(path):
+        (tmp_path / f"made-{time.time_ns()}-{os.getpid()}").touch()
+        return np.load(path)
+
+    np.save(tmp_path / "rows.npy", rows[:1000])
+    chunks = dask.persist(*[dask.delayed(loaded)(tmp_path / "rows.npy") for _ in range(4)])
+    distributed.wait(chunks)
+    made = len(list(tmp_path.glob("made-*")))
+    blocks = Blocks.from_dask(list(chunks))
+    for _ in range(2):
+        np.testing.assert_allclose(accumulate(blocks, Gram(6)), 4 * rows[:1000].T @ rows[:1000], rtol=1e-12)
+    assert len(list(tmp_path.glob("made-*"))) == made
+
+
+def test_files_are_mapped_by_the_workers(client, rows, tmp_path):
+    table = sparse.csr_array(np.where(rows > 1, rows, 0))
+    write_cache(tmp_path / "cache", [[rows, table]])
+    blocks = Blocks.from_files(tmp_path / "cache", block_rows=250)
+    assert len(pickle.dumps(blocks)) < 5000
+    group = blocks.group([0, 2], RowGroups(4, 1))
+    with on_cluster(client):
+        (sums, processes), product = accumulate(group, Ranks()), accumulate(blocks, Gram(6))
+    local, _ = accumulate(group, Ranks())
+    assert os.getpid() not in processes
+    np.testing.assert_allclose(sums, local, rtol=1e-12)
+    np.testing.assert_allclose(product, rows.T @ rows, rtol=1e-12)
+    again = pickle.loads(pickle.dumps(blocks))
+    assert (again[1][1] != blocks[1][1]).nnz == 0
+    with on_cluster(client):  # rows in memory stay where they are
+        assert accumulate(Blocks.from_array(rows), Ranks())[1] == {os.getpid()}
+
+
+DASK_CASES = [case for case in CASES if case.common_checks and not case.exact]
+
+
+def in_chunks(value):
+    """A table or blocks as Dask arrays, or as delayed blocks where they are sparse."""
+    table = value
+    if sparse.issparse(table):
+        ends = np.linspace(0, table.shape[0], 6).astype(int)
+        return [dask.delayed(sparse.csr_array)(table[a:b]) for a, b in itertools.pairwise(ends)]
+    return da.from_array(np.asarray(table), chunks=(-(-len(table) // 5), -1))
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+@pytest.mark.parametrize("case", DASK_CASES, ids=lambda case: case.name)
+def test_estimators_take_collections(client, case):
+    data = dict(case.data())
+    name, first = next(iter(data.items()))
+    if not (sparse.issparse(first) or isinstance(first, np.ndarray)) or len(data) > 1:
+        pytest.skip("aligned tables have tests of their own")
+    whole, model = case.fit(), case.new().fit(in_chunks(first))
+    for attribute in case.estimator._compared:
+        found, expected = getattr(model, attribute, None), getattr(whole, attribute, None)
+        if isinstance(expected, np.ndarray):
+            scale = np.abs(expected).max()
+            apart = np.abs(found[:, None] - expected).max(axis=-1).min(axis=0) if found.ndim == 2 else found - expected
+            np.testing.assert_allclose(apart, 0, atol=1e-5 * scale, err_msg=name)
+    assert model.evidence_.grade == whole.evidence_.grade
+
+
+def test_labels_and_views_are_aligned(client):
+    corpus = planted.labelled_corpus(3000, n_topics=4, n_words=200, n_labels=12)
+    X, Y = corpus.X.toarray(), corpus.Y.toarray()
+    whole = MomentMultiLabelClassifier(4).fit(X, Y)
+    chunked = da.from_array(X, chunks=(700, 200)), da.from_array(Y, chunks=(1000, 12))
+    model = MomentMultiLabelClassifier(4).fit(*chunked)
+    np.testing.assert_allclose(model.word_probabilities_, whole.word_probabilities_, atol=1e-6)
+    np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-6)
+    np.testing.assert_allclose(model.decision_function(chunked[0]), whole.decision_function(X), atol=1e-6)
+    assert model.score(*chunked) == pytest.approx(whole.score(X, Y))
+    X = planted.product_mixture(3000, n_components=3, n_features=12, contrast=0.6).X
+    views = [np.asarray(X[:, :4]), np.asarray(X[:, 4:8]), np.asarray(X[:, 8:])]
+    whole = MultiViewMixture(3).fit(views)
+    model = MultiViewMixture(3).fit([da.from_array(view, chunks=(800, -1)) for view in views])
+    for found, expected in zip(model.means_, whole.means_, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_bags_of_texts_are_counted(client):
+    rng = np.random.default_rng(0)
+    words = np.array([f"word{chr(97 + i)}{chr(97 + j)}" for i in range(20) for j in range(10)])
+    weights = rng.dirichlet(np.full(200, 0.05), size=4)
+    texts = [" ".join(rng.choice(words, 40, p=weights[i % 4])) for i in range(600)]
+    whole = AnchorTopics(4).fit(texts)
+    model = AnchorTopics(4).fit(bag.from_sequence(texts, npartitions=5))
+    assert model.vectorizer_.vocabulary_ == whole.vectorizer_.vocabulary_
+    np.testing.assert_allclose(model.components_, whole.components_, atol=1e-6)
+    np.testing.assert_array_equal(model.top_words(3), whole.top_words(3))
+    np.testing.assert_allclose(model.transform(texts[:5]), whole.transform(texts[:5]), atol=1e-6)
+
+
+def test_data_frames_keep_their_names(client, rows):
+    pandas, frames = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    names = ["height", "weight", "age", "pulse", "sleep", "steps"]
+    frame = frames.from_pandas(pandas.DataFrame(rows, columns=names), npartitions=4)
+    model = SphericalGaussianMixture(3).fit(frame)
+    assert model._column_names == names
+    np.testing.assert_allclose(model.means_, SphericalGaussianMixture(3).fit(rows).means_, atol=1e-6)
+
+
+class Dying:
+    """A sum that kills the worker, once, in the middle of its run."""
+
+    def __init__(self, flag):
+        self.flag = flag
+
+    def zero(self):
+        return np.zeros(6)
+
+    def add(self, state, block):
+        if block.number == 9:
+            try:
+                os.close(os.open(self.flag, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                pass
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return state + block[0].sum(axis=0)
+
+    def merge(self, first, second):
+        return first + second
+
+
+def test_a_worker_that_is_killed_in_a_pass_changes_nothing(rows, tmp_path):
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+        blocks = Blocks.from_dask(da.from_array(rows, chunks=(300, 6)))
+        sums = accumulate(blocks, Dying(str(tmp_path / "died")))
+        assert (tmp_path / "died").exists()
+        np.testing.assert_allclose(sums, rows.sum(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda rows: Blocks.from_dask(rows), "Part 0 is a ndarray.*from_array"),
+        (lambda rows: Blocks.from_dask(), "at least one collection"),
+        (lambda rows: Blocks.from_dask([]), "list of delayed blocks is empty"),
+        (lambda rows: Blocks.from_dask(da.from_array(rows[None])), "3 dimensions"),
+        (lambda rows: Blocks.from_dask(da.from_array(rows), names=["a"]), "1 entries and the table 6 columns"),
+        (
+            lambda rows: Blocks.from_dask([dask.delayed(np.zeros)((3, 2)), dask.delayed(np.zeros)((3, 4))]),
+            "Chunk 1 has other numbers of columns",
+        ),
+        (
+            lambda rows: Blocks.from_dask([dask.delayed(lambda: (np.zeros((3, 2)), np.zeros((4, 2))))()]),
+            "Chunk 0 has 3, 4 rows in its parts",
+        ),
+        (lambda rows: Blocks.from_dask(da.from_array(rows), lengths=[5, 6]), "lengths add up to 11"),
+    ],
+)
+def test_collections_that_are_no_tables_are_refused(make, message, rows):
+    with pytest.raises(LatentiaError, match=message):
+        make(rows)
+
+
+def test_an_address_without_a_scheduler_is_refused():
+    with pytest.raises(LatentiaError, match="no Dask scheduler answers"), on_cluster("tcp://127.0.0.1:9"):
+        pass
+
+
+def test_sequences_end_with_chunks(client, rows):
+    lengths = np.full(40, 100)
+    blocks = Blocks.from_dask(da.from_array(rows, chunks=(333, 6)), lengths=lengths)
+    assert all(block[1].sum() == len(block[0]) for block in blocks)
+    np.testing.assert_array_equal(np.vstack([block[0] for block in blocks]), rows)

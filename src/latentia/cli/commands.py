@@ -17,6 +17,7 @@ from rich.console import Console
 from .. import __version__
 from ..exceptions import FileNotice, LatentiaError
 from ._json import JSON, plain, with_json
+from ._running import with_running
 from ._shared import in_options
 from .apply import apply
 from .communities import communities
@@ -54,8 +55,9 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     "communities": communities, "dictionary": dictionary, "network": network, "nmf": nmf, "contrast": contrast, "apply": apply,
     "demo": demo,
 }  # fmt: skip
+_LEARN_NOTHING = "apply", "demo"
 for _name, _command in _COMMANDS.items():
-    app.command(_name)(with_json(_command))
+    app.command(_name)(with_json(_command if _name in _LEARN_NOTHING else with_running(_command)))
 
 
 @app.callback()

@@ -13,6 +13,7 @@ every row, are folded where they are.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import inspect
 import itertools
 import os
@@ -31,6 +32,7 @@ from .blocks import Blocks, RowGroups, TableBlocks, as_table, sequence_lengths
 __all__ = ["ChunkBlocks", "Cluster", "cluster_of", "from_collections", "in_blocks", "is_collection", "on_cluster"]
 
 _ALIGNED = frozenset({"Y", "V", "y"})  # tables that a fit takes beside the first one, with the same rows
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt
 _topics = itertools.count()
 
 
@@ -492,10 +494,35 @@ def fold_run(
     worker = get_worker()
     if held is not None and isinstance(blocks.source, ChunkBlocks):
         blocks.source.hold(numbers, held)
-    return fold_blocks(
+    with _memory_kept():
+        return fold_blocks(
         blocks, range(numbers[0], numbers[-1] + 1), statistics, worker.state.nthreads,
         advance=lambda n: worker.log_event(topic, n),
     )  # fmt: skip
+
+
+@contextlib.contextmanager
+def _memory_kept() -> Iterator[None]:
+    """Let the C library keep the memory of temporary arrays for the next ones, and give it back in the end.
+
+    Dask's nannies make it give memory back at once, and a pass would spend half of its time on asking for it again.
+    """
+    asked = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
+    try:
+        library = ctypes.CDLL(None)
+        set_option, trim = library.mallopt, library.malloc_trim
+    except (OSError, AttributeError, TypeError):  # another C library
+        asked = ""
+    if not asked.isdigit():
+        yield
+        return
+    set_option(_MMAP_THRESHOLD, 1 << 25)
+    set_option(_TRIM_THRESHOLD, 1 << 29)
+    try:
+        yield
+    finally:
+        set_option(_TRIM_THRESHOLD, int(asked))
+        trim(0)
 
 
 def merged(statistic: Any, first: Any, second: Any) -> Any:

@@ -15,7 +15,7 @@ from latentia.exceptions import DroppedDataWarning
 from latentia.likelihood.gaussian import full_gaussian_log_density
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.mixtures._moves import moved_shares
-from latentia.mixtures._starts import label_starts, shares_of_labels
+from latentia.clusters import label_starts, shares_of_labels
 
 SHAPES = ("spherical", "diag", "full", "tied")
 

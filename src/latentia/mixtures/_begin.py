@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..clusters import label_starts, shares_of_labels
 from ..passes import Blocks
 from ._moments import Moments
 from ._moves import Shape, merged_shares
 from ._rows import Mixture, MixtureRows
 from ._search import search
 from ._shapes import ShapedRows
-from ._starts import label_starts, shares_of_labels
 
 __all__ = ["gain_over_one_fewer", "likeliest_start"]
 

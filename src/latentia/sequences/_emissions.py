@@ -24,7 +24,8 @@ __all__ = ["Covariance", "Emissions", "Scaling", "Symbols", "Vectors"]
 Covariance: TypeAlias = Literal["diag", "full", "tied"]
 
 _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2
-_FLOOR = 0.02  # of a feature's variance: the least variance of it in a state
+_FLOOR = 0.02  # least variance of a feature in a state that moments may give, as a share of the feature's
+_LEAST = 1e-4  # that EM may reach: states can be far narrower than they are apart
 _PRIOR = 0.01  # pseudo-counts of a transition and of a symbol in EM
 
 
@@ -235,7 +236,7 @@ class Vectors:
 
     def update(self, chain: Chain, deviations: np.ndarray) -> GaussianChainUpdate:
         assert chain.variances is not None
-        floor = _FLOOR * deviations**2
+        floor = _LEAST * deviations**2
         values = chain.startprob, chain.transmat
         prior = tuple(map(_prior, values))
         return GaussianChainUpdate(*values, chain.emissions, chain.variances, floor, prior)
@@ -246,7 +247,7 @@ class Vectors:
         covariances = chain.covariances
         if covariances is None:
             covariances = np.array([np.diag(one) for one in chain.variances])
-        floor, values = _FLOOR * deviations**2, (chain.startprob, chain.transmat)
+        floor, values = _LEAST * deviations**2, (chain.startprob, chain.transmat)
         prior = tuple(map(_prior, values))
         return FullChainUpdate(*values, chain.emissions, covariances, floor, prior, self.covariance == "tied")
 
@@ -284,13 +285,14 @@ class Vectors:
         several = len(chain.emissions) > 1
         limit = separation_limit(chain.emissions / deviations, "euclidean") if several else 1.0
         unit = "in l2 and standard deviations of the features"
-        stuck = float((chain.variances <= _FLOOR * deviations**2 * (1 + 1e-9)).mean())
+        shares = chain.variances / deviations**2
+        stuck = float(((shares <= _LEAST * (1 + 1e-9)) | (np.abs(shares - _FLOOR) <= 1e-9 * _FLOOR)).mean())
         return [
             *error_checks(parts, limit, "mean |O_k - O'_k|_2", unit, "state", n_rows=n_steps, rows="steps"),
             Check(
                 "variances at their floor", "share", stuck, at_most(0.1),
-                f"Of a state's features whose variance is not above {_FLOOR:g} of the feature's own: moments of too little "
-                "data give such.", "not in the paper", "caution", "Variances are rough: let EM refine them, or get more data.",
+                f"Of a state's features whose variance is {_FLOOR:g} of the feature's own, the least that moments may give, or "
+                f"{_LEAST:g}, the least that EM may: too little data gives such.", "not in the paper", "caution", "Variances are rough: let EM refine them, or get more data.",
             ),
         ]  # fmt: skip
 

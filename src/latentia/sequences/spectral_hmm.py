@@ -67,6 +67,7 @@ from ..simplex import distributions, simplex_least_squares
 from ..tensor import Decomposition, decompose
 from ._chain import SEQUENCES_PER_STATE, Chain, stationary
 from ._classes import chain_of_classes
+from ._clusters import chain_of_clusters
 from ._emissions import Covariance, Emissions, Symbols, Vectors
 from ._methods import ChainMethods
 from ._start import given_chain
@@ -150,7 +151,7 @@ class SpectralHMM(ChainMethods, Estimator):
         more, those of sequences as long as these, which differ where a state is never left.
     stationary_ : ndarray of shape (K,)
         Shares in the long run.
-    start_ : {"moments", "classes", "init"}
+    start_ : {"moments", "classes", "clusters", "init"}
         What EM started from.
     symbols_ : ndarray of shape (S,)
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
@@ -182,7 +183,9 @@ class SpectralHMM(ChainMethods, Estimator):
     8. With more than 2 (K + 12) symbols a second start competes with the moments': classes of symbols that are told by their
        neighbours, as in text. Both make ten steps, and the one of higher likelihood goes on; from classes "auto" makes 15 in
        all, since on text later ones gain little on new sentences and make states fit the parts of speech less.
-    9. Steps may be missing: None or NaN in an array (all features of a vector; single symbols as numbers need
+    9. Of vectors, clusters of the steps compete with the moments in the same way, which are far from each other where states
+       are: they need no neighbours to tell them.
+    10. Steps may be missing: None or NaN in an array (all features of a vector; single symbols as numbers need
        ``kind="symbols"``). The moments leave them out, as if the sequence began anew, and EM and likelihoods sum over what they
        may have been.
 
@@ -337,9 +340,11 @@ class SpectralHMM(ChainMethods, Estimator):
             starts = {"init": given_chain(self.init, k, seen, symbols, moments.deviations)}
         elif isinstance(kind, Symbols) and not alone and (moments.marginal > 0).sum() > 2 * (k + _OVERSAMPLE):
             starts["classes"] = chain_of_classes(steps.seen(groups), len(kind.alphabet), k, self.n_jobs)
+        elif isinstance(kind, Vectors) and not alone:
+            starts["clusters"] = chain_of_clusters(some, moments.deviations, k, self.n_jobs)
         updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
         won = race_updates(updates, e_step, self.refine, _FEW, most={"classes": _BRIEF})
-        n_passes = won.n_steps + ("classes" in starts)
+        n_passes = won.n_steps + (len(starts) > 1)
         refined = _RefinedChain(Chain(*won.reached.values), won.reached, won.name, n_passes)
         if isinstance(kind, Vectors) and kind.covariance != "diag":
             refined = self._with_covariances(refined, starts, kind, moments.deviations, e_step)

@@ -68,7 +68,9 @@ def many_to_one(states: np.ndarray, tags: np.ndarray) -> float:
     return float(table.max(axis=1).sum() / table.sum())
 
 
-def measured(method: str, nats: float, states: np.ndarray, test: Sentences, cpu: float, wall: float, **more: Any) -> dict[str, Any]:
+def measured(
+    method: str, nats: float, states: np.ndarray, test: Sentences, cpu: float, wall: float, **more: Any
+) -> dict[str, Any]:
     return {
         "method": method, "nats": nats, "many-to-one": many_to_one(states, test.tags), "V": v_measure_score(test.tags, states),
         "cpu_s": cpu, "wall_s": wall, **more,
@@ -101,7 +103,10 @@ def peer(train: Sentences, test: Sentences, k: int, s: int, starts: int) -> list
     best = max(range(starts), key=lambda i: fits[i][0])
     total = {"cpu_s": sum(fit[2] for fit in fits), "wall_s": sum(fit[3] for fit in fits)}
     middle = {key: float(np.median([row[key] for row in rows])) for key in rows[0] if key != "method"}
-    return [{"method": "hmmlearn, a start (median)", **middle}, rows[best] | total | {"method": f"hmmlearn, best of {starts}"}]
+    return [
+        {"method": "hmmlearn, a start (median)", **middle},
+        rows[best] | total | {"method": f"hmmlearn, best of {starts}"},
+    ]
 
 
 def contexts(train: Sentences, test: Sentences, k: int, s: int) -> dict[str, Any]:
@@ -115,7 +120,10 @@ def contexts(train: Sentences, test: Sentences, k: int, s: int) -> dict[str, Any
         table = sparse.csr_array((np.ones(len(pairs[0])), pairs), shape=(s, s))
         frequent = np.argsort(-np.bincount(train.words, minlength=s))[:_CONTEXT]
         both = sparse.hstack([table[:, frequent], table.T.tocsr()[:, frequent]], format="csr")
-        both.indices, both.indptr = both.indices.astype(np.int32), both.indptr.astype(np.int32)  # k-means reads no others
+        both.indices, both.indptr = (
+            both.indices.astype(np.int32),
+            both.indptr.astype(np.int32),
+        )  # k-means reads no others
         weights = np.bincount(train.words, minlength=s).astype(float)
         return KMeans(k, n_init=10, random_state=0).fit(normalize(both), sample_weight=weights).labels_
 
@@ -156,7 +164,9 @@ def main() -> None:
     train, test = numbered(sentences, words, tags), numbered(read(arguments.on), words, tags)
     k, s = arguments.states, len(words)
     with threadpool_limits(1):
-        own(train, Sentences(*(part[:50] for part in test))._replace(lengths=np.array([50])), 2, s, n_splits=0, refine=1)
+        own(
+            train, Sentences(*(part[:50] for part in test))._replace(lengths=np.array([50])), 2, s, n_splits=0, refine=1
+        )
         rows = [own(train, test, k, s), own(train, test, k, s, n_splits=0)]
         if not arguments.own:
             means = contexts(train, test, k, s)

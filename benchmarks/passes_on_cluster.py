@@ -73,8 +73,8 @@ def measured(name: str, blocks: Blocks, statistic: Any, workers: list[int]) -> l
             wall = median(lambda: accumulate(blocks, statistic))
             sending = median(lambda client=client: client.submit(np.ones, len(partial) // 8, pure=False).result())
         rows.append(
-            {"pass": name, "where": f"{n} worker{'s' * (n > 1)}", "blocks": len(blocks), "wall_s": wall, "over_threads": wall / local[n],
-             "partial_mb": len(partial) / 1e6, "sending_s": sending}
+            {"pass": name, "where": f"{n} worker{'s' * (n > 1)}", "blocks": len(blocks), "wall_s": wall,
+             "over_threads": wall / local[n], "partial_mb": len(partial) / 1e6, "sending_s": sending}
         )  # fmt: skip
     for n in SIMULATED:
         share = -(-len(blocks) // n) / len(blocks)

@@ -18,8 +18,8 @@ __all__ = ["exchange_classes"]
 
 def exchange_classes(
     neighbours: sparse.csr_array, classes: np.ndarray, k: int, order: np.ndarray, n_sweeps: int
-) -> None:
-    """Move symbols between classes, in ``classes``.
+) -> float:
+    """Move symbols between classes, in ``classes``, and return the log-likelihood, up to its constant.
 
     Parameters
     ----------
@@ -31,12 +31,13 @@ def exchange_classes(
     order : ndarray of int
         In which symbols are visited.
     n_sweeps : int
-        Visits of all, at most.
+        Visits of all, at most; there are fewer where a visit moves none.
     """
     after, before = neighbours, neighbours.T.tocsr()
-    _exchange(
+    found: float = _exchange(
         after.indptr, after.indices, after.data, before.indptr, before.indices, before.data, classes, k, order, n_sweeps
     )
+    return found
 
 
 @njit(nogil=True, cache=True)
@@ -109,3 +110,9 @@ def _exchange(
             moved += best != was
         if moved == 0:
             break
+    height = 0.0
+    for c in range(k):
+        height -= _x_log_x(left[c]) + _x_log_x(right[c])
+        for d in range(k):
+            height += _x_log_x(moves[c, d])
+    return height

@@ -130,9 +130,10 @@ def race_updates(
     winner = race(starts, climb, clearly)
     update, found = winner.reached
     rest: Refine = "auto" if steps == "auto" else steps - min(few, steps)
-    if found.settled or not rest:
+    left = capped[winner.name] - few if steps == "auto" and winner.name in capped else None
+    if found.settled or not rest or (left is not None and left <= 0):
         return Race(winner.name, found, winner.heights, made)
-    limit = _limit(capped[winner.name] - few if winner.name in capped else None)
+    limit = _limit(left)
     further = refine(update.at(*found.values), e_step, rest, **limit, **options)
     history = np.concatenate([found.log_likelihood, further.log_likelihood])
     reached = Refinement(further.values, history, further.settled, further.remaining)

@@ -292,7 +292,8 @@ class Vectors:
             Check(
                 "variances at their floor", "share", stuck, at_most(0.1),
                 f"Of a state's features whose variance is {_FLOOR:g} of the feature's own, the least that moments may give, or "
-                f"{_LEAST:g}, the least that EM may: too little data gives such.", "not in the paper", "caution", "Variances are rough: let EM refine them, or get more data.",
+                f"{_LEAST:g}, the least that EM may: too little data gives such.",
+                "not in the paper", "caution", "Variances are rough: let EM refine them, or get more data.",
             ),
         ]  # fmt: skip
 

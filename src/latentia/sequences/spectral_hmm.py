@@ -88,7 +88,7 @@ from ._steps import (
 __all__ = ["SpectralHMM"]
 
 _OVERSAMPLE = 12
-_FEW, _BRIEF = 10, 15  # E-steps in which starts race, and all that are made from classes of symbols
+_FEW = 10  # E-steps in which starts race, and all that are made from classes of symbols
 _TRIED, _TRIED_AT_ONCE = 10_000, 1000  # steps whose likelihood is compared, and those of a stretch
 _LEAST_SINGULAR = 1e-3  # of the transition matrix
 
@@ -181,8 +181,8 @@ class SpectralHMM(ChainMethods, Estimator):
     7. ``refine`` is Baum-Welch with 0.01 pseudo-counts. It starts from distributions mixed with 1% of the symbols'
        frequencies (and of the states', for transitions), so that nothing is impossible.
     8. With more than 2 (K + 12) symbols a second start competes with the moments': classes of symbols that are told by their
-       neighbours, as in text. Both make ten steps, and the one of higher likelihood goes on; from classes "auto" makes 15 in
-       all, since on text later ones gain little on new sentences and make states fit the parts of speech less.
+       neighbours, as in text. Both make ten steps, and the one of higher likelihood goes on; from classes "auto" stops there,
+       since on text later steps gain little on new sentences and make states fit the parts of speech less.
     9. Of vectors, clusters of the steps compete with the moments in the same way, which are far from each other where states
        are: they need no neighbours to tell them.
     10. Steps may be missing: None or NaN in an array (all features of a vector; single symbols as numbers need
@@ -343,7 +343,7 @@ class SpectralHMM(ChainMethods, Estimator):
         elif isinstance(kind, Vectors) and not alone:
             starts["clusters"] = chain_of_clusters(some, moments.deviations, k, self.n_jobs)
         updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
-        won = race_updates(updates, e_step, self.refine, _FEW, most={"classes": _BRIEF})
+        won = race_updates(updates, e_step, self.refine, _FEW, most={"classes": _FEW})
         n_passes = won.n_steps + (len(starts) > 1)
         refined = _RefinedChain(Chain(*won.reached.values), won.reached, won.name, n_passes)
         if isinstance(kind, Vectors) and kind.covariance != "diag":

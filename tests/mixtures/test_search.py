@@ -11,11 +11,11 @@ from sklearn.preprocessing import StandardScaler
 
 import latentia
 from latentia import LatentiaError
+from latentia.clusters import label_starts, shares_of_labels
 from latentia.exceptions import DroppedDataWarning
 from latentia.likelihood.gaussian import full_gaussian_log_density
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.mixtures._moves import moved_shares
-from latentia.clusters import label_starts, shares_of_labels
 
 SHAPES = ("spherical", "diag", "full", "tied")
 
@@ -143,7 +143,7 @@ def test_a_move_joins_what_was_cut_and_cuts_what_was_joined(shape):
     wrong = np.where(labels < 2, 0, 1)
     wrong[(labels == 2) & (X[:, 0] > 0)] = 2
     best = moved_shares(X - X.mean(axis=0), shares_of_labels(wrong, 3), shape, 12)[0]
-    assert adjusted_rand_score(labels, best.argmax(axis=1)) > 0.95
+    assert adjusted_rand_score(labels, best.argmax(axis=0)) > 0.95
 
 
 def test_full_densities():
@@ -154,3 +154,15 @@ def test_full_densities():
     covariances = roots @ roots.swapaxes(1, 2) + np.eye(4)
     expected = np.column_stack([multivariate_normal(m, c).logpdf(X) for m, c in zip(means, covariances, strict=True)])
     np.testing.assert_allclose(full_gaussian_log_density(X, means, covariances), expected)
+
+
+def test_names_of_columns_raise_no_warning_inside(wine):
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame(wine, columns=[f"c{i}" for i in range(wine.shape[1])])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SphericalGaussianMixture(3).fit(X)
+        model.predict(X)
+        model.evidence_.stability(X)
+    with pytest.warns(UserWarning, match="feature names"):
+        model.predict(wine)

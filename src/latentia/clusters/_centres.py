@@ -11,7 +11,7 @@ J. H. Ward, Hierarchical grouping to optimize an objective function, J. Amer. St
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 from scipy.cluster.hierarchy import linkage
@@ -19,22 +19,24 @@ from scipy.cluster.hierarchy import linkage
 __all__ = ["label_starts", "shares_of_labels"]
 
 _CANDIDATES = 300  # rows that may become centres
+_WATCHED = 1000  # rows whose distances to these are lowered
 _LINKED = 500  # rows of Ward's linkage
 _SWEEPS = 10  # of k-means
 
 
-def label_starts(table: np.ndarray, k: int) -> dict[str, np.ndarray]:
-    """Labels of the rows of a table (n, b) by the way they were found, each of shape (n,)."""
+def label_starts(table: np.ndarray, k: int, only: Collection[str] = ()) -> dict[str, np.ndarray]:
+    """Labels of the rows of a table (n, b) by the way they were found, each of shape (n,); only some ways, or all."""
     ways: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
         "Ward": _ward_means, "greedy rows": _greedy_rows, "farthest rows": _farthest_rows,
     }  # fmt: skip
-    return {name: _k_means(table, centres(table, k)) for name, centres in ways.items()}
+    chosen = {name: centres for name, centres in ways.items() if not only or name in only}
+    return {name: _k_means(table, centres(table, k)) for name, centres in chosen.items()}
 
 
 def shares_of_labels(labels: np.ndarray, k: int) -> np.ndarray:
-    """Ones where rows have labels, shape (n, K)."""
-    shares = np.zeros((len(labels), k))
-    shares[np.arange(len(labels)), labels] = 1.0
+    """Ones where rows have labels, shape (K, n)."""
+    shares = np.zeros((k, len(labels)))
+    shares[labels, np.arange(len(labels))] = 1.0
     return shares
 
 
@@ -49,11 +51,11 @@ def _ward_means(table: np.ndarray, k: int) -> np.ndarray:
 
 def _greedy_rows(table: np.ndarray, k: int) -> np.ndarray:
     candidates = table[_spread(len(table), max(_CANDIDATES, 2 * k))]
-    distances = _squared_distances(table, candidates)
-    nearest, chosen = np.full(len(table), np.inf), []
+    distances = _squared_distances(candidates, table[_spread(len(table), max(_WATCHED, 4 * k))])
+    nearest, chosen = distances.max(axis=0), []
     for _ in range(k):
-        chosen.append(int(np.minimum(nearest[:, None], distances).sum(axis=0).argmin()))
-        nearest = np.minimum(nearest, distances[:, chosen[-1]])
+        chosen.append(int(np.minimum(distances, nearest).sum(axis=1).argmin()))
+        nearest = np.minimum(nearest, distances[chosen[-1]])
     return candidates[chosen]
 
 
@@ -67,15 +69,22 @@ def _farthest_rows(table: np.ndarray, k: int) -> np.ndarray:
 
 
 def _k_means(table: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    labels = _squared_distances(table, centres).argmin(axis=1)
+    labels = _nearest(table, centres)
     for _ in range(_SWEEPS):
         shares = shares_of_labels(labels, len(centres))
-        sizes = shares.sum(axis=0)
-        centres = np.where(sizes[:, None] > 0, shares.T @ table / np.maximum(sizes, 1)[:, None], centres)
-        before, labels = labels, _squared_distances(table, centres).argmin(axis=1)
+        sizes = shares.sum(axis=1)
+        centres = np.where(sizes[:, None] > 0, shares @ table / np.maximum(sizes, 1)[:, None], centres)
+        before, labels = labels, _nearest(table, centres)
         if (labels == before).all():
             break
     return labels
+
+
+def _nearest(table: np.ndarray, centres: np.ndarray) -> np.ndarray:
+    """The number of the nearest centre of every row."""
+    products = centres @ table.T
+    products -= 0.5 * (centres**2).sum(axis=1)[:, None]
+    return products.argmax(axis=0)
 
 
 def _squared_distances(table: np.ndarray, centres: np.ndarray) -> np.ndarray:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..clusters import label_starts, shares_of_labels
 from ..passes import Blocks
 from ._moments import Moments
 from ._moves import Shape, merged_shares
-from ._rows import Mixture, MixtureRows
+from ._rows import GaussianRows, Mixture
 from ._search import search
-from ._shapes import ShapedRows
 
-__all__ = ["gain_over_one_fewer", "likeliest_start"]
+__all__ = ["MOMENTS", "Begun", "gain_over_one_fewer", "likeliest_start"]
 
 _MOST_ROWS = 10_000  # on which starts are compared
-_MERGERS, _STEPS = 3, 40  # that are tried, and of EM after each
+_MERGERS, _STEPS = 3, 20  # that are tried, and of EM after each
+MOMENTS, _BALLS = "moments", "balls"
+
+
+class Begun(NamedTuple):
+    """Where EM starts, and the names of the starts that led there: of balls, and of the shape if it is another one."""
+
+    mixture: Mixture
+    ways: tuple[str, ...]
 
 
 def likeliest_start(
@@ -26,43 +35,49 @@ def likeliest_start(
     shape: Shape,
     *,
     others: bool = True,
-    moves: bool = True,
-) -> Mixture:
+    ways: tuple[str, ...] = (),
+) -> Begun:
     """The likeliest mixture on at most 10,000 of the rows, after few steps of EM.
 
     Parameters
     ----------
     blocks : Blocks
     moments : Moments
-        For the coordinates in which spherical mixtures are compared.
+        For the coordinates in which balls are compared.
     by_moments : Mixture or None
         The one that the moments of the rows say.
     k : int
     shape : {"spherical", "diag", "full", "tied"}
-        Other shapes race anew from the best spherical mixture and from the clusters that its starts were.
+        Other shapes race anew from the best mixture of balls and from the clusters that its starts were.
     others : bool
-        Whether there are starts besides the moments.
-    moves : bool
-        Whether the winner is left for better ones by moves.
+        Whether there are starts besides the moments, and moves.
+    ways : tuple of str
+        The only starts, and no moves: those that led to the fit of which this is a part.
     """
-    rows = MixtureRows.of(blocks, moments.statistic.coordinates, moments.least_variance, _MOST_ROWS)
-    labels = label_starts(rows.table, k) if others else {}
+    rows = GaussianRows.balls(blocks, moments.statistic.coordinates, moments.least_variance, _MOST_ROWS)
+    only = () if MOMENTS in ways and by_moments is None else ways  # where a part lacks it, all compete
+    labels = label_starts(rows.table, k, only) if others else {}
     shares = {name: shares_of_labels(one, k) for name, one in labels.items()}
-    starts = {} if by_moments is None else {"moments": moments.in_coordinates(by_moments)}
-    starts |= {name: rows.start(one) for name, one in shares.items()}
-    best: Mixture = search(rows, starts, "spherical", moves and shape == "spherical")
-    if shape == "spherical":
-        return moments.in_columns(best)
-    shaped = ShapedRows.of(blocks, moments.columns.mean, shape, _MOST_ROWS)
-    all_shares: dict[str, np.ndarray] = {"spherical": rows.shares(best)} | shares
-    return shaped.mixture(search(shaped, {name: shaped.start(one) for name, one in all_shares.items()}, shape, moves))
+    moves, round_ = others and not only, shape == "spherical"
+    found, start = "", None
+    if round_ or not only or _BALLS in only:
+        starts = {} if by_moments is None else {MOMENTS: moments.in_coordinates(by_moments)}
+        found, best = search(rows, starts | {name: rows.start(one) for name, one in shares.items()}, moves and round_)
+        if round_:
+            return Begun(moments.in_columns(best.mixture), (found,))
+        start = best.shares
+    shaped = GaussianRows.of(blocks, moments.columns.mean, shape, _MOST_ROWS)
+    all_shares = {} if start is None else {_BALLS: start}
+    all_shares |= {name: one for name, one in shares.items() if not only or name == only[-1]}
+    way, best = search(shaped, {name: shaped.start(one) for name, one in all_shares.items()}, moves)
+    return Begun(best.mixture.moved(moments.columns.mean), (found, way) if way == _BALLS else (way,))
 
 
 def gain_over_one_fewer(blocks: Blocks, moments: Moments, mixture: Mixture) -> float:
     """Nats a row that a spherical mixture gains over one with two of its components merged, less Schwarz's penalty."""
-    rows = MixtureRows.of(blocks, moments.statistic.coordinates, moments.least_variance, _MOST_ROWS)
-    height, whole = rows.climb(moments.in_coordinates(mixture), _STEPS)
-    fewer = merged_shares(rows.table, rows.shares(whole), "spherical", _MERGERS)
-    best = max(rows.climb(rows.start(shares), _STEPS)[0] for shares in fewer)
+    rows = GaussianRows.balls(blocks, moments.statistic.coordinates, moments.least_variance, _MOST_ROWS)
+    whole = rows.climb(moments.in_coordinates(mixture), _STEPS)
+    fewer = merged_shares(rows.table, whole.shares, "spherical", _MERGERS)
+    best = max(rows.climb(rows.start(shares), _STEPS).height for shares in fewer)
     penalty = 0.5 * (rows.width + 2) * np.log(blocks.n_rows) / blocks.n_rows
-    return (height - best) / rows.size - float(penalty)
+    return (whole.height - best) / rows.size - float(penalty)

@@ -38,13 +38,13 @@ _NEIGHBOURS = 8  # of a cluster that it may be merged with
 
 
 def moved_shares(table: np.ndarray, shares: np.ndarray, shape: Shape, most: int) -> list[np.ndarray]:
-    """Shares of the rows in components after the most promising moves, each (n, K).
+    """Shares of the rows in components after the most promising moves, each (K, n).
 
     Parameters
     ----------
     table : ndarray of shape (n, b)
         The rows about their centre.
-    shares : ndarray of shape (n, K)
+    shares : ndarray of shape (K, n)
     shape : {"spherical", "diag", "full", "tied"}
     most : int
     """
@@ -61,12 +61,12 @@ def moved_shares(table: np.ndarray, shares: np.ndarray, shape: Shape, most: int)
 
 
 def merged_shares(table: np.ndarray, shares: np.ndarray, shape: Shape, most: int) -> list[np.ndarray]:
-    """Shares of the rows in one component fewer after the mergers that cost least, each (n, K - 1)."""
+    """Shares of the rows in one component fewer after the mergers that cost least, each (K - 1, n)."""
     found = []
     for _, (first, second) in _Clusters.of(table, shares, shape).mergers()[:most]:
         merged = shares.copy()
-        merged[:, first] += merged[:, second]
-        found.append(np.delete(merged, second, axis=1))
+        merged[first] += merged[second]
+        found.append(np.delete(merged, second, axis=0))
     return found
 
 
@@ -74,10 +74,10 @@ def _moved(shares: np.ndarray, pair: tuple[int, int], k: int, half: np.ndarray) 
     """The first of a pair takes the shares of both, and the second one those that k has of some rows."""
     first, second = pair
     moved = shares.copy()
-    moved[:, first] += moved[:, second]
-    moved[:, second] = 0.0
-    moved[half, second] = moved[half, k]
-    moved[half, k] = 0.0
+    moved[first] += moved[second]
+    moved[second] = 0.0
+    moved[second, half] = moved[k, half]
+    moved[k, half] = 0.0
     return moved
 
 
@@ -108,7 +108,7 @@ class _Clusters:
 
     @classmethod
     def of(cls, table: np.ndarray, shares: np.ndarray, shape: Shape) -> _Clusters:
-        labels, k = shares.argmax(axis=1), shares.shape[1]
+        labels, k = shares.argmax(axis=0), len(shares)
         means = np.array([table[labels == i].mean(axis=0) if (labels == i).any() else table[0] for i in range(k)])
         if shape == "tied":  # balls after whitening by the common covariance
             within = table - means[labels]

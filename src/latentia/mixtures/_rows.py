@@ -1,26 +1,43 @@
-"""Rows in memory on which starts of spherical mixtures are compared: plain EM without passes.
+"""Rows in memory, and plain EM for mixtures of Gaussians on them.
 
-A row is there in a few coordinates, and as its squared length in all columns: means that lie in the span of the coordinates
-have the same likelihood on both, and principal coordinates hold nearly all that tells means apart.
+With features phi(x) of a row, the logarithm of w_k N(x; mu_k, C_k) is c_k . phi(x) + a_k, and what EM estimates follows from
+sum_i r_ik phi(x_i), r_ik being the shares of row i. So a step is two products of matrices, whatever the shape of C_k:
+
+    spherical   phi(x) = (coordinates of x, |x|^2)
+    diag        phi(x) = (x, x_1^2, ..., x_D^2)
+    full        phi(x) = (x, x_i x_j for i <= j)
+    tied        phi(x) = x:  what is quadratic in x is the same for all components
+
+Rows are about their centre. Of spherical mixtures a few coordinates suffice, and the squared length in all columns: means that
+lie in the span of the coordinates have the same likelihood on both, and principal coordinates hold nearly all that tells means
+apart.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from ..likelihood import log, normalised
+from ..exceptions import LatentiaError
+from ..likelihood import Refine, Refinement, log
 from ..moments import Coordinates
 from ..moments.vectors import squared_distances
 from ..passes import Blocks
+from ._moves import Shape
 
-__all__ = ["Mixture", "MixtureRows"]
+__all__ = ["Climbed", "GaussianRows", "Mixture"]
 
-_FLOOR = 1e-3  # least variance of a component, as a share of the mean one at the start
-_STILL = 1e-5  # nats a row that a step gains, below which it is the last
+_FLOOR = 1e-3  # least variance of a ball, as a share of the mean one at the start
+_RIDGE = 1e-6  # on all variances of other shapes, of the mean variance of a column
+_STILL = 1e-4  # nats a row that a step gains, below which it is the last in a search
+_MOST_STEPS = 500
 _NOTHING = 1e-12
+_AT_ONCE = 1 << 20  # numbers of features in one product
+_KEPT = 1 << 25  # numbers of features that are kept between steps
 
 
 class Mixture(NamedTuple):
@@ -45,68 +62,190 @@ class Mixture(NamedTuple):
             covariances = covariances[components]
         return Mixture(self.means[components], weights / weights.sum(), self.variance[components], covariances)
 
+    def moved(self, by: np.ndarray) -> Mixture:
+        """The same about another origin."""
+        return self._replace(means=self.means + by)
+
+
+class Climbed(NamedTuple):
+    """A mixture, its log-likelihood in nats and shares of the rows, shape (K, n), and the heights of the steps to it."""
+
+    height: float
+    mixture: Mixture
+    shares: np.ndarray
+    heights: list[float]
+
 
 @dataclass(frozen=True)
-class MixtureRows:
-    """Rows, and EM for spherical mixtures of them.
+class GaussianRows:
+    """Rows about their centre, and EM for mixtures with covariances of one shape.
 
     Attributes
     ----------
     table : ndarray of shape (n, b)
-        Coordinates of the rows, about their centre.
-    lengths : ndarray of shape (n,)
-        Squared distances to the centre over all columns.
+        The rows, or their coordinates where components are balls.
+    shape : {"spherical", "diag", "full", "tied"}
     width : int
         Number of columns D.
     least : float
-        Least variance of a component.
+        Least variance of a ball; what is added to the variances of other shapes.
+    lengths : ndarray of shape (n,) or None
+        Squared distances to the centre over all columns, for balls.
     """
 
     table: np.ndarray
-    lengths: np.ndarray
+    shape: Shape
     width: int
     least: float
+    lengths: np.ndarray | None = None
+    _kept: list[np.ndarray] = field(default_factory=list, repr=False)
 
     @classmethod
-    def of(cls, blocks: Blocks, coordinates: Coordinates, least: float, most: int) -> MixtureRows:
-        """At most so many rows, spread over the data."""
+    def balls(cls, blocks: Blocks, coordinates: Coordinates, least: float, most: int) -> GaussianRows:
+        """At most so many rows, spread over the data, in coordinates."""
         (rows,) = blocks.some_rows(most)
         lengths = squared_distances(rows, coordinates.center)
-        return cls(coordinates(rows)[:, : coordinates.basis.shape[1]], lengths, rows.shape[1], least)
+        return cls(coordinates(rows)[:, : coordinates.basis.shape[1]], "spherical", rows.shape[1], least, lengths)
+
+    @classmethod
+    def of(cls, blocks: Blocks, center: np.ndarray, shape: Shape, most: int | None = None) -> GaussianRows:
+        """All rows, or at most so many spread over the data."""
+        (rows,) = blocks.some_rows(blocks.n_rows if most is None else most)
+        table = (rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)) - center
+        ridge = max(_RIDGE * float(table.var(axis=0).mean()), np.finfo(float).tiny)
+        return cls(table, shape, table.shape[1], ridge)
 
     @property
     def size(self) -> int:
         return len(self.table)
 
     def start(self, shares: np.ndarray) -> Mixture:
-        """The mixture whose components have these shares of the rows, shape (n, K)."""
+        """The mixture whose components have these shares of the rows, shape (K, n)."""
         return self._estimate(shares, self.least)
 
-    def climb(self, mixture: Mixture, steps: int) -> tuple[float, Mixture]:
-        """The log-likelihood after at most so many plain EM steps, in nats, and the mixture there."""
-        least, before = max(_FLOOR * float(mixture.weights @ mixture.variance), self.least), -np.inf
-        for _ in range(steps):
+    def climb(self, mixture: Mixture, steps: int, enough: float = _STILL) -> Climbed:
+        """At most so many steps, until one gains less than ``enough`` nats a row."""
+        least = self.least
+        if self.shape == "spherical":
+            least = max(_FLOOR * float(mixture.weights @ mixture.variance), least)
+        heights: list[float] = []
+        for step in range(steps + 1):
             shares, height = self._expected(mixture)
-            if height - before < _STILL * self.size:
-                return height, mixture
-            mixture, before = self._estimate(shares, least), height
-        return self._expected(mixture)[1], mixture
+            if step == steps or (heights and height - heights[-1] < enough * self.size):
+                break
+            heights.append(height)
+            mixture = self._estimate(shares, least)
+        heights.append(height)
+        return Climbed(height, mixture, shares, heights)
 
-    def shares(self, mixture: Mixture) -> np.ndarray:
-        """The probability of each component for each row, shape (n, K)."""
-        return self._expected(mixture)[0]
+    def settled(self, mixture: Mixture, steps: Refine, enough: float) -> tuple[Mixture, Refinement]:
+        """A mixture after so many steps; "auto" makes them until one gains less than so many nats."""
+        limits = (_MOST_STEPS, enough / self.size) if steps == "auto" else (steps, -np.inf)
+        found = self.climb(mixture, *limits)
+        calm = len(found.heights) > 1 and found.heights[-1] - found.heights[-2] < enough
+        return found.mixture, Refinement((), np.array(found.heights), calm, float("nan"))
+
+    # --- a step -------------------------------------------------------------------------------------------------
+
+    def _features(self) -> Iterator[tuple[slice, np.ndarray]]:
+        """Numbers of rows and their features, (p, m), a stretch after the other."""
+        b = self.table.shape[1]
+        n_features = {"spherical": b + 1, "diag": 2 * b, "full": b * (b + 3) // 2, "tied": b}[self.shape]
+        length = max(_AT_ONCE // n_features, 1)
+        keep, kept = self.size * n_features <= _KEPT, self._kept
+        for number, start in enumerate(range(0, self.size, length)):
+            rows = slice(start, min(start + length, self.size))
+            if number < len(kept):
+                yield rows, kept[number]
+                continue
+            features = self._of_rows(rows)
+            if keep:
+                kept.append(features)
+            yield rows, features
+
+    def _of_rows(self, rows: slice) -> np.ndarray:
+        table = np.ascontiguousarray(self.table[rows].T)
+        if self.shape == "spherical":
+            assert self.lengths is not None
+            return np.vstack([table, self.lengths[rows]])
+        if self.shape == "diag":
+            return np.vstack([table, table**2])
+        if self.shape == "full":
+            return np.vstack([table, *(table[i] * table[i:] for i in range(len(table)))])
+        return table
 
     def _expected(self, mixture: Mixture) -> tuple[np.ndarray, float]:
-        joint = self.table @ (-2 * mixture.means.T)
-        joint += self.lengths[:, None]
-        joint += (mixture.means**2).sum(axis=1)
-        joint *= -0.5 / mixture.variance
-        joint += log(mixture.weights) - 0.5 * self.width * np.log(2 * np.pi * mixture.variance)
-        shares, heights = normalised(joint, mixture.weights)
-        return shares, float(heights.sum())
+        """Shares (K, n), and the log-likelihood."""
+        slopes, constants, common = self._density(mixture)
+        shares, height = np.empty((len(constants), self.size)), common
+        for rows, features in self._features():
+            joint = slopes @ features
+            joint += constants[:, None]
+            top = joint.max(axis=0)
+            joint -= top
+            np.exp(joint, out=joint)
+            total = joint.sum(axis=0)
+            joint /= total
+            height += float(top.sum() + np.log(total).sum())
+            shares[:, rows] = joint
+        return shares, height
+
+    def _density(self, mixture: Mixture) -> tuple[np.ndarray, np.ndarray, float]:
+        """Slopes (K, p) and constants (K,) of log w_k N(x; mu_k, C_k) in the features, and what all rows add to that."""
+        means, weights, variance, covariances = mixture
+        if self.shape == "spherical":
+            slopes = np.hstack([means, np.full((len(means), 1), -0.5)]) / variance[:, None]
+            spread = self.width * np.log(variance) + (means**2).sum(axis=1) / variance
+            return slopes, log(weights) - 0.5 * (spread + self.width * np.log(2 * np.pi)), 0.0
+        assert covariances is not None
+        if self.shape == "diag":
+            slopes = np.hstack([means / covariances, -0.5 / covariances])
+            spread = (np.log(covariances) + means**2 / covariances).sum(axis=1)
+            return slopes, log(weights) - 0.5 * (spread + self.width * np.log(2 * np.pi)), 0.0
+        precisions, log_det = _inverted(covariances)
+        linear = np.einsum("kij,kj->ki", np.broadcast_to(precisions, (len(means), *precisions.shape[1:])), means)
+        spread = log_det + (means * linear).sum(axis=1)
+        constants = log(weights) - 0.5 * (spread + self.width * np.log(2 * np.pi))
+        if self.shape == "tied":
+            return linear, constants, -0.5 * float((precisions[0] * self._scatter()).sum())
+        i, j = np.triu_indices(self.width)
+        return np.hstack([linear, np.where(i == j, -0.5, -1.0) * precisions[:, i, j]]), constants, 0.0
+
+    def _scatter(self) -> np.ndarray:
+        return self.table.T @ self.table
 
     def _estimate(self, shares: np.ndarray, least: float) -> Mixture:
-        mass = np.maximum(shares.sum(axis=0), _NOTHING)
-        means = shares.T @ self.table / mass[:, None]
-        variance = (shares.T @ self.lengths / mass - (means**2).sum(axis=1)) / self.width
-        return Mixture(means, mass / mass.sum(), np.maximum(variance, least))
+        """EM's new mixture, from shares of the rows (K, n)."""
+        mass = np.maximum(shares.sum(axis=1), _NOTHING)
+        sums = sum(shares[:, rows] @ features.T for rows, features in self._features())
+        b = self.table.shape[1]
+        means, weights = sums[:, :b] / mass[:, None], mass / mass.sum()
+        if self.shape == "spherical":
+            variance = (sums[:, b] / mass - (means**2).sum(axis=1)) / self.width
+            return Mixture(means, weights, np.maximum(variance, least))
+        if self.shape == "diag":
+            covariances = np.maximum(sums[:, b:] / mass[:, None] - means**2, 0.0) + least
+        elif self.shape == "tied":
+            covariances = (self._scatter() - (means * mass[:, None]).T @ means)[None] / self.size
+        else:
+            covariances = np.empty((len(mass), b, b))
+            i, j = np.triu_indices(b)
+            covariances[:, i, j] = covariances[:, j, i] = sums[:, b:] / mass[:, None]
+            covariances -= means[:, :, None] * means[:, None, :]
+        if self.shape != "diag":
+            covariances[:, np.arange(b), np.arange(b)] += least
+        spread = covariances if self.shape == "diag" else np.diagonal(covariances, axis1=1, axis2=2)
+        return Mixture(means, weights, np.array(np.broadcast_to(spread.mean(axis=1), len(means))), covariances)
+
+
+def _inverted(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Inverses and logarithms of the determinants of positive matrices, (K, D, D)."""
+    try:
+        roots = np.linalg.cholesky(covariances)
+    except np.linalg.LinAlgError as error:
+        raise LatentiaError(
+            "A covariance is singular: columns depend on each other, or n_components is too large for the rows."
+        ) from error
+    inverse = np.linalg.inv(roots)
+    log_det = 2 * np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+    return inverse.swapaxes(1, 2) @ inverse, log_det

@@ -1,22 +1,19 @@
 """The search for the best mixture: starts race by likelihood, and the winner is left for better ones by moves.
 
-Each start climbs a few steps, the highest a good deal more. Then twelve moves of it (see `latentia.mixtures._moves`) climb a
-few steps each, the highest three of them some more, and the best one takes the place of the winner if it is higher: at most
-three times, so that all of it costs about as much as ten starts from random numbers.
+Each start climbs a few steps, the highest a good deal more. Then moves of it (see `latentia.mixtures._moves`) climb a few steps
+each, the highest of them some more, and the best one takes the place of the winner if it is higher.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
-
-import numpy as np
 
 from ..likelihood import race
-from ._moves import Shape, moved_shares
+from ._moves import moved_shares
+from ._rows import Climbed, GaussianRows, Mixture
 
-__all__ = ["Climber", "search"]
+__all__ = ["search"]
 
 _HIGHER = 1e-4  # nats a row by which a move must be higher
 
@@ -40,58 +37,45 @@ class Effort:
 
     few: int = 8
     many: int = 40
-    moves: int = 12
+    moves: int = 8
     short: int = 4
     long: int = 12
-    kept: int = 3
+    kept: int = 2
     rounds: int = 3
 
 
-_SHAPED = Effort(few=5, many=20, short=2, long=8, rounds=2)  # whose steps cost more
+_SHAPED = Effort(few=5, many=20, moves=10, short=2, long=8, kept=3, rounds=2)  # whose steps cost more
 EFFORTS = {"spherical": Effort(), "diag": _SHAPED, "full": _SHAPED, "tied": _SHAPED}
 
 
-class Climber(Protocol):
-    """EM on rows in memory, from whatever the model is described by."""
-
-    @property
-    def table(self) -> np.ndarray:
-        """The rows about their centre, shape (n, b)."""
-
-    def start(self, shares: np.ndarray) -> Any:
-        """The model whose components have these shares of the rows, shape (n, K)."""
-
-    def climb(self, model: Any, steps: int) -> tuple[float, Any]:
-        """The log-likelihood after at most so many steps, and the model there."""
-
-    def shares(self, model: Any) -> np.ndarray:
-        """The probability of each component for each row, shape (n, K)."""
-
-
-def search(climber: Climber, starts: Mapping[str, Any], shape: Shape, moves: bool = True) -> Any:
-    """The model of the highest likelihood that is found.
+def search(rows: GaussianRows, starts: Mapping[str, Mixture], moves: bool = True) -> tuple[str, Climbed]:
+    """The start of the highest likelihood, and what becomes of it.
 
     Parameters
     ----------
-    climber : Climber
-    starts : mapping from name to model
+    rows : GaussianRows
+    starts : mapping from name to Mixture
         The preferred one first.
-    shape : {"spherical", "diag", "full", "tied"}
-        Of the covariances.
     moves : bool
         Whether moves are tried after the race.
     """
-    effort = EFFORTS[shape]
-    winner = race(starts, lambda one: climber.climb(one, effort.few)).reached
-    height, model = climber.climb(winner, effort.many)
+    effort = EFFORTS[rows.shape]
+
+    def climbed(start: Mixture) -> tuple[float, Climbed]:
+        found = rows.climb(start, effort.few)
+        return found.height, found
+
+    won = race(starts, climbed)
+    best = rows.climb(won.reached.mixture, effort.many)
     for _ in range(effort.rounds if moves else 0):
-        tried = []
-        for shares in moved_shares(climber.table, climber.shares(model), shape, effort.moves):
-            tried.append(climber.climb(climber.start(shares), effort.short))
-        tried.sort(key=lambda one: -one[0])
-        further = [climber.climb(one, effort.long) for _, one in tried[: effort.kept]]
-        best = max(further, key=lambda one: one[0], default=(-np.inf, None))
-        if not best[0] > height + _HIGHER * len(climber.table):
+        moved = moved_shares(rows.table, best.shares, rows.shape, effort.moves)
+        tried = sorted((rows.climb(rows.start(one), effort.short) for one in moved), key=_fall)
+        further = sorted((rows.climb(one.mixture, effort.long) for one in tried[: effort.kept]), key=_fall)
+        if not further or not further[0].height > best.height + _HIGHER * rows.size:
             break
-        height, model = climber.climb(best[1], effort.many)
-    return model
+        best = rows.climb(further[0].mixture, effort.many)
+    return won.name, best
+
+
+def _fall(climbed: Climbed) -> float:
+    return -climbed.height

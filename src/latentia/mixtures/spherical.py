@@ -8,7 +8,7 @@ Model. A row draws a component h with P(h = k) = w_k, and x = mu_h + sigma_h z w
 
 and g = E[r y] / (D - K + 1), where r is the squared distance of x to the K - 1 dimensional plane of the means.
 
-Other covariances are fitted from the spherical mixture on, by scikit-learn's EM.
+Other covariances are fitted by EM, from the spherical mixture on.
 
 Source: D. Hsu, S. Kakade, Learning mixtures of spherical Gaussians, ITCS 2013, for the moments; R. Ge, thesis,
 Princeton 2013, chapter 7, for the decomposition.
@@ -17,7 +17,7 @@ Princeton 2013, chapter 7, for the decomposition.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -42,16 +42,24 @@ from ..likelihood import (
 )
 from ..likelihood.gaussian import full_gaussian_log_density
 from ..passes import Blocks, sample_rows
-from ._begin import gain_over_one_fewer, likeliest_start
+from ._begin import MOMENTS, gain_over_one_fewer, likeliest_start
 from ._evidence import Measured, checks_of
 from ._moments import Moments, Recovered, recover
-from ._rows import Mixture
-from ._shapes import ShapedRows
+from ._rows import GaussianRows, Mixture
 
 __all__ = ["SphericalGaussianMixture"]
 
 _FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 _ROUNDING = 1e-6  # of a row
+_SETTLED, _NEARLY = 0.02, 0.2  # nats that a step gains where EM has settled, and where that of a part has
+
+
+class _Begun(NamedTuple):
+    """What the moments say, if they were asked, where EM starts, and the names of the starts that led there."""
+
+    found: Recovered | None
+    start: Mixture
+    ways: tuple[str, ...]
 
 
 class SphericalGaussianMixture(DensityMixin, Estimator):
@@ -73,8 +81,8 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
     covariance_type : {"spherical", "diag", "full", "tied"}, default="spherical"
         Shape of the components, as in scikit-learn: balls of their own size, a variance for each feature, any ellipsoid, or
-        one ellipsoid for all. The last three start from the spherical mixture and are fitted by scikit-learn's EM, with all
-        rows in memory.
+        one ellipsoid for all. The last three start from the spherical mixture, or from the clusters that its starts were, and
+        are fitted by plain EM, with all rows in memory.
     method : {"auto", "hsu-kakade"}, default="auto"
         Where EM starts. "auto": from the likeliest of the moments' mixture, clusters of Ward's linkage, and two ways to choose
         rows as centres, after moves that merge two components and split a third, on at most 10,000 rows in memory.
@@ -189,25 +197,26 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         self._check_count(blocks)
         # Passes over the data, and what all of it and parts of it say: starts, and EM on the same rows.
         moments = Moments.of_blocks(blocks, self.n_components, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
+        first = self._begun(moments, blocks, moments.dealt.all)
         fits = PartFits(
             moments.dealt,
-            recover=lambda groups: self._recovered(moments, groups),
-            finish=lambda found, groups: self._refined(
-                self._start(found, moments, blocks, groups), moments, blocks, groups
+            recover=lambda groups: (
+                first if groups == moments.dealt.all else self._begun(moments, blocks, groups, first)
             ),
+            finish=lambda begun, groups: self._refined(begun.start, moments, blocks, groups),
             restart=(lambda one, groups: self._refined(one.parameters, moments, blocks, groups))
             if self.refine
             else None,
             distance=lambda one, part: cdist(one.parameters.means, part.parameters.means).min(axis=1),
             cost="passes" if self.refine else "free",
         )
-        found, refined = fits.whole()
+        _, refined = fits.whole()
         refined = self._with_rows(refined, moments, blocks)
         self._keep(refined.parameters)
         self.refinement_ = refined.refinement.log_likelihood
         self.n_passes_ = moments.n_passes + len(self.refinement_)
         # Evidence.
-        measured = Measured(found if self._round else None, refined.parameters, moments)
+        measured = Measured(first.found if self._round else None, refined.parameters, moments)
         parts = fits.errors(refined, self.n_splits).widened(measured.bias)
         checks = checks_of(refined, measured, parts) + self._against_one_component(blocks)
         checks += self._against_one_fewer(refined.parameters, moments, blocks)
@@ -239,28 +248,34 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
                 raise
             return None
 
-    def _start(self, found: Recovered | None, moments: Moments, blocks: Blocks, groups: tuple[int, ...]) -> Mixture:
-        """Where EM starts on the rows of some groups. Halves make no moves for shapes other than balls: that is slow."""
+    def _begun(self, moments: Moments, blocks: Blocks, groups: tuple[int, ...], whole: _Begun | None = None) -> _Begun:
+        """Where EM starts on the rows of some groups; parts start as the whole did, and make no moves."""
+        ways = () if whole is None else whole.ways
+        asked = MOMENTS in ways if ways else self._round or self._by_moments
+        found = self._recovered(moments, groups) if asked else None
+        by_moments = None if found is None else found.mixture
         if self._by_moments and self._round:
-            assert found is not None
-            return found.mixture
-        return likeliest_start(
-            blocks.group(groups, moments.dealt), moments, None if found is None else found.mixture,
-            self.n_components, self.covariance_type,
-            others=not self._by_moments, moves=not self._by_moments and (self._round or groups == moments.dealt.all),
+            assert by_moments is not None
+            return _Begun(found, by_moments, (MOMENTS,))
+        start = likeliest_start(
+            blocks.group(groups, moments.dealt), moments, by_moments, self.n_components, self.covariance_type,
+            others=not self._by_moments, ways=ways,
         )  # fmt: skip
+        return _Begun(found, *start)
 
     def _refined(self, start: Mixture, moments: Moments, blocks: Blocks, groups: tuple[int, ...]) -> Refined:
         """After EM on the rows of some groups."""
         if not self.refine:
             return Refined(start.sorted(), Refinement.none())
         rows = blocks.group(groups, moments.dealt)
+        enough = _SETTLED if groups == moments.dealt.all else _NEARLY
         if start.covariances is not None:
-            shaped = ShapedRows.of(rows, moments.columns.mean, self.covariance_type)
-            mixture, refinement = shaped.refined(start, self.refine)
-            return Refined(mixture.sorted(), refinement)
+            center = moments.columns.mean
+            shaped = GaussianRows.of(rows, center, self.covariance_type)
+            mixture, refinement = shaped.settled(start.moved(-center), self.refine, enough)
+            return Refined(mixture.moved(center).sorted(), refinement)
         update = SphericalMixtureUpdate(*start[:3], floor=_FLOOR, least=moments.least_variance)
-        found = refine(update, over(rows, self.n_jobs, self.verbose), self.refine)
+        found = refine(update, over(rows, self.n_jobs, self.verbose), self.refine, enough)
         means, variance, weights = found.values
         return Refined(Mixture(means, weights, variance).sorted(), found)
 
@@ -308,7 +323,11 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         trivial, n_parameters = one_gaussian(rows, blocks.n_rows)
         extra = self._n_parameters() - n_parameters
         return trivial_checks(
-            self.score_samples(rows), trivial, extra=extra, n_rows=blocks.n_rows, against="one component"
+            self.score_samples(Blocks.from_array(rows)),
+            trivial,
+            extra=extra,
+            n_rows=blocks.n_rows,
+            against="one component",
         )
 
     def _against_one_fewer(self, mixture: Mixture, moments: Moments, blocks: Blocks) -> list[Check]:

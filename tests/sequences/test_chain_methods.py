@@ -188,3 +188,15 @@ def test_chains_of_symbols_have_no_covariances_to_load(tmp_path):
     model = SpectralHMM(2, covariance_type="full", n_splits=0).fit(steps)
     again = latentia.load(latentia.save(model, tmp_path / "model"))
     np.testing.assert_array_equal(again.predict(steps), model.predict(steps))
+
+
+def test_many_symbols_are_judged_by_what_halves_predict():
+    """A penalty that counts each probability of each symbol would say that this chain predicts worse than frequencies."""
+    rng, k, size = np.random.default_rng(0), 3, 600
+    emissions = rng.dirichlet(np.full(size, 0.05), k)
+    states = walk(np.full(k, 1 / k), 0.8 * np.eye(k) + 0.2 / k, [20] * 400, rng)
+    symbols = (np.cumsum(emissions, axis=1)[states] < rng.random(len(states))[:, None]).sum(axis=1)
+    evidence = SpectralHMM(k, n_symbols=size).fit(symbols, [20] * 400).evidence_
+    assert evidence["better than independent symbols"].measured > 0.1
+    shuffled = SpectralHMM(k, n_symbols=size).fit(rng.permutation(symbols), [20] * 400).evidence_
+    assert shuffled.grade == "not supported"

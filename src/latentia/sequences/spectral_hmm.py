@@ -269,11 +269,16 @@ class SpectralHMM(ChainMethods, Estimator):
         # Passes over the data: columns, coordinates of neighbours, and moments of three steps in four groups of stretches.
         moments = self._moments(blocks, _dealt(blocks, self._seed))
         # Decomposition for all steps and for parts of them, and EM on the same steps.
-        steps = _Steps(whole, blocks, moments.dealt)
+        steps, made = _Steps(whole, blocks, moments.dealt), dict[tuple[int, ...], _RefinedChain]()
+
+        def finish(found: _Recovered, groups: tuple[int, ...]) -> _RefinedChain:
+            made[groups] = self._refined(found.chain, moments, steps, groups)
+            return made[groups]
+
         fits = PartFits(
             moments.dealt,
             recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
-            finish=lambda found, groups: self._refined(found.chain, moments, steps, groups),
+            finish=finish,
             restart=(lambda one, groups: self._refined(one.parameters, moments, steps, groups, alone=True))
             if self.refine
             else None,
@@ -296,7 +301,10 @@ class SpectralHMM(ChainMethods, Estimator):
             misfits.together(bool(self.refine)).bias(apart), moments.kind.most
         )
         checks = _checks(refined, moments, parts, measured, misfits, self.weights_)
-        self.evidence_ = Evidence(checks + self._against_independence(blocks, moments), parts.errors).bind(self)
+        checks += self._against_independence(
+            blocks, moments, {groups: part.parameters for groups, part in made.items()}
+        )
+        self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
@@ -338,7 +346,7 @@ class SpectralHMM(ChainMethods, Estimator):
         if self.init is not None and not alone:
             seen, symbols = chain.emissions.shape[1], isinstance(kind, Symbols)
             starts = {"init": given_chain(self.init, k, seen, symbols, moments.deviations)}
-        elif isinstance(kind, Symbols) and not alone and (moments.marginal > 0).sum() > 2 * (k + _OVERSAMPLE):
+        elif isinstance(kind, Symbols) and not alone and _many_symbols(moments, k):
             starts["classes"] = chain_of_classes(steps.seen(groups), len(kind.alphabet), k, self.n_jobs)
         elif isinstance(kind, Vectors) and not alone:
             starts["clusters"] = chain_of_clusters(some, moments.deviations, k, self.n_jobs)
@@ -371,8 +379,17 @@ class SpectralHMM(ChainMethods, Estimator):
         chain = Chain(start, moves, means, variances, covariances)
         return replace(diagonal, parameters=chain, refinement=won.reached, n_passes=diagonal.n_passes + made)
 
-    def _against_independence(self, blocks: Blocks, moments: _Moments) -> list[Check]:
-        """Whether the fit predicts some stretches better than a model in which steps are independent."""
+    def _against_independence(
+        self, blocks: Blocks, moments: _Moments, parts: dict[tuple[int, ...], Chain]
+    ) -> list[Check]:
+        """Whether the fit predicts some stretches better than a model in which steps are independent.
+
+        Where there are many symbols, and fits on halves, each predicts stretches of the other half: a penalty that counts every
+        probability of every symbol is far above what rare ones add by chance.
+        """
+        halves = moments.dealt.splits[0]
+        if _many_symbols(moments, len(self.weights_)) and all(half in parts for half in halves):
+            return self._on_other_halves(blocks, moments, [parts[half] for half in halves])
         some = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE)
         trivial, n_parameters, against = self._kind.without_states(some.table(), moments.marginal, blocks.n_rows)
         total = sum(log_likelihood(*self._kind.arguments(self._chain, block)) for block in some)
@@ -381,6 +398,18 @@ class SpectralHMM(ChainMethods, Estimator):
         extra = counted_parameters(n_fitted - n_parameters, blocks.n_rows, bool(self.refine))
         gained = np.full(some.n_rows, total / some.n_rows)
         return trivial_checks(gained, trivial, extra=extra, n_rows=blocks.n_rows, against=against, unit="step")
+
+    def _on_other_halves(self, blocks: Blocks, moments: _Moments, parts: list[Chain]) -> list[Check]:
+        """The same by fits on halves, whose symbols are mixed with 1% of all frequencies: each half has symbols of its own."""
+        gained, trivial = [], []
+        for part, half in zip(parts, reversed(moments.dealt.splits[0]), strict=True):
+            some = some_stretches(stretches(blocks, half, moments.dealt), _TRIED, _TRIED_AT_ONCE)
+            chain = part.smoothed(moments.marginal)
+            for block in some:
+                gained.append(log_likelihood(*self._kind.arguments(chain, block)) / len(block[0]))
+                trivial.append(float(np.log(moments.marginal[block[0].ravel()]).mean()))
+        options: dict[str, Any] = {"against": "independent symbols", "unit": "step"}
+        return trivial_checks(np.array(gained), np.array(trivial), extra=0, n_rows=blocks.n_rows, **options)
 
     def _read_off(self, chain: Chain, deviations: np.ndarray, lengths: np.ndarray) -> None:
         """The public attributes of a chain."""
@@ -600,6 +629,11 @@ def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _
     return _Recovered(Chain(startprob, distributions(joint, shares), emissions, variances), frame, decomposition)
 
 
+def _many_symbols(moments: _Moments, k: int) -> bool:
+    """Whether so many symbols occur that moments are taken in fewer directions."""
+    return isinstance(moments.kind, Symbols) and int((moments.marginal > 0).sum()) > 2 * (k + _OVERSAMPLE)
+
+
 # --- evidence -----------------------------------------------------------------------------------------------------
 
 
@@ -626,7 +660,8 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, lengths: np.nda
     seen = coordinates(chain.emissions)
     means, weights = means_given_middle(whole, seen)
     average = (moments.marginal - coordinates.center) @ coordinates.basis
-    past, future = means_of_neighbours(seen, average, chain.transmat, stationary(chain.transmat), lengths)
+    inside = stationary(chain.transmat)
+    past, future = means_of_neighbours(seen, average, chain.transmat, inside, lengths)
     tensor = min(
         (left_of_tensor(found.frame, whole, halves, views, weights) for views in (means, [past, seen, future])),
         key=lambda one: one.left,
@@ -636,12 +671,11 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, lengths: np.nda
         within = left_within_views(
             [coordinates], [moments.deviations**2], whole, halves, [chain.emissions], weights, views=[1]
         )
-    return ViewMisfits.of(
-        tensor,
-        left_across_views(whole, halves, means, weights),
-        within,
-        surplus,
+    across = min(
+        (left_across_views(whole, halves, *said) for said in ((means, weights), ([past, seen, future], inside))),
+        key=lambda one: one.left,
     )
+    return ViewMisfits.of(tensor, across, within, surplus)
 
 
 def _checks(

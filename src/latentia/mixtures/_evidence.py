@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import stats
 
 from ..evidence import (
     Check,
@@ -25,8 +26,9 @@ from ..moments import ColumnMoments
 from ._moments import Moments, Recovered, misfit, noise_of
 from ._rows import Mixture
 
-__all__ = ["Measured", "checks_of"]
+__all__ = ["Measured", "checks_of", "far_rows"]
 
+_FAR, _MOST_FAR = 1e-3, 4e-3  # chance of a row so far off where the model holds, and the share that is let pass
 _ROUND, _DEVIATIONS = 0.1, 4.0  # excess of a variance that is let pass, or so many of its standard deviations
 
 
@@ -86,6 +88,31 @@ def checks_of(refined: Refined, measured: Measured, parts: PartErrors) -> list[C
         *_separation(mixture),
         *_constant_features(moments.columns),
     ]
+
+
+def far_rows(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarray, width: int) -> Check:
+    """Whether more rows are far from their components than Gaussians have there.
+
+    Parameters
+    ----------
+    log_density : ndarray of shape (n, K)
+        Of rows in every component.
+    shares : ndarray of shape (n, K)
+        Probabilities of the components of every row.
+    log_dets : ndarray of shape (K,) or (1,)
+        Logarithms of the determinants of the covariances.
+    width : int
+        Number of columns.
+    """
+    squares = -2 * log_density - log_dets - width * np.log(2 * np.pi)
+    far = float((np.einsum("ij,ij->i", shares, squares) > stats.chi2.isf(_FAR, width)).mean())
+    limit = max(_MOST_FAR, _FAR + _DEVIATIONS * np.sqrt(_FAR / len(squares)))
+    return Check(
+        "rows far from their component", "share", far, at_most(limit),
+        f"Share of rows as far from their component as {_FAR:g} of a Gaussian's are. Outliers and heavy tails move means, and "
+        "parts of the data share that.", "the model", "caution",
+        "Rows lie where no component is: look for outliers (least score_samples), or transform heavy-tailed columns.",
+    )  # fmt: skip
 
 
 def _of_tensor(found: Recovered, moments: Moments) -> TensorMeasured:

@@ -34,6 +34,7 @@ from ..likelihood import (
     Refinement,
     SphericalMixtureUpdate,
     gaussian_log_density,
+    log,
     normalised,
     one_gaussian,
     over,
@@ -43,7 +44,7 @@ from ..likelihood import (
 from ..likelihood.gaussian import full_gaussian_log_density
 from ..passes import Blocks, sample_rows
 from ._begin import MOMENTS, gain_over_one_fewer, likeliest_start
-from ._evidence import Measured, checks_of
+from ._evidence import Measured, checks_of, far_rows
 from ._moments import Moments, Recovered, recover
 from ._rows import GaussianRows, Mixture
 
@@ -218,7 +219,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         # Evidence.
         measured = Measured(first.found if self._round else None, refined.parameters, moments)
         parts = fits.errors(refined, self.n_splits).widened(measured.bias)
-        checks = checks_of(refined, measured, parts) + self._against_one_component(blocks)
+        checks = checks_of(refined, measured, parts) + self._of_rows(blocks)
         checks += self._against_one_fewer(refined.parameters, moments, blocks)
         self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
@@ -317,18 +318,25 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         spreads = {"spherical": k, "diag": k * d, "full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2}
         return k * d + k - 1 + spreads[self.covariance_type]
 
-    def _against_one_component(self, blocks: Blocks) -> list[Check]:
-        """Whether the fit predicts better than one Gaussian."""
+    def _of_rows(self, blocks: Blocks) -> list[Check]:
+        """What a sample of rows says: whether the fit predicts better than one Gaussian, and whether rows are far off."""
         (rows,) = sample_rows(blocks)
         trivial, n_parameters = one_gaussian(rows, blocks.n_rows)
         extra = self._n_parameters() - n_parameters
-        return trivial_checks(
-            self.score_samples(Blocks.from_array(rows)),
-            trivial,
-            extra=extra,
-            n_rows=blocks.n_rows,
-            against="one component",
-        )
+        density = self._log_density(rows)
+        shares, heights = normalised(density + log(self.weights_), self.weights_)
+        return [
+            *trivial_checks(heights, trivial, extra=extra, n_rows=blocks.n_rows, against="one component"),
+            far_rows(density, shares, self._log_dets(), rows.shape[1]),
+        ]
+
+    def _log_dets(self) -> np.ndarray:
+        """Logarithms of the determinants of the covariances, shape (K,) or (1,)."""
+        if self._round:
+            return self.means_.shape[1] * np.log(self.variance_)
+        if self.covariance_type == "diag":
+            return np.log(self._covariances).sum(axis=1)
+        return np.linalg.slogdet(self._covariances)[1]
 
     def _against_one_fewer(self, mixture: Mixture, moments: Moments, blocks: Blocks) -> list[Check]:
         """Whether all components are needed, where EM has fitted balls."""

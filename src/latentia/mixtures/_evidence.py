@@ -26,9 +26,11 @@ from ..moments import ColumnMoments
 from ._moments import Moments, Recovered, misfit, noise_of
 from ._rows import Mixture
 
-__all__ = ["Measured", "checks_of", "far_rows"]
+__all__ = ["Measured", "checks_of", "shape_checks"]
 
 _FAR, _MOST_FAR = 1e-3, 4e-3  # chance of a row so far off where the model holds, and the share that is let pass
+_BINS, _UNEVEN = 20, 0.05  # of the distances, and the share of rows that may lie in other ones
+_COUNTED = 1e-4  # least share of a row that counts
 _ROUND, _DEVIATIONS = 0.1, 4.0  # excess of a variance that is let pass, or so many of its standard deviations
 
 
@@ -90,8 +92,8 @@ def checks_of(refined: Refined, measured: Measured, parts: PartErrors) -> list[C
     ]
 
 
-def far_rows(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarray, width: int) -> Check:
-    """Whether more rows are far from their components than Gaussians have there.
+def shape_checks(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarray, width: int) -> list[Check]:
+    """Whether rows lie about their components as about Gaussians: squared distances have a chi-square distribution then.
 
     Parameters
     ----------
@@ -105,14 +107,27 @@ def far_rows(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarray, 
         Number of columns.
     """
     squares = -2 * log_density - log_dets - width * np.log(2 * np.pi)
-    far = float((np.einsum("ij,ij->i", shares, squares) > stats.chi2.isf(_FAR, width)).mean())
-    limit = max(_MOST_FAR, _FAR + _DEVIATIONS * np.sqrt(_FAR / len(squares)))
-    return Check(
-        "rows far from their component", "share", far, at_most(limit),
-        f"Share of rows as far from their component as {_FAR:g} of a Gaussian's are. Outliers and heavy tails move means, and "
-        "parts of the data share that.", "the model", "caution",
-        "Rows lie where no component is: look for outliers (least score_samples), or transform heavy-tailed columns.",
-    )  # fmt: skip
+    i, k = np.nonzero(shares > _COUNTED)
+    places, weights = stats.chi2.cdf(squares[i, k], width), shares[i, k] / shares[i, k].sum()
+    far = float(weights[places > 1 - _FAR].sum())
+    counts = np.histogram(places, _BINS, (0.0, 1.0), weights=weights)[0]
+    chance = 0.6 * np.sqrt(_BINS / len(squares))  # half more than the mean of what numbers of rows in bins are off by
+    return [
+        Check(
+            "rows far from their component", "share", far,
+            at_most(max(_MOST_FAR, _FAR + _DEVIATIONS * np.sqrt(_FAR / len(squares)))),
+            f"Share of rows as far from their component as {_FAR:g} of a Gaussian's are. Outliers and heavy tails move means, "
+            "and parts of the data share that.", "the model", "caution",
+            "Rows lie where no component is: look for outliers (least score_samples), or transform heavy-tailed columns.",
+        ),
+        Check(
+            "spread about components", "total variation", float(0.5 * np.abs(counts - 1 / _BINS).sum()),
+            at_most(_UNEVEN + chance),
+            "Distances of rows from their component beside those of a Gaussian: which share of the rows lies elsewhere.",
+            "the model", "caution",
+            "Rows about a component are not as a Gaussian's: means are those of clusters that only roughly have its shape.",
+        ),
+    ]  # fmt: skip
 
 
 def _of_tensor(found: Recovered, moments: Moments) -> TensorMeasured:

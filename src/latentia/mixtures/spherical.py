@@ -44,7 +44,7 @@ from ..likelihood import (
 from ..likelihood.gaussian import full_gaussian_log_density
 from ..passes import Blocks, sample_rows
 from ._begin import MOMENTS, gain_over_one_fewer, likeliest_start
-from ._evidence import Measured, checks_of, far_rows
+from ._evidence import Measured, checks_of, shape_checks
 from ._moments import Moments, Recovered, recover
 from ._rows import GaussianRows, Mixture
 
@@ -327,7 +327,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         shares, heights = normalised(density + log(self.weights_), self.weights_)
         return [
             *trivial_checks(heights, trivial, extra=extra, n_rows=blocks.n_rows, against="one component"),
-            far_rows(density, shares, self._log_dets(), rows.shape[1]),
+            *shape_checks(density, shares, self._log_dets(), rows.shape[1]),
         ]
 
     def _log_dets(self) -> np.ndarray:

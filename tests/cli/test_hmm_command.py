@@ -131,6 +131,53 @@ def test_a_range_is_compared(call, rows, recommended, text, vectors, tmp_path):
     assert float(compared[1]["held-out log-likelihood"]) > float(compared[0]["held-out log-likelihood"]) + 0.1
 
 
+def test_criteria_and_covariances(call, rows, vectors, tmp_path):
+    options = ["--columns", "pulse,pressure", "--sequence", "patient", "-k", 3]
+    printed = call("hmm", vectors, *options, "--covariance", "tied", "--out", tmp_path / "o")
+    model = latentia.load(tmp_path / "o" / "model.npz")
+    lines = rows(tmp_path / "o" / "covariances.csv")
+    assert [line["state"] for line in lines] == ["0", "1", "2"]
+    assert float(lines[0]["covariance"]) == pytest.approx(model.covariances_[0, 1], rel=1e-6)
+    values = re.search(r"Log-likelihood (\S+), BIC (\S+), AIC (\S+)", printed).groups()
+    value, bic, aic = (float(text.replace(",", "")) for text in values)
+    n_parameters = 2 + 6 + 3 * 2 + 3
+    assert bic == pytest.approx(-2 * value + n_parameters * np.log(6000), abs=1)
+    assert aic == pytest.approx(-2 * value + 2 * n_parameters, abs=1)
+
+
+def test_a_saved_model_is_a_start(call, refused, text, vectors, tmp_path):
+    call("hmm", text, "-k", 3, "--out", tmp_path / "first")
+    model = tmp_path / "first" / "model.npz"
+    call("hmm", text, "-k", 3, "--init", model, "--out", tmp_path / "again")
+    again = latentia.load(tmp_path / "again" / "model.npz")
+    assert again.start_ == "init"
+    np.testing.assert_allclose(again.emissionprob_, latentia.load(model).emissionprob_, atol=0.02)
+    assert "ask for as many with -k 3" in refused("hmm", text, "-k", 2, "--init", model)
+    assert "a chain of columns of numbers is needed" in refused(
+        "hmm", vectors, "-k", 3, "--columns", "pulse,pressure", "--init", model
+    )
+
+
+def test_missing_steps(call, refused, rows, chain, words, vectors, tmp_path):
+    gone = np.random.default_rng(0).random(chain.symbols.size) < 0.1
+    column = np.where(gone, "", words.ravel())
+    table = tmp_path / "words.csv"
+    table.write_text("\n".join(["word,who", *(f"{word},p{i // 40}" for i, word in enumerate(column))]))
+    options = ["-k", 3, "--column", "word", "--sequence", "who"]
+    assert "--missing keep takes such rows as steps that were not seen" in refused("hmm", table, *options)
+    printed = call("hmm", table, *options, "--missing", "keep", "--out", tmp_path / "o")
+    assert f"6,000 steps, {gone.sum():,} of them missing, 6 symbols" in printed
+    paths = rows(tmp_path / "o" / "paths.csv")
+    assert len(paths) == 6000
+    numbers = tmp_path / "numbers.csv"
+    lines = vectors.read_text().splitlines()
+    numbers.write_text("\n".join(line if i % 9 else line[: line.rindex(",") + 1] for i, line in enumerate(lines, 1)))
+    options = ["-k", 3, "--columns", "pulse,pressure", "--sequence", "patient", "--missing", "keep"]
+    assert "of them missing" in call("hmm", numbers, *options, "--out", tmp_path / "v")
+    means = sorted(latentia.load(tmp_path / "v" / "model.npz").means_[:, 0])
+    assert means == pytest.approx([0, 4, 8], abs=0.3)
+
+
 def test_what_is_held_out():
     steps = np.array([*"ab" * 20, "z", *"ab" * 20])
     one = command.Sequences(steps, np.array([81]), ["1"], None, [], "x")
@@ -215,6 +262,16 @@ def test_no_second_state(call, tmp_path):
         ("x.csv", "a,b\nx,1\n,2\n", ["--column", "a"], "x.csv, line 3, column 'a': no value"),
         ("x.csv", "a,b\n1.5,1\nn/a,2\n", [], "x.csv, line 3, column 'a': no value ('n/a')"),
         ("x.csv", "a,b\n1.5,1\n2.5,2\n", ["--lower"], "are for symbols"),
+        ("x.txt", "a b a b a\n", ["-k", "2", "--covariance", "full"], "is for columns of numbers"),
+        ("x.txt", "a b a b a\n", ["--covariance", "round"], "--covariance 'round': use one of diag, full, tied"),
+        (
+            "x.txt",
+            "a b a b a\n",
+            ["--two-state", "--init", "m.npz"],
+            "--init: x.txt: --two-state has none; leave it out",
+        ),
+        ("x.csv", "a,s\nx,1\ny,\n", ["--column", "a", "--sequence", "s", "--missing", "keep"], "tells sequences apart"),
+        ("x.csv", "a,b\n1.5,1\n2.5,2\n", ["--missing", "mean"], "--missing 'mean': use one of keep"),
     ],
 )
 def test_bad_input(refused, tmp_path, name, content, options, message):

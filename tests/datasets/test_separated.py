@@ -308,7 +308,7 @@ def test_findings_without_a_value(tmp_path):
         ("a,b\n1,\n3,\n", "mean", "x.csv, column 'b': there is no value, and so no mean"),
         ("a,b\n1,inf\n3,\n", "mean", "line 2, column 'b': 'inf' is not a number"),
         ("a,b\n1,x\n3,\n", "drop", "line 2, column 'b': 'x' is not a number"),
-        ("a,b\n1,2\n", "median", "^missing='median': use 'error', 'drop' or 'mean'"),
+        ("a,b\n1,2\n", "median", "^missing='median': use 'error', 'drop', 'mean' or 'keep'"),
     ],
 )
 def test_what_missing_cannot_mend(tmp_path, text, missing, message):

@@ -200,3 +200,13 @@ def test_many_symbols_are_judged_by_what_halves_predict():
     assert evidence["better than independent symbols"].measured > 0.1
     shuffled = SpectralHMM(k, n_symbols=size).fit(rng.permutation(symbols), [20] * 400).evidence_
     assert shuffled.grade == "not supported"
+
+
+def test_features_that_vary_together_are_no_misfit_of_covariances():
+    rng = np.random.default_rng(0)
+    means = 3 * rng.standard_normal((3, 4))
+    states = walk(np.full(3, 1 / 3), 0.9 * np.eye(3) + 0.1 / 3, [3000], rng)
+    steps = means[states] + rng.standard_normal((3000, 4)) + rng.standard_normal((3000, 1))
+    grades = {kind: SpectralHMM(3, covariance_type=kind).fit(steps).evidence_ for kind in ("diag", "full")}
+    assert grades["full"].grade == "supported"
+    assert grades["diag"].grade != "supported"

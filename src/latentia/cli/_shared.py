@@ -523,7 +523,7 @@ class Reading:
     progress : bool
     cache : Path or False, optional
         Folder for binary copies of tables, by default that of each file, if it can be written; False keeps none.
-    missing : {"error", "drop", "mean"}
+    missing : {"error", "drop", "mean", "keep"}
         What is done with cells without a value.
     ways : tuple of str
         What ``--missing`` may say in this command; empty where there is no such option.

@@ -15,6 +15,7 @@ from rich.console import Console
 from ..datasets.readers import read_lines
 from ..exceptions import LatentiaError
 from ..passes import RowGroups
+from ..persistence import load
 from ..report._parts import count, short_number
 from ..report.hmm import emission_lifts, mean_stays
 from ..sequences import SpectralHMM, TwoStateHMM
@@ -36,9 +37,11 @@ from ._shared import (
     Seed,
     check_choice,
     component_cells,
+    existing,
     parse_sizes,
     possible_sizes,
     print_components,
+    refuse_options,
     run_command,
     say,
     write_csv,
@@ -49,7 +52,8 @@ __all__ = ["apply_hmm", "hmm"]
 
 RARE = "<rare>"
 _PATHS = "paths.csv"
-_FILES = (_PATHS, "states.csv", "transitions.csv")
+_COVARIANCES = "covariances.csv"
+_FILES = (_PATHS, "states.csv", "transitions.csv", _COVARIANCES)
 _TOP = 20
 
 
@@ -60,6 +64,7 @@ class Sequences:
     Attributes
     ----------
     steps : ndarray of str, shape (n_steps,), or of float, shape (n_steps, D)
+        Of missing steps empty texts, and NaN.
     lengths : ndarray of int, shape (n_sequences,)
     names : list of str
         A name for every sequence.
@@ -82,9 +87,24 @@ class Sequences:
         """Whether the steps are symbols."""
         return self.steps.ndim == 1
 
+    @property
+    def there(self) -> np.ndarray:
+        """Which steps are not missing, shape (n_steps,)."""
+        return np.asarray(self.steps != "" if self.symbols else ~np.isnan(self.steps[:, 0]), dtype=bool)
+
+    @property
+    def given(self) -> np.ndarray:
+        """The steps as models read them: None where a symbol is missing."""
+        if not self.symbols or self.there.all():
+            return self.steps
+        return np.array([step or None for step in self.steps.tolist()], dtype=object)
+
     def __str__(self) -> str:
-        what = f"{len(np.unique(self.steps)):,} symbols" if self.symbols else f"columns {', '.join(self.columns)}"
-        return f"{self.source}: {count(len(self.lengths), 'sequence')}, {len(self.steps):,} steps, {what}"
+        there = self.there
+        symbols = len(np.unique(self.steps[there])) if self.symbols else 0
+        what = f"{symbols:,} symbols" if self.symbols else f"columns {', '.join(self.columns)}"
+        gone = "" if there.all() else f", {(~there).sum():,} of them missing"
+        return f"{self.source}: {count(len(self.lengths), 'sequence')}, {len(self.steps):,} steps{gone}, {what}"
 
 
 def hmm(
@@ -108,6 +128,19 @@ def hmm(
     kind: Annotated[str, typer.Option(help="auto, symbols or vectors: what the steps are.")] = "auto",
     min_count: Annotated[int, typer.Option(help="Rarer symbols become one symbol, <rare>.", min=1)] = 1,
     lower: Annotated[bool, typer.Option("--lower", help="Put symbols into lower case.")] = False,
+    covariance: Annotated[
+        str,
+        typer.Option(
+            help="diag, full or tied: of numbers, whether columns vary together within a state, or alike in all."
+        ),
+    ] = "diag",
+    init: Annotated[
+        Path | None, typer.Option("--init", help="A model.npz of chains of the same steps, from which EM starts.")
+    ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option("--missing", help="Cells without a value: keep takes such rows as steps that were not seen."),
+    ] = None,
     refine: Refine = "auto",
     cache: Cache = None,
     no_cache: NoCache = False,
@@ -121,11 +154,16 @@ def hmm(
     """Learn a hidden Markov model of sequences and write tables, a model and a report."""
     sizes = parse_sizes(k or ("2" if two_state else "4"), "states")
     check_choice("--kind", kind, ("auto", "symbols", "vectors"))
+    check_choice("--covariance", covariance, ("diag", "full", "tied"))
     if two_state and sizes != [2]:
         raise LatentiaError(f"-k {k}: --two-state has two states; give one of the two options.")
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
-    how = Reading.of(quiet, cache, no_cache, encoding=encoding)
+    if two_state:
+        refuse_options(
+            source, "--two-state has none", covariance=covariance if covariance != "diag" else None, init=init
+        )
+    how = Reading.of(quiet, cache, no_cache, missing, ("keep",), encoding=encoding)
     data = _read(source, _Asked(column, split_names(columns), sequence, kind), how)
     if data.symbols:
         data = _mapped(data, min_count, lower)
@@ -135,19 +173,27 @@ def hmm(
         )
     elif min_count > 1 or lower:
         raise LatentiaError("--min-count and --lower are for symbols, and these steps are numbers.")
+    if data.symbols and covariance != "diag":
+        raise LatentiaError(f"--covariance {covariance} is for columns of numbers, and these steps are symbols.")
+    if two_state and not data.there.all():
+        raise LatentiaError(f"{data.source}: --two-state takes no missing steps: leave --missing keep out.")
     console = Console()
     say(console, str(data))
-    most = len(np.unique(data.steps)) if data.symbols else data.steps.shape[1] + 1
+    most = len(np.unique(data.steps[data.there])) if data.symbols else data.steps.shape[1] + 1
     sizes = possible_sizes(sizes, most, str(data), "states", console)
-    options = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
-    return run_command(
+    options: dict[str, Any] = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
+    if not two_state:
+        options |= {"covariance_type": covariance, "init": _start(init, data, sizes)}
+    criteria: dict[str, float] = {}
+    summary = run_command(
         results, data.source, sizes,
         fit=lambda size: _fit(size, two_state, data, options),
-        show=lambda model, console: _show(model, data, seed, console),
+        show=lambda model, console: criteria.update(_show(model, data, seed, console)),
         write=lambda folder, model, comparison: _write(folder, model, data, comparison),
         reading={"columns": data.columns, "sequence": sequence, "lower": lower},
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip
+    return summary | criteria
 
 
 # --- fitting ----------------------------------------------------------------------------------------------------
@@ -155,9 +201,39 @@ def hmm(
 
 def _fit(size: int | None, two_state: bool, data: Sequences, options: dict[str, Any]) -> Any:
     if two_state:
-        return TwoStateHMM(**options).fit(data.steps, data.lengths)
+        return TwoStateHMM(**options).fit(data.given, data.lengths)
     kind: Any = "symbols" if data.symbols else "vectors"
-    return SpectralHMM(size, kind=kind, **options).fit(data.steps, data.lengths)  # type: ignore[arg-type]
+    return SpectralHMM(size, kind=kind, **options).fit(data.given, data.lengths)  # type: ignore[arg-type]
+
+
+def _start(path: Path | None, data: Sequences, sizes: Sequence[int]) -> dict[str, Any] | None:
+    """The chain of a saved model, for these symbols or columns."""
+    if path is None:
+        return None
+    model = load(existing(path, "--init"))
+    symbols = hasattr(model, "emissionprob_")
+    if not hasattr(model, "transmat_") or symbols != data.symbols:
+        wanted = "symbols" if data.symbols else "columns of numbers"
+        raise LatentiaError(f"--init {path}: a chain of {wanted} is needed, and this is a {type(model).__name__}.")
+    k = len(model.startprob_)
+    if list(sizes) != [k]:
+        raise LatentiaError(f"--init {path}: a chain of {k} states; ask for as many with -k {k}.")
+    start = {"startprob": model.startprob_, "transmat": model.transmat_}
+    if not symbols:
+        if model.means_.shape[1] != data.steps.shape[1]:
+            raise LatentiaError(
+                f"--init {path}: a chain of {model.means_.shape[1]} columns, and {data.source} gives {data.steps.shape[1]}."
+            )
+        return start | {"means": model.means_, "variances": model.variances_}
+    known, here = {str(symbol): i for i, symbol in enumerate(model.symbols_)}, np.unique(data.steps[data.there])
+    strange = [str(symbol) for symbol in here if str(symbol) not in known]
+    if strange:
+        raise LatentiaError(f"--init {path}: the model does not have the symbol {strange[0]!r} of {data.source}.")
+    emissions = model.emissionprob_[:, [known[str(symbol)] for symbol in here]]
+    totals = emissions.sum(axis=1, keepdims=True)
+    if not (totals > 0).all():
+        raise LatentiaError(f"--init {path}: state {int(totals.argmin())} has no symbol of {data.source}.")
+    return start | {"emissionprob": emissions / totals}
 
 
 def _comparison(data: Sequences, options: dict[str, Any]) -> Comparison:
@@ -166,8 +242,9 @@ def _comparison(data: Sequences, options: dict[str, Any]) -> Comparison:
     score = "held-out log-likelihood"
 
     def measure(model: Any) -> dict[str, Any]:
-        value = model.score(test.steps, test.lengths) / len(test.steps)
-        return {score: value, "smallest share": float(model.weights_.min())}
+        value = model.score(test.given, test.lengths) / max(int(test.there.sum()), 1)
+        bic = model.bic(train.given, train.lengths) / max(int(train.there.sum()), 1)
+        return {"BIC a step": bic, score: value, "smallest share": float(model.weights_.min())}
 
     return Comparison(
         "states", what, lambda size: _fit(size, False, train, options), measure,
@@ -185,7 +262,8 @@ def _held_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
     tenth = 10 * sequence + 10 * within // data.lengths[sequence]
     part = (RowGroups(10, 1).of(sequence if whole else tenth) == 0).astype(int)
     if data.symbols:
-        part[(part == 1) & ~np.isin(data.steps, np.unique(data.steps[part == 0]))] = 2
+        unknown = data.there & ~np.isin(data.steps, np.unique(data.steps[part == 0]))
+        part[(part == 1) & unknown] = 2
     if min((part == 0).sum(), (part == 1).sum()) < 3:
         raise LatentiaError(f"{data.source}: too few steps to hold some out; give one number with -k.")
     starts = np.flatnonzero(np.diff(4 * sequence + part, prepend=-1))
@@ -256,7 +334,17 @@ def _read_columns(path: Path, asked: _Asked, how: Reading) -> Sequences:
     lengths, names = np.diff(np.append(starts, n)), [keys[i] for i in starts]
     symbols = [name for name in table.texts if name != sequence]
     steps = np.array(table.texts[symbols[0]], dtype=object) if symbols else table.values
-    return Sequences(steps, lengths, names, table.rows, symbols or table.columns, table.source)
+    if "" in names:
+        at = table.rows[int(starts[names.index("")])]
+        raise LatentiaError(
+            f"{path}, line {at}, column {sequence!r}: no value, and it tells sequences apart. Fill it in."
+        )
+    if not symbols and np.isnan(steps).any():
+        steps = np.where(np.isnan(steps).any(axis=1)[:, None], np.nan, steps)
+    data = Sequences(steps, lengths, names, table.rows, symbols or table.columns, table.source)
+    if not data.there.any():
+        raise LatentiaError(f"{path}: all {len(steps):,} steps are missing.")
+    return data
 
 
 def _choose(path: Path, kinds: Mapping[str, str], asked: _Asked) -> Wanted:
@@ -286,8 +374,8 @@ def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
     """The symbols in lower case, and rare ones as one, if asked."""
     steps = np.array([symbol.lower() for symbol in data.steps], dtype=object) if lower else data.steps
     symbols, inverse, counts = np.unique(steps.astype(str), return_inverse=True, return_counts=True)
-    kept = np.where(counts >= min_count, symbols.astype(object), RARE)
-    if len(np.unique(kept.astype(str))) < 2:
+    kept = np.where((counts >= min_count) | (symbols == ""), symbols.astype(object), RARE)
+    if len(set(kept.tolist()) - {""}) < 2:
         why = f"occur {min_count} times or more; lower --min-count" if min_count > 1 else "are there: a chain needs two"
         raise LatentiaError(f"{data.source}: fewer than two symbols {why}.")
     return replace(data, steps=kept[inverse].astype(str))
@@ -296,7 +384,8 @@ def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
 # --- printing ---------------------------------------------------------------------------------------------------
 
 
-def _show(model: Any, data: Sequences, seed: int, console: Console) -> None:
+def _show(model: Any, data: Sequences, seed: int, console: Console) -> dict[str, float]:
+    """Print the states; the criteria of size are returned."""
     stays, rows = mean_stays(model.transmat_), []
     for i, share in enumerate(model.weights_):
         if data.symbols:
@@ -311,6 +400,10 @@ def _show(model: Any, data: Sequences, seed: int, console: Console) -> None:
     if isinstance(model, TwoStateHMM):
         rate, alone = model.entropy_rate(random_state=seed), _entropy(data)
         say(console, f"Entropy rate: {rate:.3f} nats per step, of {alone:.3f} without memory.")
+    found = {"log_likelihood": model.score(data.given, data.lengths)}
+    found |= {name: getattr(model, name)(data.given, data.lengths) for name in ("bic", "aic")}
+    say(console, "Log-likelihood {log_likelihood:,.1f}, BIC {bic:,.1f}, AIC {aic:,.1f}".format(**found))
+    return found
 
 
 def _entropy(data: Sequences) -> float:
@@ -330,9 +423,11 @@ def _write(folder: Path, model: Any, data: Sequences, comparison: Rows | None) -
     k = len(model.weights_)
     moves = [[i, *(f"{p:.6f}" for p in row), f"{stay:.4f}"] for i, (row, stay) in enumerate(_moves(model))]
     write_csv(folder / "transitions.csv", ["from state", *(f"to {j}" for j in range(k)), "mean stay"], moves)
+    if hasattr(model, "covariances_"):
+        _write_covariances(folder / _COVARIANCES, model, data)
     states = _write_paths(folder / _PATHS, model, data)
     write_hmm_report(
-        folder / "report.html", model, data.steps, data.lengths, columns=data.columns, states=states, names=data.names,
+        folder / "report.html", model, data.given, data.lengths, columns=data.columns, states=states, names=data.names,
         title=f"States of {data.source}", source=data.source, comparison=comparison,
     )  # fmt: skip
 
@@ -347,7 +442,7 @@ def _first_cells(model: Any, i: int) -> list[Any]:
 
 def _write_symbols(path: Path, model: Any, data: Sequences) -> None:
     """The most probable symbols of every state."""
-    lifts, rows = emission_lifts(model, data.steps), []
+    lifts, rows = emission_lifts(model, data.given), []
     for i, probabilities in enumerate(model.emissionprob_):
         for rank, s in enumerate(np.argsort(-probabilities, kind="stable")[:_TOP], 1):
             values = [f"{probabilities[s]:.8f}", f"{lifts[i, s]:.4f}"]
@@ -378,10 +473,22 @@ def _write_means(path: Path, model: Any, data: Sequences) -> None:
     write_csv(path, [*header, "standard deviation"], rows)
 
 
+def _write_covariances(path: Path, model: Any, data: Sequences) -> None:
+    """How columns vary together in every state: a line for each pair of them."""
+    covariances = np.broadcast_to(model.covariances_, (len(model.means_), *model.covariances_.shape[-2:]))
+    rows = []
+    for state, covariance in enumerate(covariances):
+        deviations = np.sqrt(np.diag(covariance))
+        for i, j in zip(*np.triu_indices(len(covariance), 1), strict=True):
+            correlation = covariance[i, j] / (deviations[i] * deviations[j])
+            rows.append([state, data.columns[i], data.columns[j], f"{covariance[i, j]:.8g}", f"{correlation:.4f}"])
+    write_csv(path, ["state", "column", "other column", "covariance", "correlation"], rows)
+
+
 def _write_paths(path: Path, model: Any, data: Sequences) -> np.ndarray:
     """The most probable path of every sequence; the states are returned."""
-    states: np.ndarray = model.predict(data.steps, data.lengths)
-    sure = model.predict_proba(data.steps, data.lengths)[np.arange(len(states)), states]
+    states: np.ndarray = model.predict(data.given, data.lengths)
+    sure = model.predict_proba(data.given, data.lengths)[np.arange(len(states)), states]
     step = "symbol" if data.symbols else "row"
     write_csv(path, ["sequence", "step", step, "state", "probability"], _paths(data, states, sure))
     return states

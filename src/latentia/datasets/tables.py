@@ -122,16 +122,17 @@ def read_table(
     choose : callable, optional
         ``choose(kinds)`` gives the `Wanted` columns; ``kinds`` says of every column whether it holds "whole" or "decimal"
         numbers or "text". By default all columns of numbers are read.
-    missing : {"error", "drop", "mean"}
-        What to do with a cell that is empty or says NA, null, ? or alike: raise; leave its row out; or give it the mean of its
-        column, which must be one of numbers. A warning says how many there were, and so do ``n_dropped`` and ``n_filled``.
+    missing : {"error", "drop", "mean", "keep"}
+        What to do with a cell that is empty or says NA, null, ? or alike: raise; leave its row out; give it the mean of its
+        column, which must be one of numbers; or keep it as NaN or an empty text. Of rows left out and cells filled a warning
+        says how many there were, and so do ``n_dropped`` and ``n_filled``.
     cache : path or bool, optional
         Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
     encoding : str, optional
         Of separated values, see `read_texts`.
     """
-    if missing not in ("error", "drop", "mean"):
-        raise LatentiaError("use 'error', 'drop' or 'mean'.", parameter="missing", value=missing)
+    if missing not in ("error", "drop", "mean", "keep"):
+        raise LatentiaError("use 'error', 'drop', 'mean' or 'keep'.", parameter="missing", value=missing)
     with reusable(path) as source:
         if source.is_dir():
             raise LatentiaError(f"{source}: a folder, and a file is needed.")
@@ -151,7 +152,7 @@ def read_table(
             table = _read_parquet(source, choose, missing)
         else:
             table = _read_rows(source, choose, missing, encoding)
-        return table if missing == "error" else _complete(source, table, missing)
+        return table if missing in ("error", "keep") else _complete(source, table, missing)
 
 
 def _all_numbers(kinds: Mapping[str, str]) -> Wanted:

@@ -102,7 +102,8 @@ def write_hmm_report(
     model : SpectralHMM or TwoStateHMM
         A fitted model.
     steps : array of shape (n_steps,) of symbols, or (n_steps, D) of numbers, optional
-        The sequences one after another, usually those that the model was fitted on. Without them none are shown.
+        The sequences one after another, usually those that the model was fitted on; None and NaN are missing steps. Without
+        them none are shown.
     lengths : sequence of int, optional
         Lengths of the sequences; by default there is one.
     columns : sequence of str of length D, optional
@@ -205,8 +206,9 @@ def _symbols(model: Any, steps: np.ndarray | None) -> list[tuple[list[_Symbol], 
 def _frequencies(model: Any, steps: np.ndarray | None) -> np.ndarray:
     if steps is None:
         return np.asarray(model.weights_ @ model.emissionprob_)
-    places = np.searchsorted(model.symbols_, steps)
-    return np.bincount(places, minlength=len(model.symbols_)) / len(steps)
+    seen = np.array([step for step in steps if step is not None]) if steps.dtype.kind == "O" else steps
+    places = np.searchsorted(model.symbols_, seen)
+    return np.bincount(places, minlength=len(model.symbols_)) / len(seen)
 
 
 def _means(model: Any, state: int, features: list[str]) -> list[tuple[str, float, float]]:
@@ -280,7 +282,7 @@ def _examples(
     for i, length in enumerate(lengths[:_SEQUENCES]):
         shown = range(start, start + min(int(length), _STEPS))
         name = f"sequence {i + 1}" if names is None else str(names[i])
-        pairs = [(str(steps[t]), int(states[t])) for t in shown]
+        pairs = [("?" if steps[t] is None else str(steps[t]), int(states[t])) for t in shown]
         found.append({"name": name, "steps": pairs, "more": int(length) > _STEPS})
         start += int(length)
     return found

@@ -667,7 +667,7 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, lengths: np.nda
         key=lambda one: one.left,
     )
     within = None
-    if chain.variances is not None:
+    if chain.variances is not None and chain.covariances is None:
         within = left_within_views(
             [coordinates], [moments.deviations**2], whole, halves, [chain.emissions], weights, views=[1]
         )

@@ -70,6 +70,8 @@ class Case:
         Whether scikit-learn's common checks apply: one table of features.
     why_not : str
         Why they do not.
+    missing : bool
+        Whether NaN stands for an entry that is missing.
     needs_splits : bool
         Whether expected errors need fits on parts of the data, so that there are none with ``n_splits=0``.
     exact : bool
@@ -89,6 +91,7 @@ class Case:
     common_checks: bool = True
     why_not: str = ""
     needs_splits: bool = True
+    missing: bool = False
     exact: bool = False
 
     @property
@@ -454,6 +457,7 @@ CASES = [
         blocks=cut,
         common_checks=False,
         why_not="fitted on several views",
+        missing=True,
     ),
     Case(
         SpectralHMM(3),

@@ -119,6 +119,14 @@ def refuse_dates(table: Any) -> None:
         raise LatentiaError(f"The data has type {dtype}, and numbers are needed.")
 
 
+def missing_entries(X: Any) -> np.ndarray | None:
+    """Which entries of a table are NaN, bool of shape (n, d); None where there are none, or the table is sparse."""
+    if sparse.issparse(X) or np.asarray(X).dtype.kind != "f":
+        return None
+    missing = np.isnan(X)
+    return missing if missing.any() else None
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT, or what pandas has in their place."""
     try:
@@ -129,11 +137,21 @@ def is_missing(value: Any) -> bool:
         return True
 
 
-def check_sizes(table: Any, place: str = "", rows: np.ndarray | None = None, names: Sequence[str] | None = None) -> Any:
+def check_sizes(
+    table: Any,
+    place: str = "",
+    rows: np.ndarray | None = None,
+    names: Sequence[str] | None = None,
+    missing: bool = False,
+) -> Any:
     """The table, shape (n, D), if its numbers are finite and their powers in range; otherwise an error that names the entry.
 
-    ``place`` says in messages what the table is, and ``rows`` are numbers of its rows in the source.
+    ``place`` says in messages what the table is, and ``rows`` are numbers of its rows in the source. Where entries may be
+    missing, NaN passes in tables that are not sparse.
     """
+    if missing and not sparse.issparse(table) and np.isnan(table).any():
+        check_sizes(np.where(np.isnan(table), 0.0, table), place, rows, names)
+        return table
     values = table.data if sparse.issparse(table) else table
     if values.dtype.kind not in "fiu" or not values.size or max(float(values.max()), -float(values.min())) <= LARGEST:
         return table
@@ -152,16 +170,18 @@ def check_sizes(table: Any, place: str = "", rows: np.ndarray | None = None, nam
     raise LatentiaError(f"{where}, and a number is needed. Drop or impute such entries.")
 
 
-def finite_blocks(blocks: Blocks, parts: Sequence[int] = (0,), labels: Sequence[str] = ()) -> Blocks:
+def finite_blocks(
+    blocks: Blocks, parts: Sequence[int] = (0,), labels: Sequence[str] = (), missing: bool = False
+) -> Blocks:
     """The blocks; reading one with NaN, infinity or a number out of range in one of these parts is an error that names it.
 
-    ``labels`` are names of the parts for the message.
+    ``labels`` are names of the parts for the message. Where entries may be missing, NaN passes.
     """
     places = [f" of {label}" for label in labels] if labels else [""] * len(parts)
 
     def checked(block: Block) -> Block:
         for part, place in zip(parts, places, strict=True):
-            check_sizes(block[part], place, block.rows, blocks.names if part == 0 else None)
+            check_sizes(block[part], place, block.rows, blocks.names if part == 0 else None, missing)
         return block
 
     return MappedBlocks(blocks, checked, blocks.shapes, blocks.names)

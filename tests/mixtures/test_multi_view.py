@@ -6,7 +6,7 @@ from scipy import sparse
 import latentia
 from latentia import LatentiaError
 from latentia.datasets import planted
-from latentia.metrics import match_components
+from latentia.metrics import match_components, recovery_errors
 from latentia.mixtures import MultiViewMixture
 from latentia.passes import Blocks
 
@@ -165,8 +165,9 @@ def test_views_of_several_tables_are_refused(data):
             MultiViewMixture(2).fit(several, views=VIEWS)
 
 
-@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize(
+    ("make", "value"), [(np.asarray, np.inf), (sparse.csr_array, np.inf), (sparse.csr_array, np.nan)]
+)
 def test_what_is_no_number_is_named_in_every_view_of_blocks(data, make, value):
     model = MultiViewMixture(5, distribution="bernoulli").fit(data.X, views=VIEWS)
     x = data.X[:100].copy()
@@ -253,3 +254,64 @@ def test_copied_rows_do_not_make_errors_smaller(data):
     few = MultiViewMixture(5).fit(data.X[:2000], views=VIEWS).evidence_
     many = MultiViewMixture(5).fit(np.repeat(data.X[:2000], 10, axis=0), views=VIEWS).evidence_
     assert many.expected_error > 0.6 * few.expected_error
+
+
+def with_holes(X, seed=0, share=0.2):
+    holes = X.astype(float).copy()
+    holes[np.random.default_rng(seed).random(X.shape) < share] = np.nan
+    return holes
+
+
+@pytest.mark.parametrize(("distribution", "limit"), [("bernoulli", 0.06), (None, 0.08)])
+def test_cells_may_be_missing(distribution, limit):
+    data = planted.product_mixture(10_000, 3, 24, random_state=3)
+    views = [range(8), range(8, 16), range(16, 24)]
+    model = MultiViewMixture(3, distribution=distribution).fit(with_holes(data.X), views=views)
+    errors = recovery_errors(np.hstack(model.means_), data.means, norm="l2")
+    assert errors.mean() < limit
+    assert model.evidence_["missing cells"].measured == pytest.approx(0.2, abs=0.01)
+
+
+def test_variances_beside_missing_cells():
+    data = planted.gaussian_mixture(10_000, 3, 12, separation=5.0, random_state=2)
+    views = [range(4), range(4, 8), range(8, 12)]
+    for refine in (0, "auto"):
+        model = MultiViewMixture(3, distribution="gaussian", refine=refine).fit(with_holes(data.X), views=views)
+        assert np.abs(np.hstack(model.variances_) - 1).max() < (0.4 if refine == 0 else 0.15)
+
+
+@pytest.mark.parametrize("distribution", ["bernoulli", "gaussian"])
+def test_missing_cells_count_for_nothing(distribution):
+    data = planted.product_mixture(2000, 3, 24, random_state=3)
+    views = [range(8), range(8, 16), range(16, 24)]
+    model = MultiViewMixture(3, distribution=distribution, n_splits=0).fit(data.X, views=views)
+    rows = with_holes(data.X[:50])
+    means = np.hstack(model.means_)
+    if distribution == "bernoulli":
+        each = np.where(rows[:, None] > 0, np.log(means), np.log1p(-means))
+    else:
+        variances = np.hstack(model.variances_)
+        each = -0.5 * ((rows[:, None] - means) ** 2 / variances + np.log(2 * np.pi * variances))
+    joint = np.where(np.isnan(rows)[:, None], 0, each).sum(axis=2) + np.log(model.weights_)
+    np.testing.assert_allclose(model.score_samples(rows), np.logaddexp.reduce(joint, axis=1))
+
+
+def test_likelihood_climbs_where_cells_are_missing():
+    data = planted.product_mixture(3000, 3, 24, random_state=3)
+    views = [range(8), range(8, 16), range(16, 24)]
+    model = MultiViewMixture(3, distribution="bernoulli", refine=8, n_splits=0).fit(with_holes(data.X), views=views)
+    assert (np.diff(model.refinement_) > -1e-6).all()
+    assert model.bic(with_holes(data.X)) > model.aic(with_holes(data.X))
+
+
+def test_rows_and_columns_without_entries_are_refused():
+    data = planted.product_mixture(500, 2, 9, random_state=0)
+    views = [range(3), range(3, 6), range(6, 9)]
+    X = data.X.astype(float)
+    X[7] = np.nan
+    with pytest.raises(LatentiaError, match="Row 7"):
+        MultiViewMixture(2).fit(X, views=views)
+    X = data.X.astype(float)
+    X[:, 4] = np.nan
+    with pytest.raises(LatentiaError, match="View 2: column 1"):
+        MultiViewMixture(2).fit(X, views=views)

@@ -1,7 +1,7 @@
 """Mixtures of product distributions: densities, and the update of a pass.
 
 Model: row x comes from component k with probability w_k, and its columns are there independent: chances of a one, or normal
-with a mean and a variance each.
+with a mean and a variance each. NaN is a missing entry, which has density one; EM expects there what the component says.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import missing_entries
 from ..exceptions import LatentiaError
 from ..passes import Block
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
@@ -17,6 +18,8 @@ from .gaussian import add_gaussian, gaussian_log_density
 from .rows import MixtureSums, add_rows, log, merged, responsibilities
 
 __all__ = ["ProductMixtureUpdate", "product_log_density"]
+
+_IMPOSSIBLE = -1e300  # logarithm of zero that can be multiplied by zero
 
 
 class ProductMixtureUpdate:
@@ -58,11 +61,29 @@ class ProductMixtureUpdate:
     def add(self, state: MixtureSums, block: Block) -> MixtureSums:
         log_density = product_log_density(self.kind, block[0], self.means, self.variances)
         posterior, log_likelihood = responsibilities(log_density, self.weights)
-        if self.kind == "gaussian":
-            add_gaussian(block[0], posterior, self.means, state.first, state.second)
+        mass, table, missing = posterior.sum(axis=0), block[0], missing_entries(block[0])
+        if missing is not None:
+            self._add_observed(state, table, missing, posterior, mass)
+        elif self.kind == "gaussian":
+            add_gaussian(table, posterior, self.means, state.first, state.second)
         else:
-            state.first += (block[0].T @ posterior).T
-        return add_rows(state, posterior.sum(axis=0), log_likelihood)
+            state.first += (table.T @ posterior).T
+        return add_rows(state, mass, log_likelihood)
+
+    def _add_observed(
+        self, state: MixtureSums, table: np.ndarray, missing: np.ndarray, posterior: np.ndarray, mass: np.ndarray
+    ) -> None:
+        """Sums over entries that are there, and what is expected of the others."""
+        expected = posterior.T @ missing.astype(np.float64)
+        if self.variances is None:
+            state.first += posterior.T @ np.where(missing, 0.0, table) + expected * self.means
+            return
+        centre = self.means.mean(axis=0)
+        rows, means, seen = np.where(missing, 0.0, table - centre), self.means - centre, mass[:, None] - expected
+        sums = posterior.T @ rows
+        state.first += sums - seen * means
+        squares = posterior.T @ rows**2 - 2 * means * sums + seen * means**2
+        state.second += np.maximum(squares, 0.0) + expected * self.variances
 
     def merge(self, first: MixtureSums, second: MixtureSums) -> MixtureSums:
         return merged(first, second)
@@ -82,12 +103,15 @@ def product_log_density(kind: str, X: Any, means: np.ndarray, variances: np.ndar
     ----------
     kind : {"bernoulli", "gaussian"}
     X : array or sparse matrix of shape (n, d)
-        Zeros and ones for "bernoulli".
+        Zeros and ones for "bernoulli"; NaN where an entry is missing.
     means : ndarray of shape (K, d)
     variances : ndarray of shape (K, d), optional
         For "gaussian".
     """
     _check_kind(kind, variances)
+    missing = missing_entries(X)
+    if missing is not None:
+        return _observed_log_density(X, missing, means, variances)
     if variances is not None:
         return gaussian_log_density(X, means, variances)
     ones, zeros = log(means), log(1 - means)
@@ -98,6 +122,22 @@ def product_log_density(kind: str, X: Any, means: np.ndarray, variances: np.ndar
         impossible = X @ (never.astype(float) - always).T + always.sum(axis=1)
         log_density[impossible > 0.5] = -np.inf
     return log_density
+
+
+def _observed_log_density(
+    X: np.ndarray, missing: np.ndarray, means: np.ndarray, variances: np.ndarray | None
+) -> np.ndarray:
+    """Log-densities of the entries that are there, shape (n, K)."""
+    seen = (~missing).astype(np.float64)
+    if variances is None:
+        with np.errstate(divide="ignore"):
+            ones, zeros = (np.maximum(np.log(one), _IMPOSSIBLE) for one in (means, 1 - means))
+        rows = np.where(missing, 0.0, X)
+        return rows @ ones.T + (seen - rows) @ zeros.T  # type: ignore[no-any-return]
+    centre = means.mean(axis=0)
+    rows, shifted = np.where(missing, 0.0, X - centre), means - centre
+    squares = rows**2 @ (1 / variances).T - 2 * rows @ (shifted / variances).T
+    return -0.5 * (squares + seen @ (shifted**2 / variances + np.log(2 * np.pi * variances)).T)  # type: ignore[no-any-return]
 
 
 def _check_kind(kind: str, variances: np.ndarray | None) -> None:

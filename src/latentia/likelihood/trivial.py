@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._validation import missing_entries
+
 __all__ = ["independent_features", "one_gaussian"]
 
 _MOST_COLUMNS = 1000  # of a full covariance, or a tenth of the rows
@@ -54,9 +56,12 @@ def independent_features(rows: Any, kind: str) -> tuple[np.ndarray, int]:
     rows : ndarray or sparse matrix of shape (n, d)
         They are learned from as well.
     kind : {"bernoulli", "gaussian"}
-        Zeros and ones, or numbers with a variance for each column.
+        Zeros and ones, or numbers with a variance for each column. NaN are missing entries, of density one.
     """
     n, d = rows.shape
+    missing = missing_entries(rows)
+    if missing is not None:
+        return _independent_observed(rows, missing, kind)
     mean = np.asarray(rows.mean(axis=0)).ravel()
     if kind == "bernoulli":
         chance = (n * mean + 0.5) / (n + 1)
@@ -66,3 +71,18 @@ def independent_features(rows: Any, kind: str) -> tuple[np.ndarray, int]:
     variances = squares.mean(axis=0)
     variances = np.maximum(variances, 1e-9 * max(float(variances.mean()), np.finfo(float).tiny))
     return -0.5 * ((squares / variances).sum(axis=1) + np.log(2 * np.pi * variances).sum()), 2 * d
+
+
+def _independent_observed(rows: np.ndarray, missing: np.ndarray, kind: str) -> tuple[np.ndarray, int]:
+    """The same for rows of which some entries are missing."""
+    d, seen = rows.shape[1], np.maximum((~missing).sum(axis=0), 1)
+    filled = np.where(missing, 0.0, rows)
+    mean = filled.sum(axis=0) / seen
+    if kind == "bernoulli":
+        chance = (filled.sum(axis=0) + 0.5) / (seen + 1)
+        return np.where(missing, 0.0, np.where(filled > 0, np.log(chance), np.log1p(-chance))).sum(axis=1), d
+    squares = np.where(missing, 0.0, (rows - mean) ** 2)
+    variances = squares.sum(axis=0) / seen
+    variances = np.maximum(variances, 1e-9 * max(float(variances.mean()), np.finfo(float).tiny))
+    terms = squares / variances + np.log(2 * np.pi * variances)
+    return -0.5 * np.where(missing, 0.0, terms).sum(axis=1), 2 * d

@@ -51,15 +51,17 @@ from ..metrics import nearest_others
 from ..moments import (
     ColumnMoments,
     CommonFrame,
+    ObservedColumns,
     ViewMoments,
     ViewSums,
-    all_column_moments,
     common_frame,
+    filled,
     frame_noise,
     independent_rows,
     left_across_views,
     left_of_tensor,
     left_within_views,
+    observed_columns,
     principal_coordinates,
 )
 from ..passes import Block, Blocks, RowGroups, accumulate, deal, sample_rows
@@ -80,7 +82,7 @@ class MultiViewMixture(Estimator):
     Choose it for three or more groups of measurements that have nothing in common but the class (words in three parts of
     a text, three sensors, three blocks of a questionnaire), or for one table whose features are independent given the
     class, cut in three. It assumes no distribution within a view. In every view the means must be affinely independent,
-    which takes at least K - 1 features there.
+    which takes at least K - 1 features there. Cells may be missing (NaN).
 
     Parameters
     ----------
@@ -131,7 +133,9 @@ class MultiViewMixture(Estimator):
     3. The three views are symmetrised together, and the third moment is averaged over the six orders of the views,
        where Theorem 7.5 singles out one view (see `latentia.moments`).
     4. Means are weighted averages of the rows, with weights that are linear in the other views, scaled to sum one.
-    5. More than three views are joined into three: view i goes to group i mod 3.
+    5. Entries may be missing: moments are those of the entries that are there, over their shares, and EM leaves the
+       others out. Moments ask that entries of one view are missing independently of those of another given the component.
+    6. More than three views are joined into three: view i goes to group i mod 3.
 
     References
     ----------
@@ -183,6 +187,7 @@ class MultiViewMixture(Estimator):
         Parameters
         ----------
         X : list of three or more tables of shape (n_rows, D_a), or one of shape (n_rows, D), or Blocks of three or more parts
+            NaN is a missing entry, in tables that are not sparse; every row and column must have one that is there.
         y : ignored
         views : list of lists of columns, optional
             For one table: the columns, by number or name, of each of three or more views.
@@ -227,7 +232,8 @@ class MultiViewMixture(Estimator):
 
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        layout, columns = self._layout, all_column_moments(blocks, **options)
+        layout, observed = self._layout, observed_columns(blocks, **options)
+        columns = [one.moments for one in observed]
         for i, column in enumerate(columns):
             if not (column.variance > 0).any():
                 raise LatentiaError(f"View {i + 1} is constant and says nothing about the component: remove it.")
@@ -235,7 +241,7 @@ class MultiViewMixture(Estimator):
             _check_binary(columns, layout, blocks)
         scales = [np.sqrt(np.where(c.variance > 0, c.variance, 1.0)) for c in columns]
         inverse = [np.where(c.variance > 0, 1.0 / scale, 0.0) for c, scale in zip(columns, scales, strict=True)]
-        joined, coordinates, n_passes = _joined(blocks, layout.joined), [], 0
+        joined, coordinates, n_passes = _joined(_whole(blocks, observed), layout.joined), [], 0
         for part, views in enumerate(layout.joined):
             center = np.concatenate([columns[i].mean for i in views])
             scale = np.concatenate([inverse[i] for i in views])
@@ -248,7 +254,8 @@ class MultiViewMixture(Estimator):
             coordinates, lambda block: (block, dealt.of(block.rows)), dealt.n, squares=self.distribution == "gaussian"
         )
         sums = accumulate(joined, statistic, **options)
-        return _Moments(layout, columns, scales, statistic, sums, dealt, n_passes + 2)
+        shares = None if all(one.whole for one in observed) else [one.share for one in observed]
+        return _Moments(layout, columns, shares, scales, statistic, sums, dealt, n_passes + 2)
 
     @property
     def _steps(self) -> Refine:
@@ -322,10 +329,31 @@ class MultiViewMixture(Estimator):
         """Return the probabilities of the components of every row, shape (n_rows, K). Needs ``distribution``."""
         return np.vstack([normalised(joint, self.weights_)[0] for joint in self._joint(X)])
 
-    @fitted
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-density of a row in nats; higher is better. Needs ``distribution``."""
-        return float(np.mean(np.concatenate([normalised(joint, self.weights_)[1] for joint in self._joint(X)])))
+        return float(np.mean(self.score_samples(X)))
+
+    @fitted
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log-density of every row in nats, of its cells that are there, shape (n_rows,). Needs ``distribution``."""
+        return np.concatenate([normalised(joint, self.weights_)[1] for joint in self._joint(X)])
+
+    def fit_predict(self, X: Any, y: Any = None, *, views: Any = None) -> np.ndarray:
+        """Learn the mixture, and return the most probable component of every row, shape (n_rows,)."""
+        return self.fit(X, views=views).predict(X)
+
+    def bic(self, X: Any) -> float:
+        """Return Schwarz's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better."""
+        heights = self.score_samples(X)
+        return float(self._n_parameters() * np.log(len(heights)) - 2 * heights.sum())
+
+    def aic(self, X: Any) -> float:
+        """Return Akaike's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better."""
+        return float(2 * self._n_parameters() - 2 * self.score_samples(X).sum())
+
+    def _n_parameters(self) -> int:
+        k, d = len(self.weights_), sum(self._layout.widths)
+        return k - 1 + k * d * (2 if self.distribution == "gaussian" else 1)
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
         """Log-density of each row together with each component, (n, K), block by block."""
@@ -356,7 +384,7 @@ class MultiViewMixture(Estimator):
             raise LatentiaError("The data is empty: it has no rows.")
         if not isinstance(X, Blocks):
             return blocks
-        return finite_blocks(blocks, range(len(widths)), [f"view {i + 1}" for i in range(len(widths))])
+        return finite_blocks(blocks, range(len(widths)), [f"view {i + 1}" for i in range(len(widths))], missing=True)
 
 
 # --- views --------------------------------------------------------------------------------------------------------
@@ -485,10 +513,20 @@ def _column(column: Any, names: list[str] | None, width: int, view: int) -> int:
 def _checked(table: Any, number: int) -> Any:
     refuse_dates(table)
     try:
-        table = check_array(table, accept_sparse="csr", dtype=np.float64, input_name=f"View {number + 1}")
-        return check_sizes(table, f" of view {number + 1}")
+        table = check_array(
+            table, accept_sparse="csr", dtype=np.float64, input_name=f"View {number + 1}",
+            ensure_all_finite=True if sparse.issparse(table) else "allow-nan",
+        )  # fmt: skip
+        return check_sizes(table, f" of view {number + 1}", missing=True)
     except (ValueError, OverflowError) as error:
         raise LatentiaError(str(error)) from error
+
+
+def _whole(blocks: Blocks, observed: list[ObservedColumns]) -> Blocks:
+    """Tables that stand for those with missing entries in moments."""
+    if all(one.whole for one in observed):
+        return blocks
+    return blocks.map(lambda block: [filled(block[i], one) for i, one in enumerate(observed)], list(blocks.shapes))
 
 
 def _joined(blocks: Blocks, views: list[list[int]]) -> Blocks:
@@ -511,7 +549,7 @@ def _features(block: Block, kind: str, layout: _Layout) -> Any:
     if kind != "bernoulli":
         return table
     values = table.data if sparse.issparse(table) else table
-    other = (values != 0) & (values != 1)
+    other = (values != 0) & (values != 1) & ~np.isnan(values)
     if other.any():
         at = np.argwhere(other)[0]
         if sparse.issparse(table):
@@ -559,10 +597,14 @@ class _Mixture(NamedTuple):
 
 @dataclass(frozen=True)
 class _Moments:
-    """Columns of the views, and the moments of groups of rows in principal coordinates of three joined views."""
+    """Columns of the views, and the moments of groups of rows in principal coordinates of three joined views.
+
+    Where entries are missing, ``shares`` has what share of each column is there.
+    """
 
     layout: _Layout
     columns: list[ColumnMoments]
+    shares: list[np.ndarray] | None
     scales: list[np.ndarray]
     statistic: ViewMoments
     sums: Any
@@ -596,6 +638,8 @@ def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _
     variances = None
     if moments.statistic.squares:
         squares = layout.separated([frame.mean_given(m.squares, a, v) for a in range(3)])
+        if moments.shares is not None:
+            squares = [square * share for square, share in zip(squares, moments.shares, strict=True)]
         centers = layout.separated([c.center[None] for c in moments.statistic.coordinates])
         variances = [
             np.maximum(square - (mean - center) ** 2, _FLOOR * scale**2)
@@ -636,7 +680,7 @@ def _misfits(
     means = [np.hstack([mixture.means[i] for i in views]) for views in joined]
     seen = [to(mean) for to, mean in zip(coordinates, means, strict=True)]
     within = None
-    if distribution is not None:
+    if distribution is not None and moments.shares is None:
         variances = [np.concatenate([moments.columns[i].variance for i in views]) for views in joined]
         within = left_within_views(coordinates, variances, whole, halves, means, weights)
     return ViewMisfits.of(
@@ -670,6 +714,7 @@ def _checks(
             "more than the component.", "Theorem 7.5",
         ),
         *_constant_features(moments.columns),
+        *_missing(moments.shares),
     ]  # fmt: skip
 
 
@@ -679,3 +724,13 @@ def _constant_features(columns: list[ColumnMoments]) -> list[Check]:
         return []
     meaning = "They say nothing about the component, and the moments do not use them."
     return [Check("constant features", "", float(n), None, meaning, "model")]
+
+
+def _missing(shares: list[np.ndarray] | None) -> list[Check]:
+    if shares is None:
+        return []
+    meaning = (
+        "The moments ask that cells are missing at random, in each view independently of the others; EM only that what is "
+        "missing does not depend on its value. Features within views are not compared."
+    )
+    return [Check("missing cells", "share", float(1 - np.concatenate(shares).mean()), None, meaning, "model")]

@@ -46,6 +46,7 @@ from .left import (
     left_within_views,
     means_given_middle,
 )
+from .observed import ObservedColumns, filled, observed_columns
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
 from .sparse_products import gathered
@@ -84,6 +85,7 @@ __all__ = [
     "LabelsToWords",
     "Left",
     "LogAbsences",
+    "ObservedColumns",
     "OccurrenceCubes",
     "OccurrenceMoments",
     "OccurrenceProducts",
@@ -111,6 +113,7 @@ __all__ = [
     "cross_cumulant",
     "cumulants_to_moments",
     "diagonal_moments",
+    "filled",
     "frame_noise",
     "frequent_words",
     "gathered",
@@ -125,6 +128,7 @@ __all__ = [
     "means_given_middle",
     "means_of_neighbours",
     "moments_to_cumulants",
+    "observed_columns",
     "one_hot_blocks",
     "past_and_future",
     "present_findings",

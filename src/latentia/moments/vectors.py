@@ -89,27 +89,36 @@ class _Columns:
         return ColumnMoments(0, np.zeros(1), np.zeros(1))
 
     def add(self, state: ColumnMoments, block: Block) -> ColumnMoments:
-        table = block[self.part]
-        if not table.shape[0]:
-            return state
-        with np.errstate(over="ignore", invalid="ignore"):  # refused after the pass
-            mean = np.asarray(table.mean(axis=0), dtype=np.float64).ravel()
-            if sparse.issparse(table):
-                numbers = table.astype(np.float64, copy=False)  # squares of integers wrap around
-                variance = np.asarray(numbers.multiply(numbers).mean(axis=0)).ravel() - mean**2
-            else:
-                variance = np.asarray(table, dtype=np.float64).var(axis=0)
-            return self.merge(state, ColumnMoments(table.shape[0], mean, np.maximum(variance, 0)))
+        return merged_columns(state, column_sums(block[self.part]))
 
     def merge(self, first: ColumnMoments, second: ColumnMoments) -> ColumnMoments:
-        n = first.n + second.n
-        if not n:
-            return first
-        share = second.n / n
-        with np.errstate(over="ignore", invalid="ignore"):  # refused after the pass
-            shift = second.mean - first.mean
-            spread = (1 - share) * first.variance + share * second.variance + share * (1 - share) * shift**2
-            return ColumnMoments(n, first.mean + share * shift, spread)
+        return merged_columns(first, second)
+
+
+def column_sums(table: Any) -> ColumnMoments:
+    """Of the rows of one table, not yet checked."""
+    if not table.shape[0]:
+        return ColumnMoments(0, np.zeros(1), np.zeros(1))
+    with np.errstate(over="ignore", invalid="ignore"):  # refused after the pass
+        mean = np.asarray(table.mean(axis=0), dtype=np.float64).ravel()
+        if sparse.issparse(table):
+            numbers = table.astype(np.float64, copy=False)  # squares of integers wrap around
+            variance = np.asarray(numbers.multiply(numbers).mean(axis=0)).ravel() - mean**2
+        else:
+            variance = np.asarray(table, dtype=np.float64).var(axis=0)
+        return ColumnMoments(table.shape[0], mean, np.maximum(variance, 0))
+
+
+def merged_columns(first: ColumnMoments, second: ColumnMoments) -> ColumnMoments:
+    """Of the rows of both; numbers of rows may be those of each column."""
+    n = first.n + second.n
+    if not np.any(n):
+        return first
+    share = second.n / np.maximum(n, 1)
+    with np.errstate(over="ignore", invalid="ignore"):  # refused after the pass
+        shift = second.mean - first.mean
+        spread = (1 - share) * first.variance + share * second.variance + share * (1 - share) * shift**2
+        return ColumnMoments(n, first.mean + share * shift, spread)
 
 
 def column_moments(blocks: Blocks, part: int = 0, **options: Any) -> ColumnMoments:

@@ -535,3 +535,38 @@ def test_what_is_no_text_has_no_encoding(refused, counts, command):
 def test_a_table_of_results_is_exact(tmp_path):
     shared.write_csv(tmp_path / "x.csv", ["a", "b"], [[1, 'x, "y"'], [np.float64(0.5), ""]])
     assert (tmp_path / "x.csv").read_bytes() == b'a,b\r\n1,"x, ""y"""\r\n0.5,\r\n'
+
+
+def test_a_command_goes_on_from_its_checkpoint(table, tmp_path, call, monkeypatch):
+    from latentia.passes import checkpoint as room
+
+    monkeypatch.setattr(room, "_SHARE", np.inf)
+    whole, kept, again = tmp_path / "whole", tmp_path / "kept", tmp_path / "again"
+    call("mixture", table, "-k", "3", "--out", whole)
+    own, written = room._Folder._write, iter(range(3))
+
+    class Killed(BaseException):
+        pass
+
+    def dying(self, name, pieces):
+        own(self, name, pieces)
+        if next(written, None) is None:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(room._Folder, "_write", dying)
+        with pytest.raises(Killed):
+            call("mixture", table, "-k", "3", "--out", again, "--checkpoint", kept)
+    assert any(kept.glob("*-pass-*"))
+    assert not again.exists()
+    with pytest.raises(LatentiaError, match=r"other parameters \(n_components\)"):
+        call("mixture", table, "-k", "2", "--out", again, "--checkpoint", kept)
+    call("mixture", table, "-k", "3", "--out", again, "--checkpoint", kept)
+    assert not kept.exists()
+    one, other = latentia.load(whole / "model.npz"), latentia.load(again / "model.npz")
+    np.testing.assert_array_equal(one.means_, other.means_)
+
+
+def test_an_address_without_a_scheduler_is_an_error(table, tmp_path, refused):
+    pytest.importorskip("distributed")
+    assert "no Dask scheduler answers" in refused("mixture", table, "-k", "3", "--scheduler", "tcp://127.0.0.1:9")

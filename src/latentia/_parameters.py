@@ -92,11 +92,11 @@ class Number:
 
 @dataclass(frozen=True, init=False)
 class Choice:
-    """One of some strings."""
+    """One of some strings, False among them where it is named."""
 
-    options: tuple[str, ...]
+    options: tuple[str | bool, ...]
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str | bool) -> None:
         object.__setattr__(self, "options", options)
 
     @property
@@ -104,7 +104,7 @@ class Choice:
         return f"use one of {', '.join(map(repr, self.options))}"
 
     def allows(self, value: Any) -> bool:
-        return isinstance(value, str) and value in self.options
+        return (isinstance(value, str) or value is False) and value in self.options
 
 
 @dataclass(frozen=True)

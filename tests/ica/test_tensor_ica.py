@@ -263,3 +263,30 @@ def test_copies_are_no_evidence():
     once = TensorICA(refine=0).fit(data.X).evidence_.expected_error
     rows = np.random.default_rng(0).permutation(np.repeat(np.arange(1000), 10))
     assert once / 2 < TensorICA(refine=0).fit(data.X[rows]).evidence_.expected_error < 2 * once
+
+
+@pytest.mark.parametrize("size", [4, 2])
+@pytest.mark.parametrize("whiten", ["unit-variance", "arbitrary-variance"])
+def test_units_of_sources_are_those_of_scikit_learn(whiten, size):
+    data = planted.independent_sources(5000, n_components=4)
+    model = TensorICA(size, whiten=whiten).fit(data.X)
+    peer = FastICA(size, whiten=whiten, random_state=0).fit(data.X)
+    sources = model.transform(data.X)
+    np.testing.assert_allclose(sources.std(axis=0), peer.transform(data.X).std(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(model.components_ @ model.mixing_, np.eye(size), atol=1e-9)
+    if size == 4:
+        np.testing.assert_allclose(model.inverse_transform(sources), data.X, atol=1e-8)
+
+
+def test_rows_that_are_white_already():
+    data = planted.independent_sources(20_000, n_components=4)
+    root = np.linalg.inv(np.linalg.cholesky(np.cov(data.X.T)))
+    white = (data.X - data.X.mean(axis=0)) @ root.T
+    model = TensorICA(whiten=False).fit(white)
+    np.testing.assert_allclose(model.components_ @ model.components_.T, np.eye(4), atol=1e-9)
+    assert not hasattr(model, "whitening_")
+    assert amari_index(model.components_ @ root, data.mixing) < 0.02
+    with pytest.raises(LatentiaError, match="not white"):
+        TensorICA(whiten=False).fit(data.X)
+    with pytest.raises(LatentiaError, match="all 4 features are sources"):
+        TensorICA(2, whiten=False).fit(white)

@@ -21,7 +21,7 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_array
 
 from .._base import Estimator, fitted, fitting
-from .._parameters import Integer, OrNone
+from .._parameters import Choice, Integer, OrNone
 from .._validation import table_blocks
 from ..evidence import (
     Check,
@@ -50,6 +50,7 @@ __all__ = ["TensorICA"]
 _OVERSAMPLE = 12
 _TRUSTED = 0.25  # amplitude of other sources in a recovered one: 12 dB
 _LEFT_OUT = 0.05
+_WHITE = 0.1  # by which variances of white rows may differ from one
 _EXCESS = 2.0  # of the squared cumulant over its noise, which Gaussian data seldom has
 _MOST_ITERATIONS = 200
 _ROUGH: dict[str, Any] = {"n_starts": 2, "max_iter": 30, "tol": 1e-3}  # of the decompositions of parts
@@ -71,6 +72,11 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     n_components : int, optional
         Number of sources K; by default the number of features. With fewer, the data is first reduced to its K leading
         principal directions.
+    whiten : {"unit-variance", "arbitrary-variance", False}, default="unit-variance"
+        As in scikit-learn. "unit-variance": sources have variance one. "arbitrary-variance": the rotation of white rows is
+        orthonormal, and the whitening divides by the root of the sums of squares of rows, not of their mean, so that sources
+        have variance 1 / n_rows. False: the rows are white already, and ``components_`` is the rotation, with mean zero and no
+        ``whitening_``; all features are sources then.
     refine : int or "auto", default="auto"
         FastICA (symmetric, logcosh) from the tensor's solution: "auto" iterates until it has converged, at most 200 times, a
         number at most that many times, each a pass over the data. 0 keeps to the theorem; it is the better choice where
@@ -89,13 +95,14 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     Attributes
     ----------
     components_ : ndarray of shape (K, D)
-        Unmixing matrix: sources are ``components_ @ (x - mean_)`` and have unit variance, in order of decreasing absolute
-        kurtosis.
+        Unmixing matrix: sources are ``components_ @ (x - mean_)``, by default of unit variance, in order of decreasing
+        absolute kurtosis.
     mixing_ : ndarray of shape (D, K)
         Its pseudo-inverse. The largest entry of every column is positive.
     mean_ : ndarray of shape (D,)
+        Zero with ``whiten=False``.
     whitening_ : ndarray of shape (K, D)
-        The part of ``components_`` before the rotation.
+        The part of ``components_`` before the rotation; absent with ``whiten=False``.
     kurtosis_ : ndarray of shape (K,)
         Excess kurtosis of the recovered sources, before refining; 0 for a Gaussian.
     n_iter_ : int
@@ -141,7 +148,9 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     True
     """
 
-    _constraints: ClassVar = {"n_components": OrNone(Integer(1))}
+    _constraints: ClassVar = {
+        "n_components": OrNone(Integer(1)), "whiten": Choice("unit-variance", "arbitrary-variance", False),
+    }  # fmt: skip
     _compared = ("components_", "mixing_")
     _nouns = ("source", "sources", "rows")
     components_: np.ndarray
@@ -151,6 +160,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self,
         n_components: int | None = None,
         *,
+        whiten: str | bool = "unit-variance",
         refine: Refine = "auto",
         n_splits: int = 3,
         random_state: int = 0,
@@ -158,6 +168,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
+        self.whiten = whiten
         self.refine = refine
         self.n_splits = n_splits
         self.random_state = random_state
@@ -184,6 +195,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         moments = self._moments(blocks, deal(blocks, self._seed))
         # Whitening and decomposition for all rows and for parts of them, and FastICA on the same rows.
         first = _recover(moments, moments.dealt.all, self._seed)
+        if moments.white:
+            _check_white(moments)
         fits = PartFits(
             moments.dealt,
             recover=lambda groups: (
@@ -194,8 +207,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             most=1.0,
         )
         found, unmixing = fits.whole()
-        self.components_, self.mixing_, self.mean_ = _of_features(unmixing, found, moments)
-        self.whitening_ = found.whitening.matrix.T @ moments.statistic.coordinates.basis.T
+        self._keep(unmixing, found, moments)
         self.kurtosis_, self.n_iter_, self.refinement_ = found.kurtosis, int(unmixing.n_iter), unmixing.log_likelihood
         self._n_features_out = moments.size
         self.n_passes_ = moments.n_passes + len(self.refinement_)
@@ -213,20 +225,30 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         self.evidence_ = Evidence(checks, parts.errors).bind(self)
         return self
 
+    def _keep(self, unmixing: _Unmixing, found: _Recovered, moments: _Moments) -> None:
+        """Sources in the units that ``whiten`` says."""
+        components, mixing, self.mean_ = _of_features(unmixing, found, moments)
+        unit = np.sqrt(moments.of(moments.dealt.all).n) if self.whiten == "arbitrary-variance" else 1.0
+        self.components_, self.mixing_ = components / unit, mixing * unit
+        if moments.white:
+            self.mean_ = np.zeros_like(self.mean_)
+        else:
+            self.whitening_ = found.whitening.matrix.T @ moments.statistic.coordinates.basis.T / unit
+
     def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         columns = column_moments(blocks, **options)
         size = self._count(columns)
         # Columns are brought to unit variance, so that small units do not look like rank deficiency.
         scale = 1.0 / np.sqrt(np.where(columns.variance > 0, columns.variance, 1.0))
-        reduced = size < self.n_features_in_
+        reduced, white = size < self.n_features_in_, self.whiten is False
         coordinates, n_passes = principal_coordinates(
-            blocks, size + _OVERSAMPLE if reduced else size, columns.mean, scale=None if reduced else scale,
+            blocks, size + _OVERSAMPLE if reduced else size, columns.mean, scale=None if reduced or white else scale,
             slack=1.0, random_state=self._seed, **options,
         )  # fmt: skip
         total = float(columns.variance.sum() if reduced else (columns.variance > 0).sum())
         statistic = FourthMoments(coordinates, dealt)
-        return _Moments(size, total, statistic, accumulate(blocks, statistic, **options), dealt, n_passes + 2)
+        return _Moments(size, total, statistic, accumulate(blocks, statistic, **options), dealt, n_passes + 2, white)
 
     def _refined(self, found: _Recovered, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> _Unmixing:
         """After FastICA's iterations on the rows of some groups."""
@@ -251,6 +273,11 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         width, constant = len(columns.variance), np.flatnonzero(columns.variance == 0)
         size = width if self.n_components is None else int(self.n_components)
         most = min(width - len(constant), columns.n - 1)
+        if self.whiten is False and size < width:
+            raise LatentiaError(
+                f"with whiten=False all {width} features are sources: leave n_components out.",
+                parameter="n_components", value=size,
+            )  # fmt: skip
         if size > most:
             why = (
                 f"{len(constant)} of {width} features are constant (the first is column {constant[0]})"
@@ -308,7 +335,10 @@ class _Unmixing(NamedTuple):
 
 @dataclass(frozen=True)
 class _Moments:
-    """Number of sources K, total variance of the columns, and the fourth moments of groups of rows in coordinates."""
+    """Number of sources K, total variance of the columns, and the fourth moments of groups of rows in coordinates.
+
+    ``white`` says that the rows are white as they come.
+    """
 
     size: int
     total_variance: float
@@ -316,6 +346,7 @@ class _Moments:
     sums: np.ndarray
     dealt: RowGroups
     n_passes: int
+    white: bool
 
     def of(self, groups: tuple[int, ...]) -> FourthSums:
         return self.statistic.of(self.sums, groups)
@@ -335,10 +366,28 @@ class _Recovered:
 def _recover(moments: _Moments, groups: tuple[int, ...], seed: int) -> _Recovered:
     """Whiten, decompose the cumulant, rotate."""
     m = moments.of(groups)
-    whitening = whiten(m.covariance, moments.size, "covariance")
+    whitening = _whitening(m, moments)
     kurtosis, v, info = decompose_operator(m.cumulant(whitening.matrix), moments.size, seed)
     unmixing = _Unmixing(v @ whitening.matrix.T, whitening.inverse @ v.T, info.iterations, np.empty(0))
     return _Recovered(unmixing, m.mean, kurtosis, whitening, info)
+
+
+def _whitening(m: FourthSums, moments: _Moments) -> Whitening:
+    if not moments.white:
+        return whiten(m.covariance, moments.size, "covariance")
+    return Whitening(np.eye(moments.size), np.eye(moments.size), np.linalg.eigvalsh(m.covariance)[::-1])
+
+
+def _check_white(moments: _Moments) -> None:
+    """Raise for rows that are not white."""
+    spectrum = np.linalg.eigvalsh(moments.of(moments.dealt.all).covariance)
+    off = float(np.abs(spectrum - 1).max())
+    if off > _WHITE:
+        raise LatentiaError(
+            f"the rows are not white: one direction has variance {spectrum[np.abs(spectrum - 1).argmax()]:.3g} and "
+            "all must have 1. Use whiten='unit-variance', or whiten them first.",
+            parameter="whiten", value=False,
+        )  # fmt: skip
 
 
 def _recover_part(moments: _Moments, groups: tuple[int, ...], seed: int, whole: _Recovered) -> _Recovered:
@@ -347,7 +396,7 @@ def _recover_part(moments: _Moments, groups: tuple[int, ...], seed: int, whole: 
     It starts from the sources of the whole, and from random ones where these are no attractors of the part's cumulant.
     """
     m = moments.of(groups)
-    whitening = whiten(m.covariance, moments.size, "covariance")
+    whitening = _whitening(m, moments)
     cumulant, info = m.cumulant(whitening.matrix), Bunch(iterations=0)
     for starts in (whole.unmixing.matrix @ whitening.inverse, None):
         v, _, _ = polar(cumulant, moments.size, np.random.default_rng(seed), starts=starts, **_ROUGH)

@@ -12,9 +12,9 @@ two alphabets  sequences of five symbols of one kind, or of another (hmmlearn, i
 cyclic groups  11 groups of numbers in 10 columns, 100 standard deviations apart, one after the other (hmmlearn, issue 211, with 12 groups in
                one column, which has too few columns for moments)
 
-``nats`` is the log-likelihood of all steps over that of EM from the truth (0: the same optimum; -1 and less: a worse one), medians
-and worst of the seeds; "in optimum" on how many seeds it is above -1, or -.01% of the log-likelihood. hmmlearn has n_iter=1000, tol=1e-4: a single start, and the best
-of ``--starts``. ``cpu_s``: of one fit, and of all starts.
+``nats`` is the log-likelihood of all steps over that of EM from the truth, medians and worst of the seeds; "in optimum" on how
+many seeds it is above -2: a worse optimum is 3 nats below and more, and pseudo-counts and steps that were not made cost one nat
+or so. hmmlearn has n_iter=1000, tol=1e-4: a single start, and the best of ``--starts``. ``cpu_s``: of one fit, and of all starts.
 """
 
 from __future__ import annotations

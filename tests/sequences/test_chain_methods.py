@@ -210,3 +210,16 @@ def test_features_that_vary_together_are_no_misfit_of_covariances():
     grades = {kind: SpectralHMM(3, covariance_type=kind).fit(steps).evidence_ for kind in ("diag", "full")}
     assert grades["full"].grade == "supported"
     assert grades["diag"].grade != "supported"
+
+
+def test_states_that_drift_are_seen():
+    rng = np.random.default_rng(0)
+    means = 3 * rng.standard_normal((3, 4))
+    states = walk(np.full(3, 1 / 3), 0.9 * np.eye(3) + 0.1 / 3, [3000], rng)
+    steps = means[states] + rng.standard_normal((3000, 4))
+    still = SpectralHMM(3).fit(steps).evidence_
+    moving = SpectralHMM(3).fit(steps + np.linspace(-0.5, 0.5, 3000)[:, None]).evidence_
+    assert still["the same over time"].measured < 2 < moving["the same over time"].measured
+    assert still.grade == "supported"
+    assert moving.grade != "supported"
+    assert (moving.component_errors > 2 * still.component_errors).all()

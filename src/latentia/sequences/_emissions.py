@@ -95,6 +95,9 @@ class Emissions(Protocol):
     def nearest(self, one: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         """Distance of each state to the nearest one of another chain of the same data, shape (K,)."""
 
+    def between(self, one: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+        """Distance of each state to the one of the same number, shape (K,)."""
+
     def distances(self, one: np.ndarray, other: np.ndarray, others: Emissions, deviations: np.ndarray) -> np.ndarray:
         """The same for a chain of other data."""
 
@@ -164,6 +167,9 @@ class Symbols:
 
     def nearest(self, one: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         return nearest_distances(one, other)
+
+    def between(self, one: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+        return np.asarray(np.abs(one - other).sum(axis=1))
 
     def distances(self, one: np.ndarray, other: np.ndarray, others: Any, deviations: np.ndarray) -> np.ndarray:
         return symbol_distances((one, self.alphabet), (other, others.alphabet))
@@ -262,6 +268,9 @@ class Vectors:
 
     def nearest(self, one: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> np.ndarray:
         return cdist(one / deviations, other / deviations).min(axis=1)
+
+    def between(self, one: np.ndarray, other: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+        return np.linalg.norm((one - other) / deviations, axis=1)
 
     def distances(self, one: np.ndarray, other: np.ndarray, others: Any, deviations: np.ndarray) -> np.ndarray:
         return self.nearest(one, other, deviations)

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array
 
 from .._validation import check_sizes, is_missing, refuse_dates
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
-from ..passes import Block, Blocks, RowGroups
+from ..passes import Block, Blocks
 
 _MOST_SYMBOLS = 1 << 20  # or a hundred for each step: of whole numbers, those that do not occur count as well
 _LARGEST_SYMBOL = 2.0**53  # up to which floats have all whole numbers
@@ -205,7 +205,7 @@ def long_enough(blocks: Blocks) -> Blocks:
     return blocks
 
 
-def stretches(blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> Blocks:
+def stretches(blocks: Blocks, groups: tuple[int, ...], dealt: Any) -> Blocks:
     """The steps of some groups of stretches as sequences of their own, in memory; those of all groups as they are."""
     if set(groups) == set(dealt.all):
         return blocks

@@ -28,6 +28,7 @@ from ..evidence import (
     TensorMeasured,
     ViewMisfits,
     above,
+    at_most,
     counted_parameters,
     settled_checks,
     tensor_checks,
@@ -90,6 +91,7 @@ __all__ = ["SpectralHMM"]
 _OVERSAMPLE = 12
 _FEW = 10  # E-steps in which starts race, and all that are made from classes of symbols
 _TRIED, _TRIED_AT_ONCE = 10_000, 1000  # steps whose likelihood is compared, and those of a stretch
+_MOST_CHANGE = 2.0  # of the expected error, in the course of the data
 _LEAST_SINGULAR = 1e-3  # of the transition matrix
 
 
@@ -300,7 +302,13 @@ class SpectralHMM(ChainMethods, Estimator):
         parts = fits.errors(refined, self.n_splits).widened(
             misfits.together(bool(self.refine)).bias(apart), moments.kind.most
         )
-        checks = _checks(refined, moments, parts, measured, misfits, self.weights_)
+        changes = self._changes(refined, moments, steps) if self.n_splits and self.refine else None
+        if parts.errors is not None and changes is not None:
+            lines = _over_time(changes, parts.errors)
+            parts = replace(parts, errors=np.minimum(np.maximum(parts.errors, changes), moments.kind.most))
+        else:
+            lines = []
+        checks = [*_checks(refined, moments, parts, measured, misfits, self.weights_), *lines]
         checks += self._against_independence(
             blocks, moments, {groups: part.parameters for groups, part in made.items()}
         )
@@ -378,6 +386,20 @@ class SpectralHMM(ChainMethods, Estimator):
         variances = np.einsum("kii->ki", covariances).copy()
         chain = Chain(start, moves, means, variances, covariances)
         return replace(diagonal, parameters=chain, refinement=won.reached, n_passes=diagonal.n_passes + made)
+
+    def _changes(self, refined: _RefinedChain, moments: _Moments, steps: _Steps) -> np.ndarray:
+        """Half of the distance between what each state shows in the first and in the second half of the data, shape (K,).
+
+        Groups that are dealt all over the data have every time in them, and are alike where states change. One step of EM on
+        each half in time tells: of noise alone it is about the error.
+        """
+        chain, kind, found = refined.parameters, moments.kind, []
+        order = _InTime(steps.whole.n_rows)
+        for half in order.all:
+            update = kind.update(chain, moments.deviations)
+            some = over(stretches(steps.whole, (half,), order), self.n_jobs)
+            found.append(refine(update, some, 1).values[2])
+        return 0.5 * kind.between(found[0], found[1], moments.deviations)
 
     def _against_independence(
         self, blocks: Blocks, moments: _Moments, parts: dict[tuple[int, ...], Chain]
@@ -534,6 +556,17 @@ class _Steps:
 
 
 @dataclass(frozen=True)
+class _InTime:
+    """Two groups of steps: the first half of the data, and the second."""
+
+    n_rows: int
+    all: ClassVar[tuple[int, ...]] = (0, 1)
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        return (2 * np.asarray(rows) >= self.n_rows).astype(np.int64)
+
+
+@dataclass(frozen=True)
 class _RefinedChain:
     """A chain, the refinement that it comes from, the start that won, and all passes that it took."""
 
@@ -671,11 +704,23 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, lengths: np.nda
         within = left_within_views(
             [coordinates], [moments.deviations**2], whole, halves, [chain.emissions], weights, views=[1]
         )
-    across = min(
-        (left_across_views(whole, halves, *said) for said in ((means, weights), ([past, seen, future], inside))),
-        key=lambda one: one.left,
-    )
+    across = left_across_views(whole, halves, means, weights)
+    if _many_symbols(moments, len(seen)):  # whose shares by least squares are noise where states are classes of them
+        across = min(across, left_across_views(whole, halves, [past, seen, future], inside), key=lambda one: one.left)
     return ViewMisfits.of(tensor, across, within, surplus)
+
+
+def _over_time(changes: np.ndarray, errors: np.ndarray) -> list[Check]:
+    """Whether states are the same in both halves of the time."""
+    ratio = float(np.median(changes) / max(float(np.median(errors)), np.finfo(float).tiny))
+    return [
+        Check(
+            "the same over time", "|O_1 - O_2| / 2, of the error", ratio, at_most(_MOST_CHANGE, "times"),
+            "What states show in the first and in the second half of the data, apart. Above the limit they change; errors are "
+            "at least as large as the change.", "not in the thesis", "caution",
+            "States change in the course of the data: fit parts of it, or take a trend out first.",
+        )
+    ]  # fmt: skip
 
 
 def _checks(

@@ -219,7 +219,7 @@ def test_states_that_drift_are_seen():
     steps = means[states] + rng.standard_normal((3000, 4))
     still = SpectralHMM(3).fit(steps).evidence_
     moving = SpectralHMM(3).fit(steps + np.linspace(-0.5, 0.5, 3000)[:, None]).evidence_
-    assert still["the same over time"].measured < 2 < moving["the same over time"].measured
+    assert still["the same over time"].measured < 3 < moving["the same over time"].measured
     assert still.grade == "supported"
     assert moving.grade != "supported"
     assert (moving.component_errors > 2 * still.component_errors).all()

@@ -91,7 +91,7 @@ __all__ = ["SpectralHMM"]
 _OVERSAMPLE = 12
 _FEW = 10  # E-steps in which starts race, and all that are made from classes of symbols
 _TRIED, _TRIED_AT_ONCE = 10_000, 1000  # steps whose likelihood is compared, and those of a stretch
-_MOST_CHANGE = 2.0  # of the expected error, in the course of the data
+_MOST_CHANGE = 3.0  # of the expected error, in the course of the data
 _LEAST_SINGULAR = 1e-3  # of the transition matrix
 
 

@@ -138,3 +138,28 @@ def test_a_missing_value_in_parquet(refused, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pa.table({"a": [1.0, 2.0, None], "b": [1, 2, 3]}), tmp_path / "x.parquet")
     assert "x.parquet, row 3, column 'a': no value" in refused("mixture", tmp_path / "x.parquet")
+
+
+def test_other_shapes_more_components_than_columns_and_criteria(call, rows, path, tmp_path):
+    printed = call("mixture", path, "-k", 8, "--columns", "a,b", "--covariance", "diag", "--out", tmp_path / "o")
+    model = latentia.load(tmp_path / "o" / "model.npz")
+    assert model.covariances_.shape == (8, 2)
+    assert "BIC" in printed
+    call("mixture", path, "-k", "2:3", "--columns", "a,b,c", "--covariance", "full", "--out", tmp_path / "range")
+    compared = rows(tmp_path / "range" / "comparison.csv")
+    assert float(compared[1]["BIC"]) < float(compared[0]["BIC"])
+
+
+def test_cells_of_views_may_be_missing(call, rows, refused, tmp_path):
+    data = planted.product_mixture(3000, n_components=2, n_features=9)
+    holes = np.random.default_rng(0).random(data.X.shape) < 0.1
+    lines = [
+        ",".join("" if hole else f"{int(v)}" for v, hole in zip(*pair, strict=True))
+        for pair in zip(data.X, holes, strict=True)
+    ]
+    (tmp_path / "q.csv").write_text("\n".join([",".join(f"q{i}" for i in range(9)), *lines]))
+    views = "q0,q1,q2; q3,q4,q5; q6,q7,q8"
+    call("mixture", tmp_path / "q.csv", "-k", 2, "--views", views, "--missing", "keep", "--out", tmp_path / "o")
+    found = np.array([int(row["component"]) for row in rows(tmp_path / "o" / "labels.csv")])
+    assert agreement(found, data.labels) > 0.85
+    assert latentia.load(tmp_path / "o" / "model.npz").distribution == "bernoulli"

@@ -40,7 +40,7 @@ __all__ = [
 
 
 MISSING = "drop", "mean"
-_WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "takes such rows as steps that were not seen"}
+_WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "takes them as not seen"}
 MayBeMissing = Annotated[
     str | None,
     typer.Option(

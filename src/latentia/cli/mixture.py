@@ -44,7 +44,6 @@ from ._shared import (
 )
 from ._tables import (
     MISSING,
-    MayBeMissing,
     Table,
     announce,
     described,
@@ -77,12 +76,22 @@ def mixture(
         str | None,
         typer.Option(help='Three or more groups of columns, independent given the component: "a,b,c;d,e;f,g".'),
     ] = None,
+    covariance: Annotated[
+        str, typer.Option(help="Shape of the components: spherical, diag, full, or tied (one for all).")
+    ] = "spherical",
     distribution: Annotated[
         str | None,
         typer.Option(help="bernoulli or gaussian, for --views; by default bernoulli for columns of 0 and 1."),
     ] = None,
     refine: Refine = "auto",
-    missing: MayBeMissing = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            "--missing",
+            help="Cells without a value: drop leaves their rows out, mean puts the mean of the column there, and keep, with "
+            "--views, learns from the others.",
+        ),
+    ] = None,
     cache: Cache = None,
     no_cache: NoCache = False,
     encoding: Encoding = None,
@@ -95,20 +104,24 @@ def mixture(
     """Learn a mixture of components of the rows of a table and write tables, a model and a report."""
     sizes = parse_sizes(k, "components")
     grouped = _parse_views(views, columns, ignore, scale, distribution)
+    _check_covariance(covariance, grouped, refine)
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
-    how = Reading.of(quiet, cache, no_cache, missing, MISSING, encoding=encoding)
+    ways = (*MISSING, "keep") if grouped else MISSING
+    how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
     chosen = [name for group in grouped for name in group] or split_names(columns)
     option, why = "--views" if grouped else "--columns", "a mixture needs two or more"
     table = read_numbers(source, chosen, split_names(ignore) or [], 2, why, how, option)
     console = Console()
     announce(table, console)
-    sizes = possible_sizes(sizes, *_most(table, grouped), "components", console)
+    sizes = possible_sizes(sizes, *_most(table, grouped, bool(refine)), "components", console)
     options: dict[str, Any] = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
     reading: dict[str, Any] = {"columns": table.columns}
     if grouped:
         options["distribution"] = distribution or _distribution(table.values)
-    elif scale is not False:
+    else:
+        options["covariance_type"] = covariance
+    if not grouped and scale is not False:
         reading |= scaling(table.values)
         say(console, "Columns are scaled: distances and errors are in standard deviations.")
     rows = scaled_rows(table.values, reading)
@@ -148,11 +161,19 @@ def _parse_views(
     return groups
 
 
-def _most(table: Table, grouped: list[list[str]]) -> tuple[int, str]:
+def _check_covariance(covariance: str, grouped: list[list[str]], refine: Any) -> None:
+    check_choice("--covariance", covariance, ("spherical", "diag", "full", "tied"))
+    if covariance != "spherical" and grouped:
+        raise LatentiaError("--covariance is for components of all columns; leave it out with --views.")
+    if covariance != "spherical" and not refine:
+        raise LatentiaError(f"--covariance {covariance}: such components are fitted by EM; leave --refine 0 out.")
+
+
+def _most(table: Table, grouped: list[list[str]], refined: bool) -> tuple[int, str]:
     """The most components that the data can carry, and what carries them."""
     n, width = table.values.shape
     if not grouped:
-        return min(n, width), f"{table.source}: {n} rows of {width} columns"
+        return n if refined else min(n, width), f"{table.source}: {n} rows of {width} columns"
     joined = [sum(len(group) for group in grouped[i::3]) for i in range(3)]
     sizes = ", ".join(map(str, joined))
     return min(min(joined) + 1, n // 2), f"{table.source}: {n} rows and {sizes} columns in the three views"
@@ -160,7 +181,14 @@ def _most(table: Table, grouped: list[list[str]]) -> tuple[int, str]:
 
 def _distribution(rows: Any) -> str:
     values = rows.data if sparse.issparse(rows) else rows
-    return "bernoulli" if ((values == 0) | (values == 1)).all() else "gaussian"
+    return "bernoulli" if ((values == 0) | (values == 1) | np.isnan(values)).all() else "gaussian"
+
+
+def _shown(values: Any) -> Any:
+    """The rows with the mean of the column where a cell is missing, for tables and figures."""
+    if sparse.issparse(values) or not np.isnan(values).any():
+        return values
+    return np.where(np.isnan(values), np.nanmean(values, axis=0), values)
 
 
 def _means(model: Any) -> np.ndarray:
@@ -186,7 +214,10 @@ def _comparison(rows: Any, table: Table, grouped: list[list[str]], options: dict
     score = "held-out log-density"
     return Comparison(
         "components", "one row in ten", lambda size: _fit(train, table.columns, grouped, size, options),
-        lambda model: {score: model.score(test), "smallest share": float(model.weights_.min())},
+        lambda model: {
+            score: model.score(test), "BIC": model.bic(train), "AIC": model.aic(train),
+            "smallest share": float(model.weights_.min()),
+        },
     )  # fmt: skip
 
 
@@ -195,12 +226,14 @@ def _comparison(rows: Any, table: Table, grouped: list[list[str]], options: dict
 
 def _show(model: Any, table: Table, console: Console) -> None:
     means = _means(model)
-    scaled, rows = standard_deviations(means, table.values), []
+    scaled, rows = standard_deviations(means, _shown(table.values)), []
     for i, weight in enumerate(model.weights_):
         listed = [f"{table.columns[d]} {short_number(means[i, d])}" for d in telling_columns(scaled, i)]
         rows.append([str(i), f"{100 * weight:.1f}%", *component_cells(model.evidence_, i, 2), ", ".join(listed)])
     heads = {"component": "right", "share": "right", "error": "right", "grade": "left", "what sets it apart": "left"}
     print_components(console, f"{len(rows)} components, largest first", heads, rows, "means.csv")
+    data = scaled_rows(table.values, model.reading_)
+    say(console, f"BIC {model.bic(data):,.0f}, AIC {model.aic(data):,.0f}: lower is better, on these rows.")
 
 
 def _write(folder: Path, model: Any, rows: Any, table: Table, comparison: Rows | None) -> None:
@@ -227,7 +260,7 @@ def _write(folder: Path, model: Any, rows: Any, table: Table, comparison: Rows |
         scaling = zip(table.columns, model.reading_["subtracted"], model.reading_["divided_by"], strict=True)
         write_csv(folder / "scaling.csv", ["column", "subtracted", "divided by"], scaling)
     write_mixture_report(
-        folder / "report.html", model, table.values, columns=table.columns, means=means, labels=labels, scaled=scaled,
+        folder / "report.html", model, _shown(table.values), columns=table.columns, means=means, labels=labels, scaled=scaled,
         title=f"Components of {table.source}", source=described(table), comparison=comparison,
     )  # fmt: skip
 

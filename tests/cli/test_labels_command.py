@@ -30,7 +30,7 @@ def files(truth, tmp_path_factory):
     folder = tmp_path_factory.mktemp("labels")
     truth.write(folder / "train.txt", 1500, 0)
     text = truth.write(folder / "test.txt", 80, 1).read_bytes()
-    (folder / "test.txt.gz").write_bytes(gzip.compress(text))
+    (folder / "test.txt.gz").write_bytes(gzip.compress(text, mtime=0))
     return folder
 
 

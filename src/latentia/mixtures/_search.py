@@ -44,7 +44,7 @@ class Effort:
     rounds: int = 3
 
 
-_SHAPED = Effort(few=5, many=20, moves=10, short=2, long=8, kept=3, rounds=2)  # whose steps cost more
+_SHAPED = Effort(few=5, many=20, moves=12, short=2, long=8, kept=3, rounds=3)  # whose steps cost more
 EFFORTS = {"spherical": Effort(), "diag": _SHAPED, "full": _SHAPED, "tied": _SHAPED}
 
 

@@ -307,7 +307,7 @@ def in_blocks(
     The first argument does, with those after it that are aligned with it. Other collections are brought into memory.
     """
     values = (*arguments, *named.values())
-    several = values and isinstance(values[0], (list, tuple)) and any(map(is_collection, values[0]))
+    several = bool(values) and isinstance(values[0], (list, tuple)) and any(map(is_collection, values[0][:1]))
     if not several and not any(map(is_collection, values)):
         return arguments, named
     bound = inspect.signature(method).bind_partial(None, *arguments, **named)
@@ -447,7 +447,7 @@ class Cluster:
 
     def fold(self, blocks: Blocks, statistics: list[Any], progress: bool | str) -> list[Any]:
         """Sums of a pass: one partial sum a worker, added in the order of the blocks."""
-        workers = list(self.client.scheduler_info(n_workers=-1)["workers"])
+        workers = list(self.client.nthreads())
         if not workers:
             raise LatentiaError("The Dask cluster has no workers: start some with `dask worker ADDRESS`.")
         runs = [run.tolist() for run in np.array_split(np.arange(len(blocks)), min(len(workers), len(blocks)))]

@@ -45,6 +45,7 @@ from ..likelihood import (
     race_updates,
     refine,
     settle,
+    updated,
     viterbi,
 )
 from ..moments import (
@@ -92,6 +93,7 @@ _OVERSAMPLE = 12
 _FEW = 10  # E-steps in which starts race, and all that are made from classes of symbols
 _TRIED, _TRIED_AT_ONCE = 10_000, 1000  # steps whose likelihood is compared, and those of a stretch
 _MOST_CHANGE = 3.0  # of the expected error, in the course of the data
+_LEAST_OF_HALF = 0.1  # of a state's steps, for comparing both halves
 _LEAST_SINGULAR = 1e-3  # of the transition matrix
 
 
@@ -391,15 +393,17 @@ class SpectralHMM(ChainMethods, Estimator):
         """Half of the distance between what each state shows in the first and in the second half of the data, shape (K,).
 
         Groups that are dealt all over the data have every time in them, and are alike where states change. One step of EM on
-        each half in time tells: of noise alone it is about the error.
+        each half in time tells: of noise alone it is about the error. States that hardly occur in one of them are not compared.
         """
-        chain, kind, found = refined.parameters, moments.kind, []
+        chain, kind, shown, times = refined.parameters, moments.kind, [], []
         order = _InTime(steps.whole.n_rows)
         for half in order.all:
             update = kind.update(chain, moments.deviations)
-            some = over(stretches(steps.whole, (half,), order), self.n_jobs)
-            found.append(refine(update, some, 1).values[2])
-        return 0.5 * kind.between(found[0], found[1], moments.deviations)
+            sums = over(stretches(steps.whole, (half,), order), self.n_jobs)(update, 0)
+            shown.append(updated(update, sums)[2])
+            times.append(sums.transitions.sum(axis=1))
+        seen = np.min(times, axis=0) >= _LEAST_OF_HALF * np.sum(times, axis=0)
+        return np.where(seen, 0.5 * kind.between(shown[0], shown[1], moments.deviations), 0.0)
 
     def _against_independence(
         self, blocks: Blocks, moments: _Moments, parts: dict[tuple[int, ...], Chain]

@@ -315,21 +315,30 @@ class _Folder:
         except (OSError, ValueError, KeyError, TypeError, MemoryError):
             return None
 
-    def keep(self, name: str, pieces: Sequence[Any]) -> None:
-        """Write a file if there is time for it."""
+    def may_write(self, size: int) -> bool:
+        """Whether so many bytes can be written in the share of the time that writing has."""
+        return self._spent + _FIXED + size / self._rate <= _SHARE * (time.monotonic() - self._opened)
+
+    def keep(self, name: str, content: Any) -> int:
+        """Write a file if there is time for it; its size in bytes."""
+        began = time.monotonic()
+        buffers: list[pickle.PickleBuffer] = []
+        first = pickle.dumps(content, protocol=5, buffer_callback=buffers.append)
+        pieces: list[Any] = [first, *(buffer.raw() for buffer in buffers)]
         size = sum(memoryview(piece).nbytes for piece in pieces)
-        now = time.monotonic()
-        if self._spent + _FIXED + size / self._rate > _SHARE * (now - self._opened):
-            return
+        if self.may_write(size):
+            self._keep(name, pieces)
+            if size > 1 << 20:
+                self._rate = size / max(time.monotonic() - began, 1e-6)
+        self._spent += time.monotonic() - began
+        return size
+
+    def _keep(self, name: str, pieces: Sequence[Any]) -> None:
         checksum = 0
         for piece in pieces:
             checksum = zlib.crc32(piece, checksum)
         head = json.dumps({"sizes": [memoryview(piece).nbytes for piece in pieces], "checksum": checksum}).encode()
         self._write(name, [_MAGIC, head, b"\n", *pieces])
-        took = time.monotonic() - now
-        self._spent += took
-        if size > 1 << 20:
-            self._rate = size / max(took, 1e-6)
 
     def _write(self, name: str, pieces: Sequence[Any]) -> None:
         """A file that is whole or not there, on the disk."""
@@ -368,6 +377,7 @@ class _PassFile:
 
     def __init__(self, folder: _Folder, name: str, what: tuple[Any, ...]) -> None:
         self._folder, self._name, self._what = folder, name, what
+        self._size = 0  # of the last state, in bytes
 
     def load(self) -> PassState | None:
         pieces = self._folder.read(self._name)
@@ -380,10 +390,8 @@ class _PassFile:
         return PassState(next_block, sums) if what == self._what else None
 
     def save(self, state: PassState) -> None:
-        buffers: list[pickle.PickleBuffer] = []
-        content = (self._what, state.next_block, state.sums)
-        first = pickle.dumps(content, protocol=5, buffer_callback=buffers.append)
-        self._folder.keep(self._name, [first, *(buffer.raw() for buffer in buffers)])
+        if self._folder.may_write(self._size):
+            self._size = self._folder.keep(self._name, (self._what, state.next_block, state.sums))
 
 
 class _Careful(pickle.Unpickler):

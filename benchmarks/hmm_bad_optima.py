@@ -125,6 +125,8 @@ def height(world: World, chain: Any) -> float:
     else:
         model.means_, model._covars_ = chain.means_, getattr(chain, "variances_", None)
         model._covars_ = chain._covars_ if model._covars_ is None else model._covars_
+    if not np.isfinite(chain.startprob_).all():  # a start of hmmlearn's that has ended in no numbers
+        return -np.inf
     return float(model.score(world.rows, world.lengths))
 
 

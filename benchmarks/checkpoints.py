@@ -112,8 +112,10 @@ def main() -> None:
     report(
         "checkpoints" + "_quick" * arguments.quick, rows, wall_s=wall, cpu_s=cpu,
         **{
-            "wall seconds, kept over plain <= 1.05": verdict(wall["kept"] / wall["plain"], wall["kept"] <= 1.05 * wall["plain"]),
-            "CPU seconds, kept over plain <= 1.05": verdict(cpu["kept"] / cpu["plain"], cpu["kept"] <= 1.05 * cpu["plain"]),
+            f"{name} seconds, kept over plain <= 1.05": verdict(own["kept"] / own["plain"], own["kept"] <= 1.05 * own["plain"])
+            for name, own in (("wall", wall), ("CPU", cpu))
+        },
+        **{
             "same bits": f"{agree} of {len(rows)}, of which {sum(row['died'] > 0 for row in rows)} were killed",
         },
     )  # fmt: skip

@@ -14,6 +14,7 @@ before and after them, rows of unit length, ten starts; its nats are those of a 
 from __future__ import annotations
 
 import argparse
+import gzip
 import logging
 import os
 import warnings
@@ -46,10 +47,9 @@ class Sentences(NamedTuple):
 
 def read(name: str) -> list[list[list[str]]]:
     """Sentences of (word, tag)."""
-    import gzip
-
     (path,) = sorted(DATA.glob(f"*{name}*"))
-    text = gzip.open(path, "rt", encoding="utf-8").read() if path.suffix == ".gz" else path.read_text(encoding="utf-8")
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
     return [[token.rsplit("/", 1) for token in line.split()] for line in text.splitlines() if line.strip()]
 
 

@@ -91,7 +91,7 @@ def main() -> None:
     rows, facts = [], {}
     for name, make in WORLDS.items():
         found = [
-            compared(make(np.random.default_rng([seed, 29])))
+            compared(make(np.random.default_rng([seed, 53])))
             for seed in range(1 if arguments.quick else arguments.seeds)
         ]
         row = {key: float(np.median([one[key] for one in found])) for key in ("apart", "expected", "ratio")}

@@ -49,7 +49,7 @@ def mixture(n: int) -> Iterator[list[Any]]:
 
 
 def causes(n: int) -> Iterator[list[Any]]:
-    network = planted.noisy_or_network(100, 12, leak=0.01)
+    network = planted.noisy_or_network(200, 12, leak=0.01)
     for X, _ in network.sample_blocks(n, 0):
         yield [np.asarray(X).astype(np.uint8)]
 
@@ -75,7 +75,7 @@ def fit_mixture(blocks: Blocks) -> Any:
 def fit_causes(blocks: Blocks) -> Any:
     from latentia.noisyor import NoisyOr
 
-    return NoisyOr(12, n_jobs=2).fit(blocks)
+    return NoisyOr(12, n_jobs=2, refine=2).fit(blocks)
 
 
 def fit_pairs(path: Path) -> Any:
@@ -88,8 +88,8 @@ CASES: dict[str, tuple[Any, Callable[[Any], Any], int]] = {
     "topics": (topics, fit_topics, 1_200_000),
     "labels": (labels, fit_labels, 2_000_000),
     "mixtures": (mixture, fit_mixture, 6_000_000),
-    "causes": (causes, fit_causes, 20_000_000),
     "pairs": (None, fit_pairs, 300_000_000),
+    "causes": (causes, fit_causes, 8_000_000),
 }
 
 
@@ -154,6 +154,7 @@ def main() -> None:
             n = max(n // PIECE, 4) * PIECE
             quarter = measured(case, Path(name), n // 4 // PIECE * PIECE)
             whole = measured(case, Path(name), n)
+            print({name: whole[name] for name in ("data", "data_gb", "anonymous_gb", "fit_s")}, flush=True)
             rows.append(
                 whole
                 | {

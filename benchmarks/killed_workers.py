@@ -4,7 +4,8 @@
 
 Topics, labels, a mixture, pairs and causes from binary caches, on a `distributed.LocalCluster` of two processes of one thread.
 At a random moment of each fit one of them gets SIGKILL. ``difference`` is the largest one of what was learned, over the
-largest entry, to a fit on one machine; ``without a kill`` the same on a cluster that is left alone.
+largest entry, to a fit on one machine; ``without a kill`` the same on a cluster that is left alone. Topics are recovered up to
+a tolerance, ``tol``, of 1e-6 by default: where the solver stops is decided by rounding, so that they differ by its root or so.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ def cases(folder: Path, n: int) -> dict[str, Callable[[], tuple[Any, list[str]]]
 
     return {
         "topics": lambda: (AnchorTopics(20, refine=0).fit(read("topics")), ["components_"]),
+        "topics, tol=1e-10": lambda: (AnchorTopics(20, refine=0, tol=1e-10).fit(read("topics")), ["components_"]),
         "labels": lambda: (labels(), ["word_probabilities_", "label_probabilities_", "coef_"]),
         "mixtures": lambda: (SphericalGaussianMixture(8).fit(read("mixture")), ["means_", "variance_"]),
         "pairs": lambda: (ProbabilityMatrix(5).fit_pairs(read("pairs.npy", n), 2000), ["embedding_", "marginals_"]),
@@ -104,10 +106,10 @@ def main() -> None:
                  "without a kill": apart(whole, left, names), "fit_s": took, "with_a_kill_s": after}
             )  # fmt: skip
             print(rows[-1], flush=True)
-    worst = max(row["difference"] for row in rows)
+    worst = max(row["difference"] for row in rows if row["data"] != "topics")
     report(
         "killed_workers" + "_quick" * arguments.quick, rows,
-        **{"largest difference <= 1e-6": f"{worst:.2g}, {'holds' if worst <= 1e-6 else 'does not hold'}",
+        **{"largest difference <= 1e-6, but for topics with tol=1e-6": f"{worst:.2g}, {'holds' if worst <= 1e-6 else 'does not hold'}",
            "killed before the end": f"{sum(row['killed'] for row in rows)} of {len(rows)}"},
     )  # fmt: skip
 

@@ -4,8 +4,8 @@
 
 Topics, labels, a mixture, pairs and causes from binary caches, on a `distributed.LocalCluster` of two processes of one thread.
 At a random moment of each fit one of them gets SIGKILL. ``difference`` is the largest one of what was learned, over the
-largest entry, to a fit on one machine; ``without a kill`` the same on a cluster that is left alone. Topics are recovered up to
-a tolerance, ``tol``, of 1e-6 by default: where the solver stops is decided by rounding, so that they differ by its root or so.
+largest entry, to a fit on one machine; ``without a kill`` the same on a cluster that is left alone. Topics are recovered
+up to a tolerance, ``tol``, of 1e-6 by default: where the solver stops is decided by rounding, so that they differ by its root or so.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def main() -> None:
     worst = max(row["difference"] for row in rows if row["data"] != "topics")
     report(
         "killed_workers" + "_quick" * arguments.quick, rows,
-        **{"largest difference <= 1e-6, but for topics with tol=1e-6": f"{worst:.2g}, {'holds' if worst <= 1e-6 else 'does not hold'}",
+        **{"largest difference <= 1e-6, but for topics": f"{worst:.2g}, {'holds' if worst <= 1e-6 else 'does not hold'}",
            "killed before the end": f"{sum(row['killed'] for row in rows)} of {len(rows)}"},
     )  # fmt: skip
 

@@ -26,7 +26,7 @@ def attributions(
     random_state: Any = 0,
     n_jobs: int | None = None,
 ) -> np.ndarray:
-    """How much every finding of one row speaks for every cause: its weight of evidence, in nats.
+    """How much every finding of one row speaks for every cause: its attribution, in nats.
 
     It is logit P[d_k = 1 | x] - logit P[d_k = 1 | x without finding i]: positive where the finding speaks for the cause. The
     weights do not add up to the posterior: findings explain each other away. Probabilities nearer to 0 or 1 than

@@ -4,8 +4,8 @@
 
 Topics, labels, a mixture, pairs and causes from binary caches, on a `distributed.LocalCluster` of two processes of one thread.
 At a random moment of each fit one of them gets SIGKILL. ``difference`` is the largest one of what was learned, over the
-largest entry, to a fit on one machine; ``without a kill`` the same on a cluster that is left alone. Topics are
-recovered up to a tolerance, ``tol``, of 1e-6 by default: where the solver stops is decided by rounding, so that they differ by its root or so.
+largest entry, to a fit on one machine; ``without a kill`` the same on a cluster that is left alone. Topics are recovered up to
+a tolerance, ``tol``, of 1e-6 by default: where the solver stops is decided by rounding, so that they differ by more.
 """
 
 from __future__ import annotations

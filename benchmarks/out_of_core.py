@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _common import report, timed, verdict
+from _common import RESULTS, report, timed, verdict
 from topics_at_scale import Peak
 
 from latentia.datasets import planted
@@ -86,7 +86,7 @@ def fit_pairs(path: Path) -> Any:
 
 CASES: dict[str, tuple[Any, Callable[[Any], Any], int]] = {
     "topics": (topics, fit_topics, 1_200_000),
-    "labels": (labels, fit_labels, 2_000_000),
+    "labels": (labels, fit_labels, 3_000_000),
     "mixtures": (mixture, fit_mixture, 6_000_000),
     "pairs": (None, fit_pairs, 300_000_000),
     "causes": (causes, fit_causes, 8_000_000),
@@ -162,9 +162,11 @@ def main() -> None:
                     "times": whole["data_gb"] / whole["anonymous_gb"],
                 }
             )
+    if not arguments.quick and len(rows) < len(CASES):  # the others are as they were
+        before = json.loads((RESULTS / "out_of_core.json").read_text())["rows"]
+        rows = [next((row for row in rows if row["data"] == old["data"]), old) for old in before]
     facts = {row["data"]: verdict(row["times"], row["times"] >= 3) for row in rows}
-    whole_run = not arguments.quick and len(arguments.only) == len(CASES)
-    report("out_of_core" if whole_run else "out_of_core_quick", rows, **facts)
+    report("out_of_core" + "_quick" * arguments.quick, rows, **facts)
 
 
 if __name__ == "__main__":

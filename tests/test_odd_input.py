@@ -70,6 +70,8 @@ def test_numbers_that_are_none_or_out_of_range(world, value, form):
         pytest.skip("NaN is a finding that is not known")
     if np.isnan(value) and world.name == "SpectralHMM" and world.table.ndim == 1 and form == "array":
         pytest.skip("NaN is a step that is missing")
+    if np.isnan(value) and world.name == "MultiViewMixture":
+        pytest.skip("NaN is an entry that is missing")
     table = dense(world, 20)
     table.flat[-1] = value
     refused(world, as_blocks(world, table) if form == "blocks" else table)

@@ -650,7 +650,7 @@ def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) 
         say(console, "\nFor theorists, and deciding nothing:")
         _print_checks(notes, console, full)
     errors = "" if evidence.component_errors is None else f"{first_sentence(evidence.closing)} "
-    say(console, "\n" + errors + ("" if full else "All checks: --evidence, and in evidence.csv and report.html."))
+    say(console, errors + ("" if full else "All checks: --evidence, and in evidence.csv and report.html."))
 
 
 def _print_checks(checks: Sequence[tuple[str, Check]], console: Console, full: bool) -> None:

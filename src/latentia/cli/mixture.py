@@ -125,14 +125,16 @@ def mixture(
         reading |= scaling(table.values)
         say(console, "Columns are scaled: distances and errors are in standard deviations.")
     rows = scaled_rows(table.values, reading)
-    return run_command(
+    criteria: dict[str, float] = {}
+    summary = run_command(
         results, table.source, sizes,
         fit=lambda size: _fit(rows, table.columns, grouped, size, options),
-        show=lambda model, console: _show(model, table, console),
+        show=lambda model, console: criteria.update(_show(model, table, console)),
         write=lambda folder, model, comparison: _write(folder, model, rows, table, comparison),
         reading=reading,
         compare=lambda: _comparison(rows, table, grouped, options | {"verbose": False}),
     )  # fmt: skip
+    return summary | criteria
 
 
 # --- options ----------------------------------------------------------------------------------------------------
@@ -224,16 +226,19 @@ def _comparison(rows: Any, table: Table, grouped: list[list[str]], options: dict
 # --- printing and writing ---------------------------------------------------------------------------------------
 
 
-def _show(model: Any, table: Table, console: Console) -> None:
+def _show(model: Any, table: Table, console: Console) -> dict[str, float]:
+    """Print the components; the criteria that compare numbers of them."""
     means = _means(model)
     scaled, rows = standard_deviations(means, _shown(table.values)), []
     for i, weight in enumerate(model.weights_):
         listed = [f"{table.columns[d]} {short_number(means[i, d])}" for d in telling_columns(scaled, i)]
         rows.append([str(i), f"{100 * weight:.1f}%", *component_cells(model.evidence_, i, 2), ", ".join(listed)])
     heads = {"component": "right", "share": "right", "error": "right", "grade": "left", "what sets it apart": "left"}
-    print_components(console, f"{len(rows)} components, largest first", heads, rows, "means.csv")
     data = scaled_rows(table.values, model.reading_)
-    say(console, f"BIC {model.bic(data):,.0f}, AIC {model.aic(data):,.0f}: lower is better, on these rows.")
+    found = {"bic": model.bic(data), "aic": model.aic(data)}
+    title = "{} components, largest first (BIC {bic:,.0f}, AIC {aic:,.0f})".format(len(rows), **found)
+    print_components(console, title, heads, rows, "means.csv")
+    return found
 
 
 def _write(folder: Path, model: Any, rows: Any, table: Table, comparison: Rows | None) -> None:

@@ -112,21 +112,20 @@ def shape_checks(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarr
     far = float(weights[places > 1 - _FAR].sum())
     counts = np.histogram(places, _BINS, (0.0, 1.0), weights=weights)[0]
     chance = 0.6 * np.sqrt(_BINS / len(squares))  # half more than the mean of what numbers of rows in bins are off by
+    most_far = max(_MOST_FAR, _FAR + _DEVIATIONS * np.sqrt(_FAR / len(squares)))
+    uneven = float(0.5 * np.abs(counts - 1 / _BINS).sum())
+    outliers, spread = far / most_far, uneven / (_UNEVEN + chance)
+    if outliers > spread:
+        remedy = "Rows lie where no component is: look for outliers (least score_samples), or transform heavy-tailed columns."
+    else:
+        remedy = "Rows about a component are not as a Gaussian's: means are those of clusters that only roughly have its shape."
     return [
         Check(
-            "rows far from their component", "share", far,
-            at_most(max(_MOST_FAR, _FAR + _DEVIATIONS * np.sqrt(_FAR / len(squares)))),
-            f"Share of rows as far from their component as {_FAR:g} of a Gaussian's are. Outliers and heavy tails move means, "
-            "and parts of the data share that.", "the model", "caution",
-            "Rows lie where no component is: look for outliers (least score_samples), or transform heavy-tailed columns.",
-        ),
-        Check(
-            "spread about components", "total variation", float(0.5 * np.abs(counts - 1 / _BINS).sum()),
-            at_most(_UNEVEN + chance),
-            "Distances of rows from their component beside those of a Gaussian: which share of the rows lies elsewhere.",
-            "the model", "caution",
-            "Rows about a component are not as a Gaussian's: means are those of clusters that only roughly have its shape.",
-        ),
+            "spread about components", "times", max(outliers, spread), at_most(1.0),
+            f"Distances of rows from their component beside those of a Gaussian: the share that lies elsewhere ({uneven:.2g}), "
+            f"and that of rows as far as {_FAR:g} of a Gaussian's are ({far:.2g}), each over what chance and rough shapes allow.",
+            "the model", "caution", remedy,
+        )
     ]  # fmt: skip
 
 

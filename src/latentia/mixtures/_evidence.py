@@ -123,7 +123,7 @@ def shape_checks(log_density: np.ndarray, shares: np.ndarray, log_dets: np.ndarr
         Check(
             "spread about components", "times", max(outliers, spread), at_most(1.0),
             f"Distances of rows from their component beside those of a Gaussian: the share that lies elsewhere ({uneven:.2g}), "
-            f"and that of rows as far as {_FAR:g} of a Gaussian's are ({far:.2g}), each over what chance and rough shapes allow.",
+            f"and that of rows as far as {_FAR:g} of a Gaussian's are ({far:.2g}), each over what chance and shapes allow.",
             "the model", "caution", remedy,
         )
     ]  # fmt: skip

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check clean bench scale fuzz
+.PHONY: demo test test-parallel lint types check clean bench scale fuzz
 
 demo: $(VENV)/.installed
 	$(BIN)/latentia demo --out out/demo
@@ -11,6 +11,10 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest
+
+# The same on several cores, file by file.
+test-parallel: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check src tests benchmarks

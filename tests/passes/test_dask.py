@@ -16,6 +16,7 @@ from latentia.exceptions import LatentiaError
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.passes import Blocks, RowGroups, accumulate, on_cluster, write_cache
+from latentia.passes.dask import Cluster
 from latentia.topics import AnchorTopics
 
 dask = pytest.importorskip("dask")
@@ -26,7 +27,7 @@ bag = pytest.importorskip("dask.bag")
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
         yield client
 
@@ -80,6 +81,35 @@ def test_workers_fold_runs_of_blocks(client, rows):
     assert os.getpid() not in processes
     np.testing.assert_allclose(sums, [4000, 3999 * 2000, rows.sum()], rtol=1e-12)
     np.testing.assert_allclose(gram, rows.T @ rows, rtol=1e-12)
+
+
+def test_a_pass_does_not_wait_forever_for_workers(monkeypatch):
+    class Future:
+        def __init__(self):
+            self.waited = 0
+
+        def result(self, timeout):
+            self.waited += 1
+            raise TimeoutError
+
+        def done(self):
+            return False
+
+    class Client:
+        workers = iter([{"a": 1}, {}, {"b": 1}, {}, {}, {}])
+
+        def nthreads(self):
+            return next(self.workers)
+
+        def cancel(self, futures):
+            self.cancelled = futures
+
+    monkeypatch.setattr("latentia.passes.dask._WAITED_S", 15.0)
+    future, client = Future(), Client()
+    with pytest.raises(LatentiaError, match="no workers for 15 s"):
+        Cluster(client)._added([Gram(2)], [future])
+    assert future.waited == 6
+    assert client.cancelled == [future]
 
 
 def test_persisted_chunks_are_not_made_again(client, rows, tmp_path):
@@ -208,7 +238,7 @@ class Dying:
 
 
 def test_a_worker_that_is_killed_in_a_pass_changes_nothing(rows, tmp_path):
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
     with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
         blocks = Blocks.from_dask(da.from_array(rows, chunks=(300, 6)))
         sums = accumulate(blocks, Dying(str(tmp_path / "died")))

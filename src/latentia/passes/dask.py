@@ -32,6 +32,7 @@ from .blocks import Blocks, RowGroups, TableBlocks, as_table, sequence_lengths
 __all__ = ["ChunkBlocks", "Cluster", "cluster_of", "from_collections", "in_blocks", "is_collection", "on_cluster"]
 
 _ALIGNED = frozenset({"Y", "V", "y"})  # tables that a fit takes beside the first one, with the same rows
+_LOOKED_S, _WAITED_S = 5.0, 60.0  # how often workers are looked for, and how long a pass waits for one
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt
 _topics = itertools.count()
 
@@ -473,7 +474,7 @@ class Cluster:
         totals: list[Any] | None = None
         try:
             for future in futures:
-                sums = future.result()
+                sums = self._awaited(future)
                 totals = sums if totals is None else [
                     merged(*own) for own in zip(statistics, totals, sums, strict=True)
                 ]  # fmt: skip
@@ -481,6 +482,23 @@ class Cluster:
             self.client.cancel(futures)
         assert totals is not None
         return totals
+
+    def _awaited(self, future: Any) -> list[Any]:
+        """What a worker found; an error if there have been no workers for a while."""
+        without = 0
+        while True:
+            try:
+                return list(future.result(timeout=_LOOKED_S))
+            except TimeoutError:
+                if future.done():  # its own
+                    raise
+                without = 0 if self.client.nthreads() else without + 1
+                if without * _LOOKED_S >= _WAITED_S:
+                    raise LatentiaError(
+                        f"The Dask cluster has had no workers for {_WAITED_S:g} s: they died or were stopped, and none came back. "
+                        "Look at their logs, start workers with `dask worker ADDRESS`, and fit again; with a checkpoint the "
+                        "passes that were finished are kept."
+                    ) from None
 
 
 def fold_run(

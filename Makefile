@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-parallel lint types check clean bench scale fuzz
+.PHONY: demo docs test test-parallel lint types check clean bench scale fuzz
 
 demo: $(VENV)/.installed
 	$(BIN)/latentia demo --out out/demo
@@ -24,6 +24,12 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 check: test lint types
+
+# The site in docs/_build/html; examples run, and any warning is an error. Pages need no network to be read.
+docs: $(VENV)/.installed-docs
+	rm -rf docs/generated
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs 2 docs docs/_build/html
+	@echo "Open docs/_build/html/index.html in a browser."
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/run_all.py
@@ -56,9 +62,13 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
 $(VENV)/.installed-fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --group fuzz
 	touch $@
 
 clean:
-	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) out docs/_build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache

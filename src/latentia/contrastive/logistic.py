@@ -82,7 +82,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
 
     1. The equations gradient = 0 are solved, in place of stochastic steps.
     2. There is an intercept, and the polynomial adapts to the spread of beta . s1. The paper's is of third degree, not of
-    fourth.
+       fourth.
 
     References
     ----------

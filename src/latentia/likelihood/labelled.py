@@ -32,7 +32,7 @@ _CHUNK = 1 << 14
 
 @dataclass(frozen=True)
 class LogProbabilities:
-    """A mixture in logarithms: log P[k, x] = ``constant``_k + sum_v x_v ``by_word``_vk (+ what no topic changes).
+    """A mixture in logarithms: log P[k, x] = constant[k] + sum_v x_v by_word[v, k] (+ what no topic changes).
 
     Attributes
     ----------

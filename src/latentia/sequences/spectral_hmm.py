@@ -190,8 +190,8 @@ class SpectralHMM(ChainMethods, Estimator):
     9. Of vectors, clusters of the steps compete with the moments in the same way, which are far from each other where states
        are: they need no neighbours to tell them.
     10. Steps may be missing: None or NaN in an array (all features of a vector; single symbols as numbers need
-       ``kind="symbols"``). The moments leave them out, as if the sequence began anew, and EM and likelihoods sum over what they
-       may have been.
+        ``kind="symbols"``). The moments leave them out, as if the sequence began anew, and EM and likelihoods sum over what
+        they may have been.
 
     References
     ----------

@@ -91,8 +91,7 @@ def decompose(
     References
     ----------
     .. [1] R. Ge, thesis 2013, chapter 7. S. Arora, R. Ge, T. Ma, A. Risteski, Provable learning of
-    noisy-or networks, STOC 2017,
-       section 5.
+       noisy-or networks, STOC 2017, section 5.
 
     Examples
     --------

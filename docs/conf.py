@@ -1,0 +1,85 @@
+"""The documentation site: ``make docs`` builds it into docs/_build/html, where it needs no network to be read."""
+
+import os
+import sys
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+# Examples and pages read real data where it lies; examples fall back on bundled or planted data.
+os.environ.setdefault("LATENTIA_DATA", str(HERE.parents[1] / "shared" / "data"))
+
+project = "latentia"
+author = "The latentia developers"
+copyright = author
+version = release = installed_version("latentia")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "myst_parser",
+    "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "mathml",
+    "docstrings",
+]
+if any((HERE.parent / "examples").glob("plot_*.py")):
+    extensions.append("sphinx_gallery.gen_gallery")
+root_doc = "index"
+exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/**/*.py", "auto_examples/**/*.md5"]
+templates_path = ["_templates"]
+
+# Pages are Markdown that reads well on code hosts too: ```math blocks, $dollar$ math, and links between files.
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_fence_as_directive = ["math"]
+myst_heading_anchors = 4
+suppress_warnings = ["config.cache"]
+
+# One page per public name: what a module's __all__ lists, wherever it is written.
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autosummary_imported_members = True
+default_role = "py:obj"
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": str(HERE.parent / "examples"),
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "abort_on_example_error": True,
+    "within_subsection_order": "ExampleTitleSortKey",
+    "show_memory": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+    "download_all_examples": False,
+    "matplotlib_animations": False,
+    "doc_module": ("latentia",),
+    "backreferences_dir": "generated/backreferences",
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "latentia"
+html_static_path = ["_static"]
+html_css_files = ["latentia.css"]
+html_math_renderer = "mathml"
+html_show_sourcelink = False
+html_copy_source = False
+html_sidebars = {"index": [], "install": [], "get-started": [], "how-to-choose": []}
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True

@@ -57,6 +57,7 @@ def table_blocks(
     min_columns: int = 1,
     lengths: Any = None,
     dtype: Any = (np.float64, np.float32, np.int64, np.int32),
+    missing: bool = False,
 ) -> Blocks:
     """Check a table and cut it into blocks; with ``reset`` the estimator remembers its width and column names.
 
@@ -78,6 +79,8 @@ def table_blocks(
         Lengths of sequences of rows.
     dtype : sequence of types or "numeric"
         Types that are kept, others becoming the first; or any numbers and truth values.
+    missing : bool
+        Whether NaN may stand for what is not known.
     """
     if isinstance(X, Blocks):
         width = X.shapes[0][1]
@@ -91,7 +94,7 @@ def table_blocks(
             raise LatentiaError(f"X has {width} {what} and the model was fitted on {estimator.n_features_in_}.")
         if not X.n_rows:
             raise LatentiaError("The data is empty: it has no rows.")
-        return X if reset else finite_blocks(X)
+        return X if reset else finite_blocks(X, missing=missing)
     refuse_dates(X)
     try:
         with np.errstate(all="ignore"):  # of numbers whose sum is too large, which are looked for one by one then
@@ -99,6 +102,7 @@ def table_blocks(
                 estimator, X, reset=reset, accept_sparse="csr" if sparse else False,
                 dtype=dtype if isinstance(dtype, str) else list(dtype),
                 ensure_min_samples=min_rows if reset else 1, ensure_min_features=min_columns if reset else 1,
+                ensure_all_finite="allow-nan" if missing else True,
             )  # fmt: skip
     except (ValueError, OverflowError) as error:
         raise LatentiaError(str(error)) from error
@@ -106,7 +110,7 @@ def table_blocks(
         if "parse" in str(error):  # sparse or sparsity: other types of input are programming errors
             raise LatentiaError(str(error)) from error
         raise
-    check_sizes(X)
+    check_sizes(X, missing=missing)
     if reset:
         estimator._column_names = getattr(estimator, "feature_names_in_", None)
     return Blocks.from_array(X, lengths=lengths)

@@ -116,7 +116,7 @@ def test_support_is_a_squared_excess_over_its_variance():
     triggered, together = np.array([[3.0, 12.0, 0.0]]), np.array([[10.0, 20.0, 10.0]])
     strengths = triggered / 100
     update = NoisyOrUpdate(strengths, np.full(3, 0.1), np.array([0.1]))
-    sums = NoisyOrSums(np.array([100.0]), np.full((2, 3), 100.0), together)
+    sums = NoisyOrSums(np.array([100.0]), np.full((2, 3), 100.0), together, np.zeros((2, 3)))
     assert (update.supported(sums) == [[False, True, False]]).all()
     kept = update.with_links(update.supported(sums))
     assert (kept.strengths == [[0.0, 0.12, 0.0]]).all()

@@ -445,8 +445,9 @@ def test_unknown_cells_of_frames():
     for dtype in ("Int64", "boolean", "Float64", object):
         frame = pd.DataFrame(row).astype(dtype)
         np.testing.assert_allclose(model.predict_proba(frame), model.predict_proba(row))
-    with pytest.raises(LatentiaError, match="Row 0, column 5: nan"):  # which blocks cannot tell from a mistake
-        model.predict_proba(Blocks.from_array(row))
+    np.testing.assert_allclose(model.predict_proba(Blocks.from_array(row)), model.predict_proba(row))
+    known = np.where(np.isnan(row), 0, row)
+    assert np.abs(model.predict_proba(known) - model.predict_proba(row))[0].max() > 1e-6
 
 
 def exact_moments():

@@ -5,9 +5,11 @@ from .absences import (
     CountedAbsences,
     ExactAbsences,
     LogAbsences,
+    ObservedAbsences,
     PackedRows,
     PackedRowsSum,
     Partition,
+    absences_of_rows,
 )
 from .cooccurrence import Cooccurrence, WordCounts
 from .cumulants import (
@@ -19,7 +21,7 @@ from .cumulants import (
     set_partitions,
 )
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
-from .findings import binary_rows, present_findings
+from .findings import binary_rows, missing_findings, present_findings, rows_with_gaps
 from .fourth import FourthMoments, FourthSums, KStatistics
 from .graphs import Graph, as_graph
 from .labelled import (
@@ -85,6 +87,7 @@ __all__ = [
     "LabelsToWords",
     "Left",
     "LogAbsences",
+    "ObservedAbsences",
     "ObservedColumns",
     "OccurrenceCubes",
     "OccurrenceMoments",
@@ -104,6 +107,7 @@ __all__ = [
     "WordMoments",
     "WordTriples",
     "WordsToLabels",
+    "absences_of_rows",
     "all_column_moments",
     "as_graph",
     "binary_rows",
@@ -127,12 +131,14 @@ __all__ = [
     "left_within_views",
     "means_given_middle",
     "means_of_neighbours",
+    "missing_findings",
     "moments_to_cumulants",
     "observed_columns",
     "one_hot_blocks",
     "past_and_future",
     "present_findings",
     "principal_coordinates",
+    "rows_with_gaps",
     "set_partitions",
     "split_counts",
     "star_moments",

@@ -7,10 +7,12 @@ For findings s_1, ..., s_n of 0 and 1, with P_S the probability that all finding
 
 ((2.1) to (2.3) of Arora, Ge, Ma and Risteski, Provable learning of noisy-or networks). Causes that are independent add
 up in both, and whatever acts on one finding alone, such as a leak, cancels. Probabilities are counts over rows, half
-of a row added to each count.
+of a row added to each count. Where findings are not known in some rows, P_S is the share of those rows in which all of S are
+known, one row added to their number.
 
 Rows are packed into bits once: presences together are counted over 64 rows at a time (`latentia.moments.bits`), and
-absences follow by inclusion and exclusion. Triples are met slab by slab, one finding with all pairs of others, the rarest
+absences follow by inclusion and exclusion: of findings with gaps, those of "present or not known" less those of "not known",
+both as if they were findings. Triples are met slab by slab, one finding with all pairs of others, the rarest
 finding first, and each slab is contracted at once: no array has n^3 entries.
 
 The order is n^3, and no product of matrices lowers it: every one of the n^3 / 6 triples must be counted, since the moments are
@@ -34,7 +36,7 @@ from ..exceptions import LatentiaError
 from ..passes import Block, RowGroups
 from ..tensor import symmetrised
 from .bits import count_pairs_of, packed_columns
-from .findings import binary_rows
+from .findings import rows_with_gaps
 from .slabs import Slabs, SplitSums
 
 __all__ = [
@@ -42,9 +44,11 @@ __all__ = [
     "CountedAbsences",
     "ExactAbsences",
     "LogAbsences",
+    "ObservedAbsences",
     "PackedRows",
     "PackedRowsSum",
     "Partition",
+    "absences_of_rows",
 ]
 
 Groups = tuple[int, ...]
@@ -78,7 +82,9 @@ class LogAbsences(NamedTuple):
 class AbsenceMoments(Protocol):
     """What the moments come from: counts of rows, or the parameters of a network."""
 
-    n_features: int
+    @property
+    def n_features(self) -> int:
+        """n."""
 
     def logs(self, groups: Groups) -> LogAbsences:
         """Of the rows in these groups."""
@@ -112,17 +118,32 @@ class AbsenceMoments(Protocol):
 
 
 class PackedRowsSum(NamedTuple):
-    """Columns as bits, a piece (n, words) for some rows, in a list for each group; and numbers of rows, shape (G,)."""
+    """Columns as bits, a piece (n, words) for some rows, in a list for each group; and numbers of rows, shape (G,).
+
+    Attributes
+    ----------
+    pieces : tuple of lists of ndarray
+        Findings that are present or not known.
+    gaps : tuple of lists of (ndarray or None)
+        Findings that are not known, of the same rows; None where all are known.
+    n_rows : ndarray of shape (G,)
+    """
 
     pieces: tuple[list[np.ndarray], ...]
+    gaps: tuple[list[np.ndarray | None], ...]
     n_rows: np.ndarray
+
+    @property
+    def whole(self) -> bool:
+        """Whether all findings are known."""
+        return all(gap is None for group in self.gaps for gap in group)
 
 
 @dataclass(frozen=True)
 class PackedRows:
-    """Pack rows of 0 and 1 into bits, in groups; rows without a finding are only counted.
+    """Pack rows of 0, 1 and NaN into bits, in groups; rows in which all findings are absent are only counted.
 
-    Memory: one bit an entry, up to the rounding of each block to 64 rows a group.
+    Memory: one bit an entry, two where some are not known, up to the rounding of each block to 64 rows a group.
 
     Parameters
     ----------
@@ -138,24 +159,31 @@ class PackedRows:
     names: Sequence[str] | None = None
 
     def zero(self) -> PackedRowsSum:
-        return PackedRowsSum(tuple([] for _ in self.dealt.all), np.zeros(self.dealt.n, np.int64))
+        groups = self.dealt.all
+        return PackedRowsSum(tuple([] for _ in groups), tuple([] for _ in groups), np.zeros(self.dealt.n, np.int64))
 
     def add(self, state: PackedRowsSum, block: Block) -> PackedRowsSum:
         group = self.dealt.of(block.rows)
         for start in range(0, len(group), _ROWS_AT_ONCE):
             rows = slice(start, start + _ROWS_AT_ONCE)
-            table = binary_rows(block[0][rows], block.rows[rows], self.names)
+            table, missing = rows_with_gaps(block[0][rows], block.rows[rows], self.names)
+            if missing is not None:
+                table |= missing
             some = table.any(axis=1)
             for g in self.dealt.all:
                 own = group[rows] == g
                 state.n_rows[g] += own.sum()
-                if (own & some).any():
-                    state.pieces[g].append(packed_columns(table[own & some]))
+                own &= some
+                if own.any():
+                    state.pieces[g].append(packed_columns(table[own]))
+                    gaps = None if missing is None else missing[own]
+                    state.gaps[g].append(None if gaps is None or not gaps.any() else packed_columns(gaps))
         return state
 
     def merge(self, first: PackedRowsSum, second: PackedRowsSum) -> PackedRowsSum:
         pieces = tuple(one + other for one, other in zip(first.pieces, second.pieces, strict=True))
-        return PackedRowsSum(pieces, first.n_rows + second.n_rows)
+        gaps = tuple(one + other for one, other in zip(first.gaps, second.gaps, strict=True))
+        return PackedRowsSum(pieces, gaps, first.n_rows + second.n_rows)
 
 
 # --- counts ---------------------------------------------------------------------------------------------------------
@@ -167,10 +195,13 @@ class CountedAbsences:
     Parameters
     ----------
     rows : PackedRowsSum
+        All findings must be known; `absences_of_rows` serves others too.
     columns : ndarray of int, optional
         Findings to keep.
     n_jobs : int, optional
         Threads; the numbers do not depend on it.
+    added : float
+        Added to each count of rows, whose total has one row more.
 
     Attributes
     ----------
@@ -184,14 +215,16 @@ class CountedAbsences:
         Rows with both of a pair, on the diagonal with the one; computed once.
     """
 
-    def __init__(self, rows: PackedRowsSum, columns: np.ndarray | None = None, n_jobs: int | None = None) -> None:
+    def __init__(
+        self, rows: PackedRowsSum, columns: np.ndarray | None = None, n_jobs: int | None = None, added: float = 0.5
+    ) -> None:
         width = next((piece.shape[0] for pieces in rows.pieces for piece in pieces), 0)
         kept = np.arange(width) if columns is None else columns
         self.bits = [
             np.concatenate([piece[kept] for piece in pieces], axis=1) if pieces else np.zeros((len(kept), 0), np.uint64)
             for pieces in rows.pieces
         ]
-        self.n_rows, self.n_features, self.n_jobs = rows.n_rows, len(kept), n_jobs
+        self.n_rows, self.n_features, self.n_jobs, self.added = rows.n_rows, len(kept), n_jobs, added
         self.present = np.array([np.bitwise_count(bits).sum(axis=1, dtype=np.int64) for bits in self.bits])
         self._together: np.ndarray | None = None
 
@@ -219,7 +252,23 @@ class CountedAbsences:
             self.together[chosen].sum(axis=0),
         )
         absent = n - present[:, None] - present[None] + together
-        return LogAbsences(np.log((n - present + 0.5) / (n + 1)), np.log((absent + 0.5) / (n + 1)))
+        return LogAbsences(np.log((n - present + self.added) / (n + 1)), np.log((absent + self.added) / (n + 1)))
+
+    @property
+    def frequency(self) -> np.ndarray:
+        """P(finding present), shape (n,), half a row added."""
+        return np.asarray((self.present.sum(axis=0) + 0.5) / (self.n_rows.sum() + 1))
+
+    def varying(self) -> np.ndarray:
+        """Findings that are present in some rows and absent in others, bool (n,)."""
+        present = self.present.sum(axis=0)
+        return np.asarray((present > 0) & (present < self.n_rows.sum()))
+
+    def copies(self, used: np.ndarray) -> np.ndarray:
+        """Of the findings in use, bool (n,), those that are present in just the rows of an earlier one."""
+        together, present = self.together.sum(axis=0), self.present.sum(axis=0)
+        same = (together == present[:, None]) & (together == present) & used[:, None] & used
+        return np.asarray(np.triu(same, 1).any(axis=0))
 
     def fewest_absences(self) -> tuple[np.ndarray, int]:
         """Rows in which both of a pair are absent, (n, n), the diagonal -1, and the number of all rows."""
@@ -295,6 +344,106 @@ class CountedAbsences:
                 size = min(_SLABS, len(places) - start)
                 parallel(lambda k, first=places[start]: task(first + k), size)  # type: ignore[misc]
                 advance(size)
+
+
+class ObservedAbsences:
+    """Moments of packed rows in which some findings are not known.
+
+    Logarithms of shares are differences of two: of rows without "present or not known", and of rows without "not known". All
+    moments are linear in them, so that both are counted as if there were no gaps.
+
+    Parameters and attributes are those of `CountedAbsences`.
+    """
+
+    def __init__(self, rows: PackedRowsSum, columns: np.ndarray, n_jobs: int | None = None) -> None:
+        gaps = tuple(
+            [np.zeros_like(piece) if gap is None else gap for piece, gap in zip(pieces, own, strict=True)]
+            for pieces, own in zip(rows.pieces, rows.gaps, strict=True)
+        )
+        unknown = PackedRowsSum(gaps, tuple([None] * len(group) for group in gaps), rows.n_rows)
+        self._either = CountedAbsences(rows, columns, n_jobs)
+        self._unknown = CountedAbsences(unknown, columns, n_jobs, added=1.0)
+
+    @property
+    def n_features(self) -> int:
+        return self._either.n_features
+
+    @property
+    def n_rows(self) -> np.ndarray:
+        return self._either.n_rows
+
+    @property
+    def present(self) -> np.ndarray:
+        return self._either.present - self._unknown.present
+
+    @property
+    def frequency(self) -> np.ndarray:
+        known = self.n_rows.sum() - self._unknown.present.sum(axis=0)
+        return np.asarray((self.present.sum(axis=0) + 0.5) / (known + 1))
+
+    @property
+    def share_missing(self) -> float:
+        """Share of the cells that are not known."""
+        return float(self._unknown.present.sum() / max(self.n_rows.sum() * self.n_features, 1))
+
+    def varying(self) -> np.ndarray:
+        present, unknown = self.present.sum(axis=0), self._unknown.present.sum(axis=0)
+        return np.asarray((present > 0) & (present + unknown < self.n_rows.sum()))
+
+    def copies(self, used: np.ndarray) -> np.ndarray:
+        """Of the findings in use, those that are known and present in some row with an earlier one, and never without it."""
+        n = self.n_features
+        both, apart = np.zeros((n, n), np.int64), np.zeros((n, n), np.int64)
+        for either, unknown in zip(self._either.bits, self._unknown.bits, strict=True):
+            present = either & ~unknown
+            table = np.zeros((n, 2 * n), np.int32)
+            pair = np.concatenate([present, either])
+
+            def count(i: int, _: int, pair: np.ndarray = pair, table: np.ndarray = table) -> None:
+                count_pairs_of(pair, i, table)
+
+            for_chunks(count, n, 1, self._either.n_jobs)
+            both += table[:, :n] + table[:, :n].T
+            # Present while the other one is neither present nor unknown.
+            apart += np.bitwise_count(present).sum(axis=1, dtype=np.int64)[:, None] - table[:, n:]
+        same = (both > 0) & (apart == 0) & (apart.T == 0) & used[:, None] & used
+        return np.asarray(np.triu(same, 1).any(axis=0))
+
+    def logs(self, groups: Groups) -> LogAbsences:
+        either, unknown = self._either.logs(groups), self._unknown.logs(groups)
+        return LogAbsences(either.single - unknown.single, either.pair - unknown.pair)
+
+    def fewest_absences(self) -> tuple[np.ndarray, int]:
+        return self._either.fewest_absences()
+
+    def contracted(
+        self, partition: Partition, factors: Sequence[np.ndarray], groups: Groups, progress: bool | str = False
+    ) -> np.ndarray:
+        arguments = partition, factors, groups, progress
+        return self._either.contracted(*arguments) - self._unknown.contracted(*arguments)
+
+    def all_triples(
+        self,
+        factor: np.ndarray,
+        selections: Sequence[Groups],
+        partitions: Sequence[Partition],
+        progress: bool | str = False,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        arguments = factor, selections, partitions, progress
+        either, unknown = self._either.all_triples(*arguments), self._unknown.all_triples(*arguments)
+        return either[0] - unknown[0], either[1] - unknown[1]
+
+    def of(self, columns: np.ndarray) -> ObservedAbsences:
+        some = copy.copy(self)
+        some._either, some._unknown = self._either.of(columns), self._unknown.of(columns)
+        return some
+
+
+def absences_of_rows(
+    rows: PackedRowsSum, columns: np.ndarray, n_jobs: int | None = None
+) -> CountedAbsences | ObservedAbsences:
+    """Moments of packed rows, with gaps or without."""
+    return (CountedAbsences if rows.whole else ObservedAbsences)(rows, columns, n_jobs)
 
 
 def _sides(partition: Partition, n_features: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Rows of findings, 1 (present) or 0 (absent), checked."""
+"""Rows of findings, 1 (present), 0 (absent) or NaN (not known), checked."""
 
 from __future__ import annotations
 
@@ -10,12 +10,54 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["binary_rows", "present_findings"]
+__all__ = ["binary_rows", "missing_findings", "present_findings", "rows_with_gaps"]
 
 
 def binary_rows(table: Any, rows: np.ndarray, names: Sequence[str] | None = None) -> np.ndarray:
     """A dense table of bool, shape as given, or an error that names the row and column of the first other value."""
+    return _binary(table.toarray() if sparse.issparse(table) else np.asarray(table), rows, names)
+
+
+def rows_with_gaps(
+    table: Any, rows: np.ndarray, names: Sequence[str] | None = None
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Which findings are present, and which are not known (None: all are), both bool of the table's shape."""
     dense = table.toarray() if sparse.issparse(table) else np.asarray(table)
+    missing = _gaps(dense)
+    if missing is None:
+        return _binary(dense, rows, names), None
+    return _binary(np.where(missing, 0.0, dense), rows, names), missing
+
+
+def present_findings(table: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Which findings are present in each row of 0, 1 and NaN: ends of the rows (n_rows + 1,) and, row by row, their numbers."""
+    return _places(table, lambda values: (values != 0) & (values == values))
+
+
+def missing_findings(table: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The same of the findings that are not known."""
+    if table.dtype.kind != "f":
+        return np.zeros(table.shape[0] + 1, np.int64), np.empty(0, np.int64)
+    return _places(table, lambda values: values != values)
+
+
+def _places(table: Any, chosen: Any) -> tuple[np.ndarray, np.ndarray]:
+    if sparse.issparse(table):
+        rows = sparse.csr_array(table, copy=True)
+        rows.data = chosen(rows.data)
+        rows.eliminate_zeros()
+        rows.sort_indices()
+        return rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    found = chosen(np.asarray(table))
+    return np.append(0, np.cumsum(np.count_nonzero(found, axis=1))), np.nonzero(found)[1]
+
+
+def _gaps(dense: np.ndarray) -> np.ndarray | None:
+    missing = dense != dense if dense.dtype.kind == "f" else None
+    return missing if missing is not None and missing.any() else None
+
+
+def _binary(dense: np.ndarray, rows: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
     found = dense != 0
     wrong = found & (dense != 1)
     if wrong.any():
@@ -26,14 +68,3 @@ def binary_rows(table: Any, rows: np.ndarray, names: Sequence[str] | None = None
             "or cut them at a threshold."
         )
     return found
-
-
-def present_findings(table: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Which findings are present in each row of 0 and 1: ends of the rows (n_rows + 1,) and, row by row, their numbers."""
-    if sparse.issparse(table):
-        rows = sparse.csr_array(table, copy=True)
-        rows.eliminate_zeros()
-        rows.sort_indices()
-        return rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
-    present = np.asarray(table) != 0
-    return np.append(0, np.cumsum(np.count_nonzero(present, axis=1))), np.nonzero(present)[1]

@@ -36,6 +36,7 @@ class _Counted(Protocol):
     n_features: int
     n_rows: np.ndarray
     present: np.ndarray
+    added: float
 
     @property
     def together(self) -> np.ndarray: ...
@@ -90,7 +91,8 @@ class Slabs:
             end, after = min(top + _ROWS, stop), max(first, top)
             tables = np.empty((len(self._member), end - top, source.n_features - after))
             places = i, top, after, top - start, after - first
-            _fill_pmi(counts, source.n_rows, self._present, self._absent, self._member, self._pair, *places, tables)
+            known = source.n_rows, source.added, self._present, self._absent
+            _fill_pmi(counts, *known, self._member, self._pair, *places, tables)
             yield Tile(slice(top, end), after, tables)
 
 
@@ -124,7 +126,7 @@ class SplitSums:
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
 def _fill_pmi(
-    counts, n_rows, present, absent, member, pair, i, top, first, skipped, left_out, tables
+    counts, n_rows, added, present, absent, member, pair, i, top, first, skipped, left_out, tables
 ):  # pragma: no cover - compiled
     """Fill tables, (S, rows from top on, findings from first on), from the groups' counts, which have others before these."""
     n_groups, size = counts.shape[0], tables.shape[2]
@@ -138,7 +140,7 @@ def _fill_pmi(
             three = counts[g, skipped + row, left_out + begin :]
             _fill_none(known, absent[g, i, after:], absent[g, j, after:], present[g, after:], three, none[g])
         for s in range(len(member)):
-            both[:], total = 0.5, 1.0
+            both[:], total = added, 1.0
             for g in range(n_groups):
                 if member[s, g]:
                     total += n_rows[g]

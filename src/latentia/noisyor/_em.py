@@ -14,6 +14,9 @@ Were F_ki zero, T_ki would have a variance of about C_ki / (1 - b), C_ki being t
 and b the share of rows with k on that have i without its help. A link stays where T_ki^2 (1 - b) / C_ki is at least 2, that
 is where it improves the prediction of other rows (Akaike). The others are set to zero, and EM goes on without them.
 
+Findings that are not known in a row are summed out: they say nothing of its causes, and N_k of such a finding is without the
+row.
+
 A leak has half a row in 50 before the data: were one zero, a single row that no cause explains would be impossible.
 """
 
@@ -27,7 +30,7 @@ from numba import njit
 
 from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Values, refine, updated
 from ..likelihood.rows import merged, normalised
-from ..moments import binary_rows, present_findings
+from ..moments import missing_findings, present_findings, rows_with_gaps
 from ..passes import Block
 from .inference.network import Network
 from .inference.search import MOST_FOUND, likely_configurations, log_fired
@@ -64,6 +67,8 @@ class NoisyOrSums:
         Sums of x_i p(k on) / P(s_i = 1), the last row for the leak: T_ki / F_ki.
     together : ndarray of shape (m, n)
         Expected rows in which cause k is on and finding i present, C_ki.
+    unknown : ndarray of shape (m + 1, n)
+        Expected rows in which cause k is on and finding i not known, the last row for the leak.
     log_likelihood : float
         In nats.
     n_rows : int
@@ -74,6 +79,7 @@ class NoisyOrSums:
     on: np.ndarray
     explained: np.ndarray
     together: np.ndarray
+    unknown: np.ndarray
     log_likelihood: float = 0.0
     n_rows: int = 0
     n_crowded: int = 0
@@ -82,6 +88,11 @@ class NoisyOrSums:
     def crowded(self) -> float:
         """Share of the rows that have more."""
         return self.n_crowded / max(self.n_rows, 1)
+
+    @property
+    def known(self) -> np.ndarray:
+        """Expected rows in which cause k is on and finding i known, (m, n)."""
+        return self.on[:, None] - self.unknown[:-1]
 
 
 class NoisyOrUpdate:
@@ -135,7 +146,7 @@ class NoisyOrUpdate:
     def supported(self, sums: NoisyOrSums) -> np.ndarray:
         """Which links the sums of a pass at these values support, bool (m, n)."""
         triggered = self.strengths * sums.explained[:-1]
-        without = (sums.together - triggered) / np.maximum(sums.on, _LEAST)[:, None]
+        without = (sums.together - triggered) / np.maximum(sums.known, _LEAST)
         return (triggered > 0) & (triggered**2 * (1 - without) >= _LEAST_SUPPORT * sums.together)
 
     def with_links(self, chosen: np.ndarray) -> NoisyOrUpdate:
@@ -156,7 +167,7 @@ class NoisyOrUpdate:
 
     def zero(self) -> NoisyOrSums:
         m, n = self.strengths.shape
-        return NoisyOrSums(np.zeros(m), np.zeros((m + 1, n)), np.zeros((m, n)))
+        return NoisyOrSums(np.zeros(m), np.zeros((m + 1, n)), np.zeros((m, n)), np.zeros((m + 1, n)))
 
     def add(self, state: NoisyOrSums, block: Block) -> NoisyOrSums:
         if self.enumerate_all:
@@ -171,8 +182,9 @@ class NoisyOrUpdate:
 
     def expected(self, sums: NoisyOrSums) -> tuple[Expected, ...]:
         triggered = self.strengths * sums.explained[:-1]
-        strengths = Chances(self.strengths, triggered, sums.on[:, None], high=-float(np.expm1(-self.max_weight)))
-        leak = Chances(self.leak, self.leak * sums.explained[-1], np.array(sums.n_rows), _LEAK_PRIOR, low=_LEAST_LEAK)
+        strengths = Chances(self.strengths, triggered, sums.known, high=-float(np.expm1(-self.max_weight)))
+        rows = sums.n_rows - sums.unknown[-1]
+        leak = Chances(self.leak, self.leak * sums.explained[-1], rows, _LEAK_PRIOR, low=_LEAST_LEAK)
         priors = Chances(self.priors, sums.on, np.array(sums.n_rows))
         return (strengths, leak) if self.fixed_prior else (strengths, leak, priors)
 
@@ -271,10 +283,18 @@ def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
     mass, found = np.zeros(len(table)), np.zeros_like(slope)
     step = _CHUNK_ENTRIES // len(table)
     for start in range(0, block[0].shape[0], step):
-        X = binary_rows(block[0][start : start + step], block.rows[start : start + step]).astype(float)
-        posterior, log_likelihood = normalised(X @ slope.T + base, mass)
+        rows, missing = rows_with_gaps(block[0][start : start + step], block.rows[start : start + step])
+        X = rows.astype(float)
+        joint = X @ slope.T + base
+        if missing is not None:
+            joint += missing @ silent.T
+        posterior, log_likelihood = normalised(joint, mass)
         mass += posterior.sum(axis=0)
         found += posterior.T @ X
+        if missing is not None:
+            unknown = posterior.T @ missing
+            state.unknown[:-1] += table.T @ unknown
+            state.unknown[-1] += missing.sum(axis=0)
         state.log_likelihood += float(log_likelihood.sum())
     state.on += table.T @ mass
     state.together += table.T @ found
@@ -285,11 +305,13 @@ def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
 
 def _add_likely(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
     """Add rows, by sums over the likely configurations of each."""
-    rows, silent = present_findings(block[0]), 1 - update.leak
-    log_likelihood, n_crowded = _add_rows(*rows, *likely_model(update), state.on, state.explained, state.together)
+    rows, gaps, silent = present_findings(block[0]), missing_findings(block[0]), 1 - update.leak
+    sums = state.on, state.explained, state.together, state.unknown
+    log_likelihood, n_crowded = _add_rows(*rows, *gaps, *likely_model(update), *sums)
     empty = np.log1p(-update.priors).sum() + np.log(silent).sum()
     odds = np.log(update.leak) - np.log(silent)
     state.log_likelihood += log_likelihood + block[0].shape[0] * float(empty) + float(odds[rows[1]].sum())
+    state.log_likelihood -= float(np.log(silent)[gaps[1]].sum())
     state.n_crowded += n_crowded
 
 
@@ -307,6 +329,8 @@ def likely_model(update: NoisyOrUpdate) -> tuple[np.ndarray, np.ndarray, np.ndar
 def _add_rows(
     indptr: np.ndarray,
     indices: np.ndarray,
+    gap_indptr: np.ndarray,
+    gap_indices: np.ndarray,
     gains: np.ndarray,
     loads: np.ndarray,
     base: np.ndarray,
@@ -315,19 +339,26 @@ def _add_rows(
     on: np.ndarray,
     explained: np.ndarray,
     together: np.ndarray,
+    unknown: np.ndarray,
 ) -> tuple[float, int]:  # pragma: no cover - compiled
     """Log-likelihood relative to the empty configuration, and rows with more configurations than were kept.
 
-    ``gains`` and ``loads`` (n, m): what a present finding adds to the gains beside the empty set, and to ``base`` (m,), which
-    is that of a row without findings; ``kept`` (m, n), ``silent`` (n,).
+    Rows are lists of the findings that are present, and of those that are not known. ``gains`` and ``loads`` (n, m): what a
+    present finding adds to the gains beside the empty set, and to ``base`` (m,), which is that of a row without findings;
+    ``kept`` (m, n), ``silent`` (n,).
     """
     m, total, n_crowded = len(base), 0.0, 0
     masks, logs, alone, own = np.empty(MOST_FOUND, np.int64), np.empty(MOST_FOUND), np.empty(m), np.empty(m)
     for r in range(len(indptr) - 1):
         present = indices[indptr[r] : indptr[r + 1]]
-        causes, n, crowded = likely_configurations(present, gains, loads, base, kept, silent, alone, own, masks, logs)
+        missing = gap_indices[gap_indptr[r] : gap_indptr[r + 1]]
+        causes, n, crowded = likely_configurations(
+            present, missing, gains, loads, base, kept, silent, alone, own, masks, logs
+        )
         n_crowded += crowded
         highest, mass, off = logs[:n].max(), 0.0, np.empty(len(present))
+        for i in missing:
+            unknown[m, i] += 1.0
         for x in range(n):
             mass += np.exp(logs[x] - highest)
         total += highest + np.log(mass)
@@ -339,6 +370,8 @@ def _add_rows(
             for a, k in enumerate(causes):
                 if masks[x] >> a & 1:
                     on[k] += share
+                    for i in missing:
+                        unknown[k, i] += share
                     for j, i in enumerate(present):
                         explained[k, i] += share / (1.0 - off[j])
                         together[k, i] += share

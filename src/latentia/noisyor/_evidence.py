@@ -9,7 +9,7 @@ import numpy as np
 
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, bounds, equal_to, error_checks, rank_checks
 from ..metrics.matching import nearest_other_distance
-from ..moments import AbsenceMoments, CountedAbsences
+from ..moments import AbsenceMoments, CountedAbsences, ObservedAbsences
 from ._em import LEAST_GAIN, MOST_CROWDED, MOST_ENUMERATED, RefinedNetwork
 from ._goodness import Goodness
 from ._learners import Learner, Spectrum
@@ -24,6 +24,8 @@ _ACCURACY = 0.1  # of PMI
 _TINY = 1e-12
 _LEFT = 0.05
 MOST_PRIOR = 0.7
+_MOST_LEFT, _NOISE = 0.25, 4.0  # of a mean square of standard scores: above one, and in standard deviations of the mean
+_OF_ROWS = (CountedAbsences, ObservedAbsences)
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Measured:
     misfit: Misfit
     goodness: Goodness | None
     trivial: Sequence[Check]
+    gaps: tuple[float, int] | None = None
 
 
 def spectral_boundedness(weights: np.ndarray) -> float:
@@ -70,7 +73,7 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
     network, parts = measured.refined.network, measured.parts
     m, n = network.weights.shape
     limit, symbol = _limit(network.weights), "mean |W_k - W'_k| / |W_k|"
-    n_rows = int(measured.source.n_rows.sum()) if isinstance(measured.source, CountedAbsences) else 0
+    n_rows = int(measured.source.n_rows.sum()) if isinstance(measured.source, _OF_ROWS) else 0
     checks = error_checks(parts, limit, symbol, "relative, in l2", "cause", n_rows=n_rows)
     if measured.goodness is not None:
         checks += [*measured.misfit.checks(what="causes"), *measured.goodness.checks(limit), *measured.trivial]
@@ -112,8 +115,10 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
     ]  # fmt: skip
     checks += _systematic(measured)
     checks += _em(measured.refined)
-    if isinstance(measured.source, CountedAbsences):
+    if isinstance(measured.source, _OF_ROWS):
         checks += _absences(measured.source)
+    if isinstance(measured.source, ObservedAbsences):
+        checks += _missing(measured.source.share_missing, measured.gaps)
     if measured.n_unused:
         meaning = "Findings that no row has, or every row, or that are copies of others: they were left out."
         checks.append(Check("findings left out", "", float(measured.n_unused), None, meaning, "model"))
@@ -195,7 +200,30 @@ def _rank(measured: Measured, m: int) -> list[Check]:
     ]  # fmt: skip
 
 
-def _absences(source: CountedAbsences) -> list[Check]:
+def _missing(share: float, gaps: tuple[float, int] | None) -> list[Check]:
+    """How many cells are not known, and whether that depends on other findings."""
+    lines = [
+        Check(
+            "missing cells", "share", share, None,
+            "Joint absences are shares of the rows in which findings are known, and EM sums the others out. Both ask that "
+            "whether a cell is known does not depend on what it would say.", "model",
+        )
+    ]  # fmt: skip
+    if gaps is not None:
+        score, n_pairs = gaps
+        most = 1 + max(_MOST_LEFT, _NOISE * np.sqrt(2 / max(n_pairs, 1)))
+        lines.append(
+            Check(
+                "missing by chance", "mean z^2 of pairs", score, at_most(most, "1 for noise"),
+                "How often a cell is missing where another finding is present, against chance. Above the limit it depends "
+                "on the row what is known of it: tests that were made because of other findings, say.", "model", "caution",
+                "Which cells are missing goes with the findings: fit the rows that were asked everything alone, and compare.",
+            )
+        )  # fmt: skip
+    return lines
+
+
+def _absences(source: CountedAbsences | ObservedAbsences) -> list[Check]:
     table, n_rows = source.fewest_absences()
     pairs = table[np.triu_indices(len(table), 1)]
     few, least = int((pairs < _FEW).sum()), int(pairs.min())

@@ -21,14 +21,14 @@ import numpy as np
 from numba import njit
 
 from ..evidence import Check, Misfit, at_most
-from ..moments import AbsenceMoments, ExactAbsences, binary_rows, present_findings
+from ..moments import AbsenceMoments, ExactAbsences, missing_findings, present_findings, rows_with_gaps
 from ..passes import RowGroups
 from ._em import NoisyOrUpdate, likely_model
 from ._recovery import scaled_pairs
 from .inference.network import Network
 from .inference.search import MOST_FOUND, likely_configurations
 
-__all__ = ["Goodness", "against_independence", "pairs_misfit", "rows_goodness"]
+__all__ = ["Goodness", "against_independence", "missing_by_chance", "pairs_misfit", "rows_goodness"]
 
 _DRAWS = 4
 _SURE = 3.0  # standard deviations of the spread that do not count
@@ -104,39 +104,74 @@ def pairs_misfit(network: Network, source: AbsenceMoments, dealt: RowGroups) -> 
 def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:
     """Of some rows of 0 and 1, shape (n, n_findings)."""
     update = NoisyOrUpdate.of(network)
-    present = binary_rows(rows, np.arange(rows.shape[0])).astype(float)
+    present, missing = _cells(rows)
     uniform = np.random.default_rng(seed).random((len(present), _DRAWS))
-    causes, _ = _drawn(*present_findings(rows), *likely_model(update), uniform)
+    present_and_gaps, model = _lists(rows), likely_model(update)
+    causes, _ = _drawn(*present_and_gaps, *model, uniform)  # type: ignore[call-arg]
     weights, (n, m) = -np.log1p(-update.strengths), causes.shape[1:]
     together, left = np.zeros((n, m, m)), np.zeros((present.shape[1],) * 2)
     excess, scale = np.zeros(n), 0.0
     for on in causes:
         chance = -np.expm1(np.log1p(-update.leak) - on @ weights)
-        residual = present - chance
+        residual = np.where(missing, 0.0, present - chance)
         standard = residual / np.sqrt(np.maximum(chance * (1 - chance), _TINY))
         left += standard.T @ standard / _DRAWS
         centred = on - update.priors
         together += centred[:, :, None] * centred[:, None, :] / _DRAWS
-        score, slope = residual / chance, (1 - chance) / chance
+        score, slope = residual / chance, np.where(missing, 0.0, (1 - chance) / chance)
         # Of every cause that is on: (a r)^2 - (a^2) (r^2), and what a change of its weights would make of a r.
         square = (score @ weights.T) ** 2 - score**2 @ (weights**2).T
         excess += (on * square).sum(axis=1)
         scale += float((on * (slope @ (weights**2).T) ** 2).sum())
     upper = np.triu_indices(len(left), 1)
+    known = (~missing).astype(float)
+    together_known = np.maximum((known.T @ known)[upper], 1.0)
     scale = max(scale, _TINY)
     spread = float(excess.sum() / scale), float(excess.std() * np.sqrt(n) / scale)
-    return Goodness(_mean_square(together), float((left[upper] ** 2).mean() / n), len(upper[0]), spread)
+    return Goodness(_mean_square(together), float((left[upper] ** 2 / together_known).mean()), len(upper[0]), spread)
 
 
 def against_independence(network: Network, rows: Any, frequency: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Log-likelihoods of rows of 0 and 1 under a network, over likely configurations, and under independent findings."""
     update, n = NoisyOrUpdate.of(network), rows.shape[0]
-    _, found = _drawn(*present_findings(rows), *likely_model(update), np.empty((n, 0)))
-    present = binary_rows(rows, np.arange(n)).astype(float)
-    empty = np.log1p(-update.priors).sum() + np.log1p(-update.leak).sum()
-    found += empty + present @ np.log(update.leak / (1 - update.leak))
+    present_and_gaps, model = _lists(rows), likely_model(update)
+    _, found = _drawn(*present_and_gaps, *model, np.empty((n, 0)))  # type: ignore[call-arg]
+    present, missing = _cells(rows)
+    found += np.log1p(-update.priors).sum()
     chance = np.clip(frequency, _TINY, 1 - _TINY)
-    return found, present @ np.log(chance / (1 - chance)) + np.log1p(-chance).sum()
+    return found + _independent(present, missing, update.leak), _independent(present, missing, chance)
+
+
+def _independent(present: np.ndarray, missing: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """Log-likelihood of the findings of each row that are known if each is present by its own chance, (n,)."""
+    return np.asarray(present @ np.log(chance / (1 - chance)) + ~missing @ np.log1p(-chance))
+
+
+def missing_by_chance(rows: Any) -> tuple[float, int] | None:
+    """How far gaps go with other findings: mean square of the standard scores of pairs, one for noise, and their number.
+
+    Of a pair, the sum over rows of (x_i - its mean) (gap_j - its share), where i is known. None if there are no gaps.
+    """
+    present, missing = _cells(rows)
+    if not missing.any():
+        return None
+    known = (~missing).astype(float)
+    centred = known * (present - present.sum(axis=0) / np.maximum(known.sum(axis=0), 1.0))
+    gaps = missing - missing.mean(axis=0)
+    products, squares = centred.T @ gaps, (centred**2).T @ gaps**2
+    np.fill_diagonal(squares, 0.0)
+    used = squares > 1.0  # a cell or two say nothing
+    return (float((products[used] ** 2 / squares[used]).mean()), int(used.sum())) if used.any() else None
+
+
+def _cells(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Which findings are present, as numbers, and which are not known, (n, n_findings)."""
+    present, missing = rows_with_gaps(rows, np.arange(rows.shape[0]))
+    return present.astype(float), np.zeros(present.shape, bool) if missing is None else missing
+
+
+def _lists(rows: Any) -> Any:
+    return *present_findings(rows), *missing_findings(rows)
 
 
 def _mean_square(products: np.ndarray) -> float | None:
@@ -153,6 +188,8 @@ def _mean_square(products: np.ndarray) -> float | None:
 def _drawn(
     indptr: np.ndarray,
     indices: np.ndarray,
+    gap_indptr: np.ndarray,
+    gap_indices: np.ndarray,
     gains: np.ndarray,
     loads: np.ndarray,
     base: np.ndarray,
@@ -169,7 +206,10 @@ def _drawn(
     masks, logs, alone, own = np.empty(MOST_FOUND, np.int64), np.empty(MOST_FOUND), np.empty(m), np.empty(m)
     for r in range(len(indptr) - 1):
         present = indices[indptr[r] : indptr[r + 1]]
-        causes, n, _ = likely_configurations(present, gains, loads, base, kept, silent, alone, own, masks, logs)
+        missing = gap_indices[gap_indptr[r] : gap_indptr[r + 1]]
+        causes, n, _ = likely_configurations(
+            present, missing, gains, loads, base, kept, silent, alone, own, masks, logs
+        )
         highest = logs[:n].max()
         shares = np.cumsum(np.exp(logs[:n] - highest))
         log_likelihood[r] = highest + np.log(shares[-1])

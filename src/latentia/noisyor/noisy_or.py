@@ -25,12 +25,12 @@ from .._validation import table_blocks
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, noisy_or_rows, over
-from ..moments import AbsenceMoments, CountedAbsences, PackedRows, binary_rows
+from ..moments import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedRows, absences_of_rows, rows_with_gaps
 from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
 from ._bif import write_bif
 from ._em import MOST_CROWDED, RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
-from ._goodness import Goodness, against_independence, pairs_misfit, rows_goodness
+from ._goodness import Goodness, against_independence, missing_by_chance, pairs_misfit, rows_goodness
 from ._learners import InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
 from ._recovery import LEAST_ODDS, random_partitions
 from .inference import SAMPLING, Network, Posteriors, attributions, posteriors
@@ -227,7 +227,8 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n), DataFrame or Blocks
-            1 or True where a finding is present, 0 where it is absent.
+            1 or True where a finding is present, 0 where it is absent, NaN (in data frames also None or NA) where it is not
+            known.
         y : ignored
 
         Returns
@@ -243,13 +244,12 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         dealt = deal(blocks, self._seed)
         packing = PackedRows(self.n_features_in_, dealt, self._column_names)
         packed = accumulate(blocks, packing, self.n_jobs, progress=self.verbose and "reading")
-        counts = CountedAbsences(packed, np.arange(self.n_features_in_), self.n_jobs)
+        counts = absences_of_rows(packed, np.arange(self.n_features_in_), self.n_jobs)
         del packed
         # Findings that tell nothing are left out.
         used = self._usable(counts)
-        frequency = (counts.present.sum(axis=0) + 0.5) / (counts.n_rows.sum() + 1)
         source = counts if used.all() else counts.of(np.flatnonzero(used))
-        return self._learn(_Data(source, used, frequency, dealt, _some_columns(blocks, used)))
+        return self._learn(_Data(source, used, counts.frequency, dealt, _some_columns(blocks, used)))
 
     @fitting
     def fit_moments(self, moments: AbsenceMoments) -> NoisyOr:
@@ -282,11 +282,11 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         # Evidence: errors by parts of the rows, and what all parts share.
         parts, halves = self._parts(refined, learner, data, steps)
         self.prior_errors_ = _prior_errors(refined.network, data.dealt, halves) if self.prior is None else None
-        misfit, goodness, trivial = self._goodness(refined.network, data, halves)
+        misfit, goodness, trivial, gaps = self._goodness(refined.network, data, halves)
         if goodness is not None:
             parts = parts.widened(np.full(refined.network.m, goodness.bias), _MOST_ERROR)
         measured = Measured(
-            refined, learner, spectrum, data.source, parts, int((~data.used).sum()), misfit, goodness, trivial
+            refined, learner, spectrum, data.source, parts, int((~data.used).sum()), misfit, goodness, trivial, gaps
         )
         self.evidence_ = Evidence(noisy_or_checks(measured), parts.errors).bind(self)
         return self
@@ -322,18 +322,18 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
 
     def _goodness(
         self, network: Network, data: _Data, parts: dict[Groups, Network]
-    ) -> tuple[Misfit, Goodness | None, list[Check]]:
+    ) -> tuple[Misfit, Goodness | None, list[Check], tuple[float, int] | None]:
         """Whether the network describes pairs of findings and some rows, and whether that of one half predicts the other."""
         (first, second), *_ = data.dealt.splits
         if data.rows is None or first not in parts:
-            return Misfit(), None, []
+            return Misfit(), None, [], None
         (rows,) = sample_rows(data.rows.group(second, data.dealt))
         misfit = pairs_misfit(network, data.source, data.dealt)
         trivial = trivial_checks(
             *against_independence(parts[first], rows, data.frequency[data.used]),
             extra=0, n_rows=data.rows.n_rows, against="independent findings", deviations=_DEVIATIONS,
         )  # fmt: skip
-        return misfit, rows_goodness(network, rows, self._seed), trivial
+        return misfit, rows_goodness(network, rows, self._seed), trivial, missing_by_chance(rows)
 
     def _steps(self, data: _Data) -> Refine:
         """Steps of EM: none without rows, nor, unless they are asked for, by the algorithm as printed."""
@@ -391,19 +391,18 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
             )
 
     def _read(self, X: Any, reset: bool) -> Blocks:
-        return table_blocks(self, X, reset=reset, what="findings", dtype="numeric")
+        return table_blocks(self, _with_nan(X), reset=reset, what="findings", dtype="numeric", missing=True)
 
-    def _usable(self, counts: CountedAbsences) -> np.ndarray:
+    def _usable(self, counts: CountedAbsences | ObservedAbsences) -> np.ndarray:
         """Findings to learn from, bool (n,): they vary, and are no copies; a warning names the others."""
-        present, n = counts.present.sum(axis=0), counts.n_rows.sum()
-        varying = (present > 0) & (present < n)
+        varying = counts.varying()
         if not varying.all():
             warn(
                 f"{int((~varying).sum())} findings are present in no row or in all of them and tell nothing of causes: "
                 f"{self._listed(~varying)}. They get no weights, and their frequency as leak.",
                 LatentiaWarning,
             )
-        copied = _copies(counts, varying)
+        copied = counts.copies(varying)
         if copied.any():
             warn(
                 f"{int(copied.sum())} findings are present in the very rows of another one before them: {self._listed(copied)}"
@@ -528,20 +527,15 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
 
     def _findings(self, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
         """Which findings are present, and which are known (None: all), both bool (n_rows, n)."""
-        observed = None
-        if isinstance(X, Blocks):
-            if X.names is not None and self._column_names is not None and list(X.names) != list(self._column_names):
-                raise LatentiaError(
-                    "The blocks have other columns, or in another order, than those that fit was given."
-                )
-        elif not sparse.issparse(X):
-            known = _known(X)
-            if not known.all():
-                observed = known
-                frame = hasattr(X, "isna")
-                X = X.astype(object).where(known, 0) if frame else np.where(known, np.asarray(X, dtype=float), 0.0)
-        tables = [binary_rows(block[0], block.rows, self._column_names) for block in self._read(X, reset=False)]
-        return np.vstack(tables), observed
+        names = X.names if isinstance(X, Blocks) else None
+        if names is not None and self._column_names is not None and list(names) != list(self._column_names):
+            raise LatentiaError("The blocks have other columns, or in another order, than those that fit was given.")
+        tables = [rows_with_gaps(block[0], block.rows, self._column_names) for block in self._read(X, reset=False)]
+        present = np.vstack([own for own, _ in tables])
+        if all(missing is None for _, missing in tables):
+            return present, None
+        known = [np.ones(own.shape, bool) if missing is None else ~missing for own, missing in tables]
+        return present, np.vstack(known)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -575,13 +569,6 @@ class _Data:
     rows: Blocks | None = None
 
 
-def _copies(counts: CountedAbsences, used: np.ndarray) -> np.ndarray:
-    """Findings that are present in just the rows of an earlier one."""
-    together, present = counts.together.sum(axis=0), counts.present.sum(axis=0)
-    same = (together == present[:, None]) & (together == present) & used[:, None] & used
-    return np.triu(same, 1).any(axis=0)
-
-
 def _some_columns(blocks: Blocks, used: np.ndarray) -> Blocks:
     if used.all():
         return blocks
@@ -589,14 +576,19 @@ def _some_columns(blocks: Blocks, used: np.ndarray) -> Blocks:
     return blocks.map(lambda block: [block[0][:, columns]], [(blocks.n_rows, len(columns))])
 
 
-def _known(X: Any) -> np.ndarray:
-    """Which cells have a value, bool (n_rows, n)."""
-    if hasattr(X, "isna"):
-        return ~np.asarray(X.isna(), dtype=bool)
+def _with_nan(X: Any) -> Any:
+    """Data frames and lists with gaps as floats with NaN; anything else as it is."""
+    frame = hasattr(X, "isna") and hasattr(X, "astype")
+    if not frame and not isinstance(X, np.ndarray | list | tuple):
+        return X
     try:
-        if np.asarray(X).dtype.kind in "cmM":
-            raise TypeError(f"they have type {np.asarray(X).dtype}")
-        return ~np.isnan(np.asarray(X, dtype=float))
+        if frame:
+            gaps = X.isna()
+            return X.astype(object).where(~gaps, np.nan).astype(float) if np.asarray(gaps, dtype=bool).any() else X
+        table = np.asarray(X)
+        if table.dtype.kind in "USVcmM":
+            raise TypeError(f"they have type {table.dtype}")
+        return table.astype(float) if table.dtype.kind == "O" else table
     except (TypeError, ValueError, OverflowError) as error:
         raise LatentiaError(f"The findings must be 0, 1 or NaN ({error}).") from error
 

@@ -495,9 +495,9 @@ class Cluster:
                 without = 0 if self.client.nthreads() else without + 1
                 if without * _LOOKED_S >= _WAITED_S:
                     raise LatentiaError(
-                        f"The Dask cluster has had no workers for {_WAITED_S:g} s: they died or were stopped, and none came back. "
-                        "Look at their logs, start workers with `dask worker ADDRESS`, and fit again; with a checkpoint the "
-                        "passes that were finished are kept."
+                        f"The Dask cluster has had no workers for {_WAITED_S:g} s: they died or were stopped, and none came "
+                        "back. Look at their logs, start workers with `dask worker ADDRESS`, and fit again; with a checkpoint "
+                        "the passes that were finished are kept."
                     ) from None
 
 

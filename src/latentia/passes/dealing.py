@@ -95,7 +95,8 @@ def _distinctive(part: Any) -> np.ndarray:
         entries, fractions = np.diff(table.indptr), table.data != np.rint(table.data)
         broken = np.add.reduceat(np.append(fractions, 0), table.indptr[:-1]) * (entries > 0) > 0
         return np.asarray((entries >= _LONG) | broken)
-    return np.asarray(((part != 0).sum(axis=1) >= _LONG) | (part != np.rint(part)).any(axis=1))
+    known = part == part  # gaps are alike
+    return np.asarray((((part != 0) & known).sum(axis=1) >= _LONG) | ((part != np.rint(part)) & known).any(axis=1))
 
 
 def _first_copies(blocks: Blocks) -> np.ndarray | None:

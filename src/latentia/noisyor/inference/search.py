@@ -40,6 +40,7 @@ def likely_causes(gains: np.ndarray) -> np.ndarray:  # pragma: no cover - compil
 @njit(nogil=True, cache=True)
 def likely_configurations(
     present: np.ndarray,
+    missing: np.ndarray,
     gains: np.ndarray,
     loads: np.ndarray,
     base: np.ndarray,
@@ -52,12 +53,17 @@ def likely_configurations(
 ) -> tuple[np.ndarray, int, bool]:  # pragma: no cover - compiled
     """The causes that can be on in a row with these findings, and `configurations_of_row` of them.
 
-    ``gains`` and ``loads`` (n, m) are what a finding adds to ``base`` (m,); ``alone`` and ``own`` (m,) are written over.
+    ``present`` and ``missing`` are the findings that are present and those that are not known; all others are absent. ``gains``
+    and ``loads`` (n, m) are what a finding adds to ``base`` (m,); ``alone`` and ``own`` (m,) are written over.
     """
     alone[:], own[:] = base, base
     for i in present:
         for k in range(len(base)):
             alone[k] += gains[i, k]
+            own[k] += loads[i, k]
+    for i in missing:
+        for k in range(len(base)):
+            alone[k] += loads[i, k]
             own[k] += loads[i, k]
     causes = likely_causes(alone)
     n, crowded = configurations_of_row(alone, own, kept, silent, causes, present, masks, logs)

@@ -225,6 +225,12 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if A is not square, has NaN, infinite or negative entries, or no edge,
+            or has fewer nodes than communities.
         """
         graph = self._graph(A)
         kept = self._kept(graph)
@@ -344,7 +350,17 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
             )
 
     def candidates(self, A: Any) -> list[int]:
-        """Return the numbers of communities that "auto" compares: some around the one that the spectrum suggests."""
+        """Return the numbers of communities that "auto" compares: some around the one that the spectrum suggests.
+
+        Parameters
+        ----------
+        A : sparse matrix, array-like, DataFrame or Blocks of shape (n, n), networkx or igraph graph, Graph, or path
+            As in ``fit``.
+
+        Returns
+        -------
+        list of int
+        """
         graph = self._graph(A)
         kept = np.flatnonzero(graph.part_of >= 0)
         ends = self._counts(graph, kept)[0]
@@ -376,6 +392,10 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         statistic : {"memberships", "averages"}
             What is compared with 3 xi / 4. "averages" is Algorithm 8.3, whose guarantee is Theorem 8.6
             (`latentia.evidence.bounds.support_threshold`); it needs more edges inside communities than across.
+
+        Returns
+        -------
+        ndarray of bool, shape (n, K)
         """
         check_parameter("threshold", threshold, Number(0, 1))
         check_parameter("statistic", statistic, Choice("memberships", "averages"))
@@ -392,6 +412,15 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
             Weights of edges to the nodes of the fit, from the new nodes where there are directions.
         A_in : sparse matrix or array-like of shape (m, n), optional
             Where there are directions, weights of edges from the nodes of the fit.
+
+        Returns
+        -------
+        ndarray of shape (m, K)
+
+        Raises
+        ------
+        LatentiaError
+            If A has another number of columns than the fit had nodes.
         """
         table, known = self._new_edges(A, "A"), self._communities(self._rates)
         if A_in is not None and not self.directed_:
@@ -418,7 +447,19 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
 
     @fitted
     def predict(self, A: Any, A_in: Any = None) -> np.ndarray:
-        """Return the community of new nodes with the largest share, shape (m,), -1 for nodes without edges; see `transform`."""
+        """Return the community of new nodes with the largest share, shape (m,), -1 for nodes without edges; see `transform`.
+
+        Parameters
+        ----------
+        A : sparse matrix or array-like of shape (m, n)
+            Weights of edges from the new nodes to the nodes of the fit.
+        A_in : sparse matrix or array-like of shape (m, n), optional
+            Where there are directions, weights of edges from the nodes of the fit.
+
+        Returns
+        -------
+        ndarray of int, shape (m,)
+        """
         shares = self.transform(A, A_in)
         return np.where(np.isnan(shares[:, 0]), -1, np.nan_to_num(shares).argmax(axis=1))
 
@@ -429,6 +470,10 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         Parameters
         ----------
         i, j : array-like of int that broadcast
+
+        Returns
+        -------
+        ndarray of the broadcast shape of i and j
         """
         i, j = self._nodes("i", i), self._nodes("j", j)
         try:
@@ -442,6 +487,16 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         """Return the AUC of the edges of a graph on the same nodes: how often they score higher than pairs without edge.
 
         Give edges that were not fitted to know how well links are predicted; pairs without edge are drawn.
+
+        Parameters
+        ----------
+        A : as in ``fit``
+            Edges on the nodes of the fit.
+        y : ignored
+
+        Returns
+        -------
+        float
         """
         graph = as_graph(A, self.directed_)
         n = graph.n_nodes
@@ -465,6 +520,17 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
 
         Probabilities of edges are what the model expects, at most .99. Weights are not drawn: of a weighted graph they are
         those of its counts (see difference 7).
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of graphs.
+        random_state : int, RandomState or Generator, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        list of csr_array of shape (n, n)
         """
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
         c = self._communities(self._rates)

@@ -153,6 +153,12 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
+            entries are NaN or infinite.
         """
         return self._fit(U, V)  # type: ignore[no-any-return]
 
@@ -202,6 +208,10 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         Parameters
         ----------
         part : {1, 2, 3}
+
+        Returns
+        -------
+        ndarray of shape (d_u, d_u), or (d_v, d_v) for part 3
         """
         return self._covariances[_checked_part(part) - 1].copy()
 
@@ -261,6 +271,22 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         """Return the best linear estimate of s1 from both views, with the mean of U, shape (n_rows, d_u).
 
         Rows of s1 themselves cannot be had from two views, and this estimate has less variance than they.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view; Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view. Without it U is taken to be free of what the views share.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, d_u)
+
+        Raises
+        ------
+        LatentiaError
+            If a view has another number of columns than in the fit, or NaN.
         """
         return self._own_rows(U, V)
 

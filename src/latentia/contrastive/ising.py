@@ -140,6 +140,12 @@ class ContrastiveIsing(ContrastiveEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
+            entries are NaN or infinite.
         """
         return self._fit(U, V)  # type: ignore[no-any-return]
 
@@ -220,7 +226,12 @@ class ContrastiveIsing(ContrastiveEstimator):
 
     @fitted
     def graph(self) -> np.ndarray:
-        """Return the couplings as a symmetric matrix of shape (d_u, d_u), zero where there is no edge."""
+        """Return the couplings as a symmetric matrix of shape (d_u, d_u), zero where there is no edge.
+
+        Returns
+        -------
+        ndarray of shape (d_u, d_u)
+        """
         found = np.zeros((self.n_features_in_, self.n_features_in_))
         i, j = self.edges_.T
         found[i, j] = found[j, i] = self.couplings_

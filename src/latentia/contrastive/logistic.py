@@ -147,6 +147,12 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
+            entries are NaN or infinite. Also if y has not two classes.
         """
         return self._fit(U, V, y)  # type: ignore[no-any-return]
 
@@ -234,22 +240,77 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
 
     @fitted
     def decision_function(self, U: Any, V: Any = None) -> np.ndarray:
-        """Return the log-odds of the second class, shape (n_rows,); see `ContrastiveRegression.predict` for V."""
+        """Return the log-odds of the second class, shape (n_rows,); see `ContrastiveRegression.predict` for V.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view; Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view. Without it U is taken to be free of what the views share.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Raises
+        ------
+        LatentiaError
+            If a view has another number of columns than in the fit, or NaN.
+        """
         return self._own_rows(U, V) @ self.coef_[0] + self.intercept_[0]
 
     @fitted
     def predict_proba(self, U: Any, V: Any = None) -> np.ndarray:
-        """Return the probabilities of both classes, shape (n_rows, 2)."""
+        """Return the probabilities of both classes, shape (n_rows, 2).
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view; Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view. Without it U is taken to be free of what the views share.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+        """
         second = expit(self.decision_function(U, V))
         return np.column_stack([1 - second, second])
 
     @fitted
     def predict(self, U: Any, V: Any = None) -> np.ndarray:
-        """Return the more probable class of every row, shape (n_rows,)."""
+        """Return the more probable class of every row, shape (n_rows,).
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view; Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view. Without it U is taken to be free of what the views share.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         return self.classes_[(self.decision_function(U, V) > 0).astype(int)]
 
     def score(self, U: Any, V: Any = None, y: Any = None) -> float:
-        """Return the share of rows whose class `predict` finds."""
+        """Return the share of rows whose class `predict` finds.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view; Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view. Without it U is taken to be free of what the views share.
+        y : array-like of shape (n_rows,)
+            True classes.
+
+        Returns
+        -------
+        float
+        """
         return float(np.mean(self.predict(U, V) == np.asarray(y)))
 
 

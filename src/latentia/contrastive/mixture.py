@@ -143,6 +143,12 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
+            entries are NaN or infinite.
         """
         return self._fit(U, V)  # type: ignore[no-any-return]
 
@@ -268,6 +274,22 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         """Return the probabilities of the components, shape (n_rows, K).
 
         With V, both views are taken to be Gaussian given the component; without, U is taken to be s1 itself.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view; Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view. Without it U is taken to be free of what the views share.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K)
+
+        Raises
+        ------
+        LatentiaError
+            If a view has another number of columns than in the fit, or NaN.
         """
         tables: list[Any]
         if V is None and not hasattr(U, "shapes"):
@@ -286,7 +308,19 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
 
     @fitted
     def predict(self, U: Any, V: Any = None) -> np.ndarray:
-        """Return the most probable component of every row, shape (n_rows,)."""
+        """Return the most probable component of every row, shape (n_rows,).
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view; Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view. Without it U is taken to be free of what the views share.
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+        """
         return self.predict_proba(U, V).argmax(axis=1)
 
 

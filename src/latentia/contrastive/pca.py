@@ -130,6 +130,12 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
+            entries are NaN or infinite.
         """
         return self._fit(U, V)  # type: ignore[no-any-return]
 
@@ -168,12 +174,38 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
         """Return the coordinates of the rows along the directions, shape (n_rows, K).
 
         With V they are those of the best linear estimate of s1 from both views; without, those of U as it is.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view; Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view. Without it U is taken to be free of what the views share.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K)
+
+        Raises
+        ------
+        LatentiaError
+            If a view has another number of columns than in the fit, or NaN.
         """
         return (self._own_rows(U, V) - self.mean_) @ self.components_.T
 
     @fitted
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Return the rows that coordinates (n_rows, K) stand for, shape (n_rows, d_u)."""
+        """Return the rows that coordinates (n_rows, K) stand for, shape (n_rows, d_u).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, K)
+            Coordinates.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, d_u)
+        """
         table = view_table(X, "X")
         if table.shape[1] != len(self.components_):
             raise LatentiaError(f"X has {table.shape[1]} columns and the model {len(self.components_)} components.")

@@ -127,6 +127,12 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
+            entries are NaN or infinite.
         """
         return self._fit(U, V, y)  # type: ignore[no-any-return]
 
@@ -160,11 +166,41 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         """Return the expected y of the rows, shape (n_rows,).
 
         With V from the best linear estimate of s1; without, U is taken to be s1 itself, free of the disturbance.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view; Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view. Without it U is taken to be free of what the views share.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Raises
+        ------
+        LatentiaError
+            If a view has another number of columns than in the fit, or NaN.
         """
         return self._own_rows(U, V) @ self.coef_ + self.intercept_
 
     def score(self, U: Any, V: Any = None, y: Any = None) -> float:
-        """Return the coefficient of determination of `predict`."""
+        """Return the coefficient of determination of `predict`.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view; Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view. Without it U is taken to be free of what the views share.
+        y : array-like of shape (n_rows,)
+            True values.
+
+        Returns
+        -------
+        float
+        """
         return float(r2_score(y, self.predict(U, V)))
 
 

@@ -181,6 +181,13 @@ class RichComponents(Estimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if there is one view alone, if views differ in
+            rows or columns,
+            if entries are NaN or infinite, or if the sets do not tell the components apart.
         """
         blocks = _views(X)
         self.n_views_, self.n_features_in_ = len(blocks.shapes), blocks.shapes[0][1]
@@ -326,7 +333,17 @@ class RichComponents(Estimator):
         return Parts(system, given, cumulants, maps, inverses).cumulant(j, order)
 
     def covariance(self, component: int) -> np.ndarray:
-        """Return the covariance of S_j, shape (d, d), where the sets tell it: see `cumulant`."""
+        """Return the covariance of S_j, shape (d, d), where the sets tell it: see `cumulant`.
+
+        Parameters
+        ----------
+        component : int
+            Number j of the component, from 0.
+
+        Returns
+        -------
+        ndarray of shape (d, d)
+        """
         return self.cumulant(component, 2)
 
     def _number(self, component: Any) -> int:

@@ -163,6 +163,12 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, or if X has NaN, infinite entries, or with ``observed="binary"`` others
+            than 0 and 1.
         """
         blocks = table_blocks(self, X, reset=True, what="columns", dtype="numeric", min_columns=2)
         rows, numbers = self._rows(blocks)
@@ -244,6 +250,15 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n_observed)
         layer : int, optional
             Hidden layer, 1 for the lowest; by default the highest.
+
+        Returns
+        -------
+        csr_array of bool, shape (n_rows, n_units)
+
+        Raises
+        ------
+        LatentiaError
+            If X has another number of columns than the data of the fit, or there is no such layer.
         """
         layers = self._layers(layer)
         blocks = table_blocks(self, X, reset=False, what="columns", dtype="numeric")
@@ -259,6 +274,10 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
             1 where a unit is on.
         layer : int, optional
             Hidden layer of these units, 1 for the lowest; by default the highest.
+
+        Returns
+        -------
+        csr_array of bool, or ndarray, of shape (n_rows, n_observed)
         """
         layers = self._layers(layer)
         table = sparse.csr_array(H) if sparse.issparse(H) else np.atleast_2d(np.asarray(H))
@@ -270,18 +289,52 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         return rows if isinstance(rows, np.ndarray) else rows.table()
 
     def denoise(self, X: Any) -> sparse.csr_array | np.ndarray:
-        """Return every row as the network has it, ``decode(encode(X))``, shape (n_rows, n_observed)."""
+        """Return every row as the network has it, ``decode(encode(X))``, shape (n_rows, n_observed).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n_observed)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        csr_array of bool, or ndarray, of shape (n_rows, n_observed)
+        """
         return self.decode(self.encode(X))
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the units of the highest layer that are on in every row, as numbers 0 and 1, shape (n_rows, n_units)."""
+        """Return the units of the highest layer that are on in every row, as numbers 0 and 1, shape (n_rows, n_units).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n_observed)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_units)
+        """
         return self.encode(X).toarray().astype(np.float64)
 
     @fitted
     def sample(
         self, n_samples: int = 1, random_state: Any = 0
     ) -> tuple[sparse.csr_array | np.ndarray, sparse.csr_array]:
-        """Draw rows without flips or noise: Y (n_samples, n_observed), and the units on top, (n_samples, n_units)."""
+        """Draw rows without flips or noise: Y (n_samples, n_observed), and the units on top, (n_samples, n_units).
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, RandomState or Generator, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        Y : csr_array of bool, or ndarray, of shape (n_samples, n_observed)
+        units : csr_array of bool, shape (n_samples, n_units)
+            Units on top that are on.
+        """
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
         rates = self.densities_[-1]
         counts = rng.binomial(n_samples, rates)

@@ -189,6 +189,11 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has NaN or infinite entries, or too few rows for so many atoms.
         """
         blocks = table_blocks(self, X, reset=True)
         self._check_sizes(blocks)
@@ -355,9 +360,19 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
     def transform(self, X: Any) -> np.ndarray:
         """Return the codes of rows, at most ``sparsity_`` coefficients each, by orthogonal matching pursuit.
 
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n)
+            Rows with the columns of the fit.
+
         Returns
         -------
         ndarray of shape (n_rows, m)
+
+        Raises
+        ------
+        LatentiaError
+            If X has another number of columns than the data of the fit, or NaN.
         """
         blocks = table_blocks(self, X, reset=False)
         codes = [self._codes(block[0]).dense(len(self.components_)) for block in blocks]
@@ -365,7 +380,17 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
 
     @fitted
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Return the rows that codes stand for, shape (n_rows, n)."""
+        """Return the rows that codes stand for, shape (n_rows, n).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, m)
+            Codes.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n)
+        """
         try:
             codes = check_array(X, accept_sparse="csr", dtype=np.float64)
         except ValueError as error:
@@ -376,7 +401,18 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
 
     @fitted
     def score(self, X: Any, y: Any = None) -> float:
-        """Return minus the mean squared length that the codes leave of a row; higher is better."""
+        """Return minus the mean squared length that the codes leave of a row; higher is better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n)
+            Rows with the columns of the fit.
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
         blocks = table_blocks(self, X, reset=False)
         left = np.concatenate([self._codes(block[0]).left[:, -1] for block in blocks])
         return -float(left.mean())

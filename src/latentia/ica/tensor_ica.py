@@ -189,6 +189,12 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has NaN or infinite entries, fewer rows or directions than sources,
+            or with ``whiten=False`` columns that are not white.
         """
         blocks = table_blocks(self, X, reset=True, sparse=False)
         # Passes over the data: columns, principal coordinates, and fourth moments in these of four groups of rows.
@@ -301,13 +307,38 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     @fitted
     def transform(self, X: Any) -> np.ndarray:
-        """Return the sources of the rows, shape (n_rows, K)."""
+        """Return the sources of the rows, shape (n_rows, K).
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or Blocks of shape (n_rows, D)
+            Signals with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K)
+
+        Raises
+        ------
+        LatentiaError
+            If X has another number of columns than the data of the fit, or NaN.
+        """
         blocks = table_blocks(self, X, reset=False, sparse=False)
         return np.vstack([(block[0] - self.mean_) @ self.components_.T for block in blocks])
 
     @fitted
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Return the rows that sources (n_rows, K) make, shape (n_rows, D)."""
+        """Return the rows that sources (n_rows, K) make, shape (n_rows, D).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, K)
+            Sources.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, D)
+        """
         try:
             sources = check_array(X, dtype=np.float64)
         except ValueError as error:

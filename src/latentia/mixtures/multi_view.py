@@ -195,6 +195,12 @@ class MultiViewMixture(Estimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if there are fewer than three views, if they differ in rows, if X has
+            infinite entries, or if a row or column has no entry at all.
         """
         blocks = _split(X, views)
         self._layout = _layout(blocks, X, views)
@@ -321,34 +327,138 @@ class MultiViewMixture(Estimator):
 
     @fitted
     def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable component of every row, shape (n_rows,). Needs ``distribution``."""
+        """Return the most probable component of every row, shape (n_rows,). Needs ``distribution``.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the views of the fit.
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+
+        Raises
+        ------
+        LatentiaError
+            Without a ``distribution``.
+        """
         return np.concatenate([joint.argmax(axis=1) for joint in self._joint(X)])
 
     @fitted
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the components of every row, shape (n_rows, K). Needs ``distribution``."""
+        """Return the probabilities of the components of every row, shape (n_rows, K). Needs ``distribution``.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the views of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K)
+
+        Raises
+        ------
+        LatentiaError
+            Without a ``distribution``.
+        """
         return np.vstack([normalised(joint, self.weights_)[0] for joint in self._joint(X)])
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-density of a row in nats; higher is better. Needs ``distribution``."""
+        """Return the mean log-density of a row in nats; higher is better. Needs ``distribution``.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the views of the fit.
+        y : ignored
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        LatentiaError
+            Without a ``distribution``.
+        """
         return float(np.mean(self.score_samples(X)))
 
     @fitted
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of every row in nats, of its cells that are there, shape (n_rows,). Needs ``distribution``."""
+        """Return the log-density of every row in nats, of its cells that are there, shape (n_rows,). Needs ``distribution``.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the views of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Raises
+        ------
+        LatentiaError
+            Without a ``distribution``.
+        """
         return np.concatenate([normalised(joint, self.weights_)[1] for joint in self._joint(X)])
 
     def fit_predict(self, X: Any, y: Any = None, *, views: Any = None) -> np.ndarray:
-        """Learn the mixture, and return the most probable component of every row, shape (n_rows,)."""
+        """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows of all views.
+        y : ignored
+        views : list of lists of columns, optional
+            As in ``fit``.
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+        """
         return self.fit(X, views=views).predict(X)
 
     def bic(self, X: Any) -> float:
-        """Return Schwarz's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better."""
+        """Return Schwarz's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the views of the fit.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        LatentiaError
+            Without a ``distribution``.
+        """
         heights = self.score_samples(X)
         return float(self._n_parameters() * np.log(len(heights)) - 2 * heights.sum())
 
     def aic(self, X: Any) -> float:
-        """Return Akaike's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better."""
+        """Return Akaike's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the views of the fit.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        LatentiaError
+            Without a ``distribution``.
+        """
         return float(2 * self._n_parameters() - 2 * self.score_samples(X).sum())
 
     def _n_parameters(self) -> int:

@@ -193,6 +193,12 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has NaN or infinite entries, or fewer rows than
+            components.
         """
         blocks = table_blocks(self, X, reset=True)
         self._check_count(blocks)
@@ -225,7 +231,18 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn the mixture, and return the most probable component of every row, shape (n_rows,)."""
+        """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Rows to learn from and to assign.
+        y : ignored
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+        """
         return self.fit(X).predict(X)
 
     @property
@@ -375,35 +392,115 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
 
     @fitted
     def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable component of every row, shape (n_rows,)."""
+        """Return the most probable component of every row, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+        """
         return np.concatenate([joint.argmax(axis=1) for joint in self._joint(X)])
 
     @fitted
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the components of every row, shape (n_rows, K)."""
+        """Return the probabilities of the components of every row, shape (n_rows, K).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K)
+
+        Raises
+        ------
+        LatentiaError
+            If X has another number of columns than the data of the fit, or NaN.
+        """
         return np.vstack([normalised(joint, self.weights_)[0] for joint in self._joint(X)])
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-density of a row in nats; higher is better."""
+        """Return the mean log-density of a row in nats; higher is better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Rows with the columns of the fit.
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
         return float(np.mean(self.score_samples(X)))
 
     @fitted
     def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of every row in nats, shape (n_rows,)."""
+        """Return the log-density of every row in nats, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         return np.concatenate([normalised(joint, self.weights_)[1] for joint in self._joint(X)])
 
     def bic(self, X: Any) -> float:
-        """Return Schwarz's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better."""
+        """Return Schwarz's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        float
+        """
         heights = self.score_samples(X)
         return float(self._n_parameters() * np.log(len(heights)) - 2 * heights.sum())
 
     def aic(self, X: Any) -> float:
-        """Return Akaike's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better."""
+        """Return Akaike's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        float
+        """
         return float(2 * self._n_parameters() - 2 * self.score_samples(X).sum())
 
     @fitted
     def sample(self, n_samples: int = 1, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Draw rows from the fitted mixture: X (n_samples, D) and their components (n_samples,)."""
+        """Draw rows from the fitted mixture: X (n_samples, D) and their components (n_samples,).
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of rows.
+        random_state : int, RandomState or Generator, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, D)
+        components : ndarray of int, shape (n_samples,)
+            The component of each row.
+        """
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
         labels = rng.choice(len(self.weights_), size=n_samples, p=self.weights_)
         noise = rng.standard_normal((n_samples, self.means_.shape[1]))

@@ -247,6 +247,12 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has NaN, infinite or negative entries, if Y has others than 0 and
+            1, or if X and Y differ in rows.
         """
         passes = Passes(self._labelled_blocks(X, Y), self.n_jobs, self.verbose)
         # The first pass: how often words and labels occur, and with that what the topics are learned from.
@@ -441,6 +447,15 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
 
         A dense array; for many labels use `top_labels`, or `predict_proba` with ``n_labels``. Of two classes it is the
         difference of their scores, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Nonnegative weights of words, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, L), or (n_rows,) for two classes
         """
         return self._two_classes(self._all_scores(X))
 
@@ -484,6 +499,13 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         Labels are chosen in single precision, which leaves open the order of scores that agree to about 1e-6; their
         scores are then computed in double precision.
 
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Nonnegative weights of words, with the columns of the fit.
+        n_labels : int, default=5
+            How many labels of each row.
+
         Returns
         -------
         labels : ndarray of int32, shape (n_rows, n_labels)
@@ -498,6 +520,15 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     @fitted
     def predict(self, X: Any, n_labels: int | None = None, threshold: float = 0.5) -> Any:
         """Return label sets: the ``n_labels`` most probable labels of every row, or those with a probability of ``threshold``.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Nonnegative weights of words, with the columns of the fit.
+        n_labels : int, optional
+            How many labels each row gets; by default as many as are probable enough.
+        threshold : float, default=0.5
+            Least probability of a label, where ``n_labels`` is not given.
 
         Returns
         -------
@@ -521,7 +552,22 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
 
     @fitted
     def posterior(self, X: Any) -> np.ndarray:
-        """Return P[h = k | x] of the topics, shape (n_rows, K). That words are absent counts as well, but for counts."""
+        """Return P[h = k | x] of the topics, shape (n_rows, K). That words are absent counts as well, but for counts.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Nonnegative weights of words, with the columns of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K)
+
+        Raises
+        ------
+        LatentiaError
+            With ``topics=False``.
+        """
         if not self.topics:
             raise LatentiaError(
                 "there are no topics, and so no posterior: fit with topics=True.", parameter="topics", value=False
@@ -531,7 +577,21 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
 
     @fitted
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the document-averaged AUC of the label sets, the paper's measure; accuracy where ``fit`` was given classes."""
+        """Return the document-averaged AUC of the label sets, the paper's measure; accuracy where ``fit`` was given classes.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Nonnegative weights of words, with the columns of the fit.
+        y : array-like or sparse matrix of shape (n_rows, L), or (n_rows,)
+            True label sets, or classes where ``fit`` was given classes.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+        """
         if self._labels.one_class:
             return super().score(X, y, sample_weight)
         auc = document_auc(y if sparse.issparse(y) else np.asarray(y), self._all_scores(X))

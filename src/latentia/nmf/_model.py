@@ -31,15 +31,35 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def transform(self, X: Any) -> np.ndarray:
         """Return the weights of rows on the components, by least squares.
 
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
+            Nonnegative rows with the columns of the fit.
+
         Returns
         -------
         ndarray of shape (n_rows, r), nonnegative; rows sum to one if ``mixing_`` is "simplex"
+
+        Raises
+        ------
+        LatentiaError
+            If X has another number of columns than the data of the fit, or NaN.
         """
         return np.concatenate([weights for _, weights in self._pieces(X)])
 
     @fitted
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Return the rows that weights stand for, shape (n_rows, d)."""
+        """Return the rows that weights stand for, shape (n_rows, d).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, r)
+            Weights.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, d)
+        """
         try:
             weights = check_array(X, accept_sparse="csr", dtype=np.float64)
         except ValueError as error:
@@ -52,7 +72,18 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     @fitted
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the share of the rows' squared length that the components explain; at most 1."""
+        """Return the share of the rows' squared length that the components explain; at most 1.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
+            Nonnegative rows with the columns of the fit.
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
         left = energy = 0.0
         unit = self._unit()
         for rows, weights in self._pieces(X):

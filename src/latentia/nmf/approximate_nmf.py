@@ -168,6 +168,12 @@ class ApproximateNMF(FactorModel):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if there are more
+            components than rows or features carry.
         """
         blocks = table_blocks(self, X, reset=True)
         dealt = deal(blocks, self._seed)
@@ -331,6 +337,10 @@ class ApproximateNMF(FactorModel):
         ----------
         eps : float, optional
             By default that of the fit.
+
+        Returns
+        -------
+        float
         """
         eps = self.relative_error_ if eps is None else eps
         if not 0 < eps < 1:

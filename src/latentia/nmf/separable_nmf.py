@@ -190,6 +190,11 @@ class SeparableNMF(FactorModel):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, or if X has NaN or infinite entries.
         """
         blocks = table_blocks(self, X, reset=True)
         table = table_of(blocks)

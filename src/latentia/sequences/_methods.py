@@ -28,6 +28,13 @@ class ChainMethods:
     def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
         """Return the log-likelihood and the posteriors of the states.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
         Returns
         -------
         log_likelihood : float
@@ -39,12 +46,36 @@ class ChainMethods:
         return log_likelihood, posteriors
 
     def bic(self, X: Any, lengths: Any = None) -> float:
-        """Return Schwarz's criterion, -2 log-likelihood + m log n for m free parameters and n steps; lower is better."""
+        """Return Schwarz's criterion, -2 log-likelihood + m log n for m free parameters and n steps; lower is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        float
+        """
         log_likelihood, _, n = self._smoothed(X, lengths)
         return float(-2 * log_likelihood + self._n_parameters() * np.log(max(n, 1)))
 
     def aic(self, X: Any, lengths: Any = None) -> float:
-        """Return Akaike's criterion, -2 log-likelihood + 2 m for m free parameters; lower is better."""
+        """Return Akaike's criterion, -2 log-likelihood + 2 m for m free parameters; lower is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        float
+        """
         return float(-2 * self._smoothed(X, lengths)[0] + 2 * self._n_parameters())
 
     @property

@@ -267,6 +267,12 @@ class SpectralHMM(ChainMethods, Estimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has NaN or infinite entries where they do not mark missing steps,
+            if the lengths do not add up to the steps, or if too few steps are left.
         """
         whole = self._read(X, lengths, reset=True)
         blocks = whole if isinstance(X, Blocks) else observed(whole, self._kind.missing)
@@ -464,27 +470,97 @@ class SpectralHMM(ChainMethods, Estimator):
     # --- use ----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Return the most probable path of states (Viterbi), shape (n_steps,)."""
+        """Return the most probable path of states (Viterbi), shape (n_steps,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        ndarray of int, shape (n_steps,)
+        """
         return self.decode(X, lengths)[1]
 
     @fitted
     def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
-        """Return the log-probability of the most probable path together with the steps, and the path, shape (n_steps,)."""
+        """Return the log-probability of the most probable path together with the steps, and the path, shape (n_steps,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        log_probability : float
+            In nats.
+        path : ndarray of int, shape (n_steps,)
+            The states.
+        """
         found = [viterbi(*chain) for chain in self._chains(X, lengths)]
         return float(sum(value for _, value in found)), np.concatenate([states for states, _ in found])
 
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, K)."""
+        """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, K).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        ndarray of shape (n_steps, K)
+        """
         return self.score_samples(X, lengths)[1]
 
     @fitted
     def score(self, X: Any, lengths: Any = None) -> float:
-        """Return the log-likelihood of all steps together in nats; higher is better."""
+        """Return the log-likelihood of all steps together in nats; higher is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        LatentiaError
+            If X has symbols that the fit has not seen, or another number of features.
+        """
         return float(sum(log_likelihood(*chain) for chain in self._chains(X, lengths)))
 
     @fitted
     def sample(self, n_samples: int = 100, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a sequence: symbols (n_samples,) or vectors (n_samples, D), and the states (n_samples,)."""
+        """Draw a sequence: symbols (n_samples,) or vectors (n_samples, D), and the states (n_samples,).
+
+        Parameters
+        ----------
+        n_samples : int, default=100
+            Number of steps.
+        random_state : int, RandomState or Generator, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples,) or (n_samples, D)
+            Symbols or vectors.
+        states : ndarray of int, shape (n_samples,)
+        """
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
         draws, states = rng.random(n_samples), np.empty(n_samples, np.int64)
         cumulated = np.cumsum(np.vstack([self.transmat_, self.startprob_]), axis=1)

@@ -230,6 +230,12 @@ class TwoStateHMM(ChainMethods, Estimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has NaN or infinite entries where they do not mark missing steps,
+            if the lengths do not add up to the steps, or if too few steps are left.
         """
         symbols, lengths = self._read(X, lengths, reset=True)
         steps = _counted(symbols, lengths, self.cross_fit, len(self.symbols_))
@@ -446,17 +452,56 @@ class TwoStateHMM(ChainMethods, Estimator):
     # --- use ----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Return the most probable path of states (Viterbi), shape (n_steps,)."""
+        """Return the most probable path of states (Viterbi), shape (n_steps,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        ndarray of int, shape (n_steps,)
+        """
         return self.decode(X, lengths)[1]
 
     @fitted
     def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
-        """Return the log-probability of the most probable path together with the steps, and the path, shape (n_steps,)."""
+        """Return the log-probability of the most probable path together with the steps, and the path, shape (n_steps,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        log_probability : float
+            In nats.
+        path : ndarray of int, shape (n_steps,)
+            The states.
+        """
         states, value = viterbi(*self._arguments(X, lengths))
         return float(value), states
 
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, 2)."""
+        """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, 2).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        ndarray of shape (n_steps, 2)
+        """
         return self.score_samples(X, lengths)[1]
 
     @fitted
@@ -469,12 +514,43 @@ class TwoStateHMM(ChainMethods, Estimator):
 
     @fitted
     def score(self, X: Any, lengths: Any = None) -> float:
-        """Return the log-likelihood of all steps together in nats; higher is better."""
+        """Return the log-likelihood of all steps together in nats; higher is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        LatentiaError
+            If X has symbols that the fit has not seen, or another number of features.
+        """
         return float(log_likelihood(*self._arguments(X, lengths)))
 
     @fitted
     def sample(self, n_samples: int = 100, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Draw a sequence: symbols (n_samples,) and states (n_samples,)."""
+        """Draw a sequence: symbols (n_samples,) and states (n_samples,).
+
+        Parameters
+        ----------
+        n_samples : int, default=100
+            Number of steps.
+        random_state : int, RandomState or Generator, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples,)
+            Symbols.
+        states : ndarray of int, shape (n_samples,)
+        """
         numbers, states = self._draw(check_size(n_samples), seed_of(random_state))
         return self.symbols_[numbers], states
 
@@ -483,6 +559,17 @@ class TwoStateHMM(ChainMethods, Estimator):
         """Return the entropy of a step given all before it, in nats, from the likelihood of a sequence drawn from the model.
 
         Below the order of M steps it cannot be learned to within 0.5 (Corollary 1.6); see ``evidence_``.
+
+        Parameters
+        ----------
+        n_steps : int, default=200000
+            Length of the sequence that is drawn.
+        random_state : int, RandomState or Generator, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        float
         """
         n_steps = check_size(n_steps, "n_steps")
         numbers, _ = self._draw(n_steps, seed_of(random_state))

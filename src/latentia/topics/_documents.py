@@ -138,6 +138,20 @@ class Admixture(OfDocuments):
         """Return the topic proportions of every document, shape (n_documents, K).
 
         Rows sum to one. An empty document gets the mean of the prior.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
+            Documents, as `fit` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, K)
+
+        Raises
+        ------
+        LatentiaError
+            If X has other columns than the data of the fit, or entries that are no counts.
         """
         return np.vstack([fold_in(table, *self._model(), n_jobs=self.n_jobs) for table in self._tables(X)])
 
@@ -146,11 +160,31 @@ class Admixture(OfDocuments):
         """Return the mean log-probability in nats of a word of one half of a document given the other half.
 
         Higher is better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
+            Documents, as `fit` takes them.
+        y : ignored
+
+        Returns
+        -------
+        float
         """
         return completion_log_likelihood(*self._model(), self._tables(X), n_jobs=self.n_jobs)
 
     def perplexity(self, X: Any) -> float:
-        """Return the document-completion perplexity exp(-score): as uncertain as a uniform choice of that many words."""
+        """Return the document-completion perplexity exp(-score): as uncertain as a uniform choice of that many words.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
+            Documents, as `fit` takes them.
+
+        Returns
+        -------
+        float
+        """
         return float(np.exp(-self.score(X)))
 
     @fitted

@@ -109,7 +109,13 @@ class Prevalence:
     topic_errors: bool
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for every group and topic."""
+        """A row for every group and topic.
+
+        Returns
+        -------
+        list of dict
+            Group, topic, share, its interval, difference from the other documents, and whether that is clear.
+        """
         return [
             {
                 "group": label, "documents": int(self.n_documents[g]), "topic": k, "name": name,
@@ -125,7 +131,12 @@ class Prevalence:
         ]  # fmt: skip
 
     def trends(self) -> list[dict[str, Any]]:
-        """A row for every topic: its change, and whether it rises or falls; none for groups."""
+        """A row for every topic: its change, and whether it rises or falls; none for groups.
+
+        Returns
+        -------
+        list of dict
+        """
         if self.change is None:
             return []
         signs = np.where(np.asarray(self.change.clear), np.sign(self.change.value), 0).astype(int)
@@ -141,6 +152,11 @@ class Prevalence:
         """Those of `trends`, or for groups of `rows`, that are none of chance, the largest first.
 
         Of two groups the one that has more stands for both.
+
+        Returns
+        -------
+        list of dict
+            With the keys of `rows` or `trends`.
         """
         if self.change is not None:
             return sorted((row for row in self.trends() if row["trend"]), key=lambda row: -abs(row["change"]))
@@ -149,14 +165,36 @@ class Prevalence:
         return sorted(clear, key=lambda row: -abs(row["difference"]))
 
     def most_moving(self, n: int) -> list[int]:
-        """The n topics whose changes or differences are largest beside their bounds, the largest first."""
+        """The n topics whose changes or differences are largest beside their bounds, the largest first.
+
+        Parameters
+        ----------
+        n : int
+            How many to return.
+
+        Returns
+        -------
+        list of int
+            Numbers of topics.
+        """
         moved = self.difference if self.change is None else self.change
         beyond = np.abs(moved.value) / np.maximum((moved.high - moved.low) / 2, 1e-12)
         beyond = beyond.max(axis=0) if beyond.ndim > 1 else beyond
         return [int(k) for k in np.argsort(-beyond, kind="stable")[:n]]
 
     def to_frame(self) -> Any:
-        """A row for every group and topic as a pandas data frame."""
+        """A row for every group and topic as a pandas data frame.
+
+        Returns
+        -------
+        DataFrame
+            The columns are the keys of `rows`.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
         try:
             import pandas as pd
         except ImportError:

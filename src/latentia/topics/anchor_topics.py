@@ -250,6 +250,12 @@ class AnchorTopics(Admixture):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if so few documents or
+            words are left that they cannot carry the topics. The message says what was found, where, and what to do.
         """
         blocks = self._blocks(X, reset=True)
         dealt = deal(blocks, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)

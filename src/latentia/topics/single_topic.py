@@ -240,6 +240,12 @@ class SingleTopicModel(OfDocuments):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if so few documents or
+            words are left that they cannot carry the topics. The message says what was found, where, and what to do.
         """
         blocks = self._blocks(X, reset=True)
         # Passes over the documents: words, coordinates, and moments in these of four groups of documents.
@@ -339,7 +345,17 @@ class SingleTopicModel(OfDocuments):
     # --- use ----------------------------------------------------------------------------------------------------
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable topic of every document, shape (n_documents,)."""
+        """Return the most probable topic of every document, shape (n_documents,).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
+            Documents, as `fit` takes them.
+
+        Returns
+        -------
+        ndarray of int, shape (n_documents,)
+        """
         return self.predict_proba(X).argmax(axis=1)
 
     @fitted
@@ -347,16 +363,51 @@ class SingleTopicModel(OfDocuments):
         """Return the probabilities of the topics of every document, shape (n_documents, K).
 
         An empty document gets the weights.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
+            Documents, as `fit` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, K)
+
+        Raises
+        ------
+        LatentiaError
+            If X has other columns than the data of the fit, or entries that are no counts.
         """
         return np.vstack([multinomial_responsibilities(t, *self._model(), n_jobs=self.n_jobs) for t in self._tables(X)])
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the same as `predict_proba`."""
+        """Return the same as `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
+            Documents, as `fit` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n_documents, K)
+        """
         return self.predict_proba(X)
 
     @fitted
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-probability in nats of a document's sequence of words; higher is better."""
+        """Return the mean log-probability in nats of a document's sequence of words; higher is better.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
+            Documents, as `fit` takes them.
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
         parts = [multinomial_log_likelihood(t, *self._model(), n_jobs=self.n_jobs) for t in self._tables(X)]
         return float(np.mean(np.concatenate(parts)))
 

@@ -199,6 +199,12 @@ class SpectralLDA(Admixture):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has NaN, infinite or negative entries, or if so few documents or
+            words are left that they cannot carry the topics. The message says what was found, where, and what to do.
         """
         blocks = self._blocks(X, reset=True)
         # Passes over the documents: words, coordinates, and moments in these of four groups of documents.

@@ -99,6 +99,16 @@ def boolean_rank_bound(M: Any, seconds: float = 10.0) -> BooleanRank:
         Nonnegative, as `exact_nmf` takes it. Only the support matters.
     seconds : float
         Time limit of the search.
+
+    Returns
+    -------
+    BooleanRank
+        The bound and its certificate, with a method ``verify``.
+
+    Raises
+    ------
+    LatentiaError
+        If M has negative entries or numbers that are not exact, such as NaN.
     """
     M = as_rational(M)
     deadline = Deadline(seconds)

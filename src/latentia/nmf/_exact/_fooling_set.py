@@ -69,6 +69,16 @@ def fooling_set_bound(M: Any, seconds: float = 2.0) -> FoolingSet:
         Nonnegative, as `exact_nmf` takes it. Only the support matters.
     seconds : float
         Time limit of the search. What is returned is a fooling set in any case.
+
+    Returns
+    -------
+    FoolingSet
+        The bound and its certificate, with a method ``verify``.
+
+    Raises
+    ------
+    LatentiaError
+        If M has negative entries or numbers that are not exact, such as NaN.
     """
     M = as_rational(M)
     support = Support.of(M)

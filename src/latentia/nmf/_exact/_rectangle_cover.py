@@ -94,6 +94,16 @@ def rectangle_cover_bound(M: Any, seconds: float = 5.0) -> RectangleCover:
         Nonnegative, as `exact_nmf` takes it. Only the support matters.
     seconds : float
         Time limit of the search.
+
+    Returns
+    -------
+    RectangleCover
+        The bound and its certificate, with a method ``verify``.
+
+    Raises
+    ------
+    LatentiaError
+        If M has negative entries or numbers that are not exact, such as NaN.
     """
     M = as_rational(M)
     deadline = Deadline(seconds)

@@ -96,6 +96,16 @@ def restricted_cover_bound(M: Any, seconds: float = 5.0) -> RestrictedCover:
         Nonnegative, as `exact_nmf` takes it.
     seconds : float
         Time limit of the search.
+
+    Returns
+    -------
+    RestrictedCover
+        The bound and its certificate, with a method ``verify``.
+
+    Raises
+    ------
+    LatentiaError
+        If M has negative entries or numbers that are not exact, such as NaN.
     """
     M = as_rational(M)
     deadline = Deadline(seconds)

@@ -54,6 +54,10 @@ class Factorization:
 
         Every entry is an `int` or a `Fraction`, and the product is compared in whole numbers after denominators of the
         rows of A and the columns of W have been cleared. Nothing that the search knew is used.
+
+        Returns
+        -------
+        bool
         """
         n, m = self.M.shape
         if self.A.shape != (n, self.r) or self.W.shape != (self.r, m):
@@ -70,7 +74,13 @@ class Factorization:
         return True
 
     def to_float(self) -> tuple[np.ndarray, np.ndarray]:
-        """A and W as arrays of floats."""
+        """A and W as arrays of floats.
+
+        Returns
+        -------
+        A : ndarray of shape (n, r)
+        W : ndarray of shape (r, m)
+        """
         return self.A.astype(float), self.W.astype(float)
 
     def __repr__(self) -> str:
@@ -101,7 +111,12 @@ class Impossible:
         return self.proof.reason
 
     def verify(self) -> bool:
-        """Whether the proof holds for M, recomputed from what it records, and is about more than r components."""
+        """Whether the proof holds for M, recomputed from what it records, and is about more than r components.
+
+        Returns
+        -------
+        bool
+        """
         return self.proof.bound > self.r and self.proof.verify(self.M)
 
     def __repr__(self) -> str:
@@ -175,7 +190,12 @@ class RankBounds:
         return self.lower == self.upper
 
     def verify(self) -> bool:
-        """Whether both certificates hold and are about these bounds."""
+        """Whether both certificates hold and are about these bounds.
+
+        Returns
+        -------
+        bool
+        """
         below = self.lower == 0 if self.proof is None else self.proof.r == self.lower - 1 and self.proof.verify()
         return below and self.factorization.r == self.upper and self.factorization.verify()
 

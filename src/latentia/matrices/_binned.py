@@ -74,7 +74,23 @@ class Binning:
 
     @classmethod
     def printed(cls, n_components: int, *, eps: float = 0.5, w_min: float = 0.1, c_0: float = 1.0) -> Binning:
-        """The constants of the paper, for an error eps."""
+        """The constants of the paper, for an error eps.
+
+        Parameters
+        ----------
+        n_components : int
+            R, the rank.
+        eps : float, default=0.5
+            Error that is asked for.
+        w_min : float, default=0.1
+            Least weight of a component.
+        c_0 : float, default=1.0
+            Constant of the theorem.
+
+        Returns
+        -------
+        Binning
+        """
         first_bin = 4 * np.log(c_0 * n_components / (eps * np.sqrt(w_min))) + 16
         return cls(float(first_bin), 0.0, 20.0, float(np.e), 1.0, 2.0, 2.0, w_min, True, "zero")
 

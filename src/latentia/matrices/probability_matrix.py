@@ -235,6 +235,12 @@ class ProbabilityMatrix(Estimator):
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if C is not square, has NaN, infinite or negative entries, or no pair at
+            all.
         """
         return self._fit(_square(C))
 
@@ -249,6 +255,15 @@ class ProbabilityMatrix(Estimator):
             needed, or a text with two or three whole numbers on each line.
         n_words : int, optional
             M; by default one more than the largest word.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LatentiaError
+            If the file cannot be read, or if words are no whole numbers from 0.
         """
         check_parameter("n_words", n_words, OrNone(Integer(1)))
         label = self.verbose and "counting pairs"
@@ -390,7 +405,24 @@ class ProbabilityMatrix(Estimator):
 
     @fitted
     def entries(self, i: Any, j: Any) -> np.ndarray:
-        """Return probabilities of the pairs (i, j), of the broadcast shape of the two arrays of words."""
+        """Return probabilities of the pairs (i, j), of the broadcast shape of the two arrays of words.
+
+        Parameters
+        ----------
+        i : int or array-like of int
+            First words of the pairs.
+        j : int or array-like of int
+            Second words of the pairs.
+
+        Returns
+        -------
+        ndarray of the broadcast shape of i and j
+
+        Raises
+        ------
+        LatentiaError
+            If there is no such word.
+        """
         i, j = self._words(i), self._words(j)
         try:
             np.broadcast_shapes(i.shape, j.shape)
@@ -405,6 +437,20 @@ class ProbabilityMatrix(Estimator):
         """Return rows of B, shape (M,) for one word and (n, M) for n: nonnegative, and all rows together sum to one.
 
         The first call makes a pass over the M x M matrix in tiles, to find its sum.
+
+        Parameters
+        ----------
+        i : int or array-like of int
+            Words.
+
+        Returns
+        -------
+        ndarray of shape (M,) or (n, M)
+
+        Raises
+        ------
+        LatentiaError
+            If there is no such word, or if so many rows do not fit an array.
         """
         words = np.arange(self.n_features_in_)[i] if isinstance(i, slice) else self._words(i)
         if words.ndim > 1:
@@ -419,7 +465,17 @@ class ProbabilityMatrix(Estimator):
 
     @fitted
     def conditional(self, i: Any) -> np.ndarray:
-        """Return probabilities of the other word of a pair given one, shape (M,) or (n, M); rows sum to one."""
+        """Return probabilities of the other word of a pair given one, shape (M,) or (n, M); rows sum to one.
+
+        Parameters
+        ----------
+        i : int or array-like of int
+            The given words.
+
+        Returns
+        -------
+        ndarray of shape (M,) or (n, M)
+        """
         rows = np.atleast_2d(self.rows(i))
         sums = rows.sum(axis=1, keepdims=True)
         found = np.where(sums > 0, rows / np.where(sums > 0, sums, 1.0), self.marginals_)
@@ -433,6 +489,10 @@ class ProbabilityMatrix(Estimator):
         ----------
         other : ProbabilityMatrix, array of shape (M, M), or anything with ``size`` and ``rows(slice, columns)``
             Such as a planted truth.
+
+        Returns
+        -------
+        float
         """
         own, scale = self._matrix, 1.0
         if isinstance(other, ProbabilityMatrix):
@@ -452,6 +512,21 @@ class ProbabilityMatrix(Estimator):
         """Return the mean log-likelihood of a pair of held-out counts (M, M) in nats; higher is better.
 
         B is mixed with 1% of the product of smoothed marginals, so that nothing is impossible.
+
+        Parameters
+        ----------
+        C : sparse matrix or array-like of shape (M, M)
+            Counts of pairs on the same words.
+        y : ignored
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        LatentiaError
+            If C has another size than the data of the fit.
         """
         counts = _square(C)
         if counts.shape[0] != self.n_features_in_:
@@ -460,7 +535,19 @@ class ProbabilityMatrix(Estimator):
 
     @fitted
     def sample(self, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
-        """Draw pairs, shape (n_samples, 2)."""
+        """Draw pairs, shape (n_samples, 2).
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many to draw.
+        random_state : int, RandomState or Generator, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples, 2)
+        """
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
         sums = self._matrix.row_sums()
         if not sums.any():
@@ -490,6 +577,15 @@ class ProbabilityMatrix(Estimator):
             Number of words.
         min_count : int
             Least number of times that a word was seen in pairs to be listed; embeddings of rarer words are mostly noise.
+
+        Returns
+        -------
+        list of (word, cosine)
+
+        Raises
+        ------
+        LatentiaError
+            If the word is not in the vocabulary.
         """
         n = check_size(n, "n")
         check_parameter("min_count", min_count, Number(0, closed="low"))
@@ -535,6 +631,12 @@ class ProbabilityMatrix(Estimator):
         anchors : array-like of int, shape (R,), optional
             A word for each topic that occurs in no other; by default they are searched for among the words that were seen
             at least ``min_count`` times.
+        min_count : int, default=20
+            Least number of times that a word was seen to be an anchor.
+
+        Returns
+        -------
+        PairTopics
         """
         spectral = self._spectral()
         rank = spectral.left.shape[1]

@@ -493,6 +493,7 @@ CASES = [
         refined={"refine": 5},
         common_checks=False,
         why_not="fitted on binary data",
+        missing=True,
     ),
     Case(
         ProbabilityMatrix(3),

@@ -459,7 +459,7 @@ def exact_moments():
     ("call", "message"),
     [
         (lambda m: m.predict_proba(np.full((2, 40), "yes")), "must be 0, 1 or NaN"),
-        (lambda m: m.explain(["yes"] * 40), "must be 0, 1 or NaN"),
+        (lambda m: m.explain(["yes"] * 40), "findings without names"),
         (lambda m: m.sample(-1), "n_rows=-1"),
         (lambda m: m.sample(True), "n_rows=True"),
         (lambda m: m.sample(3, random_state="a"), "random_state='a'"),

@@ -169,6 +169,10 @@ class PackedRows:
             table, missing = rows_with_gaps(block[0][rows], block.rows[rows], self.names)
             if missing is not None:
                 table |= missing
+                nothing = missing.all(axis=1)
+                if nothing.any():
+                    row = block.rows[rows][int(np.argmax(nothing))]
+                    raise LatentiaError(f"Row {row}: no finding is known, all are NaN. Drop it.")
             some = table.any(axis=1)
             for g in self.dealt.all:
                 own = group[rows] == g

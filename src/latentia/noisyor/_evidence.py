@@ -78,6 +78,17 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
     if measured.goodness is not None:
         checks += [*measured.misfit.checks(what="causes"), *measured.goodness.checks(limit), *measured.trivial]
     checks += _rank(measured, m)
+    if measured.learner.likely is not None:
+        low, high = measured.learner.likely
+        also = f"So do {low} to {high}." if low < high else "Other numbers are clearly worse."
+        checks.append(
+            Check(
+                "number of causes", "m", float(m), None,
+                "With so many causes networks of halves of the rows predict pairs of findings in the other halves best. "
+                + also,
+                "not in the paper",
+            )
+        )  # fmt: skip
     agreement = measured.learner.agreement
     if agreement is not None:
         worst = int(agreement.argmax())

@@ -19,7 +19,7 @@ from ._recovery import (
     directions_of_pairs,
     moments_in_basis,
     recover,
-    residual_norm,
+    residual,
     scaled_pairs,
 )
 from .inference import Network
@@ -29,8 +29,13 @@ __all__ = ["InRounds", "Learner", "Printed", "Spectrum", "most_causes", "pair_sp
 Groups = tuple[int, ...]
 _MOST = 60  # causes that are tried when their number is not given
 _SPLITS = 4
+_TRIED = 3
 _LEAST_CORRECTIONS = 2
-_CLOSE = 1.5  # a residual that many times the least is as good
+_CLOSE, _FAR = (
+    2.0,
+    4.0,
+)  # residuals, in units of the least, of numbers that are compared, and from which no fewer are tried
+_AS_GOOD = 1.02  # the same of parts that a network was not learned from
 _TINY = 1e-12
 _UNKNOWN_RATIO, _MOST_RATIO = 0.5, 0.9  # of the change of a round to that of the one before
 
@@ -44,10 +49,13 @@ class Learner(Protocol):
         Mean relative distance of each cause to the nearest one that a single partition finds.
     remaining : ndarray of shape (K,) or None
         Relative error that further rounds of corrections would take off; None where no rounds tell.
+    likely : (int, int) or None
+        Numbers of causes that the data does not tell from the one that was found; None if it was given.
     """
 
     agreement: np.ndarray | None
     remaining: np.ndarray | None
+    likely: tuple[int, int] | None
 
     def network(self, groups: Groups) -> Network: ...
 
@@ -108,12 +116,14 @@ class InRounds:
     partitions : sequence of Partition
         Of these findings; what each splits is learned from alone, for `agreement`.
     n_components : int or None
-        None: the smallest number, up to ``most``, whose network leaves a residual of PMI2 near the least of all.
+        None: the number, up to ``most``, whose networks of halves of the rows predict pairs of the other halves best.
     most : int
     selections : sequence of tuple
         Groups of rows that will be asked for, all of them first; the triples of others are counted when they are.
+    dealt : RowGroups
     rounds : dict
         prior, corrections and max_weight.
+
     """
 
     def __init__(
@@ -124,6 +134,7 @@ class InRounds:
         n_components: int | None,
         most: int,
         selections: Sequence[Groups],
+        dealt: RowGroups,
         rounds: dict[str, Any],
         progress: bool = False,
     ) -> None:
@@ -133,11 +144,17 @@ class InRounds:
             most = directions_of_pairs(pairs, most)
         basis = np.zeros((source.n_features, n_components or most))
         basis[findings] = basis_of_pairs(pairs, n_components or most)[findings]
-        found, split = moments_in_basis(source, basis, partitions, selections, progress)
+        halves = [] if n_components else [half for pair in dealt.splits for half in pair]
+        asked = [*selections, *(half for half in halves if half not in selections)]
+        found, split = moments_in_basis(source, basis, partitions, asked, progress)
+        self.likely = None
         if n_components is None:
-            k = _fewest(found[0], most, rounds)
+            by_groups = dict(zip(asked, found, strict=True))
+            k, self.likely = _best_number(
+                found[0], [[by_groups[h] for h in pair] for pair in dealt.splits], most, rounds
+            )
             found, split = ([moments.first(k) for moments in some] for some in (found, split))
-        self._source, self._moments, self._rounds = source, dict(zip(selections, found, strict=True)), rounds
+        self._source, self._moments, self._rounds = source, dict(zip(asked, found, strict=True)), rounds
         whole = recover(found[0], **rounds)
         self._everyone, self._whole, self.remaining = selections[0], whole.network, _remaining(whole.rounds)
         self.agreement = _agreement(self._whole, split, rounds)
@@ -151,18 +168,39 @@ class InRounds:
         return recover(self._moments[groups], **self._rounds).network
 
 
-def _fewest(moments: Moments, most: int, rounds: dict[str, Any]) -> int:
-    """The smallest number of causes whose network leaves little more of PMI2 than any other."""
-    residuals = []
-    rounds = rounds | {
-        "corrections": max(rounds["corrections"], _LEAST_CORRECTIONS)
-    }  # else systematic error is all there is
-    for k in range(1, most + 1):
-        try:
-            residuals.append(residual_norm(moments, recover(moments.first(k), **rounds).network))
-        except LatentiaError:  # a core without k components
-            residuals.append(np.inf)
-    return 1 + int(np.argmax(np.array(residuals) <= _CLOSE * min(residuals)))
+def _best_number(
+    whole: Moments, splits: Sequence[Sequence[Moments]], most: int, rounds: dict[str, Any]
+) -> tuple[int, tuple[int, int]]:
+    """The number of causes whose networks of halves leave least of the pairs of the other halves, and numbers as likely.
+
+    As likely are those between numbers that are best for some half, or leave at most 2% more than the best one in the median.
+    """
+    # Systematic error would be all there is with fewer corrections.
+    rounds = rounds | {"corrections": max(rounds["corrections"], _LEAST_CORRECTIONS)}
+    # From above, until what is left of the same rows is clearly more.
+    left: dict[int, float] = {}
+    for k in range(most, 0, -1):
+        left[k] = _left(whole.first(k), whole, rounds, 2)
+        least = min(left.values())
+        if len(left) > _TRIED and min(list(left.values())[-_TRIED:]) > _FAR * least:
+            break
+    compared = sorted(k for k in left if left[k] <= _CLOSE * least)
+    # Of the other half.
+    pairs = [(one, other) for first, second in splits for one, other in ((first, second), (second, first))]
+    ahead = np.array([[_left(one.first(k), other, rounds, "fro") ** 2 for k in compared] for one, other in pairs])
+    middle = np.median(ahead, axis=0)
+    best = compared[int(middle.argmin())]
+    likely = {best, *(compared[i] for i in ahead.argmin(axis=1))}
+    likely |= {k for k, own in zip(compared, middle, strict=True) if own <= _AS_GOOD * middle.min()}
+    return best, (min(likely), max(likely))
+
+
+def _left(moments: Moments, target: Moments, rounds: dict[str, Any], norm: Any) -> float:
+    """What the network of some moments leaves of the pairs of others; infinite if there is none."""
+    try:
+        return float(np.linalg.norm(residual(target, recover(moments, **rounds).network), norm))
+    except LatentiaError:  # a core without so many components
+        return np.inf
 
 
 def _agreement(network: Network, split: Sequence[Moments], rounds: dict[str, Any]) -> np.ndarray | None:
@@ -198,8 +236,15 @@ class Printed:
     remaining: np.ndarray | None = None
 
     def __init__(
-        self, source: AbsenceMoments, partition: Partition, n_components: int, progress: bool = False, **options: Any
+        self,
+        source: AbsenceMoments,
+        partition: Partition,
+        n_components: int,
+        likely: tuple[int, int] | None = None,
+        progress: bool = False,
+        **options: Any,
     ) -> None:
+        self.likely = likely
         self._source, self._partition, self._k = source, partition, n_components
         self._options = options | {"progress": progress}
 

@@ -39,7 +39,7 @@ __all__ = [
     "moments_in_basis",
     "random_partitions",
     "recover",
-    "residual_norm",
+    "residual",
     "scaled_pairs",
 ]
 
@@ -230,15 +230,15 @@ def recover(
     return found
 
 
-def residual_norm(moments: Moments, network: Network) -> float:
-    """Spectral norm of scaled PMI2 less that of the network, off the diagonal."""
+def residual(moments: Moments, network: Network) -> np.ndarray:
+    """Scaled PMI2 less that of the network, (n, n), with a diagonal of zeros."""
     odds = network.priors / (1 - network.priors)
     strengths = -np.expm1(-network.weights) * moments.scale
     coefficients, vectors = higher_orders(network.weights, odds)
     vectors = vectors * moments.scale
     left = moments.pairs - (odds * strengths.T) @ strengths - (coefficients * vectors.T) @ vectors
     np.fill_diagonal(left, 0.0)
-    return float(np.linalg.norm(left, 2))
+    return left
 
 
 def _first_order(moments: Moments, found: Recovered | None) -> tuple[np.ndarray, np.ndarray]:

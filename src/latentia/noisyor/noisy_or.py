@@ -12,12 +12,14 @@ Source: S. Arora, R. Ge, T. Ma, A. Risteski, Provable learning of noisy-or netwo
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Integer, Number, OrNone, check_parameter, seed_of
@@ -27,6 +29,7 @@ from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, noisy_or_rows, over
 from ..moments import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedRows, absences_of_rows, rows_with_gaps
 from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
+from ._baskets import basket_table, chosen_items, is_baskets
 from ._bif import write_bif
 from ._em import MOST_CROWDED, RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
@@ -41,6 +44,8 @@ _DEVIATIONS = 2.0  # of the gain over independent findings that do not count
 _MIN_ROWS = 100
 _MOST_ERROR = 2.0
 _LISTED = 5  # findings that a warning names
+_NAMING, _LEAST_NAMING = 2, 0.1  # findings that name a cause, and their least strength
+_LEAST_FREQUENCY = 1e-9
 
 Groups = tuple[int, ...]
 
@@ -94,7 +99,8 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
     Parameters
     ----------
     n_components : int, optional
-        Number of causes m. By default the smallest number whose moments leave no more of PMI than larger ones do.
+        Number of causes m. By default the one whose networks of halves of the rows predict pairs of findings in the
+        other halves best (``n_components_range_``).
     prior : float, optional
         P(cause on), the same for all causes; by default each is estimated.
     n_partitions : int, default=5
@@ -110,6 +116,8 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         number is one of plain steps, each a pass over the data, which leave out no links. 0 keeps to the theorem.
     max_weight : float, default=5.0
         nu_u, the largest weight: a strength of 1 - exp(-5) = 0.993.
+    min_df : int, default=5
+        Of baskets: the least number of them that an item must be in.
     max_triples : int, default=150_000_000
         Number of triples of findings to count. With more than 965 findings the triples of a random sample of them are
         counted, and the weights of the other findings are learned from pairs.
@@ -136,7 +144,13 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         Expected errors of ``priors_``, from fits on halves of the data.
     leak_ : ndarray of shape (n,)
         P(finding present | no cause on).
-    spectrum_ : ndarray
+    cause_names_ : list of m str
+        What causes are called in `graph`, files and reports: what `name_causes` was given, else the one or two findings
+        that say most of each cause, or "cause 0" and so on where findings have no names.
+    n_components_range_ : (int, int) or None
+        Numbers of causes that halves of the data do not tell from the one that was found, the least and the most; None if
+        ``n_components`` was given.
+    spectrum_ : ndarray of shape (n_eigenvalues,)
         Leading eigenvalues of PMI2 between scaled findings, the largest first.
     noise_ : float
         The largest eigenvalue that noise alone would have.
@@ -189,6 +203,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         "corrections": Integer(0),
         "max_weight": Number(0, 30, "high"),
         "max_triples": Integer(1000),
+        "min_df": Integer(1),
     }
 
     def __init__(
@@ -200,6 +215,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         corrections: int = 2,
         refine: Refine = "auto",
         max_weight: float = 5.0,
+        min_df: int = 5,
         max_triples: int = 150_000_000,
         n_splits: int = 3,
         random_state: int = 0,
@@ -212,6 +228,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         self.corrections = corrections
         self.refine = refine
         self.max_weight = max_weight
+        self.min_df = min_df
         self.max_triples = max_triples
         self.n_splits = n_splits
         self.random_state = random_state
@@ -226,14 +243,21 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_rows, n), DataFrame or Blocks
+        X : array-like or sparse matrix of shape (n_rows, n), DataFrame, Blocks, or list of baskets
             1 or True where a finding is present, 0 where it is absent, NaN (in data frames also None or NA) where it is not
-            known.
+            known. Or for every row a list, tuple or set of the names of the items that are in it; items in fewer than
+            ``min_df`` baskets are left out.
         y : ignored
 
         Returns
         -------
         self
+
+        Raises
+        ------
+        LatentiaError
+            If a parameter is out of its range, if X has others than 0 and 1 (and missing values), if there are fewer
+            than three findings for each cause, or too few rows.
         """
         blocks = self._read(X, reset=True)
         if blocks.n_rows < _MIN_ROWS:
@@ -256,6 +280,20 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         """Learn the network from exact moments, such as `latentia.moments.ExactAbsences`, without expected errors.
 
         ``n_components`` must be given, and there are no rows to ``refine`` on.
+
+        Parameters
+        ----------
+        moments : AbsenceMoments
+            Joint absences of pairs and triples.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LatentiaError
+            Without ``n_components``.
         """
         if self.n_components is None:
             raise LatentiaError("exact moments need the number of causes.", parameter="n_components", value=None)
@@ -276,6 +314,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         learner = self._learner(data, bool(steps))
         refined = self._refined(learner.network(data.dealt.all), data, data.dealt.all, steps, MOST_CROWDED)
         spectrum = pair_spectrum(data.source, refined.network, data.dealt)
+        self.n_components_range_ = learner.likely
         self._set_network(refined.network, data, spectrum)
         self.refinement_ = refined.refinement.log_likelihood
         self.n_passes_ = (data.rows is not None) + len(self.refinement_)
@@ -358,11 +397,13 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         rounds = {"prior": self.prior, "corrections": self.corrections, "max_weight": self.max_weight}
         if not self._as_printed:
             selections = _selections(dealt, 0 if data.rows is None else self.n_splits, refined)
-            return InRounds(source, findings, partitions, k, most, selections, rounds, self.verbose)
+            return InRounds(source, findings, partitions, k, most, selections, dealt, rounds, self.verbose)
+        likely = None
         if k is None:
-            k = len(InRounds(source, findings, [], None, most, [dealt.all], rounds).network(dealt.all).priors)
+            found = InRounds(source, findings, [], None, most, [dealt.all], dealt, rounds)
+            k, likely = len(found.network(dealt.all).priors), found.likely
         options = {"prior": self.prior, "max_weight": self.max_weight, "seed": self._seed}
-        return Printed(source, partitions[0], k, self.verbose, **options)
+        return Printed(source, partitions[0], k, likely, self.verbose, **options)
 
     def _refined(
         self, network: Network, data: _Data, groups: Groups, steps: Refine, most_crowded: float = 1.0
@@ -391,6 +432,13 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
             )
 
     def _read(self, X: Any, reset: bool) -> Blocks:
+        if not isinstance(X, Blocks) and is_baskets(X):
+            if not reset and self._column_names is None:
+                raise LatentiaError(
+                    "The model was fitted on findings without names: give rows of 0 and 1, not lists of items."
+                )
+            items = chosen_items(X, self.min_df) if reset else [str(name) for name in self._column_names]
+            X = Blocks.from_array(basket_table(X, items), names=items)
         return table_blocks(self, _with_nan(X), reset=reset, what="findings", dtype="numeric", missing=True)
 
     def _usable(self, counts: CountedAbsences | ObservedAbsences) -> np.ndarray:
@@ -428,11 +476,36 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
     # --- use ----------------------------------------------------------------------------------------------------
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return P(cause on | row), shape (n_rows, m): `posterior` without its accuracy."""
+        """Return P(cause on | row), shape (n_rows, m): `posterior` without its accuracy.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n), DataFrame or Blocks
+            Rows with the findings of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, m)
+
+        Raises
+        ------
+        LatentiaError
+            If X has another number of findings than the data of the fit, or others than 0 and 1.
+        """
         return self.posterior(X).probabilities
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the same as `predict_proba`."""
+        """Return the same as `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n), DataFrame or Blocks
+            Rows with the findings of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, m)
+        """
         return self.predict_proba(X)
 
     @fitted
@@ -445,7 +518,8 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n)
-            1 present, 0 absent. In arrays and data frames NaN where it is not known, which is not the same as absent.
+            1 present, 0 absent. NaN where it is not known, which is not the same as absent. Or lists of items, if these have
+            names; items that the model does not know are left out.
 
         Returns
         -------
@@ -461,10 +535,16 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
 
         Parameters
         ----------
-        x : array-like of shape (n,) or (1, n)
-            As a row of `posterior`.
+        x : array-like of shape (n,) or (1, n), or a basket
+            As a row of `posterior`; or the names of the items in it.
+
+        Returns
+        -------
+        Diagnosis
         """
-        table = sparse.issparse(x) or hasattr(x, "columns") or isinstance(x, Blocks)
+        if is_baskets([x]):
+            x = [x]
+        table = sparse.issparse(x) or hasattr(x, "columns") or isinstance(x, Blocks) or is_baskets(x)
         present, observed = self._findings(x if table else np.atleast_2d(np.asarray(x)))
         if len(present) != 1:
             raise LatentiaError(f"x has {len(present)} rows: one row is explained at a time.")
@@ -475,20 +555,94 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         return Diagnosis(found.probabilities[0], float(found.error[0]), exact, attribution, log_likelihood)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-likelihood of a row in nats, a lower bound where rows are sampled; higher is better."""
+        """Return the mean log-likelihood of a row in nats, a lower bound where rows are sampled; higher is better.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n), DataFrame or Blocks
+            Rows with the findings of the fit.
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
         return float(self.posterior(X).log_likelihood.mean())
 
     @fitted
     def sample(self, n_rows: int = 1, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Draw rows of the network, bool (n_rows, n), and the causes that are on in them, bool (n_rows, m)."""
+        """Draw rows of the network, bool (n_rows, n), and the causes that are on in them, bool (n_rows, m).
+
+        Parameters
+        ----------
+        n_rows : int, default=1
+            Number of rows.
+        random_state : int, RandomState or Generator, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        X : ndarray of bool, shape (n_rows, n)
+            Findings.
+        causes : ndarray of bool, shape (n_rows, m)
+            The causes that are on.
+        """
         n_rows, rng = check_size(n_rows, "n_rows"), np.random.default_rng(seed_of(random_state))
         return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_rows, rng)
 
+    @property
+    def cause_names_(self) -> list[str]:
+        check_is_fitted(self)
+        given = getattr(self, "_given_names", {})
+        return [given.get(k, name) for k, name in enumerate(self._default_names())]
+
+    @fitted
+    def name_causes(self, names: Mapping[int, str] | Sequence[str]) -> NoisyOr:
+        """Give causes names, which `graph`, `write_bif`, reports and saved models then use.
+
+        Parameters
+        ----------
+        names : dict of int to str, or sequence of m str
+            The names of some causes by their numbers, or of all of them.
+
+        Returns
+        -------
+        self
+        """
+        m = len(self.priors_)
+        named = isinstance(names, Mapping)
+        given = dict(names.items() if named else enumerate(names))  # type: ignore[union-attr]
+        if not named and len(given) != m:
+            raise LatentiaError(
+                f"{len(given)} names for {m} causes: give one for each, or a dictionary with the numbers of some."
+            )
+        for k, name in given.items():
+            if not isinstance(k, int | np.integer) or not 0 <= k < m:
+                raise LatentiaError(f"names has a cause {k!r}: there are {m}, numbered from 0.")
+            if not isinstance(name, str) or not name.strip():
+                raise LatentiaError(f"The name of cause {k} is {name!r}: a text is needed.")
+        all_names = getattr(self, "_given_names", {}) | {int(k): name for k, name in given.items()}
+        twice = sorted({name for name in all_names.values() if list(all_names.values()).count(name) > 1})
+        if twice:
+            raise LatentiaError(f"Two causes are called {twice[0]!r}: names must differ.")
+        self._given_names = all_names
+        return self
+
     @fitted
     def graph(self, threshold: float = 0.05) -> list[Edge]:
-        """List edges from causes to findings with a strength of at least ``threshold``, the strongest of each cause first."""
+        """List edges from causes to findings with a strength of at least ``threshold``, the strongest of each cause first.
+
+        Parameters
+        ----------
+        threshold : float, default=0.05
+            Least strength of an edge.
+
+        Returns
+        -------
+        list of Edge
+        """
         check_parameter("threshold", threshold, Number(0, 1, "both"))
-        causes, findings = self._cause_names(), self._finding_names()
+        causes, findings = self.cause_names_, self._finding_names()
         edges = []
         for k, row in enumerate(self.strengths_):
             order = np.argsort(-row, kind="stable")
@@ -501,8 +655,20 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         """Write the network as a Bayes net in BIF, which pgmpy and others read, without edges weaker than ``threshold``.
 
         A finding's table has 2^parents columns; with more than 12 parents there is an error.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write.
+        threshold : float, default=0.05
+            Strength below which an edge is left out.
+
+        Raises
+        ------
+        LatentiaError
+            If a finding has more than 12 parents.
         """
-        write_bif(path, self._network, self._cause_names(), self._finding_names(), threshold)
+        write_bif(path, self._network, self.cause_names_, self._finding_names(), threshold)
 
     # --- helpers ------------------------------------------------------------------------------------------------
 
@@ -518,8 +684,20 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
     def _as_printed(self) -> bool:
         return self.n_partitions == 1 and self.corrections == 0
 
-    def _cause_names(self) -> list[str]:
-        return [f"cause {k}" for k in range(len(self.priors_))]
+    def _default_names(self) -> list[str]:
+        """The one or two findings of which a cause explains most, weighted by its strengths."""
+        m = len(self.priors_)
+        if self._column_names is None:
+            return [f"cause {k}" for k in range(m)]
+        present = 1 - (1 - self.leak_) * np.prod(1 - self.priors_[:, None] * self.strengths_, axis=0)
+        telling = self.strengths_**2 * self.priors_[:, None] / np.maximum(present, _LEAST_FREQUENCY)
+        names: list[str] = []
+        for k, row in enumerate(telling):
+            first = [i for i in np.argsort(-row, kind="stable")[:_NAMING] if self.strengths_[k, i] >= _LEAST_NAMING]
+            name = " + ".join(str(self._column_names[i]) for i in first) or f"cause {k}"
+            same = sum(other == name or other.startswith(f"{name} (") for other in names)
+            names.append(f"{name} ({same + 1})" if same else name)
+        return names
 
     def _finding_names(self) -> list[str]:
         names = self._column_names

@@ -25,6 +25,28 @@ def test_the_examples_of_the_readme_run(capsys, monkeypatch, tmp_path):
     assert "expected error" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+def test_the_examples_of_the_page_for_beginners_run(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib").use("agg")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for code in code_blocks("docs/get-started.md"):  # each goes on from the one before
+        exec(compile(code, "docs/get-started.md", "exec"), names)
+    assert names["mixture"].n_components_ == 4
+    assert (tmp_path / "topics.html").exists()
+
+
+def test_links_between_the_pages_lead_somewhere():
+    pages = {page.name: page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")}
+    for name, text in pages.items():
+        for target, anchor in re.findall(r"\]\(([\w-]+\.md)?(?:#([^)]*))?\)", text):
+            assert not target or target in pages, f"{name}: {target}"
+            headings = re.findall(r"^#+ (.*)$", pages[target or name], re.MULTILINE)
+            slugs = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+            assert not anchor or anchor in slugs, f"{name}: {target}#{anchor}"
+
+
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_every_check_that_decides_is_on_the_page_about_guarantees(case):

@@ -49,6 +49,11 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     Returns
     -------
     Path of the file
+
+    Raises
+    ------
+    LatentiaError
+        If the model is not of this library, or if the file cannot be written.
     """
     from . import __version__
 
@@ -84,6 +89,22 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     The file may come from anyone: what it declares is checked before memory is taken for it, and everything that it holds
     before it becomes part of an estimator. A file that is damaged, or no such file, is a `LatentiaError`.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    estimator
+        Fitted, of the class that was saved.
+
+    Raises
+    ------
+    LatentiaError
+        If the file cannot be read, is damaged, holds something else, or was written by a version whose format is not
+        known. The message says which.
     """
     source = Path(path)
     source = source if source.exists() or source.suffix == ".npz" else source.with_name(source.name + ".npz")

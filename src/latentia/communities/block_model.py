@@ -117,7 +117,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
     averages_ : ndarray of shape (n, K)
         Algorithm 8.3's averages over a node's neighbours, (F - L) / (H - L): memberships with noise, without a prior.
     degree_corrected_, homophilic_, directed_ : bool
-    spectrum_ : ndarray
+    spectrum_ : ndarray of shape (n_eigenvalues,)
         Leading eigenvalues, or singular values, of the scaled adjacency matrix without that of the degrees, by decreasing
         modulus.
     edge_ : float
@@ -125,7 +125,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
     n_suggested_ : int
         Number of communities that the spectrum suggests: one more than the eigenvalues clearly above ``edge_``, K + 5 at
         most.
-    isolated_ : ndarray of int
+    isolated_ : ndarray of int, shape (n_isolated,)
         Nodes without edges.
     names_ : list of str or None
         Names of the nodes, where the graph has them.

@@ -224,7 +224,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         part : {1, 2, 3}
         order : int
             From 2 to 6.
-        U, V : array-like, optional
+        U, V : array-like of shape (n_rows, d_u) and (n_rows, d_v), optional
             The views, or Blocks of both as U: needed for orders 5 and 6, and for views of so many columns that the model does
             not keep their joint cumulants (more than 161 for the third order, 45 for the fourth).
         formula : {"auto", "eq3", "eq8"}
@@ -234,7 +234,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
 
         Returns
         -------
-        ndarray with ``order`` modes, of size d_u or, for s3, d_v
+        ndarray of shape (d_u,) * order or, for s3, (d_v,) * order
         """
         part = _checked_part(part)
         check_parameter("formula", formula, Choice("auto", "eq3", "eq8"))

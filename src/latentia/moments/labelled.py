@@ -304,11 +304,13 @@ class OccurrenceMoments:
 
 
 class TopicMoments:
-    """In-place statistic for directions g_k, columns of an (F, K) array: sums of s_d c_d (c_d . g_k), shape (D, K), and
+    """In-place statistic of words and labels along directions g_k, the columns of an (F, K) array.
+
+    It has the sums of s_d c_d (c_d . g_k), shape (D, K), and
 
         sum_d s_d y_d ((c_d . g_k)^2 - sum_v c_dv g_vk^2),      shape (L, K),
 
-    the contraction M_L(g_k, g_k) over different words (all pairs with ``diagonal``). ``words=False`` leaves the first out.
+    which is the contraction M_L(g_k, g_k) over different words (all pairs with ``diagonal``). ``words=False`` leaves the first out.
     Products with directions are in their precision, and sums in double.
     """
 

@@ -151,7 +151,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, DataFrame, Blocks or texts
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
             Documents, in any form that ``fit`` takes.
         names : sequence of length n_documents, optional
             Names of the documents. By default those that X has: the index of a data frame or Series, the names of

@@ -1,0 +1,160 @@
+"""Every public name says what it is, what it takes, what it gives, with which shapes, what goes wrong, and where it is from."""
+
+import inspect
+import re
+from functools import cache
+from importlib import import_module
+from itertools import pairwise
+
+import pytest
+from sklearn.base import BaseEstimator
+
+FAMILIES = (
+    "topics", "multilabel", "sequences", "mixtures", "ica", "matrices", "communities", "noisyor", "dictionary", "deep", "nmf",
+    "contrastive",
+)  # fmt: skip
+ROOMS = (
+    "clusters", "datasets", "datasets.images", "datasets.instances", "datasets.planted", "datasets.readers", "datasets.tables",
+    "evidence", "evidence.bounds", "exceptions", "likelihood", "linalg", "metrics", "moments", "passes", "persistence", "plots",
+    "report", "simplex", "tensor", "words",
+)  # fmt: skip
+SECTIONS = [
+    "Parameters",
+    "Attributes",
+    "Returns",
+    "Yields",
+    "Raises",
+    "Warns",
+    "See Also",
+    "Notes",
+    "References",
+    "Examples",
+]
+FROM_SCIKIT_LEARN = ("get_metadata_routing", "get_params", "set_params", "set_output", "fit_transform")
+
+
+def names_of(modules):
+    found = []
+    for module in modules:
+        package = import_module(f"latentia.{module}" if module else "latentia")
+        for name in package.__all__:
+            thing = getattr(package, name)
+            if inspect.isclass(thing) or inspect.isfunction(thing):
+                found.append(pytest.param(thing, id=f"{package.__name__}.{name}"))
+    return found
+
+
+def estimators():
+    return [
+        case
+        for case in names_of(FAMILIES)
+        if inspect.isclass(case.values[0]) and issubclass(case.values[0], BaseEstimator)
+    ]
+
+
+@cache
+def sections(thing):
+    """The parts of a docstring in numpydoc format: text before the first section under "", and the others by their names."""
+    lines = (inspect.getdoc(thing) or "").split("\n")
+    heads = [i for i in range(len(lines) - 1) if lines[i] and re.fullmatch("-{3,}", lines[i + 1])]
+    parts = {"": "\n".join(lines[: heads[0]] if heads else lines).strip()}
+    for start, stop in pairwise([*heads, len(lines)]):
+        parts[lines[start]] = "\n".join(lines[start + 2 : stop]).strip("\n")
+    return parts
+
+
+def entries(thing, section):
+    """Names and types of a section: ``i, j : int`` is two of them."""
+    found = {}
+    for line in sections(thing).get(section, "").split("\n"):
+        if line and not line[0].isspace():
+            names, colon, kind = line.partition(" : ")
+            found.update(
+                {name.lstrip("*"): kind for name in (names.split(", ") if colon or section != "Returns" else [line])}
+            )
+            if section == "Attributes":
+                found.update(dict(re.findall(r", (\w+_) : ([^,]*, shape|[^,]*)", kind)))
+    return found
+
+
+def parameters(thing):
+    return [name for name in inspect.signature(inspect.unwrap(thing)).parameters if name not in ("self", "cls")]
+
+
+def methods(thing):
+    for name in dir(thing):
+        method = getattr(thing, name)
+        ours = callable(method) and (getattr(inspect.unwrap(method), "__module__", None) or "").startswith("latentia")
+        if ours and not name.startswith("_") and name not in FROM_SCIKIT_LEARN and not name.endswith("_request"):
+            yield name, method
+
+
+@pytest.mark.parametrize("thing", names_of(("", *FAMILIES, *ROOMS)))
+def test_every_public_name_has_a_docstring_in_order(thing):
+    parts = sections(thing)
+    assert parts[""], "no docstring"
+    assert not inspect.isclass(thing) or thing.__doc__, "the docstring is that of a base class"
+    assert re.match(r"[^\n]*[.:?]$", parts[""].split("\n\n")[0].replace("\n", " ")), (
+        "the first paragraph is no sentence"
+    )
+    names = [name for name in parts if name]
+    assert set(names) <= set(SECTIONS), names
+    assert names == sorted(names, key=SECTIONS.index), names
+
+
+@pytest.mark.parametrize(
+    "thing", [case for case in names_of(("", *FAMILIES, *ROOMS)) if inspect.isfunction(case.values[0])]
+)
+def test_functions_document_no_parameter_that_they_do_not_have(thing):
+    known = parameters(thing)
+    if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(thing).parameters.values()):
+        return  # options of several methods
+    assert set(entries(thing, "Parameters")) <= set(known)
+
+
+@pytest.mark.parametrize("thing", [case for case in names_of(("", *FAMILIES)) if inspect.isfunction(case.values[0])])
+def test_functions_of_families_say_what_they_take_give_and_refuse(thing):
+    assert {"Parameters", "Returns", "Raises"} <= set(sections(thing)) | (
+        {"Returns"} if thing.__name__ == "save" else set()
+    )
+    assert set(entries(thing, "Parameters")) == set(parameters(thing))
+
+
+@pytest.mark.parametrize("thing", estimators())
+def test_estimators_have_the_model_parameters_attributes_sources_and_an_example(thing):
+    parts = sections(thing)
+    assert {"Parameters", "Attributes", "References", "Examples"} <= set(parts)
+    assert len(parts[""]) > 200, "what it is, and when to choose it"
+    documented = entries(thing, "Parameters")
+    assert set(documented) == set(parameters(thing.__init__))
+    assert all(documented.values()), "every parameter has a type"
+
+
+@pytest.mark.parametrize("thing", estimators())
+def test_arrays_that_estimators_learn_have_shapes(thing):
+    for name, kind in entries(thing, "Attributes").items():
+        if "ndarray" in kind:
+            assert "shape" in kind, f"{name} : {kind}"
+
+
+@pytest.mark.parametrize(
+    ("thing", "name"),
+    [
+        pytest.param(case.values[0], name, id=f"{case.values[0].__name__}.{name}")
+        for case in estimators()
+        for name, _ in methods(case.values[0])
+    ],
+)
+def test_methods_of_estimators_say_what_they_take_and_give(thing, name):
+    method = getattr(thing, name)
+    parts = sections(method)
+    assert parts[""], "no docstring"
+    missing = set(parameters(method)) - set(entries(method, "Parameters"))
+    assert not {m for m in missing if m not in ("data", "options")}, missing
+    annotation = inspect.signature(inspect.unwrap(method)).return_annotation
+    assert annotation in ("None", None) or "Returns" in parts, f"gives {annotation}"
+    if name == "fit":
+        assert "Raises" in parts
+    for kind in (*entries(method, "Parameters").values(), *entries(method, "Returns")):
+        if re.search(r"\bndarray\b|\barray-like\b", kind) and "broadcast" not in kind and " int" not in kind:
+            assert "shape" in kind or "view" in kind, kind

@@ -37,6 +37,23 @@ def test_the_examples_of_the_page_for_beginners_run(monkeypatch, tmp_path):
     assert (tmp_path / "topics.html").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+def test_the_examples_of_the_guides_give_what_the_pages_say():
+    def run(page):
+        text = (ROOT / page).read_text("utf-8").split("## An example\n")[1]
+        names = {}
+        exec(compile(re.search(r"```python\n(.*?)```", text, re.DOTALL)[1], page, "exec"), names)
+        return names
+
+    club = run("docs/communities.md")["model"]
+    assert club.evidence_.grade == "supported"
+    assert abs(club.memberships_[2].min() - 0.4) < 0.1
+    assert run("docs/tensors.md")["model"].n_components_ == 3
+    books = run("docs/multilabel.md")
+    assert abs(books["model"].score(books["X"][books["test"]], books["books"][books["test"]]) - 0.73) < 0.02
+
+
 def test_links_between_the_pages_lead_somewhere():
     pages = {page.name: page.read_text("utf-8") for page in (ROOT / "docs").glob("*.md")}
     for name, text in pages.items():

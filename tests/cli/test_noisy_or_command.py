@@ -60,7 +60,7 @@ def test_causes_of_a_table(call, rows, written, path, given, tmp_path):
     model = latentia.load(out / "model.npz")
     assert (posteriors[0]["row"], posteriors[-1]["row"], posteriors[0]["method"]) == ("2", "4001", "exact")
     np.testing.assert_allclose(
-        [[float(row[f"cause {k}"]) for k in range(3)] for row in posteriors[:20]],
+        [[float(row[name]) for name in model.cause_names_] for row in posteriors[:20]],
         model.predict_proba(given[:20]),
         rtol=1e-4,
     )
@@ -122,15 +122,32 @@ def test_rows_without_a_value_are_left_out(call, rows, refused, given, tmp_path)
     for i in (2, 9):
         lines[i] = ",".join([*lines[i].split(",")[:-1], ""])
     (tmp_path / "x.csv").write_text("\n".join(lines))
-    said = refused("noisy-or", tmp_path / "x.csv")
-    assert "x.csv, line 3, column 'sign 17': no value ('')" in said
-    assert said.endswith(" --missing drop leaves such rows out.")
-    assert "--missing 'mean': use one of drop" in refused("noisy-or", tmp_path / "x.csv", "--missing", "mean")
+    printed = call("noisy-or", tmp_path / "x.csv", "-k", 3, "--refine", 0, "--out", tmp_path / "gaps")
+    assert "<0.1% of the cells are empty and are taken as not known" in printed
+    assert [row["row"] for row in rows(tmp_path / "gaps" / "posteriors.csv")][:3] == ["2", "3", "4"]
+    assert "--missing 'mean': use one of keep, drop" in refused("noisy-or", tmp_path / "x.csv", "--missing", "mean")
     with pytest.warns(DroppedDataWarning, match="2 of 4000 rows lack a value and were left out: line 3, 10"):
         call("noisy-or", tmp_path / "x.csv", "-k", 3, "--refine", 0, "--missing", "drop", "--out", tmp_path / "o")
     assert [row["row"] for row in rows(tmp_path / "o" / "posteriors.csv")][:3] == ["2", "4", "5"]
     page = (tmp_path / "o" / "report.html").read_text("utf-8")
     assert "x.csv, without 2 of 4,000 rows, which lack a value" in page
+
+
+def test_baskets(call, rows, tmp_path, given):
+    names = [f"item {i}" for i in range(given.shape[1])]
+    lines = [";".join(names[i] for i in np.flatnonzero(row)) for row in given]
+    (tmp_path / "x.txt").write_text("\n".join(["item 1;never again", *lines]))
+    options = ("-k", 3, "--refine", 0, "--name", "1=the second")
+    with pytest.warns(DroppedDataWarning, match="1 of 19 items are in fewer than 5 baskets"):
+        printed = call("noisy-or", "--baskets", tmp_path / "x.txt", *options, "--out", tmp_path / "o")
+    assert "the second" in printed
+    assert [row["name"] for row in rows(tmp_path / "o" / "causes.csv")][1] == "the second"
+    page = (tmp_path / "o" / "report.html").read_text("utf-8")
+    assert "<b>the second</b>" in page
+    posteriors = rows(tmp_path / "o" / "posteriors.csv")
+    call("apply", tmp_path / "o" / "model.npz", tmp_path / "x.txt", "--out", tmp_path / "again")
+    assert rows(tmp_path / "again" / "posteriors.csv") == posteriors
+    assert "the second" in posteriors[0]
 
 
 def test_many_causes_and_a_table_that_is_too_large(call, rows, tmp_path):
@@ -169,7 +186,9 @@ BITS = "\n".join(["a,b,c,d,e,f", *("1,0,1,0,1,0", "0,1,0,1,0,1") * 60, ""])
         ("a,b,c\nyes,no,yes\n", [], "no column of numbers; a cause shows in three findings or more, written as 1 (present)"),
         ("a,b,c\nyes,1,1\n0,1,1\n1,1,1\n", [], "x.csv, line 2, column 'a': 'yes' is not a number"),
         ("a,b\n1,0\n", [], "2 columns of numbers; a cause shows in three findings or more, written"),
-        ("a,b,c\n1,0,1\n1,,0\n", [], "x.csv, line 3, column 'b': no value"),
+        ("a,b,c\n1,0,1\n1,,0\n", [], "x.csv: 2 rows: joint absences of triples need"),
+        ("a,b,c\n1,0,1\n", ["--name", "flu"], "--name flu: a number and a name are needed"),
+        ("a,b,c\n1,0,1\n", ["--baskets", "--ignore", "a"], "--baskets: the file has no columns"),
         ("a,b,c\n1,0,1\n1,2,0\n", [], "x.csv, line 3, column 'b': 2, and findings are 1 (present) or 0 (absent). Exclude"),
         ("a,b c,c,d\n1,5,1,7\n", [], 'column \'b c\': 5, and findings are 1 (present) or 0 (absent). So does column \'d\'.'),
         ("a,b c,c,d\n1,5,1,7\n", [], '--ignore "b c,d", or name the findings with --columns'),

@@ -543,3 +543,120 @@ def test_evidence_of_exact_moments_is_not_measured():
     assert model.evidence_["smallest singular value"].holds
     assert model.noise_ == 0.0
     assert model.prior_errors_ is None
+
+
+# --- gaps, baskets, names ---------------------------------------------------------------------------------------
+
+
+def with_gaps(X, share, seed=0):
+    return np.where(np.random.default_rng(seed).random(X.shape) < share, np.nan, X.astype(float))
+
+
+@pytest.mark.parametrize("refine", [0, "auto"])
+def test_gaps_cost_what_the_missing_cells_would_have_told(truth, data, refine):
+    whole = NoisyOr(10, refine=refine).fit(data.X[:20_000])
+    gaps = with_gaps(data.X[:20_000], 0.2)
+    model = NoisyOr(10, refine=refine).fit(gaps)
+    assert errors(model, truth)[0].mean() < (3 if refine == 0 else 1.5) * errors(whole, truth)[0].mean()
+    checks = {check.name: check for check in model.evidence_.checks}
+    assert checks["missing cells"].measured == pytest.approx(0.2, abs=0.01)
+    assert checks["missing by chance"].holds
+    frame = pd.DataFrame(gaps).astype("boolean")
+    np.testing.assert_array_equal(NoisyOr(10, refine=refine).fit(frame).weights_, model.weights_)
+    blocks = Blocks.from_array(gaps, block_rows=1500)
+    np.testing.assert_allclose(NoisyOr(10, refine=refine).fit(blocks).weights_, model.weights_, rtol=1e-6, atol=1e-9)
+
+
+def test_gaps_that_go_with_findings_are_told(truth, data):
+    X = data.X[:20_000].astype(float)
+    chance = np.where(X[:, [0]] == 1, 0.4, 0.1)
+    X[:, 1:][np.random.default_rng(1).random(X[:, 1:].shape) < chance] = np.nan
+    checks = {check.name: check for check in NoisyOr(10).fit(X).evidence_.checks}
+    assert not checks["missing by chance"].holds
+
+
+def test_a_row_of_gaps_is_refused(data):
+    X = with_gaps(data.X[:3000], 0.1)
+    X[17] = np.nan
+    with pytest.raises(LatentiaError, match="Row 17: no finding is known"):
+        NoisyOr(10).fit(X)
+
+
+def test_copies_with_gaps_are_left_out(data):
+    X = data.X[:5000].astype(float)
+    X[:, 7] = X[:, 2]
+    with pytest.warns(
+        LatentiaWarning, match="1 findings are present in the very rows of another one before them: 'finding 7'"
+    ):
+        model = NoisyOr(10, refine=0).fit(with_gaps(X, 0.1))
+    assert not model.weights_[:, 7].any()
+
+
+@pytest.mark.parametrize("seed", [31, 32, 33])
+def test_the_number_of_causes_and_its_range(seed):
+    truth = planted.noisy_or_network(60, 10, leak=0.02, spread=2, random_state=seed)
+    model = NoisyOr(refine=0, n_splits=0).fit(truth.sample(10_000, seed).X)
+    low, high = model.n_components_range_
+    assert low <= len(model.priors_) <= high
+    assert low <= 10 <= high
+    assert NoisyOr(10, refine=0, n_splits=0).fit(truth.sample(10_000, seed).X).n_components_range_ is None
+
+
+@pytest.fixture(scope="module")
+def baskets():
+    data = planted.noisy_or_network(40, 4, leak=0.02, random_state=3).sample(4000, 4)
+    return [[f"item {i}" for i in np.flatnonzero(row)] for row in data.X], data
+
+
+def test_baskets_are_rows(baskets):
+    lists, data = baskets
+    model = NoisyOr(4).fit(lists)
+    names = list(model._column_names)
+    assert sorted(names) == names
+    order = [int(name.split()[1]) for name in names]
+    table = NoisyOr(4).fit(pd.DataFrame(data.X[:, order], columns=names))
+    np.testing.assert_allclose(model.weights_, table.weights_, rtol=1e-9)
+    np.testing.assert_allclose(model.predict_proba([*lists[:5], ["a new one"], []]), table.predict_proba(
+        pd.DataFrame(np.vstack([data.X[:5, order], np.zeros((2, 40))]), columns=names)
+    ))  # fmt: skip
+    assert model.explain(lists[0]).probabilities.shape == (4,)
+    assert model.explain([lists[0]]).log_likelihood == model.explain(lists[0]).log_likelihood
+
+
+def test_rare_items_are_left_out_of_baskets(baskets):
+    lists, _ = baskets
+    some = [[*lists[0], "once"], *lists[1:]]
+    with pytest.warns(
+        LatentiaWarning, match=r"1 of 41 items are in fewer than 5 baskets and are left out: 'once'\. Lower"
+    ):
+        assert NoisyOr(4, refine=0).fit(some).n_features_in_ == 40
+    assert NoisyOr(4, refine=0, min_df=1).fit(some).n_features_in_ == 41
+    with pytest.raises(LatentiaError, match="Basket 1 is 3: a list of the names"):
+        NoisyOr(4).fit([["a"], 3])
+    with pytest.raises(LatentiaError, match="No item is in 5 baskets"):
+        NoisyOr(4).fit([["a"], ["b"]] * 3)
+
+
+def test_causes_have_names(baskets, tmp_path):
+    lists, data = baskets
+    assert NoisyOr(4, refine=0).fit(data.X).cause_names_ == ["cause 0", "cause 1", "cause 2", "cause 3"]
+    model = NoisyOr(4, refine=0).fit(lists)
+    assert len(set(model.cause_names_)) == 4
+    first = model.cause_names_[0].split(" + ")
+    strongest = [model._column_names[i] for i in np.argsort(-model.strengths_[0])[:8]]
+    assert set(first) <= set(strongest)
+    assert model.name_causes({1: "breakfast"}) is model
+    assert model.cause_names_[1] == "breakfast"
+    assert {edge.cause for edge in model.graph()} == set(model.cause_names_)
+    save(model, tmp_path / "m.npz")
+    assert load(tmp_path / "m.npz").cause_names_ == model.cause_names_
+    for wrong, message in (
+        ({9: "x"}, "cause 9: there are 4"),
+        ({0: " "}, "name of cause 0 is ' '"),
+        (["a"], "1 names for 4 causes"),
+        ({0: "a", 2: "a"}, "Two causes are called 'a'"),
+    ):
+        with pytest.raises(LatentiaError, match=message):
+            model.name_causes(wrong)
+    assert model.cause_names_[1] == "breakfast"
+    assert model.name_causes(list("abcd")).cause_names_ == list("abcd")

@@ -160,7 +160,7 @@ def split_names(text: str | None, separator: str = ",") -> list[str] | None:
 
 
 def binary(table: Table, what: str, remedy: Callable[[Sequence[str]], str] | None = None) -> Table:
-    """The table with bool values, or sparse as it is; an error names the first cell that is neither 0 nor 1.
+    """The table with bool values, or as it is if it is sparse or has gaps; an error names the first cell that is not 0 or 1.
 
     Parameters
     ----------
@@ -175,9 +175,10 @@ def binary(table: Table, what: str, remedy: Callable[[Sequence[str]], str] | Non
         wrong = (values.data[values.data != 0]) != 1
         cells = np.column_stack([places[wrong], rows[wrong]])
     else:
-        cells = np.argwhere(((values != 0) & (values != 1)).T)
+        gaps = np.isnan(values)
+        cells = np.argwhere(((values != 0) & (values != 1) & ~gaps).T)
     if not len(cells):
-        return table if sparse.issparse(values) else replace(table, values=values != 0)
+        return table if sparse.issparse(values) or gaps.any() else replace(table, values=values != 0)
     column, row = (int(i) for i in cells[np.lexsort(cells.T[::-1])[0]])
     others = [table.columns[i] for i in np.unique(cells[:, 0])]
     more = f" So do {len(others) - 1} other columns." if len(others) > 2 else ""

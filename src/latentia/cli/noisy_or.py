@@ -11,10 +11,13 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from scipy import sparse
 
 from .._progress import progress_bar
+from ..datasets.baskets import read_baskets
 from ..exceptions import LatentiaError
 from ..noisyor import Diagnosis, NoisyOr
+from ..noisyor._baskets import basket_table, chosen_items
 from ..noisyor.inference import SAMPLING, Posteriors
 from ..passes import Blocks
 from ..report._parts import count, largest
@@ -72,7 +75,8 @@ def noisy_or(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A table with a header, one finding per column, 1 or 0: CSV, TSV, Parquet; or MatrixMarket."
+            help="A table with a header, one finding per column, 1 or 0, empty where it is not known: CSV, TSV, Excel, "
+            "Parquet; or MatrixMarket. With --baskets, a text whose lines list items."
         ),
     ],
     k: Annotated[
@@ -99,9 +103,20 @@ def noisy_or(
         typer.Option(help="Line of the file whose diagnosis is shown; may be given again for others."),
     ] = None,
     threshold: Annotated[float, typer.Option(help="Least strength of a link that is shown.", min=0, max=1)] = 0.05,
-    missing: Annotated[
-        str | None, typer.Option(help="Cells without a value: drop leaves their rows out; otherwise they are an error.")
+    baskets: Annotated[
+        bool, typer.Option("--baskets", help="Each line of the file lists the items of one row, separated by commas.")
+    ] = False,
+    min_df: Annotated[int, typer.Option(help="Of baskets: how many of them an item must be in.", min=1)] = 5,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            help='Name of a cause, such as 0="the flu", by the number that another run gave it; for each cause.'
+        ),
     ] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option(help="Cells without a value: keep takes them as not known, drop leaves their rows out."),
+    ] = "keep",
     cache: Cache = None,
     no_cache: NoCache = False,
     encoding: Encoding = None,
@@ -117,12 +132,20 @@ def noisy_or(
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
-    how = Reading.of(quiet, cache, no_cache, missing, ("drop",), encoding=encoding)
+    how = Reading.of(quiet, cache, no_cache, missing, ("keep", "drop"), encoding=encoding)
+    given = _names(name)
     console = Console()
     why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
-    data = read_numbers(source, split_names(columns), split_names(ignore) or [], 3, why, how)
-    announce(data, console)
-    data = binary(data, _WHAT, _remedy)
+    if baskets:
+        if columns or ignore:
+            raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
+        data = _read_baskets(source, min_df, how)
+        announce(data, console)
+    else:
+        data = read_numbers(source, split_names(columns), split_names(ignore) or [], 3, why, how)
+        announce(data, console)
+        data = binary(data, _WHAT, _remedy)
+        _announce_gaps(data, console)
     if k is not None:
         n = data.values.shape[1]
         sizes = possible_sizes(sizes, n // 3, f"{data.source}: {n} findings, three for each cause,", "causes", console)
@@ -140,10 +163,10 @@ def noisy_or(
 
     return run_command(
         results, data.source, sizes,
-        fit=lambda size: _fit(data.values, data.columns, size, options),
+        fit=lambda size: _fit(data.values, data.columns, size, options, given),
         show=show,
         write=lambda folder, model, comparison: _write(folder, model, data, explained(model), threshold, comparison),
-        reading={"columns": data.columns},
+        reading={"columns": data.columns, "baskets": baskets},
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip
 
@@ -159,10 +182,37 @@ def _remedy(others: Sequence[str]) -> str:
     )
 
 
+def _read_baskets(path: Path, min_df: int, how: Reading) -> Table:
+    """Baskets as a table of items."""
+    baskets, lines = read_baskets(path, encoding=how.encoding)
+    items = chosen_items(baskets, min_df)
+    return Table(basket_table(baskets, items), items, {}, lines, [], str(path), "line")
+
+
+def _announce_gaps(data: Table, console: Console) -> None:
+    if not sparse.issparse(data.values) and data.values.dtype.kind == "f":
+        share = float(np.isnan(data.values).mean())
+        say(
+            console,
+            f"{percent(share)} of the cells are empty and are taken as not known (--missing drop leaves rows out).",
+        )
+
+
+def _names(given: list[str] | None) -> dict[int, str]:
+    """Names of causes by number."""
+    names = {}
+    for text in given or []:
+        number, equals, name = text.partition("=")
+        if not equals or not number.strip().isdigit() or not name.strip():
+            raise LatentiaError(f'--name {text}: a number and a name are needed, such as --name 0="the flu".')
+        names[int(number)] = name.strip()
+    return names
+
+
 def _places(data: Table, wanted: list[int] | None) -> list[int]:
     """Positions of the rows to explain: those of --row, or else the first that have few findings."""
     if not wanted:
-        present = np.asarray(data.values.sum(axis=1)).ravel()
+        present = np.asarray((data.values == 1).sum(axis=1)).ravel()
         return [int(i) for i in np.flatnonzero((present > 0) & (present <= _FEW))[:_EXAMPLES]]
     where = {number: place for place, number in enumerate(data.rows)}
     for number in wanted:
@@ -177,8 +227,11 @@ def _places(data: Table, wanted: list[int] | None) -> list[int]:
 # --- fitting ----------------------------------------------------------------------------------------------------
 
 
-def _fit(X: Any, columns: list[str], size: int | None, options: dict[str, Any]) -> Any:
-    return NoisyOr(size, **options).fit(Blocks.from_array(X, names=columns))
+def _fit(
+    X: Any, columns: list[str], size: int | None, options: dict[str, Any], names: dict[int, str] | None = None
+) -> Any:
+    model = NoisyOr(size, **options).fit(Blocks.from_array(X, names=columns))
+    return model.name_causes(names) if names else model
 
 
 def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
@@ -241,17 +294,31 @@ def _print_causes(model: Any, data: Table, threshold: float, found: bool, consol
         listed = ", ".join(f"{data.columns[j]} {100 * strengths[j]:.0f}%" for j in first)
         apart = "" if model.prior_errors_ is None else percent(model.prior_errors_[i])
         rows.append([str(i), percent(prior), apart, *component_cells(model.evidence_, i, 2), listed])
-    title = f"{count(len(rows), 'cause')}{', a number that the data gave' if found else ''}, most frequent first"
+    title = f"{count(len(rows), 'cause')}{_how_found(model) if found else ''}, most frequent first"
     heads = dict.fromkeys(("cause", "at work in", "+/-", "error"), "right")
     heads |= {"grade": "left", "strongest findings": "left"}
+    if _is_named(model):
+        heads = {"cause": "right", "name": "left"} | heads
+        for row, name in zip(rows, model.cause_names_, strict=True):
+            row.insert(1, name)
     print_components(console, title, heads, rows, "causes.csv")
+
+
+def _how_found(model: Any) -> str:
+    low, high = model.n_components_range_ or (0, 0)
+    return f", a number that the data gave{f' ({low} to {high} say as much)' if low < high else ''}"
+
+
+def _is_named(model: Any) -> bool:
+    """Whether somebody gave names."""
+    return bool(getattr(model, "_given_names", {}))
 
 
 def _print_rows(explained: Explained, data: Table, console: Console) -> None:
     """The probable causes of the rows that were asked for, and the findings that speak for them."""
     heads = {"cause": "right", "probability": "right", "speaks for it": "left"}
     for place, name, diagnosis in zip(explained.places, explained.names, explained.diagnoses, strict=True):
-        present = np.asarray(data.values[[place]].sum(axis=0)).ravel() > 0
+        present = np.asarray((data.values[[place]] == 1).sum(axis=0)).ravel() > 0
         rows = []
         for i in largest(diagnosis.probabilities, _PRINTED):
             if diagnosis.probabilities[i] >= 0.01:
@@ -291,6 +358,7 @@ def _write_parameters(folder: Path, model: Any, data: Table, threshold: float) -
     causes = [
         [
             k,
+            model.cause_names_[k],
             f"{prior:.6f}",
             "" if apart is None else f"{apart[k]:.6f}",
             *component_cells(model.evidence_, k),
@@ -298,7 +366,7 @@ def _write_parameters(folder: Path, model: Any, data: Table, threshold: float) -
         ]
         for k, (prior, strengths) in enumerate(zip(model.priors_, model.strengths_, strict=True))
     ]
-    heading = ["cause", "prevalence", "error of prevalence", "expected error", "grade", *data.columns]
+    heading = ["cause", "name", "prevalence", "error of prevalence", "expected error", "grade", *data.columns]
     write_csv(folder / "causes.csv", heading, causes)
     edges = [[e.cause, e.finding, f"{e.strength:.6f}", f"{e.weight:.6f}"] for e in model.graph(threshold)]
     write_csv(folder / "edges.csv", ["cause", "finding", "strength", "weight"], edges)
@@ -309,8 +377,7 @@ def _write_parameters(folder: Path, model: Any, data: Table, threshold: float) -
 
 def _write_posteriors(path: Path, model: Any, data: Table) -> None:
     """The probability of every cause in every row."""
-    causes = [f"cause {i}" for i in range(len(model.priors_))]
-    write_csv(path, ["row", *causes, "accuracy", "method"], _probabilities(model, data))
+    write_csv(path, ["row", *model.cause_names_, "accuracy", "method"], _probabilities(model, data))
 
 
 def _probabilities(model: Any, data: Table) -> Iterator[list[Any]]:
@@ -327,6 +394,11 @@ def _probabilities(model: Any, data: Table) -> Iterator[list[Any]]:
 def apply_noisy_or(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes the probabilities of their causes."""
     names = getattr(model, "reading_", {}).get("columns", getattr(model, "feature_names_in_", None))
+    if names is not None and getattr(model, "reading_", {}).get("baskets"):
+        baskets, lines = read_baskets(source, encoding=how.encoding)
+        data = Table(basket_table(baskets, list(names)), list(names), {}, lines, [], str(source), "line")
+        announce(data, console)
+        return lambda path: _write_posteriors(path, model, data)
     table = read_known_columns(source, names, model.n_features_in_, how)
     announce(table, console)
     data = binary(table, _WHAT)

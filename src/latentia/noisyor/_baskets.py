@@ -33,6 +33,8 @@ def chosen_items(baskets: Sequence[Any], min_df: int) -> list[str]:
     """The items in at least so many baskets, in alphabetical order; a warning says how many others there are."""
     counts = Counter(item for number, basket in enumerate(baskets) for item in _items(basket, number))
     kept = sorted(item for item, count in counts.items() if count >= min_df)
+    if not kept:
+        raise LatentiaError(f"No item is in {min_df} baskets or more.", parameter="min_df", value=min_df)
     if len(kept) < len(counts):
         rare = [item for item, count in counts.items() if count < min_df]
         warn(
@@ -40,8 +42,6 @@ def chosen_items(baskets: Sequence[Any], min_df: int) -> list[str]:
             f"{', '.join(map(repr, rare[:_LISTED]))}{', ...' if len(rare) > _LISTED else ''}. Lower min_df to keep them.",
             DroppedDataWarning,
         )
-    if not kept:
-        raise LatentiaError(f"No item is in {min_df} baskets or more.", parameter="min_df", value=min_df)
     return kept
 
 

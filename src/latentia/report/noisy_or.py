@@ -43,6 +43,7 @@ class _Cause:
     """What the page shows of a cause; `strongest` holds findings and strengths, `more` how many others it has."""
 
     number: int
+    name: str
     prior: float
     prior_error: float | None
     error: float | None
@@ -89,7 +90,10 @@ class _Explained:
 
 def frequencies(X: Any) -> np.ndarray:
     """Share of the rows in which each finding is present, shape (n,)."""
-    return np.asarray(X.mean(axis=0), dtype=float).ravel()
+    if sparse.issparse(X) or np.asarray(X).dtype.kind != "f":
+        return np.asarray(X.mean(axis=0), dtype=float).ravel()
+    known = ~np.isnan(X)
+    return np.where(known, X, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
 
 
 def _expected_frequencies(model: Any) -> np.ndarray:
@@ -186,6 +190,7 @@ def write_noisy_or_report(
         findings=_findings(model, frequency, names, threshold),
         n_findings=n,
         drawn=_MOST_FINDINGS,
+        likely=getattr(model, "n_components_range_", None),
         stand_out=int((model.spectrum_ > model.noise_).sum()) if model.noise_ else None,
         explained=_explained(model, X, names, rows, row_names, diagnoses),
         data={"network": _network(model, frequency, names, threshold), "spectrum": _spectrum(model)},
@@ -204,6 +209,7 @@ def _describe(model: Any, names: list[str], threshold: float) -> list[_Cause]:
         found.append(
             _Cause(
                 number=k,
+                name=getattr(model, "_given_names", {}).get(k, ""),
                 prior=float(model.priors_[k]),
                 prior_error=None if model.prior_errors_ is None else float(model.prior_errors_[k]),
                 error=error,
@@ -256,12 +262,13 @@ def _explained(
             f"{len(tables)} rows, {len(called)} row_names and {len(said)} diagnoses: there must be one of each a row."
         )
     return [
-        _explain(model, table[0].astype(bool), names, name, diagnosis)
+        _explain(model, table[0], names, name, diagnosis)
         for table, name, diagnosis in zip(tables, called, said, strict=True)
     ]
 
 
-def _explain(model: Any, present: np.ndarray, names: list[str], name: str, diagnosis: Any) -> _Explained:
+def _explain(model: Any, row: np.ndarray, names: list[str], name: str, diagnosis: Any) -> _Explained:
+    present = row == 1
     texts = [finding if here else f"no {finding}" for finding, here in zip(names, present, strict=True)]
     probabilities = diagnosis.probabilities
     likely = largest(probabilities, max(_FEWEST, min(_CAUSES_OF_ROW, int((probabilities >= _PROBABLE).sum()))))

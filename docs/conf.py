@@ -25,6 +25,7 @@ extensions = [
     "sphinx_design",
     "mathml",
     "docstrings",
+    "links",
 ]
 if any((HERE.parent / "examples").glob("plot_*.py")):
     extensions.append("sphinx_gallery.gen_gallery")
@@ -67,7 +68,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = "latentia"
 html_static_path = ["_static"]
 html_css_files = ["latentia.css"]
+html_context = {"default_mode": "auto"}
 html_math_renderer = "mathml"
+toc_object_entries_show_parents = "hide"
 html_show_sourcelink = False
 html_copy_source = False
 html_sidebars = {"index": [], "install": [], "get-started": [], "how-to-choose": []}

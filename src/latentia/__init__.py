@@ -3,22 +3,79 @@
 Families are imported by name: ``from latentia.topics import AnchorTopics``.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .exceptions import LatentiaError, LatentiaWarning
 
 if TYPE_CHECKING:
+    from . import (
+        communities,
+        contrastive,
+        datasets,
+        deep,
+        dictionary,
+        evidence,
+        exceptions,
+        ica,
+        matrices,
+        metrics,
+        mixtures,
+        multilabel,
+        nmf,
+        noisyor,
+        passes,
+        plots,
+        report,
+        sequences,
+        simplex,
+        tensor,
+        topics,
+        words,
+    )
     from .persistence import load, save
 
 __version__ = "0.1.0"
 
-__all__ = ["LatentiaError", "LatentiaWarning", "__version__", "load", "save"]
+__all__ = [
+    "LatentiaError",
+    "LatentiaWarning",
+    "__version__",
+    "communities",
+    "contrastive",
+    "datasets",
+    "deep",
+    "dictionary",
+    "evidence",
+    "exceptions",
+    "ica",
+    "load",
+    "matrices",
+    "metrics",
+    "mixtures",
+    "multilabel",
+    "nmf",
+    "noisyor",
+    "passes",
+    "plots",
+    "report",
+    "save",
+    "sequences",
+    "simplex",
+    "tensor",
+    "topics",
+    "words",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """`load` and `save` when they are first asked for: they import scikit-learn, which takes a second."""
+    """`load`, `save` and the modules when they are first asked for: they import scikit-learn, which takes a second."""
     if name in ("load", "save"):
-        from . import persistence
-
-        return getattr(persistence, name)
+        return getattr(import_module(".persistence", __name__), name)
+    if name in __all__:
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -14,8 +14,6 @@ from latentia.mixtures import SphericalGaussianMixture
 from latentia.report import _figures as figures
 from latentia.report import write_mixture_report
 
-pytest.importorskip("jinja2", reason="the report needs jinja2")
-
 LEFT, RIGHT, DOWN, END, ESCAPE = "\ue012", "\ue014", "\ue015", "\ue010", "\ue00c"
 NAMES = ["<b>first</b>", "second"]
 GAP = 3

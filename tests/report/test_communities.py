@@ -14,8 +14,6 @@ from latentia.report import write_communities_report
 from latentia.report._graph import force_layout
 from latentia.report.communities import PALETTE, communities, cut, suggested
 
-pytest.importorskip("jinja2", reason="the report needs jinja2")
-
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 COMPARISON = [{"communities": k, "grade": "partly", "AUC of held-out links": k / 10} for k in (2, 3)]
 

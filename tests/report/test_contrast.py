@@ -19,8 +19,6 @@ from latentia.report import _parts as parts
 from latentia.report import write_contrast_report
 from latentia.report._contrast_peers import PEERS, contrast_peers, differences, variances
 
-pytest.importorskip("jinja2", reason="the report needs jinja2")
-
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 MODELS = {
     "pca": lambda: ContrastivePCA(2),

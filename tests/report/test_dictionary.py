@@ -15,7 +15,6 @@ from latentia.linalg import matching_pursuit
 from latentia.report import write_dictionary_report
 from latentia.report.dictionary import Restored, mosaic, needed, psnr, row_errors, sparse_codes
 
-pytest.importorskip("jinja2", reason="the report needs jinja2")
 Image = pytest.importorskip("PIL.Image", reason="pictures need Pillow")
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"

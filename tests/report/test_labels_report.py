@@ -15,8 +15,6 @@ from latentia.report import labels as report_labels
 from latentia.report import write_labels_report
 from latentia.report.labels import Names
 
-pytest.importorskip("jinja2", reason="the report needs jinja2")
-
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 LABELS = [HOSTILE, *(f"tag {i}" for i in range(1, 30))]
 WORDS = [HOSTILE, *(f"w{i}" for i in range(1, 300))]

@@ -9,8 +9,6 @@ from latentia.matrices import ProbabilityMatrix
 from latentia.report import write_matrix_report
 from latentia.report.matrix import communities, telling_words
 
-pytest.importorskip("jinja2", reason="the report needs jinja2")
-
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 COMPARISON = [
     {"rank": r, "held-out log-likelihood": -11 + r / 99, "above independent words": r / 99, "directions kept": r - 1}

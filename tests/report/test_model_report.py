@@ -21,7 +21,6 @@ from latentia.topics import AnchorTopics
 
 COMPLETE = ("MomentMultiLabelClassifier", "ProbabilityMatrix")  # what their pages show by default is in the model
 
-pytest.importorskip("jinja2", reason="the report needs jinja2")
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 
 ALONE, NO_ROWS = "This page was written from the model alone", "This page shows what the model itself knows"

@@ -11,8 +11,6 @@ from latentia.exceptions import EvidenceWarning, LatentiaError
 from latentia.report import write_network_report
 from latentia.report.network import agreements, encoded, unit_names, units
 
-pytest.importorskip("jinja2", reason="the report needs jinja2")
-
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 
 

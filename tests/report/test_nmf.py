@@ -13,7 +13,6 @@ from latentia.nmf import SeparableNMF
 from latentia.report import write_nmf_report
 from latentia.report.nmf import axis_of, contributions, map_of, picture_of_component
 
-pytest.importorskip("jinja2", reason="the report needs jinja2")
 Image = pytest.importorskip("PIL.Image", reason="pictures need Pillow")
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"

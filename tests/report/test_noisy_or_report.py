@@ -13,8 +13,6 @@ from latentia.report import _parts as parts
 from latentia.report import noisy_or as report_noisy_or
 from latentia.report import write_noisy_or_report
 
-pytest.importorskip("jinja2", reason="the report needs jinja2")
-
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 NAMES = [HOSTILE, *(f"sign {i}" for i in range(1, 24))]
 ROW = 2

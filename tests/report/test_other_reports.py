@@ -18,8 +18,6 @@ from latentia.report.hmm import emission_lifts, mean_stays
 from latentia.report.ica import excess_kurtosis
 from latentia.sequences import SpectralHMM
 
-pytest.importorskip("jinja2", reason="the report needs jinja2")
-
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 KINDS = ("symbols", "vectors", "mixture", "views", "sources")
 

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +12,12 @@ from scipy import sparse
 
 from latentia.datasets import planted
 from latentia.evidence import Check, Evidence, at_most
-from latentia.exceptions import LatentiaError, MissingExtraError
+from latentia.exceptions import LatentiaError
 from latentia.metrics import RELEVANCE, other_topics, top_words
 from latentia.passes import Blocks
 from latentia.report import topics as report_topics
 from latentia.report import write_topics_report
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
-
-pytest.importorskip("jinja2", reason="the report needs jinja2")
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 
@@ -301,13 +298,6 @@ def test_a_page_of_many_topics_is_small(tmp_path):
 def test_the_same_model_gives_the_same_bytes(fitted, tmp_path):
     first, second = (write_topics_report(tmp_path / name, fitted[0], fitted[1]) for name in ("a.html", "b.html"))
     assert first.read_bytes() == second.read_bytes()
-
-
-def test_a_missing_package_names_its_extra(fitted, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(MissingExtraError, match=r"'jinja2'.*latentia\[report\]"):
-        write_topics_report(tmp_path / "r.html", fitted[0], fitted[1])
-    assert list(tmp_path.iterdir()) == []
 
 
 # --- in a browser ---------------------------------------------------------------------------------------------------

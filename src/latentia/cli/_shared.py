@@ -33,7 +33,6 @@ from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
 from ..passes._scratch import can_write, scratch_folder
 from ..passes.formats import known_encoding
-from ..report import import_report
 from ..report._parts import first_sentence
 
 __all__ = [
@@ -172,8 +171,6 @@ class Results:
     def check(self) -> None:
         """Raise before any work where the results could not be written, or would replace what no run wrote."""
         out = self.out
-        if self.model is None:
-            import_report()
         try:
             if out.exists() and not out.is_dir():
                 raise LatentiaError(f"{out}: exists and is not a folder. Choose another with --out.")

@@ -1,7 +1,6 @@
 """Reports: one HTML file that needs no network and no other file."""
 
 from ._any import write_any_report
-from ._page import import_report
 from .communities import write_communities_report
 from .contrast import write_contrast_report
 from .dictionary import write_dictionary_report
@@ -17,7 +16,6 @@ from .noisy_or import write_noisy_or_report
 from .topics import write_topics_report
 
 __all__ = [
-    "import_report",
     "write_any_report",
     "write_communities_report",
     "write_contrast_report",

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import LatentiaError, MissingExtraError
+from ..exceptions import LatentiaError
 from ._parts import short_number
 
-__all__ = ["import_report", "render", "write_page"]
-
-
-def import_report() -> None:
-    """Raise now rather than after long work if a package that reports need is missing."""
-    try:
-        importlib.import_module("jinja2")
-    except ImportError:
-        raise MissingExtraError("jinja2", "report", "The report") from None
+__all__ = ["render", "write_page"]
 
 
 def render(template: str, **values: Any) -> str:
     """Fill in a template of this package; every value is escaped."""
-    import_report()
-    import jinja2
+    import jinja2  # a page is the only thing that needs it
 
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("latentia.report"),

@@ -53,6 +53,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
+    "ignore_pattern": r"[/\\]_",
     "abort_on_example_error": True,
     "within_subsection_order": "ExampleTitleSortKey",
     "show_memory": False,

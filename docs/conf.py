@@ -27,8 +27,12 @@ extensions = [
     "docstrings",
     "links",
 ]
-if any((HERE.parent / "examples").glob("plot_*.py")):
+scripts = {script.stem for script in (HERE.parent / "examples").glob("plot_*.py")}
+if scripts:
     extensions.append("sphinx_gallery.gen_gallery")
+for page in (HERE / "auto_examples").glob("plot_*.rst"):
+    if page.stem not in scripts:  # of a script that an earlier build had
+        page.unlink()
 root_doc = "index"
 exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/**/*.py", "auto_examples/**/*.md5"]
 templates_path = ["_templates"]

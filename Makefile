@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs test test-parallel lint types check clean bench scale fuzz
+.PHONY: demo dist docs test test-parallel lint types check clean bench scale fuzz
 
 demo: $(VENV)/.installed
 	$(BIN)/latentia demo --out out/demo
@@ -45,6 +45,16 @@ fuzz: $(VENV)/.installed-fuzz
 	LATENTIA_FUZZ=1 $(BIN)/python -m pytest tests/fuzz
 	NUMBA_DISABLE_JIT=1 $(BIN)/python tests/fuzz/guided_readers.py -max_total_time=$(FUZZ_SECONDS) -seed=1
 
+# Source archive and wheel in dist, and every command with the wheel alone, without extras, in a fresh environment.
+dist: $(VENV)/.installed-release
+	rm -rf dist out/wheel
+	$(BIN)/python -m build --quiet
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv out/wheel
+	out/wheel/bin/python -m pip install --quiet dist/*.whl
+	cd out && wheel/bin/python ../tests/try_package.py
+	rm -rf out/wheel
+
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -66,9 +76,13 @@ $(VENV)/.installed-docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
+$(VENV)/.installed-release: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --group release
+	touch $@
+
 $(VENV)/.installed-fuzz: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --group fuzz
 	touch $@
 
 clean:
-	rm -rf $(VENV) out docs/_build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) dist out docs/_build docs/auto_examples docs/generated .pytest_cache .mypy_cache .ruff_cache

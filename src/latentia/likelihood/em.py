@@ -103,6 +103,7 @@ def refine(
     enough: float = _REMAINING,
     until: Callable[[], bool] | None = None,
     most: int = _MOST_STEPS,
+    patience: float = np.inf,
 ) -> Refinement:
     """Climb the likelihood from an update's values.
 
@@ -120,6 +121,9 @@ def refine(
         makes plain steps until this says that the state has settled.
     most : int
         E-steps of "auto".
+    patience : float
+        Gains below ``enough`` in a row after which "auto" has settled whatever gains it predicts: for likelihoods that are
+        bounds, whose slope promises more than they rise.
     """
     if not steps:
         return Refinement.none(*update.values)
@@ -127,7 +131,9 @@ def refine(
         passes = _Passes(e_step)
         if until is not None and steps == "auto":
             return _plain(update, passes, most, until)
-        return _until_settled(update, passes, enough, most) if steps == "auto" else _plain(update, passes, steps)
+        return (
+            _until_settled(update, passes, enough, most, patience) if steps == "auto" else _plain(update, passes, steps)
+        )
 
 
 def settle(update: Any, e_step: EStep, most: int = _MOST_STEPS) -> Refinement:
@@ -169,16 +175,17 @@ def _plain(update: Update, passes: _Passes, steps: int, until: Callable[[], bool
     return Refinement(values, np.array(passes.log_likelihood), settled, float("nan"))
 
 
-def _until_settled(update: Update, passes: _Passes, least: float, most: int) -> Refinement:
+def _until_settled(update: Update, passes: _Passes, least: float, most: int, patience: float) -> Refinement:
     point = _possible(update, passes)
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_n_pairs(len(point.slope)))
-    gain, remaining, longest, calm, settled = np.inf, np.inf, _LONGEST, 0, False
+    gain, remaining, longest, calm, slow, settled = np.inf, np.inf, _LONGEST, 0, 0, False
     while np.isfinite(point.objective):
         correction = _correction(point, pairs)
         remaining = 0.5 * float(point.slope @ (point.em_step + correction))
         enough = max(least, _SHARE * abs(point.objective))
         calm = calm + 1 if max(remaining, gain) < enough else 0
-        settled = calm >= _CALM
+        slow = slow + 1 if gain < enough else 0
+        settled = calm >= _CALM or slow >= patience
         if settled or len(passes.log_likelihood) >= most:
             break
         after, longest = _searched(point, correction, longest, passes, most)
@@ -187,6 +194,8 @@ def _until_settled(update: Update, passes: _Passes, least: float, most: int) -> 
             break
         _remember(pairs, after.coordinates - point.coordinates, point.slope - after.slope, point.curvature)
         point, gain = after, after.objective - point.objective
+    if slow >= patience:
+        remaining = min(remaining, max(gain, 0.0))
     return Refinement(point.estimate(), np.array(passes.log_likelihood), settled, max(remaining, 0.0))
 
 

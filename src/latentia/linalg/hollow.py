@@ -14,6 +14,10 @@ from scipy.sparse.linalg import eigsh
 
 __all__ = ["hollow_factor"]
 
+# From so many steps on, one that takes less than this share off the squared residual is the last: with more columns than the
+# matrix has directions above its noise, the others turn about in the noise for long.
+_PATIENCE, _LEAST_GAIN = 100, 1e-5
+
 
 def hollow_factor(
     matrix: np.ndarray, rank: int, start: np.ndarray | None = None, *, max_iter: int = 500, tol: float = 1e-8
@@ -29,7 +33,8 @@ def hollow_factor(
     start : ndarray of shape (n, K), optional
         Factor of a similar matrix.
     max_iter, tol
-        Stop when no entry of the diagonal moves by more than ``tol`` times the largest.
+        Stop when no entry of the diagonal moves by more than ``tol`` times the largest; after 100 steps also when a step takes
+        less than 1e-5 off the squared residual.
 
     Returns
     -------
@@ -45,12 +50,17 @@ def hollow_factor(
     else:
         least = eigsh(filled, 1, which="SA", v0=np.ones(len(filled)), tol=0.1, return_eigenvectors=False)[0]
         values, basis = _following(filled, start, max(-float(least), 0.0))
+    off_diagonal, last = float((filled**2).sum() - (filled.diagonal() ** 2).sum()), np.inf
     shift = max(-float(least), 0.0)  # so that the largest eigenvalues are the leading ones, not those below zero
     for n_iter in range(1, max_iter + 1):  # noqa: B007
         factor = basis * np.sqrt(np.maximum(values, 0.0))
         before, diagonal = filled.diagonal().copy(), (factor**2).sum(axis=1)
         if np.abs(diagonal - before).max() <= tol * diagonal.max():
             break
+        left = off_diagonal + float((before**2).sum() - (np.maximum(values, 0.0) ** 2).sum())
+        if n_iter > _PATIENCE and last - left <= _LEAST_GAIN * left:
+            break
+        last = left
         np.fill_diagonal(filled, diagonal)
         values, basis = _following(filled, basis, shift)
     return factor, n_iter

@@ -52,6 +52,7 @@ _LEAST_SUPPORT = 2.0  # of a link, in squares of its standard error
 _LEAK_PRIOR = 0.5, 50.5  # rows in which it acts, and all
 _LEAST, _LEAST_LEAK = 1e-12, 1e-9
 LEAST_GAIN = 0.01  # nats a parameter that further steps gain: the best value of one gains half a nat over the true one
+_PATIENCE = 5  # such gains in a row, after which steps end: the likelihood is a bound where rows have many explanations
 MOST_CROWDED = 0.3  # of the rows
 
 
@@ -256,7 +257,8 @@ def _until_settled(network: Network, update: NoisyOrUpdate, e_step: EStep, most_
 
 def _settled(update: NoisyOrUpdate, e_step: EStep, done: int) -> Refinement:
     """EM until it settles, after so many E-steps."""
-    return refine(update, lambda at, number: e_step(at, number + done), "auto", LEAST_GAIN * update.n_parameters)
+    enough = LEAST_GAIN * update.n_parameters
+    return refine(update, lambda at, number: e_step(at, number + done), "auto", enough, patience=_PATIENCE)
 
 
 def _plain(update: NoisyOrUpdate, e_step: EStep, steps: int) -> RefinedNetwork:

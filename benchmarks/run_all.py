@@ -37,6 +37,8 @@ COMMANDS = [
     ["evidence_on_wrong_models.py", "--refine", "both", "--report"],
     ["em_that_settles.py"],
     ["noisy_or_posteriors.py"],
+    ["noisy_or_tables.py"],
+    ["noisy_or_baskets.py"],
     ["multilabel_real_data.py"],
     ["multilabel_heads.py"],
     ["multilabel_at_scale.py", "--shape", "amazoncat"],

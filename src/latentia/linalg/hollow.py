@@ -52,7 +52,7 @@ def hollow_factor(
         values, basis = _following(filled, start, max(-float(least), 0.0))
     off_diagonal, last = float((filled**2).sum() - (filled.diagonal() ** 2).sum()), np.inf
     shift = max(-float(least), 0.0)  # so that the largest eigenvalues are the leading ones, not those below zero
-    for n_iter in range(1, max_iter + 1):  # noqa: B007
+    for n_iter in range(1, max_iter + 1):
         factor = basis * np.sqrt(np.maximum(values, 0.0))
         before, diagonal = filled.diagonal().copy(), (factor**2).sum(axis=1)
         if np.abs(diagonal - before).max() <= tol * diagonal.max():

@@ -89,6 +89,10 @@ def read_graph(
     progress : bool
         Show how far it has come.
 
+    Returns
+    -------
+    Graph
+
     Raises
     ------
     LatentiaError

@@ -23,12 +23,32 @@ _NORMAL_MEDIAN = 0.6745  # of the size of a standard normal number
 
 
 def is_image(path: str | os.PathLike[str]) -> bool:
-    """Whether the name says that the file is an image which `read_image` reads."""
+    """Whether the name says that the file is an image which `read_image` reads.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or folder.
+
+    Returns
+    -------
+    bool
+    """
     return Path(path).name.lower().endswith(_SUFFIXES)
 
 
 def image_files(folder: str | os.PathLike[str]) -> list[Path]:
-    """The images in a folder and those below it, in the order of their names."""
+    """The images in a folder and those below it, in the order of their names.
+
+    Parameters
+    ----------
+    folder : str or path
+        The folder.
+
+    Returns
+    -------
+    list of Path
+    """
     with readable(Path(folder)):
         return sorted(path for path in Path(folder).rglob("*") if is_image(path) and path.is_file())
 
@@ -72,6 +92,17 @@ def write_image(path: str | os.PathLike[str], image: np.ndarray) -> Path:
     """Write an image, shape (height, width) or (height, width, 3), of values from 0 to 1, to a PNG file of 8 bits.
 
     Values beyond 0 and 1 become black and white.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write, PNG.
+    image : array-like of shape (height, width) or (height, width, 3)
+        Values from 0 to 1.
+
+    Returns
+    -------
+    Path
     """
     target = Path(path)
     try:
@@ -141,6 +172,8 @@ def image_from_patches(patches: np.ndarray, shape: Sequence[int], *, stride: int
         All patches of an image of this shape, as `image_patches` gives them with the same ``stride``.
     shape : sequence of int
         Height and width of the image, and the number of its channels if it has several.
+    stride : int, default=1
+        Distance of neighbouring patches.
 
     Returns
     -------
@@ -174,6 +207,15 @@ def noise_level(image: np.ndarray) -> float:
 
     It is taken from the second differences of four neighbours, in which little but noise is left of most images; fine texture
     counts as noise.
+
+    Parameters
+    ----------
+    image : array-like of shape (height, width) or (height, width, channels)
+        The image, of 2 x 2 pixels or more.
+
+    Returns
+    -------
+    float
     """
     corners = image[:-1, :-1] - image[1:, :-1] - image[:-1, 1:] + image[1:, 1:]
     return float(np.median(np.abs(corners)) / 2 / _NORMAL_MEDIAN)

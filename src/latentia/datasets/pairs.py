@@ -84,6 +84,17 @@ def read_pairs(
         Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
     encoding : str, optional
         Of a CSV file, a text or a vocabulary, see `read_texts`.
+    progress : bool, default=False
+        Whether to show progress.
+
+    Returns
+    -------
+    Pairs
+
+    Raises
+    ------
+    LatentiaError
+        If the file cannot be read as one of these formats. The message names the file, the line and the column.
     """
     with reusable(path) as source:
         kept = cache if source == Path(path) else False

@@ -106,10 +106,21 @@ def read_corpus(
         Of texts, or of the vocabulary and the metadata, see `read_texts`.
     vocabulary : path, optional
         A file with one word a line, for tables of counts without one.
+    progress : bool, default=False
+        Whether to show progress.
     **vectorizer
         Which words are counted: ``stop_words``, ``language``, ``min_df``, ``max_df``, ``max_features``, ``words``, as in
         `count_words` and with the same defaults. Tables of counts are read without the columns of the others. Of a table
         without a vocabulary all columns are kept, unless ``min_df``, ``max_df`` or ``max_features`` is given.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    LatentiaError
+        If the file cannot be read as one of these formats. The message names the file, the line and the column.
     """
     with reusable(path) as source:
         with readable(source):
@@ -188,6 +199,10 @@ def count_words(
     words : sequence of str, optional
         The words to count, in this order, such as those of a model, whatever their frequencies. ``n_unknown`` says how many
         words are others, besides stop words.
+
+    Returns
+    -------
+    Corpus
     """
     documents = texts if isinstance(texts, Texts) else Texts(list(texts), [], "texts")
     if not len(documents):
@@ -372,7 +387,17 @@ def _stem(file: Path) -> str:
 
 
 def holds_counts(path: Path) -> bool:
-    """Whether a file or folder is a table of counts, or holds one, and no texts."""
+    """Whether a file or folder is a table of counts, or holds one, and no texts.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or folder.
+
+    Returns
+    -------
+    bool
+    """
     if path.is_dir():
         return read_header(path) is not None or _table_in(path) is not None
     if plain_name(path).endswith(_TABLE_SUFFIXES):
@@ -386,5 +411,17 @@ def holds_counts(path: Path) -> bool:
 
 
 def vocabulary_array(vocabulary: Sequence[str] | None, n_words: int) -> np.ndarray:
-    """The words of the columns; their numbers where they have no names."""
+    """The words of the columns; their numbers where they have no names.
+
+    Parameters
+    ----------
+    vocabulary : sequence of str, optional
+        The words.
+    n_words : int
+        Number of columns.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+    """
     return np.asarray(vocabulary if vocabulary is not None else [f"word {i}" for i in range(n_words)], dtype=object)

@@ -99,7 +99,17 @@ class CellError(LatentiaError):
 
 
 def is_table(path: Path) -> bool:
-    """Whether the name says that the file is a table."""
+    """Whether the name says that the file is a table.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or folder.
+
+    Returns
+    -------
+    bool
+    """
     return plain_name(path).endswith(_SUFFIXES)
 
 
@@ -130,6 +140,15 @@ def read_table(
         Folder for the binary cache of a MatrixMarket file; by default beside it. False keeps none.
     encoding : str, optional
         Of separated values, see `read_texts`.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    LatentiaError
+        If the file cannot be read as one of these formats. The message names the file, the line and the column.
     """
     if missing not in ("error", "drop", "mean", "keep"):
         raise LatentiaError("use 'error', 'drop', 'mean' or 'keep'.", parameter="missing", value=missing)

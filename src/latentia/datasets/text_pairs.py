@@ -54,6 +54,17 @@ def read_text_pairs(
         See `read_texts`.
     min_count : int
         Leave out words that occur less often. They keep their places: with a window of 1 pairs do not reach over them.
+    progress : bool, default=False
+        Whether to show progress.
+
+    Returns
+    -------
+    Pairs
+
+    Raises
+    ------
+    LatentiaError
+        If the file cannot be read as one of these formats. The message names the file, the line and the column.
     """
     if window < 1:
         raise LatentiaError("1 counts neighbouring words; give 1 or more.", parameter="window", value=window)

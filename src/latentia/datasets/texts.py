@@ -89,6 +89,15 @@ def read_texts(
         first column. Its columns become ``columns``. Any other file has one value a line.
     encoding : str, optional
         By default UTF-8, or UTF-16 where a mark says so; what is neither is read as Windows-1252, with a `FileNotice`.
+
+    Returns
+    -------
+    Texts
+
+    Raises
+    ------
+    LatentiaError
+        If the file cannot be read as one of these formats. The message names the file, the line and the column.
     """
     check_split(split)
     about = None if metadata is None else read_metadata(Path(metadata), encoding)
@@ -182,7 +191,19 @@ def tell_of_pages(source: Path, lines: Sequence[str]) -> None:
 
 
 def read_lines(path: Path, encoding: str | None = None) -> list[str]:
-    """The lines of a text file, without their ends."""
+    """The lines of a text file, without their ends.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or folder.
+    encoding : str, optional
+        Of the file; found by default.
+
+    Returns
+    -------
+    list of str
+    """
     with open_unicode(path, None, encoding) as file:
         return [line.rstrip("\n") for line in file]
 

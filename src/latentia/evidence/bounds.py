@@ -99,6 +99,14 @@ def topic_documents(
         gamma: l1 condition number of R.
     imbalance : float
         a: ratio of the largest to the smallest expected topic proportion.
+    covariance : bool, default=False
+        Whether the covariance of topics is to be found as well.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(eps=eps, separability=separability, condition=condition, length=length)
     r, a, p, gamma = n_topics, imbalance, separability, condition
@@ -123,6 +131,29 @@ def dirichlet_topic_documents(
 
     max{log n a^6 r^8 (alpha0 + 1)^4 / (eps^2 p^6 N), log r a^2 r^4 (alpha0 + 1)^2 / eps^2}, with alpha0 the sum of the
     Dirichlet parameters and the rest as in `topic_documents`.
+
+    Parameters
+    ----------
+    eps : float
+        Error that is asked for.
+    n_topics : int
+        K.
+    n_words : int
+        V.
+    length : float
+        Words of a document.
+    separability : float
+        p: least probability of an anchor word in its topic.
+    alpha0 : float
+        Sum of the Dirichlet parameters.
+    imbalance : float, default=1.0
+        Ratio of the largest to the smallest share.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(eps=eps, separability=separability, length=length)
     r, a, p = n_topics, imbalance, separability
@@ -136,12 +167,37 @@ def anchor_noise_limit(robustness: float, n_topics: int) -> float:
 
     ``robustness`` is gamma, the least distance of a vertex to the span of the others: the proofs need the span, where
     Definition 4.1 says the convex hull.
+
+    Parameters
+    ----------
+    robustness : float
+        Least distance of a vertex to the span (or the hull) of the others.
+    n_topics : int
+        K.
+
+    Returns
+    -------
+    float
     """
     return robustness**3 / (20 * n_topics)
 
 
 def anchor_cover(noise: float, robustness: float, constant: float = 1.0) -> float:
-    """Weight that an anchor may have on other topics, O(eps / gamma) (Theorem 4.3), when eps is below the limit."""
+    """Weight that an anchor may have on other topics, O(eps / gamma) (Theorem 4.3), when eps is below the limit.
+
+    Parameters
+    ----------
+    noise : float
+        Size of the noise.
+    robustness : float
+        Least distance of a vertex to the span (or the hull) of the others.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
+    """
     _positive(robustness=robustness)
     return constant * noise / robustness
 
@@ -151,6 +207,15 @@ def l1_condition_number(matrix: np.ndarray) -> float:
 
     With y = x^T B, |x|_1 <= |y|_1 max_j |e_j^T B^-1|_1, and y = e_j attains it: the number is the inverse of the
     largest l1 norm of a row of B^-1, and 0 for a singular matrix.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (n, m)
+        The matrix.
+
+    Returns
+    -------
+    float
     """
     rows = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     try:
@@ -160,17 +225,57 @@ def l1_condition_number(matrix: np.ndarray) -> float:
 
 
 def runoff_threshold(eps: float, n_topics: int, imbalance: float = 1.0) -> float:
-    """Probability below which a word may join the runoff word at the cost of eps per entry: eps / (4 a r) (Lemma 3.16)."""
+    """Probability below which a word may join the runoff word at the cost of eps per entry: eps / (4 a r) (Lemma 3.16).
+
+    Parameters
+    ----------
+    eps : float
+        Error of an entry that is accepted.
+    n_topics : int
+        K.
+    imbalance : float, default=1.0
+        Ratio of the largest to the smallest share.
+
+    Returns
+    -------
+    float
+    """
     return eps / (4 * imbalance * n_topics)
 
 
 def tensor_noise_limit(smallest_weight: float, n_components: int, constant: float = 1.0) -> float:
-    """Operator norm of the noise up to which the tensor power method is proven: C lambda_min / K (Theorem 7.9)."""
+    """Operator norm of the noise up to which the tensor power method is proven: C lambda_min / K (Theorem 7.9).
+
+    Parameters
+    ----------
+    smallest_weight : float
+        Least weight of a component of the tensor.
+    n_components : int
+        K, the number of components.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
+    """
     return constant * smallest_weight / n_components
 
 
 def tensor_vector_error(noise: float, weight: float) -> float:
-    """l2 error of a component's vector, 8 eps / lambda_k, where the noise eps is within `tensor_noise_limit` (Theorem 7.9)."""
+    """l2 error of a component's vector, 8 eps / lambda_k, where the noise eps is within `tensor_noise_limit` (Theorem 7.9).
+
+    Parameters
+    ----------
+    noise : float
+        Size of the noise.
+    weight : float
+        Weight of the component.
+
+    Returns
+    -------
+    float
+    """
     _positive(weight=weight)
     return 8 * noise / weight
 
@@ -178,7 +283,25 @@ def tensor_vector_error(noise: float, weight: float) -> float:
 def tensor_samples(
     n_samples: int, noise: float, smallest_weight: float, n_components: int, constant: float = 1.0
 ) -> float:
-    """Rows at which noise that falls as one over the root of their number would meet `tensor_noise_limit`."""
+    """Rows at which noise that falls as one over the root of their number would meet `tensor_noise_limit`.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of rows that the noise was measured on.
+    noise : float
+        Size of the noise.
+    smallest_weight : float
+        Least weight of a component of the tensor.
+    n_components : int
+        K, the number of components.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
+    """
     _positive(smallest_weight=smallest_weight)
     return n_samples * (noise / tensor_noise_limit(smallest_weight, n_components, constant)) ** 2
 
@@ -214,6 +337,12 @@ def multilabel_documents(
         Largest nnz(x). The proof takes |x| <= 1 for granted and divides by the d of vectors that are not scaled to
         that; with this number the sides agree: d_2 and d_3 are divided by it and by its power 1.5. (Of |y| <= 1 the proof
         takes as much for granted, which is left as it is.) One is as printed.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(smallest=smallest, pairs=pairs, triples=triples, longest=longest)
     noise = _whitened_error(smallest, pairs / longest, triples / longest**1.5)
@@ -256,6 +385,10 @@ def multilabel_errors(
         d_l: mean over documents of nnz(y) nnz(x)^2.
     pairs, triples, delta, longest
         As in `multilabel_documents`.
+
+    Returns
+    -------
+    MultiLabelErrors
     """
     _positive(n_documents=n_documents, largest=largest, smallest=smallest, labelled_pairs=labelled_pairs)
     d_2, d_3, d_l = pairs / longest, triples / longest**1.5, labelled_pairs / longest
@@ -294,6 +427,10 @@ def noisy_or_rows(least_absence: float, n_findings: int, accuracy: float = 0.1) 
         The union bound is over pairs of findings; the paper prints log m.
     accuracy : float
         delta.
+
+    Returns
+    -------
+    float
     """
     _positive(least_absence=least_absence, accuracy=accuracy)
     return math.log(max(n_findings, 2)) / (accuracy**2 * least_absence)
@@ -311,6 +448,10 @@ def noisy_or_error(n_causes: int, density: float, prior: float, tau: float) -> f
         rho.
     tau : float
         Spectral boundedness.
+
+    Returns
+    -------
+    float
     """
     return math.sqrt(n_causes * density) * prior * tau**1.5
 
@@ -327,6 +468,12 @@ def contrastive_map_error(eps: float, *, norm: float, radius: float, cumulant: f
         R: all parts are within this distance of zero.
     cumulant : float
         sigma_4, the smallest singular value of the unfolded kappa_4(V, U, U, U).
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(eps=eps, norm=norm, radius=radius, cumulant=cumulant)
     return constant * eps * norm**2 * radius**4 / cumulant**2
@@ -354,6 +501,12 @@ def contrastive_rows(
         As in `contrastive_map_error`.
     least_map : float
         sigma_A, the smallest singular value of A.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(eta=eta, order=order, norm=norm, radius=radius, cumulant=cumulant, least_map=least_map)
     return constant * (order * radius) ** (2 * order) * norm**10 * radius**16 / (cumulant**4 * least_map**4 * eta**2)
@@ -363,6 +516,19 @@ def contrastive_operations(n_features: int, order: int, constant: float = 1.0) -
     """Operations for the cumulants of s1, s2 and s3: (t d)^(t + 2) (Theorem 3.2).
 
     `latentia.contrastive` needs d^t of them a row, and d^(t + 1) once.
+
+    Parameters
+    ----------
+    n_features : int
+        d, the number of features of a view.
+    order : int
+        t, the order of the cumulants.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(n_features=n_features, order=order)
     return constant * float(order * n_features) ** (order + 2)
@@ -377,6 +543,10 @@ def biased_gradient_error(eps: float, convexity: float) -> float:
         Norm of the error of the gradient.
     convexity : float
         mu: the negative log-likelihood is mu-strongly convex.
+
+    Returns
+    -------
+    float
     """
     _positive(eps=eps, convexity=convexity)
     return math.sqrt(8) * eps / convexity
@@ -415,6 +585,12 @@ def rich_component_rows(
         As in `contrastive_rows`, over all maps that are not zero.
     cumulant : float
         sigma_kappa, the smallest singular value of the unfolded cumulants of order L + 1.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(eta=eta, norm=norm, radius=radius, cumulant=cumulant, least_map=least_map)
     base = n_components * distinguishing * radius * norm / (least_map * cumulant)
@@ -430,12 +606,30 @@ def rich_component_operations(n_features: int, n_views: int, distinguishing: int
         d and k.
     distinguishing, order : int
         L and t.
+
+    Returns
+    -------
+    float
     """
     return math.factorial(distinguishing + order) * float(n_features * n_views) ** (distinguishing + order)
 
 
 def community_strength(n_nodes: int, n_components: int, constant: float = 1.0) -> float:
-    """(p - q) / sqrt(p) that recovery needs: k / sqrt(n) (Theorem 8.4), p and q being edge probabilities inside and across."""
+    """(p - q) / sqrt(p) that recovery needs: k / sqrt(n) (Theorem 8.4), p and q being edge probabilities inside and across.
+
+    Parameters
+    ----------
+    n_nodes : int
+        n, the number of nodes.
+    n_components : int
+        K, the number of components.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
+    """
     _positive(n_nodes=n_nodes, n_components=n_components)
     return constant * n_components / math.sqrt(n_nodes)
 
@@ -454,6 +648,13 @@ def community_errors(
         n and k.
     inside, across : float
         p and q, probabilities of edges, p > q.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    (float, float)
+        Both numbers, in the order of the summary.
     """
     _positive(n_nodes=n_nodes, n_components=n_components, inside=inside)
     if not 0 <= across < inside:
@@ -466,6 +667,23 @@ def support_threshold(n_nodes: int, n_components: int, inside: float, across: fl
     """xi from which on Algorithm 8.3 finds every membership, and none below half of it (Theorem 8.6).
 
     sqrt(p) k / ((p - q) sqrt(n)).
+
+    Parameters
+    ----------
+    n_nodes : int
+        n, the number of nodes.
+    n_components : int
+        K, the number of components.
+    inside : float
+        Probability of an edge inside of a community.
+    across : float
+        Probability of an edge between communities.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(n_nodes=n_nodes, n_components=n_components, inside=inside)
     if not 0 <= across < inside:
@@ -488,6 +706,12 @@ def dictionary_sparsity(
         mu: n^(1/2) times the largest |A_i . A_j|.
     order : int
         l, at least 3.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(n_features=n_features - 1, n_components=n_components, incoherence=incoherence, order=order - 2)
     by_atoms = n_components ** ((order - 1) / (2 * order - 1))
@@ -512,6 +736,12 @@ def dictionary_rows(
         l2 distance of an atom; without it the rows are those for the supports.
     noise : float
         sigma, for coefficients of size one.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(n_components=n_components, sparsity=sparsity)
     rows = (n_components / sparsity) ** 2 * math.log(n_components)
@@ -535,6 +765,13 @@ def dictionary_svd(
         n and m.
     sparsity, incoherence : float
         k and mu.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    (float, float)
+        Both numbers, in the order of the summary.
     """
     _positive(n_features=n_features, n_components=n_components, sparsity=sparsity, incoherence=incoherence)
     zeta = max(incoherence * sparsity / math.sqrt(n_features), math.sqrt(sparsity / n_components))
@@ -573,6 +810,12 @@ def weak_dictionary(
         k and mu.
     slack : float
         s: two atoms are used together at most n^s times as often as if they were independent.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    WeakDictionaryBounds
     """
     _positive(n_features=n_features, n_components=n_components, sparsity=sparsity, incoherence=incoherence)
     n, m, k = n_features, n_components, sparsity
@@ -592,6 +835,23 @@ def disjoint_product(
 
     k^2 mu / n^(1/2) for any signs of the coefficients (Lemma 5.11), and with ``certain=False`` k mu log n / n^(1/2) with high
     probability, for random signs (Lemma 5.13). Coefficients are of size one.
+
+    Parameters
+    ----------
+    n_features : int
+        n, the number of features.
+    sparsity : float
+        k, the number of atoms that a row uses.
+    incoherence : float
+        mu: atoms have inner products of at most mu / sqrt(n).
+    certain : bool, default=True
+        Whether it holds for all pairs of rows, or with high probability.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(n_features=n_features, sparsity=sparsity, incoherence=incoherence)
     if certain:
@@ -604,6 +864,19 @@ def chance_of_common_neighbour(sparsity: float, n_components: int, shared: float
 
     k^6 / m^3 + 3 k^3 (a + b + c) / m^2, where the first two rows share a atoms, and so on: ``shared`` is the sum of the three.
     Rows with a common atom have at least k / (8 m).
+
+    Parameters
+    ----------
+    sparsity : float
+        k, the number of atoms that a row uses.
+    n_components : int
+        m, the number of atoms.
+    shared : float, default=0.0
+        a + b + c: how many atoms two of the three rows share, summed over the pairs.
+
+    Returns
+    -------
+    float
     """
     _positive(sparsity=sparsity, n_components=n_components)
     k, m = sparsity, n_components
@@ -626,6 +899,10 @@ def piercing_probability(sparsity: float, n_components: int, order: int, shared:
         l, at least 3.
     shared : float
         Q, atoms that two rows share at most.
+
+    Returns
+    -------
+    float
     """
     _positive(sparsity=sparsity, n_components=n_components, order=order - 2)
     k, m, tuples = sparsity, n_components, order
@@ -643,6 +920,12 @@ def network_rows(n_units: int, density: float, constant: float = 1.0) -> float:
         n, units of the largest layer.
     density : float
         rho: how often a unit of the top layer is active; of the layer above, for a single layer.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(n_units=n_units, density=density)
     return constant * (math.log(n_units) / density) ** 2
@@ -653,6 +936,19 @@ def network_density(degree: float, *, order: int = 2, constant: float = 1.0) -> 
 
     For pairs this is Theorem 6.6, for triples rho_y^3 << rho of Lemma 6.8, with rho_y = rho d. ``degree`` is d, the number of
     parents of a node.
+
+    Parameters
+    ----------
+    degree : float
+        d, the expected number of parents.
+    order : {2, 3}, default=2
+        Pairs or triples of columns.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(degree=degree)
     if order not in (2, 3):
@@ -669,6 +965,11 @@ def triple_recovery(n_units: int, n_nodes: int, degree: float) -> tuple[float, f
         m sets of n nodes.
     degree : float
         d', nodes of a set.
+
+    Returns
+    -------
+    (float, float)
+        Both numbers, in the order of the summary.
     """
     _positive(n_units=n_units, n_nodes=n_nodes, degree=degree)
     return n_units**3 * degree**8 / n_nodes**8, n_units * (degree**3 + n_nodes)
@@ -678,6 +979,16 @@ def third_moment_bounds(density: float) -> tuple[float, float]:
     """|E[y_u y_v y_s]| of a real layer: at most rho / 10 without a common parent, at least .6 rho with a single one.
 
     Theorem 6.21, whose statement has the two numbers in each other's place: the proof has them as here.
+
+    Parameters
+    ----------
+    density : float
+        rho, the share of rows in which a unit is on.
+
+    Returns
+    -------
+    (float, float)
+        Both numbers, in the order of the summary.
     """
     _positive(density=density)
     return 0.1 * density, 0.6 * density
@@ -714,6 +1025,10 @@ def network_conditions(
         rho_l, of the top layer.
     real : bool
         The observed layer is real. Degrees above the top are left out of its ratios.
+
+    Returns
+    -------
+    NetworkConditions
     """
     if len(degrees) != len(sizes) - 1 or not len(degrees):
         raise LatentiaError(f"sizes={sizes}, degrees={degrees}: a degree for each hidden layer is needed.")
@@ -754,6 +1069,21 @@ def simplicial_factorization_system(n_rows: int, n_columns: int, rank: int, cons
 
     The unknowns are S and T, of shape (r, r), with A = C S and W = T R for independent columns C and rows R: entries of both
     are nonnegative, and C S T R = M.
+
+    Parameters
+    ----------
+    n_rows : int
+        n, the number of rows.
+    n_columns : int
+        m, the number of columns.
+    rank : int
+        r.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    PolynomialSystem
     """
     _positive(n_rows=n_rows, n_columns=n_columns, rank=rank)
     n, m, r = n_rows, n_columns, rank
@@ -765,6 +1095,21 @@ def factorization_system(n_rows: int, n_columns: int, n_components: int, constan
 
     For every pair of partitions of the rows and of the columns (Corollary 2.23) a system in up to 2^r maps of shape (r, r) for
     each factor. Moitra 2012 needs no more than (n m)^(c r^2).
+
+    Parameters
+    ----------
+    n_rows : int
+        n, the number of rows.
+    n_columns : int
+        m, the number of columns.
+    n_components : int
+        K, the number of components.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    PolynomialSystem
     """
     _positive(n_rows=n_rows, n_columns=n_columns, n_components=n_components)
     n, m, r = n_rows, n_columns, n_components
@@ -776,6 +1121,19 @@ def hyperplane_partition_count(n_points: int, rank: int, *, affine: bool = False
 
     This is reached in general position, without a hyperplane through points; ``affine`` is for hyperplanes anywhere. Partitions
     that put the points in the hyperplane on one side can be more if points are opposite to each other.
+
+    Parameters
+    ----------
+    n_points : int
+        n, the number of points.
+    rank : int
+        s, the rank of the points.
+    affine : bool, default=False
+        Whether hyperplanes need not contain the origin.
+
+    Returns
+    -------
+    int
     """
     _positive(n_points=n_points, rank=rank)
     return 2 * sum(math.comb(n_points - 1, i) for i in range(rank + affine))
@@ -785,6 +1143,19 @@ def hyperplane_partition_operations(n_points: int, rank: int, constant: float = 
     """Choices by which all hyperplane partitions are listed: m^s (s + 2)^s (Theorem 2.22).
 
     `latentia.nmf.hyperplane_partitions` goes through the (m over s - 1) hyperplanes of independent points instead.
+
+    Parameters
+    ----------
+    n_points : int
+        n, the number of points.
+    rank : int
+        s, the rank of the points.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
     """
     _positive(n_points=n_points, rank=rank)
     return constant * (n_points * (rank + 2.0)) ** rank
@@ -802,6 +1173,17 @@ def loner_programs(n_rows: int, n_columns: int) -> LonerPrograms:
     """What an exact separable factorization takes: is a row in the convex hull of the other ones, for each row (Theorem 2.46).
 
     Copies of a row are left out of its program. There is no condition: M = A W has to hold exactly.
+
+    Parameters
+    ----------
+    n_rows : int
+        n, the number of rows.
+    n_columns : int
+        m, the number of columns.
+
+    Returns
+    -------
+    LonerPrograms
     """
     _positive(n_rows=n_rows - 1, n_columns=n_columns)
     return LonerPrograms(n_rows, n_rows - 1, n_columns + 1)
@@ -837,6 +1219,10 @@ def robust_loner_bounds(eps: float, robustness: float) -> RobustLonerBounds:
         l1 noise of a row of M', whose noiseless rows sum to one.
     robustness : float
         alpha: no row of W is closer to the convex hull of the others, in l1.
+
+    Returns
+    -------
+    RobustLonerBounds
     """
     _positive(robustness=robustness)
     distance = 10 * eps / robustness + 2 * eps
@@ -844,7 +1230,17 @@ def robust_loner_bounds(eps: float, robustness: float) -> RobustLonerBounds:
 
 
 def robust_loner_noise_limit(robustness: float) -> float:
-    """Largest l1 noise of a row for which robust loners are proven to be anchors: alpha^2 / (40 + 13 alpha) (Theorem 2.48)."""
+    """Largest l1 noise of a row for which robust loners are proven to be anchors: alpha^2 / (40 + 13 alpha) (Theorem 2.48).
+
+    Parameters
+    ----------
+    robustness : float
+        Least distance of a vertex to the span (or the hull) of the others.
+
+    Returns
+    -------
+    float
+    """
     return robustness**2 / (40 + 13 * robustness)
 
 
@@ -862,6 +1258,19 @@ def approximate_factorization_bounds(
 
     ``eps`` is the relative error of the best nonnegative factorization by r components. Lemma 2.53 needs the factor A' from a
     nonnegative least-squares problem, which the text does not say.
+
+    Parameters
+    ----------
+    eps : float
+        Error that is asked for.
+    n_components : int
+        K, the number of components.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    ApproximateFactorizationBounds
     """
     _positive(n_components=n_components)
     return ApproximateFactorizationBounds(
@@ -881,11 +1290,25 @@ def almost_anchor_cover(noise: float, robustness: float) -> float:
         eps, the l1 noise of a row.
     robustness : float
         gamma: no row of W is closer to the convex hull of the others, in l1.
+
+    Returns
+    -------
+    float
     """
     _positive(robustness=robustness)
     return 10 * noise / robustness
 
 
 def almost_anchor_noise_limit(robustness: float) -> float:
-    """Largest l1 noise of a row for which almost anchors are proven: gamma / 100 (Theorem 3.20)."""
+    """Largest l1 noise of a row for which almost anchors are proven: gamma / 100 (Theorem 3.20).
+
+    Parameters
+    ----------
+    robustness : float
+        Least distance of a vertex to the span (or the hull) of the others.
+
+    Returns
+    -------
+    float
+    """
     return robustness / 100

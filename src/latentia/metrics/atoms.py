@@ -27,7 +27,17 @@ def atom_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def atom_coherence(atoms: np.ndarray) -> np.ndarray:
-    """Largest |cosine| of every atom with another one, shape (m,); 0 for a single atom."""
+    """Largest |cosine| of every atom with another one, shape (m,); 0 for a single atom.
+
+    Parameters
+    ----------
+    atoms : array-like of shape (m, n)
+        One atom per row.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
     cosines = np.abs(atoms @ atoms.T)
     np.fill_diagonal(cosines, 0.0)
     return np.asarray(cosines.max(axis=1))

@@ -24,6 +24,10 @@ def many_to_one_accuracy(predicted: Any, true: Any) -> float:
     true : array-like of shape (n,), int or str
         Labels.
 
+    Returns
+    -------
+    float
+
     References
     ----------
     Johnson: Why doesn't EM find good HMM POS-taggers?, EMNLP-CoNLL 2007.

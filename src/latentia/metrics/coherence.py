@@ -16,12 +16,41 @@ def umass_coherence(components: np.ndarray, table: Any, n_words: int = 10, eps: 
     """Sum over ordered pairs of top words of log((D(w1, w2) + eps) / D(w2)), shape (K,): thesis eq. 4.3.
 
     D counts documents with a word, or with both. At most 0 up to ``eps``; higher is better.
+
+    Parameters
+    ----------
+    components : ndarray of shape (K, V)
+        Word probabilities of the topics.
+    table : array-like or sparse matrix of shape (n_documents, V)
+        Counts of words in documents.
+    n_words : int, default=10
+        Number of top words of each topic.
+    eps : float, default=0.01
+        Added to counts of pairs.
+
+    Returns
+    -------
+    ndarray of shape (K,)
     """
     return _pairwise(components, table, n_words, lambda both, _, second, __: np.log((both + eps) / second), np.sum)
 
 
 def npmi_coherence(components: np.ndarray, table: Any, n_words: int = 10) -> np.ndarray:
-    """Mean normalised pointwise mutual information of pairs of top words by document, shape (K,), in [-1, 1]."""
+    """Mean normalised pointwise mutual information of pairs of top words by document, shape (K,), in [-1, 1].
+
+    Parameters
+    ----------
+    components : ndarray of shape (K, V)
+        Word probabilities of the topics.
+    table : array-like or sparse matrix of shape (n_documents, V)
+        Counts of words in documents.
+    n_words : int, default=10
+        Number of top words of each topic.
+
+    Returns
+    -------
+    ndarray of shape (K,)
+    """
 
     def npmi(both: np.ndarray, first: np.ndarray, second: np.ndarray, n: int) -> np.ndarray:
         joint = np.maximum(both, 1e-12) / n
@@ -32,7 +61,19 @@ def npmi_coherence(components: np.ndarray, table: Any, n_words: int = 10) -> np.
 
 
 def unique_words(components: np.ndarray, n_words: int = 10) -> np.ndarray:
-    """How many of each topic's top words are in no other topic's, shape (K,)."""
+    """How many of each topic's top words are in no other topic's, shape (K,).
+
+    Parameters
+    ----------
+    components : ndarray of shape (K, V)
+        Word probabilities of the topics.
+    n_words : int, default=10
+        Number of top words of each topic.
+
+    Returns
+    -------
+    ndarray of int, shape (K,)
+    """
     words = top_words(components, n_words)
     counts = np.bincount(words.ravel(), minlength=components.shape[1])
     return (counts[words] == 1).sum(axis=1)

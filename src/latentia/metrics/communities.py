@@ -35,6 +35,10 @@ def overlapping_f1(found: Any, true: Any) -> float:
         Two-dimensional arrays, sparse ones and DataFrames are memberships; lists and tuples are communities. The two may have
         different forms and numbers of communities.
 
+    Returns
+    -------
+    float
+
     References
     ----------
     Yang, Leskovec: Overlapping community detection at scale, WSDM 2013.
@@ -77,6 +81,10 @@ def overlapping_nmi(found: Any, true: Any, n_nodes: int | None = None) -> float:
     n_nodes : int, optional
         n; needed if both are lists. Nodes in no community count.
 
+    Returns
+    -------
+    float
+
     Notes
     -----
     Of K and L communities the K L numbers of nodes that two share are counted first; nothing else depends on n.
@@ -116,6 +124,10 @@ def link_auc(scores_of_edges: Any, scores_of_non_edges: Any) -> float:
     ----------
     scores_of_edges : array-like of shape (m,)
     scores_of_non_edges : array-like of shape (k,)
+
+    Returns
+    -------
+    float
 
     Examples
     --------

@@ -19,6 +19,18 @@ def split_tokens(table: Any, random_state: Any = 0) -> tuple[sparse.csr_array, s
     """Split every document's tokens at random into two halves, each token with probability one half.
 
     Entries of both halves are sorted and each occurs once, whatever the order in the table.
+
+    Parameters
+    ----------
+    table : array-like or sparse matrix of shape (n_documents, V)
+        Counts of words in documents.
+    random_state : int, RandomState or Generator, default=0
+        Seed of the halves.
+
+    Returns
+    -------
+    first, second : csr_array of shape (n_documents, V)
+        The halves.
     """
     indptr, indices, data = as_counts(table)
     counts = np.minimum(np.maximum(np.rint(data), data > 0), 1e15).astype(np.int64)  # a fraction is an occurrence
@@ -52,6 +64,12 @@ def completion_log_likelihood(
         Of the split into halves.
     max_iter, tol
         Of the proportions, as in `moments.fold_in`.
+    n_jobs : int, optional
+        Number of threads. Results are the same for any value.
+
+    Returns
+    -------
+    float
     """
     rng = np.random.default_rng(random_state)  # one for all pieces: the answer does not depend on how rows are cut
     total, log_likelihood = 0.0, 0.0
@@ -71,5 +89,23 @@ def completion_log_likelihood(
 def completion_perplexity(
     components: np.ndarray, alpha: np.ndarray, table: Any, *, random_state: int = 0, n_jobs: int | None = None
 ) -> float:
-    """exp of minus the mean log-probability of a hidden token: 1 is certainty, V is a uniform guess; lower is better."""
+    """exp of minus the mean log-probability of a hidden token: 1 is certainty, V is a uniform guess; lower is better.
+
+    Parameters
+    ----------
+    components : ndarray of shape (K, V)
+        Word probabilities of the topics.
+    alpha : ndarray of shape (K,)
+        Dirichlet parameters of the proportions.
+    table : array-like or sparse matrix of shape (n_documents, V)
+        Counts of words in documents.
+    random_state : int, default=0
+        Seed of the halves.
+    n_jobs : int, optional
+        Number of threads. Results are the same for any value.
+
+    Returns
+    -------
+    float
+    """
     return float(np.exp(-completion_log_likelihood(components, alpha, table, random_state=random_state, n_jobs=n_jobs)))

@@ -22,12 +22,30 @@ def l1_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """l1 distance of every row of ``first``, (m, d), to every row of ``second``, (k, d): shape (m, k).
 
     Between two probability distributions it lies in [0, 2].
+
+    Parameters
+    ----------
+    first : array-like of shape (m, d)
+        One component per row.
+    second : array-like of shape (k, d)
+        One component per row.
+
+    Returns
+    -------
+    ndarray of shape (m, k)
     """
     return cdist(np.ascontiguousarray(first), np.ascontiguousarray(second), "cityblock")
 
 
 def match_components(found: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Match rows one to one with the least total l1 distance.
+
+    Parameters
+    ----------
+    found : array-like of shape (m, d)
+        One component per row.
+    true : array-like of shape (k, d)
+        One component per row.
 
     Returns
     -------
@@ -40,17 +58,53 @@ def match_components(found: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, n
 
 
 def nearest_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """l1 distance of every row of ``first`` to the nearest row of ``second``, shape (m,)."""
+    """l1 distance of every row of ``first`` to the nearest row of ``second``, shape (m,).
+
+    Parameters
+    ----------
+    first : array-like of shape (m, d)
+        One component per row.
+    second : array-like of shape (k, d)
+        One component per row.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
     return l1_distances(first, second).min(axis=1)
 
 
 def nearest_other_distance(components: np.ndarray, metric: str = "cityblock") -> float:
-    """Mean distance of a row to the nearest other row; infinite for a single one."""
+    """Mean distance of a row to the nearest other row; infinite for a single one.
+
+    Parameters
+    ----------
+    components : array-like of shape (K, d)
+        One component per row.
+    metric : str, default="cityblock"
+        A metric of `scipy.spatial.distance.cdist`; the default is l1.
+
+    Returns
+    -------
+    float
+    """
     return float(nearest_others(components, metric).mean())
 
 
 def nearest_others(components: np.ndarray, metric: str = "cityblock") -> np.ndarray:
-    """Distance of every row to the nearest other row, shape (K,); infinite for a single one."""
+    """Distance of every row to the nearest other row, shape (K,); infinite for a single one.
+
+    Parameters
+    ----------
+    components : array-like of shape (K, d)
+        One component per row.
+    metric : str, default="cityblock"
+        A metric of `scipy.spatial.distance.cdist`; the default is l1.
+
+    Returns
+    -------
+    ndarray of shape (K,)
+    """
     components = np.ascontiguousarray(components)  # SciPy is five times slower on strided rows
     distances = cdist(components, components, metric)
     np.fill_diagonal(distances, np.inf)

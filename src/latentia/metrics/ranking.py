@@ -139,6 +139,10 @@ def micro_auc(Y: Any, scores: Any) -> float:
     Y, scores
         As in `document_auc`.
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> micro_auc([[1, 0], [0, 1]], [[0.5, 0.3], [0.6, 0.9]])
@@ -246,6 +250,10 @@ def propensity_scored_precision_at_k(Y: Any, top: Any, k: int, propensities: Any
         As in `precision_at_k`.
     propensities : array-like of shape (L,)
         In (0, 1], as from the function `propensities` on the training labels.
+
+    Returns
+    -------
+    float
 
     Examples
     --------

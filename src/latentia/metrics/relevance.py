@@ -37,6 +37,10 @@ def other_topics(topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
     topics : ndarray of shape (K, V)
     shares : ndarray of shape (K,)
         Of the topics in the corpus. Where the others have none, each counts the same; a single topic is its own other.
+
+    Returns
+    -------
+    ndarray of shape (K, V)
     """
     n_topics = len(topics)
     if n_topics == 1:
@@ -90,6 +94,10 @@ def top_words(
         What topics are compared with, see `relevance`. Without, words are ranked by probability.
     relevance : float
         Weight of the probability; with 1 the most probable words come first.
+
+    Returns
+    -------
+    ndarray of int, shape (K, n_words)
     """
     scores = components if word_frequencies is None else _relevance(components, word_frequencies, relevance)
     return np.argsort(-scores, axis=1, kind="stable")[:, :n_words]

@@ -23,6 +23,10 @@ def amari_index(unmixing: Any, mixing: Any) -> float:
     unmixing : array-like of shape (K, d)
     mixing : array-like of shape (d, K)
 
+    Returns
+    -------
+    float
+
     References
     ----------
     Amari, Cichocki, Yang: A new learning algorithm for blind signal separation, NIPS 1996.

@@ -310,8 +310,8 @@ class TopicMoments:
 
         sum_d s_d y_d ((c_d . g_k)^2 - sum_v c_dv g_vk^2),      shape (L, K),
 
-    which is the contraction M_L(g_k, g_k) over different words (all pairs with ``diagonal``). ``words=False`` leaves the first out.
-    Products with directions are in their precision, and sums in double.
+    which is the contraction M_L(g_k, g_k) over different words (all pairs with ``diagonal``). ``words=False`` leaves the first
+    out. Products with directions are in their precision, and sums in double.
     """
 
     def __init__(

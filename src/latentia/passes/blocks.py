@@ -512,6 +512,10 @@ def row_groups(rows: np.ndarray, n_groups: int, random_state: int = 0) -> np.nda
     ----------
     rows : ndarray of int, shape (n,)
         Row numbers in the source.
+    n_groups : int
+        Number of groups.
+    random_state : int, default=0
+        Seed.
 
     Returns
     -------

@@ -158,7 +158,17 @@ def _publish(complete: Path, target: Path, source: Any) -> None:
 
 
 def write_cache(path: str | os.PathLike[str], blocks: Iterable[Sequence[Any]], names: list[str] | None = None) -> None:
-    """Write an iterable of blocks (tuples of aligned CSR matrices or arrays) as a cache, one block in memory."""
+    """Write an iterable of blocks (tuples of aligned CSR matrices or arrays) as a cache, one block in memory.
+
+    Parameters
+    ----------
+    path : str or path
+        Folder of the cache.
+    blocks : iterable of tuples
+        Aligned CSR matrices or arrays.
+    names : list of str, optional
+        Column names of the first table.
+    """
     iterator = iter(blocks)
     first = next(iterator, None)
     if first is None:
@@ -170,7 +180,20 @@ def write_cache(path: str | os.PathLike[str], blocks: Iterable[Sequence[Any]], n
 
 
 def read_cache(path: str | os.PathLike[str]) -> tuple[list[Any], list[str] | None]:
-    """Map a cache into memory; return its tables and the column names of the first."""
+    """Map a cache into memory; return its tables and the column names of the first.
+
+    Parameters
+    ----------
+    path : str or path
+        Folder of the cache.
+
+    Returns
+    -------
+    tables : list of CSR matrices or arrays
+        Mapped into memory.
+    names : list of str or None
+        Column names of the first table.
+    """
     folder = Path(path)
     header = read_header(folder)
     if header is None:

@@ -34,6 +34,19 @@ def deal(blocks: Blocks, seed: int, n: int = 4) -> RowGroups:
     """Groups of the rows of blocks without sequences, for error bars.
 
     A sample of the rows tells whether the source repeats itself; only then are all of them read for it.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The rows.
+    seed : int
+        Seed.
+    n : int, default=4
+        Number of groups.
+
+    Returns
+    -------
+    RowGroups
     """
     n_rows = blocks.shapes[0][0]
     dealt = RowGroups(n, seed, max(1, n_rows // _STRETCHES))
@@ -44,7 +57,23 @@ def deal(blocks: Blocks, seed: int, n: int = 4) -> RowGroups:
 
 
 def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGroups:
-    """Groups of the steps of sequences: stretches together, and sequences together with their first copies."""
+    """Groups of the steps of sequences: stretches together, and sequences together with their first copies.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The rows.
+    seed : int
+        Seed.
+    stretch : int
+        Steps that stay together.
+    n : int, default=4
+        Number of groups.
+
+    Returns
+    -------
+    RowGroups
+    """
     dealt = RowGroups(n, seed, stretch)
     if blocks.lengths is None or len(blocks.lengths) < 2:
         return dealt
@@ -71,6 +100,18 @@ def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:
     """At most so many rows of all parts, spread over the data, without a pass over it.
 
     There are fewer of rows so wide that they would take 160 MB if all their entries were stored.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The rows.
+    most : int, default=2000
+        Number of rows at most.
+
+    Returns
+    -------
+    tuple of arrays or sparse matrices
+        One for each part.
     """
     width = min(sum(shape[1] for shape in blocks.shapes), _WIDEST)
     return blocks.some_rows(max(min(most, _SAMPLE_ENTRIES // max(width, 1)), _FEWEST_ROWS))

@@ -83,6 +83,10 @@ def own_order(blocks: Blocks, read: Callable[[Block], sparse.csr_array], most: i
     read : callable
         Checks a block and gives its table of counts.
     most : int
+
+    Returns
+    -------
+    OwnOrder
     """
     pieces, rows, n_entries = [], [], 0
     for block in blocks:

@@ -31,6 +31,13 @@ def follow(
         As in `accumulate`.
     progress : str
         Label of the bar; "{}" in it becomes the number of the pass. Empty: no bar.
+
+    Returns
+    -------
+    results : list
+        What each plan returns.
+    n_passes : int
+        Passes over the blocks.
     """
     results: list[Any] = [None] * len(plans)
     wanted: dict[int, list[Any]] = {}

@@ -36,7 +36,12 @@ _SHORTENED = {
 
 
 def languages() -> list[str]:
-    """Names of the languages that have a list of stop words."""
+    """Names of the languages that have a list of stop words.
+
+    Returns
+    -------
+    list of str
+    """
     return sorted(_CODES)
 
 

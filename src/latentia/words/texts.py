@@ -31,6 +31,10 @@ def texts_of(X: Any) -> list[str] | None:
     X : anything
         Texts are `latentia.datasets.Texts`, and lists, tuples, one-dimensional arrays and Series of str.
 
+    Returns
+    -------
+    list of str, or None
+
     Raises
     ------
     LatentiaError
@@ -51,7 +55,22 @@ def texts_of(X: Any) -> list[str] | None:
 
 
 def check_texts(texts: Any) -> list[str]:
-    """The texts as a list, if all are str; otherwise an error that says which is not."""
+    """The texts as a list, if all are str; otherwise an error that says which is not.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Texts.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    LatentiaError
+        If an entry is no text.
+    """
     if isinstance(texts, (str, bytes)):
         raise LatentiaError(f"A single text, {_shown(texts)}, and several are needed: give a list of texts.")
     found = list(getattr(texts, "texts", texts))

@@ -93,6 +93,11 @@ def mixed_membership_graph(
     directed : bool
     random_state : int
 
+    Returns
+    -------
+    PlantedCommunities
+        The data and the truth that it was drawn from.
+
     Examples
     --------
     >>> from latentia.datasets import planted

@@ -268,6 +268,11 @@ def label_model(
     spread : float
         Ratio of the largest to the smallest weight; topics lie between them geometrically, in random order.
     random_state : int
+
+    Returns
+    -------
+    LabelModelTruth
+        The truth, from which data is drawn.
     """
     check_sizes(n_topics=n_topics, n_words=n_words, n_labels=n_labels)
     if not 0 <= length_variation <= 2:
@@ -286,7 +291,21 @@ def label_model(
 
 
 def labelled_corpus(n_documents: int = 2000, *, random_state: int = 0, **model: object) -> PlantedLabels:
-    """Plant a model of labelled text (parameters of `label_model`) and draw ``n_documents`` documents from it."""
+    """Plant a model of labelled text (parameters of `label_model`) and draw ``n_documents`` documents from it.
+
+    Parameters
+    ----------
+    n_documents : int, default=2000
+        Number of documents.
+    random_state : int, default=0
+        Seed.
+    model : parameters of `label_model`
+
+    Returns
+    -------
+    PlantedLabels
+        The data and the truth that it was drawn from.
+    """
     truth = label_model(random_state=random_state, **model)  # type: ignore[arg-type]
     return truth.sample(n_documents, random_state=random_state + 1)
 

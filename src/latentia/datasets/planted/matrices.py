@@ -87,7 +87,25 @@ def word_distributions(
     contrast: float = 1.0,
     random_state: int | np.random.Generator = 0,
 ) -> np.ndarray:
-    """P: rows proportional to base * Exponential(1)^contrast, shape (n_components, n_words)."""
+    """P: rows proportional to base * Exponential(1)^contrast, shape (n_components, n_words).
+
+    Parameters
+    ----------
+    n_components : int
+        R.
+    n_words : int
+        M.
+    base : {"zipf", "uniform"}, default="zipf"
+        Frequencies before the draw: proportional to 1 / (rank + 2.7), or equal.
+    contrast : float, default=1.0
+        Power of the Exponential(1) draws.
+    random_state : int or Generator, default=0
+        Seed.
+
+    Returns
+    -------
+    ndarray of shape (n_components, n_words)
+    """
     check_sizes(n_components=n_components, n_words=n_words)
     if base not in ("zipf", "uniform"):
         raise LatentiaError(f"base={base!r}: use 'zipf' or 'uniform'.")
@@ -126,6 +144,11 @@ def word_pairs(
         Documents of three words to draw, besides the pairs.
     random_state : int
         The same one plants the same matrix for all numbers of pairs.
+
+    Returns
+    -------
+    PlantedPairs
+        The data and the truth that it was drawn from.
     """
     check_sizes(n_pairs=n_pairs)
     rng = np.random.default_rng(random_state)
@@ -169,6 +192,11 @@ def two_state_chain(
         family of Theorem 1.5).
     contrast, random_state
         As in `word_pairs`.
+
+    Returns
+    -------
+    PlantedChain
+        The data and the truth that it was drawn from.
     """
     check_sizes(n_steps=n_steps, n_symbols=n_symbols)
     if not all(0 < p <= 1 for p in switch) or len(switch) != 2:
@@ -208,6 +236,11 @@ def block_model(
         n and q.
     degree, snr : float
     random_state : int
+
+    Returns
+    -------
+    PlantedBlocks
+        The data and the truth that it was drawn from.
     """
     check_sizes(n_nodes=n_nodes, n_blocks=n_blocks)
     rng = np.random.default_rng(random_state)

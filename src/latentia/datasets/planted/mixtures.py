@@ -87,6 +87,11 @@ def gaussian_mixture(
     variance : float or ndarray of shape (n_components,)
     random_state : int
         The same ``random_state`` plants the same parameters for every ``n_samples``.
+
+    Returns
+    -------
+    PlantedMixture
+        The data and the truth that it was drawn from.
     """
     check_sizes(n_samples=n_samples, n_components=n_components, n_features=n_features)
     rng = np.random.default_rng(random_state)
@@ -129,6 +134,11 @@ def product_mixture(
         Ratio of the largest to the smallest weight; components lie between them geometrically, in random order.
     random_state : int
         The same ``random_state`` plants the same parameters for every ``n_samples``.
+
+    Returns
+    -------
+    PlantedProducts
+        The data and the truth that it was drawn from.
     """
     check_sizes(n_samples=n_samples, n_components=n_components, n_features=n_features)
     if kind not in ("bernoulli", "gaussian"):

@@ -80,6 +80,11 @@ def sparse_network(
         Half of the edges are negative; otherwise none is.
     random_state : int
 
+    Returns
+    -------
+    NetworkSamples
+        The data and the truth that it was drawn from.
+
     Examples
     --------
     >>> from latentia.datasets import planted
@@ -146,6 +151,11 @@ def uncompressible_network(n_copies: int = 1) -> UncompressibleNetwork:
     n_copies : int
         Outputs, each with units of its own.
 
+    Returns
+    -------
+    UncompressibleNetwork
+        The data and the truth that it was drawn from.
+
     Examples
     --------
     >>> from latentia.datasets import planted
@@ -176,6 +186,10 @@ def threshold_margins(inputs: np.ndarray, outputs: np.ndarray) -> np.ndarray:
     ----------
     inputs : ndarray of shape (n_rows, n_inputs)
     outputs : ndarray of bool, shape (n_rows, n_outputs)
+
+    Returns
+    -------
+    ndarray of shape (n_outputs,)
     """
     X = np.asarray(inputs, dtype=np.float64)
     on = np.asarray(outputs, dtype=bool)

@@ -107,6 +107,11 @@ def noisy_or_network(
     leak : float
         Mean leak; each finding's is uniform between 0 and twice that.
     random_state : int
+
+    Returns
+    -------
+    NoisyOrTruth
+        The truth, from which data is drawn.
     """
     check_sizes(n_features=n_features, n_components=n_components)
     if not 0 < density <= 1 or not 0 < least_weight <= largest_weight or not 0 <= leak < 0.5:
@@ -146,6 +151,11 @@ def qmr_network(
         with probabilities that fall as 1 / sqrt(i) over the findings, and the strengths from five grades, .025 to .985.
     active, spread, leak, random_state
         As in `noisy_or_network`.
+
+    Returns
+    -------
+    NoisyOrTruth
+        The truth, from which data is drawn.
     """
     check_sizes(n_features=n_features, n_components=n_components)
     rng = np.random.default_rng(random_state)

@@ -110,6 +110,11 @@ def hidden_markov_chain(
         Lengths of sequences that each start from the stationary distribution.
     random_state : int
         The same ``random_state`` plants the same parameters for all lengths.
+
+    Returns
+    -------
+    PlantedChain
+        The data and the truth that it was drawn from.
     """
     check_sizes(n_steps=n_steps, n_states=n_states, n_symbols=n_symbols)
     if not 0 < concentration < np.inf:
@@ -156,6 +161,11 @@ def gaussian_chain(
         Variance of a feature given the state.
     persistence, min_mass, min_transition_singular_value, lengths, random_state
         As in `hidden_markov_chain`.
+
+    Returns
+    -------
+    PlantedGaussianChain
+        The data and the truth that it was drawn from.
     """
     check_sizes(n_steps=n_steps, n_states=n_states, n_features=n_features)
     rng = np.random.default_rng(random_state)

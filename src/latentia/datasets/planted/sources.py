@@ -71,6 +71,11 @@ def independent_sources(
         as many features.
     random_state : int
         The same ``random_state`` plants the same mixing matrix for every ``n_samples``.
+
+    Returns
+    -------
+    PlantedSources
+        The data and the truth that it was drawn from.
     """
     n_features = n_components if n_features is None else n_features
     check_sizes(n_samples=n_samples, n_components=n_components, n_features=n_features)

@@ -162,6 +162,11 @@ def topic_model(
     anchors : bool
         Add to every topic a word of its own, as probable as the topic's most probable word, and renormalise.
     random_state : int
+
+    Returns
+    -------
+    TopicModelTruth
+        The truth, from which data is drawn.
     """
     if n_topics < 1 or n_words < n_topics:
         raise LatentiaError(f"n_topics={n_topics} and n_words={n_words}: need 1 <= n_topics <= n_words.")
@@ -189,7 +194,23 @@ def topic_model(
 def topic_corpus(
     n_documents: int = 2000, *, length: int = 300, random_state: int = 0, **model: object
 ) -> PlantedTopics:
-    """Plant a topic model (parameters of `topic_model`) and draw ``n_documents`` documents from it."""
+    """Plant a topic model (parameters of `topic_model`) and draw ``n_documents`` documents from it.
+
+    Parameters
+    ----------
+    n_documents : int, default=2000
+        Number of documents.
+    length : int, default=300
+        Words of a document.
+    random_state : int, default=0
+        Seed.
+    model : parameters of `topic_model`
+
+    Returns
+    -------
+    PlantedTopics
+        The data and the truth that it was drawn from.
+    """
     truth = topic_model(random_state=random_state, **model)  # type: ignore[arg-type]
     return truth.sample(n_documents, length, random_state=random_state + 1)
 

@@ -89,6 +89,11 @@ def contrastive_views(
     strength : float
         What s2 is multiplied by.
     random_state : int
+
+    Returns
+    -------
+    PlantedViews
+        The data and the truth that it was drawn from.
     """
     d_v = n_features if n_features_v is None else n_features_v
     check_sizes(n_rows=n_rows, n_features=n_features)
@@ -171,7 +176,17 @@ def _means(d: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def grid_edges(n_spins: int) -> np.ndarray:
-    """Pairs of neighbours on a periodic square grid of so many places, shape (2 n_spins, 2), each with the smaller first."""
+    """Pairs of neighbours on a periodic square grid of so many places, shape (2 n_spins, 2), each with the smaller first.
+
+    Parameters
+    ----------
+    n_spins : int
+        Number of spins, a square.
+
+    Returns
+    -------
+    ndarray of int, shape (2 n_spins, 2)
+    """
     side = int(np.sqrt(n_spins) + 0.5)
     if side**2 != n_spins or side < 3:
         raise LatentiaError(f"{n_spins} spins make no periodic grid: the square of 3 or more is needed.")
@@ -251,6 +266,11 @@ def rich_components(
     max_condition : float
         Maps are drawn until their condition number is at most this.
     random_state : int
+
+    Returns
+    -------
+    PlantedComponents
+        The data and the truth that it was drawn from.
     """
     check_sizes(n_rows=n_rows, n_features=n_features, subsets=len(subsets))
     rng, d = np.random.default_rng(random_state), n_features

@@ -137,7 +137,7 @@ def graph():
 
 
 def without_communities():
-    upper = sparse.random_array((300, 300), density=0.04, rng=np.random.default_rng(11))
+    upper = sparse.random_array((300, 300), density=0.04, random_state=np.random.default_rng(11))
     upper.data[:] = 1.0
     return sparse.csr_array(sparse.triu(upper, 1) + sparse.triu(upper, 1).T)
 

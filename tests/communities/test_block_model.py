@@ -140,7 +140,7 @@ def test_isolated_nodes_loops_and_repeats_are_said(graph, tmp_path):
 
 
 def test_noise_is_not_supported_and_warned_of():
-    upper = sparse.triu(sparse.random_array((600, 600), density=0.02, rng=np.random.default_rng(1)), 1)
+    upper = sparse.triu(sparse.random_array((600, 600), density=0.02, random_state=np.random.default_rng(1)), 1)
     upper.data[:] = 1
     with pytest.warns(EvidenceWarning, match="The spectrum shows no communities"):
         model = MixedMembershipBlockModel(4).fit(upper + upper.T)

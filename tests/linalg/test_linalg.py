@@ -30,7 +30,7 @@ def test_cholesky_qr_of_zero_and_repeated_columns_is_finite():
 
 
 def test_krylov_svd_against_lapack():
-    a = sparse.random_array((400, 300), density=0.1, rng=np.random.default_rng(1)) @ sparse.diags_array(
+    a = sparse.random_array((400, 300), density=0.1, random_state=np.random.default_rng(1)) @ sparse.diags_array(
         np.geomspace(10, 0.1, 300)
     )
     u, s, vt = block_krylov_svd(aslinearoperator(a), 10, n_passes=6)

@@ -61,7 +61,7 @@ def test_sums_of_groups_of_rows(table, codes):
 
 def test_bits_do_not_depend_on_threads():
     rng = np.random.default_rng(4)
-    table = sparse.random_array((3000, 500), density=0.1, rng=rng, format="csr")
+    table = sparse.random_array((3000, 500), density=0.1, random_state=rng, format="csr")
     columns, counts = rng.standard_normal((500, 33)).astype(np.float32), coded(table, None, np.float32)
 
     def sums(parallel):

@@ -23,18 +23,17 @@ extensions = [
     "numpydoc",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
     "mathml",
     "docstrings",
     "links",
 ]
 scripts = {script.stem for script in (HERE.parent / "examples").glob("plot_*.py")}
-if scripts:
-    extensions.append("sphinx_gallery.gen_gallery")
 for page in (HERE / "auto_examples").glob("plot_*.rst"):
     if page.stem not in scripts:  # of a script that an earlier build had
         page.unlink()
 root_doc = "index"
-exclude_patterns = ["_build", "auto_examples/**/*.ipynb", "auto_examples/**/*.py", "auto_examples/**/*.md5"]
+exclude_patterns = ["_build", "auto_examples/backreferences"]
 templates_path = ["_templates"]
 
 # Pages are Markdown that reads well on code hosts too: ```math blocks, $dollar$ math, and links between files.
@@ -64,7 +63,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "doc_module": ("latentia",),
-    "backreferences_dir": "generated/backreferences",
+    "backreferences_dir": "auto_examples/backreferences",
 }
 
 html_theme = "pydata_sphinx_theme"
@@ -79,7 +78,7 @@ html_copy_source = False
 html_sidebars = {"index": [], "install": [], "get-started": [], "how-to-choose": []}
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],

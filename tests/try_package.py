@@ -76,8 +76,7 @@ def main():
             if done.returncode:
                 sys.exit(f"latentia {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
             said = json.loads(done.stdout)
-            report = Path(folder) / "out" / name / "report.html"
-            if name != "apply" and not report.exists():
+            if name != "apply" and not list((Path(folder) / "out" / name).rglob("*.html")):
                 sys.exit(f"latentia {name}: no report")
             print(f"{name:<12} {said.get('grade', 'applied')}")
 

@@ -156,7 +156,7 @@ def test_a_range_is_compared(call, rows, files, tmp_path):
 def test_names(call, rows, files, tmp_path):
     (tmp_path / "l.txt").write_text("\n".join(f"tag <{i}>" for i in range(12)) + "\n\n")
     (tmp_path / "w.txt").write_text("\n".join(f"wörd{i}" for i in range(120)), encoding="utf-8")
-    names = ["--labels", tmp_path / "l.txt", "--words", tmp_path / "w.txt"]
+    names = ["--labels", tmp_path / "l.txt", "--vocabulary", tmp_path / "w.txt"]
     call("labels", files / "train.txt", "--test", files / "test.txt", "-k", 4, *names, "--out", tmp_path / "o")
     model = latentia.load(tmp_path / "o" / "model.npz")
     assert model.label_names[3] == "tag <3>"
@@ -292,7 +292,7 @@ ROWS = "0 0:1 1:1 2:1\n1 1:1 2:1\n2 3:1 4:1\n"
         ("3 5 4\n" + ROWS, ["--moments", "pear"], "--moments 'pear': use one of auto, occurrence, factorial, paper"),
         ("3 5 4\n" + ROWS, ["--jobs", "0"], "--jobs 0"),
         ("3 5 4\n" + ROWS, ["--test", "absent.txt"], "--test absent.txt: no such file"),
-        ("3 5 4\n" + ROWS, ["--words", "absent.txt"], "--words absent.txt: no such file"),
+        ("3 5 4\n" + ROWS, ["--words", "absent.txt"], "--vocabulary absent.txt: no such file"),
         ("a b\n", [], "x.txt, line 1: expected 'label,label feature:value ...'"),
     ],
 )

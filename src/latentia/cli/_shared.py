@@ -51,6 +51,7 @@ __all__ = [
     "Refine",
     "Results",
     "Seed",
+    "Splits",
     "check_choice",
     "component_cells",
     "existing",
@@ -65,6 +66,7 @@ __all__ = [
     "refuse_options",
     "run_command",
     "say",
+    "sizes_help",
     "write_csv",
 ]
 
@@ -104,6 +106,10 @@ Refine = Annotated[
         help="Steps of refinement after the recovery: a number, 0 for the theorem, or auto: until it has settled.",
         callback=_steps,
     ),
+]
+Splits = Annotated[
+    int,
+    typer.Option("--splits", help="Fits on parts of the data, for the expected errors; 0 measures none.", min=0, max=3),
 ]
 Seed = Annotated[int, typer.Option(help="Seed of the random splits and starts.", min=0)]
 Jobs = Annotated[int, typer.Option(help="Number of threads; -1 uses every core.", callback=_check_jobs)]
@@ -450,6 +456,11 @@ def in_options(error: LatentiaError) -> str:
 
 
 # --- options ----------------------------------------------------------------------------------------------------
+
+
+def sizes_help(what: str, auto: bool = False) -> str:
+    """What -k says of itself; ``what`` are the components, such as "topics"."""
+    return f"Number of {what}; FROM:TO:STEP compares a range{', auto as many as it takes' if auto else ''}."
 
 
 def parse_sizes(text: str, what: str, auto: bool = False) -> list[int]:

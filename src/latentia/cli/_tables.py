@@ -28,6 +28,7 @@ __all__ = [
     "described",
     "is_table",
     "known",
+    "missing_help",
     "numeric_columns",
     "quoted",
     "read_known_columns",
@@ -41,12 +42,19 @@ __all__ = [
 
 MISSING = "drop", "mean"
 _WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "takes them as not seen"}
-MayBeMissing = Annotated[
-    str | None,
-    typer.Option(
-        "--missing", help="Cells without a value: drop leaves their rows out, mean puts the mean of the column there."
-    ),
-]
+
+
+def missing_help(*ways: str, note: str = "") -> str:
+    """What --missing says of itself, where it may say ``ways``."""
+    said = {
+        "drop": "drop leaves their rows out",
+        "mean": "mean puts the mean of the column there",
+        "keep": "keep takes them as not known",
+    }
+    return f"Cells without a value: {', '.join(said[way] for way in ways)}{note}; by default they are an error."
+
+
+MayBeMissing = Annotated[str | None, typer.Option("--missing", help=missing_help(*MISSING))]
 
 
 def announce(table: Table, console: Console) -> None:

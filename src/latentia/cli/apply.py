@@ -26,6 +26,7 @@ from ..sequences import SpectralHMM, TwoStateHMM
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from . import dictionary, network
 from ._shared import MODEL_FILE, Cache, Encoding, Force, Jobs, NoCache, Out, Quiet, Reading, Results, named, say
+from ._tables import missing_help
 from .communities import apply_communities
 from .contrast import CONTRASTIVE, apply_contrast
 from .dictionary import apply_dictionary
@@ -78,9 +79,7 @@ def apply(
         Path | None, typer.Argument(metavar="V", help="Of 'contrast' models: V, a second table of the same rows.")
     ] = None,
     out: Out = Path("applied"),
-    missing: Annotated[
-        str | None, typer.Option(help="Cells without a value: drop leaves their rows out; otherwise they are an error.")
-    ] = None,
+    missing: Annotated[str | None, typer.Option("--missing", help=missing_help("drop"))] = None,
     denoise: Annotated[
         bool,
         typer.Option(
@@ -89,7 +88,7 @@ def apply(
     ] = False,
     column: Annotated[
         str | None,
-        typer.Option(help="Of texts in a CSV file: their column; by default that which the model was learned from."),
+        typer.Option(help="Text column of a CSV file or workbook; by default the one that the model was learned from."),
     ] = None,
     split: Annotated[
         str | None,

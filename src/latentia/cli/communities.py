@@ -35,6 +35,7 @@ from ._shared import (
     Results,
     Rows,
     Seed,
+    Splits,
     check_choice,
     component_cells,
     parse_sizes,
@@ -42,6 +43,7 @@ from ._shared import (
     print_components,
     run_command,
     say,
+    sizes_help,
     write_csv,
 )
 from ._tables import split_names
@@ -69,7 +71,7 @@ def communities(
         typer.Option(
             "-k",
             "--communities",
-            help="Number of communities; FROM:TO:STEP compares a range, auto as many as it takes.",
+            help=sizes_help("communities", auto=True),
         ),
     ] = "10",
     out: Out = Path("communities"),
@@ -99,10 +101,7 @@ def communities(
     threshold: Annotated[
         float, typer.Option(help="Share from which a community is listed for a node, above 0.")
     ] = _THRESHOLD,
-    splits: Annotated[
-        int,
-        typer.Option("--splits", help="Fits on three quarters of the edges, for the expected errors.", min=0, max=3),
-    ] = 1,
+    splits: Splits = 1,
     refine: Refine = "auto",
     cache: Cache = None,
     no_cache: NoCache = False,

@@ -46,6 +46,7 @@ from ._shared import (
     print_components,
     run_command,
     say,
+    sizes_help,
     write_csv,
 )
 from ._tables import (
@@ -108,9 +109,7 @@ def contrast(
     out: Out = Path("contrast"),
     k: Annotated[
         str | None,
-        typer.Option(
-            "-k", "--components", help="Number of directions (pca) or components (mixture), by default 2; 2:6 compares."
-        ),
+        typer.Option("-k", "--components", help=sizes_help("directions (pca) or components (mixture), by default 2")),
     ] = None,
     shared: Annotated[
         int | None,

@@ -46,6 +46,7 @@ from ._shared import (
     Results,
     Rows,
     Seed,
+    Splits,
     check_choice,
     component_cells,
     hold_out,
@@ -55,6 +56,7 @@ from ._shared import (
     refuse_options,
     run_command,
     say,
+    sizes_help,
     write_csv,
 )
 from ._tables import (
@@ -127,9 +129,7 @@ def dictionary(
     ],
     k: Annotated[
         str,
-        typer.Option(
-            "-k", "--atoms", "-m", help="Number of atoms; FROM:TO:STEP compares a range, auto as many as it takes."
-        ),
+        typer.Option("-k", "--atoms", "-m", help=sizes_help("atoms", auto=True)),
     ] = "100",
     out: Out = Path("dictionary"),
     sparsity: Annotated[
@@ -168,9 +168,7 @@ def dictionary(
         int,
         typer.Option(help="Rows that must share an atom in the graph: more where rows use many atoms.", min=3, max=8),
     ] = 3,
-    splits: Annotated[
-        int, typer.Option("--splits", help="Fits on parts of the rows, for the expected errors.", min=0, max=3)
-    ] = 3,
+    splits: Splits = 3,
     refine: Refine = "auto",
     missing: MayBeMissing = None,
     cache: Cache = None,

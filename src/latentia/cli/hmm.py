@@ -44,9 +44,10 @@ from ._shared import (
     refuse_options,
     run_command,
     say,
+    sizes_help,
     write_csv,
 )
-from ._tables import Wanted, is_table, known, numeric_columns, read_table, split_names
+from ._tables import Wanted, is_table, known, missing_help, numeric_columns, read_table, split_names
 
 __all__ = ["apply_hmm", "hmm"]
 
@@ -111,12 +112,12 @@ def hmm(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A text file with one sequence per line, symbols separated by spaces; or CSV, TSV, Parquet."
+            help="A text file with one sequence per line, symbols separated by spaces; or a table: CSV, TSV, Excel, Parquet."
         ),
     ],
     k: Annotated[
         str | None,
-        typer.Option("-k", "--states", help="Number of states, by default 4; FROM:TO:STEP compares a range."),
+        typer.Option("-k", "--states", help=sizes_help("states, by default 4")),
     ] = None,
     two_state: Annotated[
         bool, typer.Option("--two-state", help="Two states over many symbols, and whether there is a second at all.")
@@ -139,7 +140,7 @@ def hmm(
     ] = None,
     missing: Annotated[
         str | None,
-        typer.Option("--missing", help="Cells without a value: keep takes such rows as steps that were not seen."),
+        typer.Option("--missing", help=missing_help("keep")),
     ] = None,
     refine: Refine = "auto",
     cache: Cache = None,

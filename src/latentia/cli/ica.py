@@ -36,6 +36,7 @@ from ._shared import (
     possible_sizes,
     print_components,
     run_command,
+    sizes_help,
     write_csv,
 )
 from ._tables import MISSING, MayBeMissing, Table, announce, described, read_known_columns, read_numbers, split_names
@@ -50,14 +51,12 @@ def ica(
     source: Annotated[
         Path,
         typer.Argument(
-            help="A table with a header, one signal per column and one time step per row: CSV, TSV, Parquet."
+            help="A table with a header, one signal per column and one time step per row: CSV, TSV, Excel, Parquet."
         ),
     ],
     k: Annotated[
         str | None,
-        typer.Option(
-            "-k", "--sources", help="Number of sources; by default that of the columns. FROM:TO:STEP compares a range."
-        ),
+        typer.Option("-k", "--sources", help=sizes_help("sources, by default that of the columns")),
     ] = None,
     out: Out = Path("ica"),
     columns: Columns = None,

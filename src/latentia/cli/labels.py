@@ -66,6 +66,7 @@ from ._shared import (
     refuse_options,
     run_command,
     say,
+    sizes_help,
     write_csv,
 )
 from ._texts import Column, MaxDf, MinDf, StopWords, kept_options, read_known, word_options
@@ -157,9 +158,7 @@ def labels(
     test: Annotated[Path | None, typer.Option("--test", help="Rows to predict labels of, in the same format.")] = None,
     k: Annotated[
         str,
-        typer.Option(
-            "-k", "--topics", help="Number of topics, and directions of the ridge head; FROM:TO:STEP compares a range."
-        ),
+        typer.Option("-k", "--topics", help=sizes_help("topics, and directions of the ridge head")),
     ] = "50",
     out: Out = Path("labels"),
     head: Annotated[
@@ -177,7 +176,9 @@ def labels(
     refine: Refine = "0",
     top: Annotated[int, typer.Option(help="Labels written for every row of --test.", min=1)] = 5,
     label_names: Annotated[Path | None, typer.Option("--labels", help="Names of the labels, one per line.")] = None,
-    word_names: Annotated[Path | None, typer.Option("--words", help="Names of the words, one per line.")] = None,
+    word_names: Annotated[
+        Path | None, typer.Option("--vocabulary", "--words", help="Words of a table of counts, one per line.")
+    ] = None,
     column: Column = None,
     tags: Annotated[
         str | None,
@@ -216,7 +217,7 @@ def labels(
     words = word_options(stop_words, min_df, max_df)
     if has_columns(source):
         refuse_options(
-            source, "its words and tags have names", labels=label_names, words=word_names, zero_based=zero_based,
+            source, "its words and tags have names", labels=label_names, vocabulary=word_names, zero_based=zero_based,
             labels_zero_based=labels_zero_based,
         )  # fmt: skip
         posts = _Posts(column, tags, words, how)
@@ -261,7 +262,7 @@ def _read(
     if len(train.shapes) < 2 or not train.shapes[1][1]:
         raise LatentiaError(f"{source}: there are no labels in it. A line is 'label,label word:value word:value ...'.")
     sizes = train.shapes[0][1], train.shapes[1][1]
-    words = _names(names[0], "--words", sizes[0], "words", source, how.encoding)
+    words = _names(names[0], "--vocabulary", sizes[0], "words", source, how.encoding)
     labels = _names(names[1], "--labels", sizes[1], "labels", source, how.encoding)
     first = numbers.first
     tested = None

@@ -40,6 +40,7 @@ from ._shared import (
     print_components,
     run_command,
     say,
+    sizes_help,
     write_csv,
 )
 from ._tables import (
@@ -47,6 +48,7 @@ from ._tables import (
     Table,
     announce,
     described,
+    missing_help,
     read_known_columns,
     read_numbers,
     scaled_rows,
@@ -61,10 +63,8 @@ _FILES = (_LABELS, "means.csv", "scaling.csv")
 
 
 def mixture(
-    source: Annotated[Path, typer.Argument(help="A table with a header: CSV, TSV, Parquet; or MatrixMarket.")],
-    k: Annotated[
-        str, typer.Option("-k", "--components", help="Number of components; FROM:TO:STEP compares a range.")
-    ] = "10",
+    source: Annotated[Path, typer.Argument(help="A table with a header: CSV, TSV, Excel, Parquet; or MatrixMarket.")],
+    k: Annotated[str, typer.Option("-k", "--components", help=sizes_help("components"))] = "10",
     out: Out = Path("mixture"),
     columns: Columns = None,
     ignore: Ignore = None,
@@ -86,11 +86,7 @@ def mixture(
     refine: Refine = "auto",
     missing: Annotated[
         str | None,
-        typer.Option(
-            "--missing",
-            help="Cells without a value: drop leaves their rows out, mean puts the mean of the column there, and keep, with "
-            "--views, learns from the others.",
-        ),
+        typer.Option("--missing", help=missing_help(*MISSING, "keep", note=" (with --views)")),
     ] = None,
     cache: Cache = None,
     no_cache: NoCache = False,

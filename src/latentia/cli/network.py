@@ -38,6 +38,7 @@ from ._shared import (
     Results,
     Rows,
     Seed,
+    Splits,
     component_cells,
     existing,
     print_components,
@@ -51,6 +52,7 @@ from ._tables import (
     binary,
     described,
     is_table,
+    missing_help,
     quoted,
     read_known_columns,
     read_numbers,
@@ -90,16 +92,10 @@ def network(
     min_count: Annotated[int, typer.Option(help="Leave out columns that are on in fewer rows.", min=1)] = 1,
     columns: Columns = None,
     ignore: Ignore = None,
-    vocabulary: Annotated[
-        Path | None, typer.Option(help="Names of the columns of a bag of words, one per line.")
-    ] = None,
-    splits: Annotated[
-        int, typer.Option("--splits", help="Fits on parts of the rows, for the expected errors.", min=0, max=3)
-    ] = 1,
+    vocabulary: Annotated[Path | None, typer.Option(help="Words of a table of counts, one per line.")] = None,
+    splits: Splits = 1,
     refine: Refine = "auto",
-    missing: Annotated[
-        str | None, typer.Option(help="Cells without a value: drop leaves their rows out; otherwise they are an error.")
-    ] = None,
+    missing: Annotated[str | None, typer.Option("--missing", help=missing_help("drop"))] = None,
     cache: Cache = None,
     no_cache: NoCache = False,
     encoding: Encoding = None,

@@ -39,6 +39,7 @@ from ._shared import (
     Results,
     Rows,
     Seed,
+    Splits,
     _steps,
     check_choice,
     component_cells,
@@ -49,6 +50,7 @@ from ._shared import (
     refuse_options,
     run_command,
     say,
+    sizes_help,
     write_csv,
 )
 from ._tables import (
@@ -130,10 +132,10 @@ def nmf(
     k: Annotated[
         str,
         typer.Option(
-            "-r",
             "-k",
             "--components",
-            help="Number of components; FROM:TO:STEP compares a range, auto as many as it takes.",
+            "-r",
+            help=sizes_help("components", auto=True),
         ),
     ] = "5",
     out: Out = Path("nmf"),
@@ -182,9 +184,7 @@ def nmf(
         ),
     ] = False,
     budget: Annotated[float | None, typer.Option(help="Seconds for --exact, by default 30.", min=0.001)] = None,
-    splits: Annotated[
-        int, typer.Option("--splits", help="Fits on parts of the rows, for the expected errors.", min=0, max=3)
-    ] = 3,
+    splits: Splits = 3,
     missing: MayBeMissing = None,
     cache: Cache = None,
     no_cache: NoCache = False,

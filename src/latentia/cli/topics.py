@@ -54,6 +54,7 @@ from ._shared import (
     print_components,
     run_command,
     say,
+    sizes_help,
     write_csv,
 )
 from ._texts import (
@@ -90,7 +91,7 @@ def topics(
             "MatrixMarket."
         ),
     ],
-    k: Annotated[str, typer.Option("-k", "--topics", help="Number of topics; FROM:TO:STEP compares a range.")] = "20",
+    k: Annotated[str, typer.Option("-k", "--topics", help=sizes_help("topics"))] = "20",
     model: Annotated[
         str,
         typer.Option(

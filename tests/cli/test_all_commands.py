@@ -1,0 +1,129 @@
+"""One language for all commands: an option has the same names, the same help and the same default wherever it occurs."""
+
+import inspect
+import re
+
+import pytest
+import typer
+
+from latentia.cli import commands
+from latentia.communities import MixedMembershipBlockModel
+from latentia.deep import SparseNetwork
+from latentia.dictionary import IncoherentDictionary
+from latentia.ica import TensorICA
+from latentia.matrices import ProbabilityMatrix
+from latentia.mixtures import SphericalGaussianMixture
+from latentia.multilabel import MomentMultiLabelClassifier
+from latentia.nmf import SeparableNMF
+from latentia.noisyor import NoisyOr
+from latentia.sequences import SpectralHMM
+from latentia.topics import AnchorTopics
+
+COMMANDS = typer.main.get_command(commands.app).commands
+LEARN = {
+    "topics": AnchorTopics, "labels": MomentMultiLabelClassifier, "hmm": SpectralHMM, "mixture": SphericalGaussianMixture,
+    "ica": TensorICA, "noisy-or": NoisyOr, "matrix": ProbabilityMatrix, "communities": MixedMembershipBlockModel,
+    "dictionary": IncoherentDictionary, "network": SparseNetwork, "nmf": SeparableNMF, "contrast": None,
+}  # fmt: skip
+"""Commands that learn, and the estimator that each of them fits by default."""
+COMMON = {
+    "--cache", "--checkpoint", "--encoding", "--evidence", "--force", "--jobs", "--json", "--no-cache", "--out", "--quiet",
+    "--scheduler", "--seed",
+}  # fmt: skip
+"""Options of all commands that learn."""
+OWN = {
+    "--method",
+    "--kind",
+    "--alpha0",
+    "--min-count",
+    "--order",
+    "--threshold",
+    "--covariance",
+    "--communities",
+    "--split",
+}
+"""Options whose meaning is that of the command, though two commands have one of the name."""
+SAYS = {
+    "--missing": r"Cells without a value: .*(drop leaves their rows out|keep takes them as not known)",
+    "--columns": r".*[Cc]olumns.*, separated by commas",
+    "--column": r"(Text column|Column of symbols) of a (CSV file|table)",
+    "--ignore": r"Columns (of either table )?not to use, such as an id, separated by commas\.",
+    "--scale": r"Bring .*columns .*\(default: yes\)\.",
+    "--refine": r"(Steps of refinement|Rounds of polish).* auto",
+    "--min-df": r".*(documents|baskets)",
+}
+"""Options whose help says what they do to the data of the command, and how it begins."""
+NUMBER = r"(Number of|Rank, or number of) .* FROM:TO:STEP compares a range(, auto as many as it takes)?\."
+OLDER = {"--words"}  # names that are kept for those who use them
+
+
+def options(command):
+    """Long name of each option, the first that it has, and the option."""
+    found = [each for each in COMMANDS[command].params if any(name.startswith("-") for name in each.opts)]
+    return {next((name for name in each.opts if name.startswith("--")), each.opts[0]): each for each in found}
+
+
+def everywhere():
+    """For each option of several commands, those commands."""
+    found = {}
+    for command in COMMANDS:
+        for name, option in options(command).items():
+            found.setdefault(name, {})[command] = option
+    return {name: of for name, of in found.items() if len(of) > 1}
+
+
+def test_every_command_is_walked():
+    assert set(COMMANDS) == {*LEARN, "apply", "demo"}
+
+
+@pytest.mark.parametrize("command", LEARN)
+def test_what_all_commands_that_learn_have(command):
+    assert set(options(command)) >= COMMON
+    number = next((option for option in options(command).values() if "-k" in option.opts), None)
+    if command == "network":  # which has layers, and as many units as the data shows
+        assert number is None
+        return
+    assert number.opts[0] == "-k"
+    assert re.fullmatch(NUMBER, number.help)
+
+
+@pytest.mark.parametrize("name", sorted(set(everywhere()) - OWN))
+def test_an_option_is_the_same_in_all_commands(name):
+    found = everywhere()[name]
+    numbers = all("-k" in option.opts for option in found.values())
+    if not numbers:
+        names = {
+            tuple(name for name in (*each.opts, *each.secondary_opts) if name not in OLDER) for each in found.values()
+        }
+        assert len(names) == 1
+    if name in SAYS:
+        for command, option in found.items():
+            assert re.match(SAYS[name], option.help), command
+    elif not numbers:
+        assert len({option.help for option in found.values()}) == 1
+    if name == "--out":
+        folders = {command: {"apply": "applied", "demo": "out/demo"}.get(command, command) for command in found}
+        assert {command: str(option.default) for command, option in found.items()} == folders
+    elif not numbers and name not in ("--refine", "--splits", "--missing", "--min-df"):  # see below
+        assert len({str(option.default) for option in found.values()}) == 1
+
+
+@pytest.mark.parametrize("command", [command for command, estimator in LEARN.items() if estimator])
+def test_defaults_are_those_of_the_estimator(command):
+    parameters = inspect.signature(LEARN[command]).parameters
+    found = options(command)
+    number = next((option for option in found.values() if "-k" in option.opts), None)
+    given = {"refine": found.get("--refine"), "n_splits": found.get("--splits"), "n_components": number}
+    for parameter, option in given.items():
+        if option is not None and option.default is not None:
+            assert str(option.default) == str(parameters[parameter].default), parameter
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_sentences(command):
+    assert COMMANDS[command].help.strip().endswith(".")
+    for option in COMMANDS[command].params:
+        if option.name != "help":
+            assert option.help, option.name
+            assert option.help.endswith("."), option.name
+            assert not option.help[0].isspace()

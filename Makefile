@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 
 demo: $(VENV)/.installed
 	$(BIN)/latentia demo --out out/demo
-	@echo "Open out/demo/report.html in a browser."
+	@echo "Open out/demo/index.html in a browser."
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest

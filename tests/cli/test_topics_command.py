@@ -175,18 +175,6 @@ def test_missing_source_and_version(tmp_path):
     assert run("--version").stdout.strip() == latentia.__version__
 
 
-@pytest.mark.slow
-def test_demo(rows, recommended, tmp_path):
-    done = run("demo", "--out", tmp_path / "o")
-    assert (tmp_path / "o" / "report.html").stat().st_size > 10_000
-    assert "King James Bible" in done.stdout
-    best, _ = recommended(done.stdout, rows(tmp_path / "o" / "comparison.csv"))
-    model = latentia.load(tmp_path / "o" / "model.npz")
-    assert len(model.components_) == best
-    assert model.evidence_.grade == "partly"
-    assert "PARTLY SUPPORTED. " in done.stdout
-
-
 # --- files as people have them ------------------------------------------------------------------------------------
 
 

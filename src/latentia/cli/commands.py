@@ -22,6 +22,7 @@ from ._shared import in_options
 from .apply import apply
 from .communities import communities
 from .contrast import contrast
+from .demo import demo
 from .dictionary import dictionary
 from .hmm import hmm
 from .ica import ica
@@ -31,7 +32,7 @@ from .mixture import mixture
 from .network import network
 from .nmf import nmf
 from .noisy_or import noisy_or
-from .topics import demo, topics
+from .topics import topics
 
 __all__ = ["app", "run"]
 

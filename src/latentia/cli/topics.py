@@ -1,4 +1,4 @@
-"""``latentia topics``: topics of a corpus on disk, as tables, a model and a report; and ``latentia demo``."""
+"""``latentia topics``: topics of a corpus on disk, as tables, a model and a report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.console import Console
 from scipy import sparse
 
 from .._validation import column_names
-from ..datasets import Corpus, load_bible, readers
+from ..datasets import Corpus, readers
 from ..exceptions import LatentiaError
 from ..metrics import RELEVANCE, npmi_coherence, other_topics, top_words, umass_coherence, unique_words
 from ..passes import Blocks
@@ -71,10 +71,8 @@ from ._texts import (
     word_options,
 )
 
-__all__ = ["apply_topics", "demo", "topics"]
+__all__ = ["apply_topics", "topics"]
 
-_ARCHAIC = "shall unto thou thy thee hath thine saith shalt said came come went let say upon also yea doth hast"
-_DEMO_SIZES = range(3, 17)
 _DOCUMENTS = "documents.csv"
 _FILES = (_DOCUMENTS, "topics.csv", *PREVALENCE)
 _TABLE_ROWS = 200_000
@@ -143,15 +141,6 @@ def topics(
     reading = {"column": column, "split": parts} | kept_options(words)
     groups = check_groups(corpus, group_by, over, period)
     return _run(_MODELS[model], corpus, sizes, own | options, reading, results, groups)
-
-
-def demo(out: Out = Path("out/demo"), evidence: FullEvidence = False) -> dict[str, Any]:
-    """Learn topics of the King James Bible, which comes with the library, as many as the evidence recommends."""
-    results = Results(out, Path("bible"), _FILES, force=True, evidence=evidence)
-    results.check()
-    corpus = readers.count_words(load_bible(), stop_words=_ARCHAIC.split(), min_df=5)
-    reading = {"stop_words": _ARCHAIC.split()}
-    return _run(AnchorTopics, corpus, list(_DEMO_SIZES), {"n_jobs": -1}, reading, results)
 
 
 def _options_of(model: str, anchors: Path | None, alpha0: float | None) -> dict[str, Any]:

@@ -20,13 +20,20 @@ def main() -> None:
     """Run the command line; Ctrl-C ends it with a line on standard error and exit code 130."""
     # While modules are loaded, which takes seconds, nothing has to be cleaned up, and some modules would catch an exception.
     signal.signal(signal.SIGINT, _leave)
+    from ._compiling import announced
     from .commands import run
 
     signal.signal(signal.SIGINT, _stop)
     try:
-        run()
+        with announced(_say_compiling):
+            run()
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # while the interpreter is taken down: all is done by then
+
+
+def _say_compiling() -> None:
+    """On standard error, above a bar of progress if there is one."""
+    print("note: compiling for this computer, up to a minute; kept for later runs.", file=sys.stderr, flush=True)
 
 
 def _leave(*_: object) -> None:

@@ -33,7 +33,7 @@ for page in (HERE / "auto_examples").glob("plot_*.rst"):
     if page.stem not in scripts:  # of a script that an earlier build had
         page.unlink()
 root_doc = "index"
-exclude_patterns = ["_build", "auto_examples/backreferences"]
+exclude_patterns = ["_build", "auto_examples/backreferences", "**/sg_execution_times.rst", "sg_execution_times.rst"]
 templates_path = ["_templates"]
 
 # Pages are Markdown that reads well on code hosts too: ```math blocks, $dollar$ math, and links between files.
@@ -62,6 +62,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
     "download_all_examples": False,
+    "write_computation_times": False,
     "doc_module": ("latentia",),
     "backreferences_dir": "auto_examples/backreferences",
 }

@@ -80,6 +80,7 @@ COMMANDS = [
     ["nmf_least_squares.py"],
     ["nmf_loners.py"],
     ["nmf_exact.py"],
+    ["readme_figures.py"],
 ]
 WITH_QUICK = (
     "evidence",

@@ -136,7 +136,13 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
     },
     "ProbabilityMatrix": {
         "marginals_": _numbers("V", *_SHARE), "_scale": _numbers("V", 0.0), "spectrum_": _numbers("*"),
-        "embedding_": _numbers("V E"), "_matrix.factored.left": _numbers("V R"), "_matrix.factored.core": _numbers("R R"),
+        "embedding_": _numbers("V E"), "_matrix.factored.left": _optional(_numbers("V R")),
+        "_matrix.factored.core": _optional(_numbers("R R")), "column_marginals_": _optional(_numbers("W", *_SHARE)),
+        "column_embedding_": _optional(_numbers("W E")), "discounts_": _optional(_numbers("*", 0.0)),
+        "_matrix.left": _optional(_numbers("V R")), "_matrix.right": _optional(_numbers("W R")),
+        "_matrix.row_shares": _optional(_numbers("V", *_SHARE)), "_matrix.column_shares": _optional(_numbers("W", *_SHARE)),
+        "_matrix.sums": _optional(_numbers("V", 0.0)), "_matrix.marginals": _optional(_numbers("V", *_SHARE)),
+        "_matrix.continuation": _optional(_numbers("W", *_SHARE)), "_matrix.given_up": _optional(_numbers("V", 0.0)),
         "_matrix.factored.least": _optional(_numbers("V", 0.0)), "components_": _optional(_numbers("R V", 0.0)),
         "mixing_": _optional(_numbers("R R", 0.0)), "_communities.points": _numbers("V P"),
         "_communities.marginals": _numbers("V", *_SHARE),
@@ -395,6 +401,15 @@ def _ascending(symbols: np.ndarray) -> bool:
 
 def _factors_of_pairs(model: Any, sizes: _Sizes) -> None:
     factored, own = model._matrix.factored, vars(model)
+    if not model.symmetric:
+        seen, shape = model._matrix.seen, (sizes.of["V"], sizes.of["W"])
+        if {"_matrix.right", "column_marginals_"} - {name for name, _ in _arrays(own)}:
+            raise LatentiaError("_matrix is not that of ordered pairs")
+        if (seen is None) is not (model._matrix.given_up is None) or (seen is not None and seen.shape != shape):
+            raise LatentiaError("_matrix.seen is not what the discounts leave")
+        return
+    if not hasattr(factored, "core"):
+        raise LatentiaError("_matrix is not that of pairs without order")
     if factored.least is not None:  # whose products no entry is below
         return
     if "components_" not in own or "mixing_" not in own:

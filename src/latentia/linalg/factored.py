@@ -67,12 +67,15 @@ class Factored:
 
 
 def total_distance(first: Any, second: Any, scales: tuple[float, float], n_jobs: int | None = None) -> float:
-    """l1 distance sum_ij |s_1 A_ij - s_2 B_ij| of two matrices with ``size`` and ``rows(slice, columns)``, in tiles."""
-    size = first.size
+    """l1 distance sum_ij |s_1 A_ij - s_2 B_ij| of two matrices with ``size`` and ``rows(slice, columns)``, in tiles.
+
+    Those that are not square have a ``width`` too.
+    """
+    size, width = first.size, getattr(first, "width", first.size)
     sums = np.zeros(-(-size // _TILE[0]))
 
     def task(start: int, stop: int) -> None:
-        for columns in _columns(size):
+        for columns in _columns(width):
             tile = first.rows(slice(start, stop), columns) * scales[0]
             tile -= second.rows(slice(start, stop), columns) * scales[1]
             sums[start // _TILE[0]] += np.abs(tile, out=tile).sum()

@@ -24,7 +24,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Choice, Integer, Number, OrNone, check_parameter, seed_of
+from .._parameters import Choice, Flag, Integer, Number, OrNone, check_parameter, seed_of
 from .._validation import check_vocabulary
 from ..evidence import (
     Check,
@@ -45,6 +45,16 @@ from ..moments import DealtCounts, count_pairs, split_counts, symmetric_counts
 from ..passes import Blocks, RowGroups
 from ._binned import Binning, binned_factors
 from ._evidence import dependence, excess, expected_error, missing_signal, persistent_excess
+from ._ordered import (
+    OrderedMatrix,
+    OrderedSettings,
+    discounts_of,
+    held_out_pairs,
+    ordered_checks,
+    ordered_distance,
+    ordered_matrix,
+    space_marginals,
+)
 from ._refine import PairUpdate, nonnegative_start, over_pairs
 from ._topics import PairTopics, topics_from_anchors, topics_from_triples
 
@@ -76,13 +86,20 @@ class ProbabilityMatrix(Estimator):
     The fit is deterministic, makes one pass over the pairs, and gives the expected l1 error of the matrix.
 
     Choose it for co-occurrences, bigrams or edges with some to some hundred observations of every word, where a truncated
-    SVD of the counts follows the frequent words and the noise. It needs a symmetric B of low rank (an asymmetric one is
-    symmetrised). Below about one pair for every word nothing beyond the marginals can be found by any method.
+    SVD of the counts follows the frequent words and the noise. B is symmetric, and pairs lose their order, unless
+    ``symmetric=False``: then rows and columns may be different things, such as users and items, or the first and second of
+    neighbouring words. Below about one pair for every word nothing beyond the marginals can be found by any method.
 
     Parameters
     ----------
     n_components : int, default=10
         Rank R of B, the marginals' direction included.
+    symmetric : bool, default=True
+        False for ordered pairs and rectangular tables: B = P^T W Q, by the shrunk scaled singular triplets of the counts.
+    discount : bool or "auto", default="auto"
+        Of ordered pairs: whether a pair that was seen has its count less a discount, and only what was given up is dealt by
+        the low rank, as Kneser-Ney smoothing does it with frequencies alone. "auto" does what makes pairs more probable that
+        are held out: it helps where the same pairs come again and again, as neighbouring words do.
     method : {"shrink", "binned"}, default="shrink"
         "binned" is the paper's Algorithm 1. It has not been seen to be more accurate.
     tau : float, default=0.3
@@ -116,9 +133,15 @@ class ProbabilityMatrix(Estimator):
     Attributes
     ----------
     marginals_ : ndarray of shape (M,)
-        r: how often each word is in a pair, of all words in pairs.
+        r: how often each word is in a pair, of all words in pairs; of ordered pairs, how often it is the first.
+    column_marginals_ : ndarray of shape (M_columns,)
+        Of ordered pairs: how often each column is in one.
     embedding_ : ndarray of shape (M, n_kept_)
         Scaled singular vectors D^-1/2 applied to B - r r^T, times the root of their values: coordinates of the words.
+    column_embedding_ : ndarray of shape (M_columns, n_kept_)
+        Of ordered pairs: the same of the columns.
+    discounts_ : ndarray of shape (4,) or None
+        Of ordered pairs: what a count of 0, 1, 2 and more gives up; None without discounts.
     spectrum_ : ndarray of shape (R - 1,)
         Eigenvalues of the scaled counts without the marginals', signed, by decreasing modulus, before shrinkage.
     edge_ : float
@@ -134,7 +157,7 @@ class ProbabilityMatrix(Estimator):
     n_pairs_ : float
         N. Where all counts have a common divisor, pairs are taken to be copies, of which one counts.
     n_features_in_ : int
-        M.
+        M, the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of B, of a possible 2 (``component_errors``, shape (1,)). It is
         widened where there is more in the pairs than the rank holds, or pairs depend on each other.
@@ -158,6 +181,7 @@ class ProbabilityMatrix(Estimator):
     5. "binned": the printed constants leave out all words at any size; every one is a parameter (`Binning`), the sample is
        reused for the three steps unless ``split`` is set, and words outside all bins keep r r^T.
     6. ``refine`` is not in the paper.
+    7. Ordered pairs and discounts are not in the paper.
 
     A symmetric table of counts, or list of pairs, is taken to hold every pair twice, as (i, j) and as (j, i): an adjacency
     matrix is one.
@@ -180,6 +204,8 @@ class ProbabilityMatrix(Estimator):
     _nouns = ("matrix", "matrices", "pairs")
     _constraints: ClassVar = {
         "n_components": Integer(1),  # an upper end: shrinkage finds the rank
+        "symmetric": Flag(),
+        "discount": Flag(auto=True),
         "method": Choice("shrink", "binned"),
         "tau": Number(0),
         "floor": Number(0, 1, closed="low"),
@@ -187,12 +213,14 @@ class ProbabilityMatrix(Estimator):
         "binning": OrNone(_IsBinning()),
         "max_products": OrNone(Integer(1)),
     }
-    _matrix: _Matrix
+    _matrix: _Matrix | OrderedMatrix
 
     def __init__(
         self,
         n_components: int = 10,
         *,
+        symmetric: bool = True,
+        discount: bool | Literal["auto"] = "auto",
         method: Literal["shrink", "binned"] = "shrink",
         tau: float = 0.3,
         floor: float = 0.1,
@@ -207,6 +235,8 @@ class ProbabilityMatrix(Estimator):
         verbose: bool = False,
     ) -> None:
         self.n_components = n_components
+        self.symmetric = symmetric
+        self.discount = discount
         self.method = method
         self.tau = tau
         self.floor = floor
@@ -228,7 +258,7 @@ class ProbabilityMatrix(Estimator):
 
         Parameters
         ----------
-        C : sparse matrix, array-like, DataFrame or Blocks of shape (M, M)
+        C : sparse matrix, array-like, DataFrame or Blocks of shape (M, M), or (M, M_columns) with ``symmetric=False``
             C_ij: how often the pair (i, j) was seen. An adjacency matrix for communities.
         y : ignored
 
@@ -242,7 +272,7 @@ class ProbabilityMatrix(Estimator):
             If a parameter is out of its range, if C is not square, has NaN, infinite or negative entries, or no pair at
             all.
         """
-        return self._fit(_square(C))
+        return self._fit(_square(C)) if self.symmetric else self._fit_ordered(_table(C))
 
     @fitting
     def fit_pairs(self, pairs: Any, n_words: int | None = None) -> ProbabilityMatrix:
@@ -267,7 +297,8 @@ class ProbabilityMatrix(Estimator):
         """
         check_parameter("n_words", n_words, OrNone(Integer(1)))
         label = self.verbose and "counting pairs"
-        return self._fit(_counts(count_pairs(pairs, n_words, self.n_jobs, label)))
+        counts = _counts(count_pairs(pairs, n_words, self.n_jobs, label))
+        return self._fit(counts) if self.symmetric else self._fit_ordered(counts)
 
     def _fit(self, table: sparse.csr_array) -> ProbabilityMatrix:
         # Pairs lose their order.
@@ -296,6 +327,46 @@ class ProbabilityMatrix(Estimator):
         error = self._expected_error(found, missing, parts, counts)
         measured = _Measured(found, self.n_components - 1, self.n_pairs_, missing, error, parts, asymmetry, gain)
         self.evidence_ = Evidence(_checks(measured), np.array([error]), "this matrix").bind(self)
+        return self
+
+    def _fit_ordered(self, counts: sparse.csr_array) -> ProbabilityMatrix:
+        n_rows, n_columns = counts.shape
+        if self.n_components > min(counts.shape):
+            raise LatentiaError(
+                f"A table of {n_rows} x {n_columns} carries a rank of at most {min(counts.shape)}.",
+                parameter="n_components", value=self.n_components,
+            )  # fmt: skip
+        self.n_features_in_, self.n_pairs_, self.n_passes_ = n_rows, float(counts.sum()), 1
+        check_vocabulary(self)
+        settings = OrderedSettings(self.n_components, self.tau, self.floor, self._seed, self.n_jobs)
+        # With discounts or without: what predicts held-out pairs better, and how much better than frequencies.
+        held_out = held_out_pairs(counts, settings, self.discount)
+        pairs = DealtCounts(counts, RowGroups(4, self._seed), symmetric=False)
+        fits = PartFits(
+            pairs.dealt,
+            recover=lambda groups: pairs.of(groups),
+            finish=lambda part, groups: ordered_matrix(
+                part, settings, discounts_of(part) if held_out.discounted else None
+            ),
+            distance=lambda found, part: np.array([ordered_distance(found[0], part[0], counts, self._seed)]),
+            most=2.0,
+            cost="algebra",
+        )
+        _, (found, space) = fits.whole()
+        self._matrix, self._scale = found, space.row_scale
+        self.discounts_ = discounts_of(counts) if held_out.discounted else None
+        self.marginals_, self.column_marginals_ = found.marginals, space_marginals(counts)
+        kept = space.n_kept
+        self.spectrum_, self.edge_, self.n_kept_ = space.observed, space.edge, kept
+        roots = np.sqrt(space.values[:kept])
+        self.embedding_, self.column_embedding_ = space.left[:, :kept] * roots, space.right[:, :kept] * roots
+        points = space.left * np.sqrt(space.observed) / np.sqrt(space.row_scale)[:, None]
+        self._communities = _Communities(points, found.marginals, self._seed)
+        self.refinement_ = np.empty(0)
+        parts = fits.errors((found, space), max(self.n_splits, 1))
+        error = 2.0 if parts.errors is None else min(float(parts.errors[0]), 2.0)
+        checks = ordered_checks(space, self.n_components - 1, self.n_pairs_, error, held_out) + _part_checks(parts)
+        self.evidence_ = Evidence(checks, np.array([error]), "this matrix").bind(self)
         return self
 
     def _set_size(self, counts: sparse.csr_array) -> None:
@@ -423,7 +494,7 @@ class ProbabilityMatrix(Estimator):
         LatentiaError
             If there is no such word.
         """
-        i, j = self._words(i), self._words(j)
+        i, j = self._words(i), self._words(j, columns=True)
         try:
             np.broadcast_shapes(i.shape, j.shape)
         except ValueError:
@@ -455,9 +526,9 @@ class ProbabilityMatrix(Estimator):
         words = np.arange(self.n_features_in_)[i] if isinstance(i, slice) else self._words(i)
         if words.ndim > 1:
             raise LatentiaError(f"Words have the shape {words.shape}: one word, or a list of them, is needed.")
-        if words.size * self.n_features_in_ > _MOST_ENTRIES:
+        if words.size * self._n_columns > _MOST_ENTRIES:
             raise LatentiaError(
-                f"{words.size} rows of {self.n_features_in_} entries do not fit an array: ask for some rows at a time, or for "
+                f"{words.size} rows of {self._n_columns} entries do not fit an array: ask for some rows at a time, or for "
                 "entries."
             )
         found = self._matrix.factored.rows(np.atleast_1d(words)) * self._matrix.scale
@@ -478,7 +549,8 @@ class ProbabilityMatrix(Estimator):
         """
         rows = np.atleast_2d(self.rows(i))
         sums = rows.sum(axis=1, keepdims=True)
-        found = np.where(sums > 0, rows / np.where(sums > 0, sums, 1.0), self.marginals_)
+        alone = self.marginals_ if self.symmetric else self.column_marginals_
+        found = np.where(sums > 0, rows / np.where(sums > 0, sums, 1.0), alone)
         return found[0] if np.ndim(i) == 0 and not isinstance(i, slice) else found
 
     @fitted
@@ -500,11 +572,15 @@ class ProbabilityMatrix(Estimator):
             other, scale = other._matrix.factored, other._matrix.scale
         elif not hasattr(other, "rows"):
             table = np.asarray(other.toarray() if sparse.issparse(other) else other, dtype=np.float64)
-            if table.ndim != 2 or table.shape[0] != table.shape[1]:
+            if table.ndim != 2 or (self.symmetric and table.shape[0] != table.shape[1]):
                 raise LatentiaError(f"other has the shape {table.shape}: a square array is needed.")
             other = _Dense(table)
-        if other.size != own.factored.size:
-            raise LatentiaError(f"The matrices have {own.factored.size} and {other.size} words: they must agree.")
+        width = getattr(other, "width", other.size)
+        if (other.size, width) != (own.factored.size, self._n_columns):
+            raise LatentiaError(
+                f"The matrices have {own.factored.size} and {other.size} words, {self._n_columns} and {width} columns: they "
+                "must agree."
+            )
         return total_distance(own.factored, other, (own.scale, scale), self.n_jobs)
 
     @fitted
@@ -528,9 +604,11 @@ class ProbabilityMatrix(Estimator):
         LatentiaError
             If C has another size than the data of the fit.
         """
-        counts = _square(C)
-        if counts.shape[0] != self.n_features_in_:
-            raise LatentiaError(f"The counts have {counts.shape[0]} words and the model {self.n_features_in_}.")
+        counts = _square(C) if self.symmetric else _table(C)
+        if counts.shape != (self.n_features_in_, self._n_columns):
+            asked = f"{self.n_features_in_}" if self.symmetric else f"{self.n_features_in_} x {self._n_columns}"
+            found = f"{counts.shape[0]}" if self.symmetric else f"{counts.shape[0]} x {counts.shape[1]}"
+            raise LatentiaError(f"The counts have {found} words and the model {asked}.")
         return self._matrix.log_likelihood(counts, self.marginals_)
 
     @fitted
@@ -555,12 +633,12 @@ class ProbabilityMatrix(Estimator):
         firsts, n = np.unique(np.searchsorted(np.cumsum(sums / sums.sum()), rng.random(n_samples)), return_counts=True)
         firsts = np.minimum(firsts, len(sums) - 1)
         seconds = []
-        step = max(1, (1 << 22) // len(sums))
+        step = max(1, (1 << 22) // self._n_columns)
         for start in range(0, len(firsts), step):
             cumulated = np.cumsum(np.maximum(self._matrix.factored.rows(firsts[start : start + step]), 0), axis=1)
             for row, times in zip(cumulated, n[start : start + step], strict=True):
                 seconds.append(np.searchsorted(row, rng.random(times) * row[-1], side="right"))
-        pairs = np.column_stack([np.repeat(firsts, n), np.minimum(np.concatenate(seconds), len(sums) - 1)])
+        pairs = np.column_stack([np.repeat(firsts, n), np.minimum(np.concatenate(seconds), self._n_columns - 1)])
         return rng.permutation(pairs)
 
     # --- read-offs ----------------------------------------------------------------------------------------------
@@ -603,7 +681,7 @@ class ProbabilityMatrix(Estimator):
         if not self.n_kept_ or norms[at] == 0:
             raise LatentiaError(f"Word {word} has no embedding: it was not seen, or the matrix has rank one.")
         cosines = self.embedding_ @ self.embedding_[at] / np.where(norms > 0, norms * norms[at], np.inf)
-        cosines[2 * self.n_pairs_ * self.marginals_ < min_count] = -np.inf
+        cosines[(1 + self.symmetric) * self.n_pairs_ * self.marginals_ < min_count] = -np.inf
         cosines[at] = -np.inf
         n = min(n, len(cosines))
         best = np.flatnonzero(cosines >= np.partition(cosines, -n)[-n])
@@ -638,6 +716,8 @@ class ProbabilityMatrix(Estimator):
         -------
         PairTopics
         """
+        if not self.symmetric:
+            raise LatentiaError("Topics are read off pairs without order.", parameter="symmetric", value=False)
         spectral = self._spectral()
         rank = spectral.left.shape[1]
         if rank < self.n_components:
@@ -661,11 +741,15 @@ class ProbabilityMatrix(Estimator):
         directions = self.embedding_ / np.sqrt(np.abs(kept)) * np.sqrt(self._scale)[:, None]
         return Factored(np.column_stack([self.marginals_, directions]), np.diag(np.concatenate([[1.0], kept])))
 
-    def _words(self, i: Any) -> np.ndarray:
-        words = np.asarray(i)
+    @property
+    def _n_columns(self) -> int:
+        return self.n_features_in_ if self.symmetric else len(self.column_marginals_)
+
+    def _words(self, i: Any, columns: bool = False) -> np.ndarray:
+        words, size = np.asarray(i), self._n_columns if columns else self.n_features_in_
         words = words.astype(np.int64) if not words.size else words
-        if words.dtype.kind not in "iu" or (words.size and (words.min() < 0 or words.max() >= self.n_features_in_)):
-            raise LatentiaError(f"Words are whole numbers from 0 to {self.n_features_in_ - 1}.")
+        if words.dtype.kind not in "iu" or (words.size and (words.min() < 0 or words.max() >= size)):
+            raise LatentiaError(f"Words are whole numbers from 0 to {size - 1}.")
         return words
 
     def _distances(self, other: ProbabilityMatrix) -> np.ndarray:
@@ -674,12 +758,18 @@ class ProbabilityMatrix(Estimator):
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of `fit` for two halves of the pairs."""
+        if not self.symmetric:
+            return [{"C": half, **fit_parameters} for half in split_counts(_table(X), False, random_state)]
         table = _square(X)
         counts, symmetric = symmetric_counts(table)
         halves = split_counts(counts if symmetric else table, symmetric, random_state)
         return [{"C": half, **fit_parameters} for half in halves]
 
     def _check_parameters(self) -> None:
+        if not self.symmetric and self.refine not in (0, "auto"):
+            raise LatentiaError("ordered pairs are not refined.", parameter="refine", value=self.refine)
+        if not self.symmetric and self.method == "binned":
+            raise LatentiaError("Algorithm 1 is for symmetric matrices.", parameter="method", value=self.method)
         if self.refine not in (0, "auto") and self.method == "binned":
             raise LatentiaError(
                 "refinement starts from the shrunk spectrum: leave method out.", parameter="refine", value=self.refine
@@ -946,13 +1036,24 @@ class _Dense:
     """An array as `total_distance` reads it."""
 
     def __init__(self, table: np.ndarray) -> None:
-        self.table, self.size = table, len(table)
+        self.table, (self.size, self.width) = table, table.shape
 
     def rows(self, i: Any, columns: slice = slice(None)) -> np.ndarray:
         return self.table[i, columns]
 
 
 def _square(C: Any) -> sparse.csr_array:
+    """Counts of pairs of the same words as csr_array, checked."""
+    table = _table(C)
+    if table.shape[0] != table.shape[1]:
+        raise LatentiaError(
+            f"The counts have shape {table.shape}: a square table is needed, with the same words in rows and columns. For "
+            "pairs of two kinds, or in which order matters, set symmetric=False."
+        )
+    return table
+
+
+def _table(C: Any) -> sparse.csr_array:
     """Counts as csr_array, checked."""
     if isinstance(C, Blocks):
         C = C.table()
@@ -963,10 +1064,9 @@ def _square(C: Any) -> sparse.csr_array:
             C = C.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise LatentiaError(f"The counts must be numbers ({error}).") from error
-    if C.ndim != 2 or C.shape[0] != C.shape[1]:
+    if C.ndim != 2:
         raise LatentiaError(
-            f"The counts have shape {C.shape}: a square table is needed, with the same words in rows and columns. For pairs of "
-            "two kinds, number both kinds in one list and put the counts beside the diagonal: [[0, C], [C.T, 0]]."
+            f"The counts have shape {C.shape}: a square table is needed, or any table with symmetric=False."
         )
     table = sparse.csr_array(C)
     if not table.has_canonical_format:  # which SciPy would otherwise change in place

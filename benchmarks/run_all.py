@@ -51,6 +51,7 @@ COMMANDS = [
     ["matrices_against_svd.py"],
     ["matrices_at_scale.py"],
     ["matrices_real_data.py"],
+    ["matrices_ordered.py"],
     ["binned_trend.py"],
     ["two_state_hmm.py"],
     ["two_state_detection.py"],

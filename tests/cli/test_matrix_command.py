@@ -111,6 +111,26 @@ def test_texts(call, rows, tmp_path):
     assert float(spectrum[0]["eigenvalue"]) < 0  # nouns follow verbs
 
 
+def test_ordered_pairs(call, rows, refused, tmp_path):
+    rng = np.random.default_rng(0)
+    nouns, verbs = ["cat", "dog", "cow", "hen"], ["eats", "sees", "likes", "hears"]
+    (tmp_path / "x.txt").write_text(" ".join(f"{rng.choice(nouns)} {rng.choice(verbs)}" for _ in range(2000)))
+    options = ("--bigrams", "--ordered", "--near", "cat")
+    printed = call("matrix", tmp_path / "x.txt", *options, "-r", 2, "--out", tmp_path / "o")
+    assert "3,999 pairs of 8 words" in printed
+    assert "What goes with what" in printed
+    after = [row["second"] for row in rows(tmp_path / "o" / "following.csv") if row["first"] == "cat"]
+    assert set(after[:4]) == set(verbs)
+    assert (tmp_path / "o" / "report.html").exists()
+    compared = call("matrix", tmp_path / "x.txt", *options, "-r", "1:3:1", "--out", tmp_path / "o", "--force")
+    assert "has the highest held-out log-likelihood" in compared
+    call("apply", tmp_path / "o" / "model.npz", tmp_path / "x.txt", "--out", tmp_path / "a")
+    assert "communities are those of pairs without order" in refused(
+        "matrix", tmp_path / "x.txt", "--ordered", "--communities"
+    )
+    assert "leave out --method" in refused("matrix", tmp_path / "x.txt", *options, "--refine", "3")
+
+
 def test_refinement_is_a_number_of_steps_or_goes_on_until_it_has_settled(call, tmp_path):
     pairs = planted.word_pairs(30_000, 2, 30, contrast=3.0, random_state=0).counts.tocoo()
     (tmp_path / "x.csv").write_text(

@@ -46,7 +46,7 @@ from ._tables import split_names
 
 __all__ = ["apply_matrix", "matrix"]
 
-_FILES = ("labels.csv", "nearest.csv", "spectrum.csv", "words.csv")
+_FILES = ("following.csv", "labels.csv", "nearest.csv", "spectrum.csv", "words.csv")
 _HELD_OUT = 0.1
 _PRINTED, _LISTED, _NEAREST = 8, 500, 10
 _GRAPH_TAU = 0.5
@@ -81,6 +81,12 @@ def matrix(
     group: Annotated[
         bool, typer.Option("--communities", help="The pairs are edges of a graph: find -k communities of nodes.")
     ] = False,
+    ordered: Annotated[
+        bool,
+        typer.Option(
+            "--ordered", help="The order of a pair matters: what follows what in texts, or which user took which item."
+        ),
+    ] = False,
     method: Annotated[str, typer.Option(help="shrink, or binned: the paper's algorithm.")] = "shrink",
     tau: Annotated[
         float | None, typer.Option(help="How far rare words are held back; by default 0.3, for communities 0.5.")
@@ -100,6 +106,10 @@ def matrix(
     if group and min(sizes) < 2:
         raise LatentiaError(f"-k {k}: two communities or more are needed.")
     check_choice("--method", method, ("shrink", "binned"))
+    if ordered and group:
+        raise LatentiaError("--ordered: communities are those of pairs without order.")
+    if ordered and (method != "shrink" or str(refine) not in ("0", "auto")):
+        raise LatentiaError("--ordered: leave out --method and --refine, which are for pairs without order.")
     results = Results(out, source, _FILES, force, evidence, not quiet)
     results.check()
     how = Reading.of(quiet, cache, no_cache, encoding=encoding)
@@ -111,19 +121,21 @@ def matrix(
     }
     pairs = _read(source, reading, vocabulary, min_count, how)
     console = Console()
-    say(console, _described(pairs, group))
+    say(console, _described(pairs, group, ordered))
     wanted = _known(pairs, near or [])
     data = f"{pairs.source}: {len(pairs.words):,} {'nodes' if group else 'words'}"
     sizes = possible_sizes(sizes, len(pairs.words), data, "communities" if group else "dimensions", console)
     options: dict[str, Any] = {
-        "method": method, "tau": (_GRAPH_TAU if group else 0.3) if tau is None else tau, "refine": refine,
-        "vocabulary": pairs.words, "random_state": seed, "n_jobs": jobs, "verbose": not quiet,
+        "symmetric": not ordered, "method": method, "tau": (_GRAPH_TAU if group else 0.3) if tau is None else tau,
+        "refine": refine, "vocabulary": pairs.words, "random_state": seed, "n_jobs": jobs, "verbose": not quiet,
     }  # fmt: skip
     found = functools.cache(lambda model: communities(model, pairs.counts) if group else [])
 
     def show(model: Any, console: Console) -> None:
         if group:
             _print_communities(found(model), console)
+        if ordered:
+            _print_following(model, pairs, wanted, console)
         if wanted or not group:
             _print_nearest(model, pairs, wanted, console)
 
@@ -163,9 +175,9 @@ def _read(path: Path, reading: dict[str, Any], vocabulary: Path | None, min_coun
     )
 
 
-def _described(pairs: Pairs, graph: bool) -> str:
-    counts, twice = symmetric_counts(pairs.counts)
-    size, total = len(pairs.words), float(counts.sum()) / 2
+def _described(pairs: Pairs, graph: bool, ordered: bool) -> str:
+    counts, twice = (pairs.counts, False) if ordered else symmetric_counts(pairs.counts)
+    size, total = len(pairs.words), float(counts.sum()) / (1 if ordered else 2)
     many, one = ("edges", "node") if graph else ("pairs", "word")
     rare = f"; {pairs.left_out:,} rarer {one}s are skipped" if pairs.left_out else ""
     rare += f"; all {many} are there in both orders, and counted once" if twice else ""
@@ -187,12 +199,12 @@ def _known(pairs: Pairs, near: list[str]) -> list[str]:
 
 def _comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
     """Models of nine tenths of the pairs, and the likelihood that each gives to the tenth."""
-    counts, symmetric = symmetric_counts(pairs.counts)
+    counts, symmetric = symmetric_counts(pairs.counts) if options["symmetric"] else (pairs.counts, False)
     held, kept = split_counts(counts if symmetric else pairs.counts, symmetric, options["random_state"], _HELD_OUT)
     if not held.nnz or not kept.nnz:
         raise LatentiaError(f"{pairs.source}: too few pairs to hold some out; give one number with -k.")
     score, above = "held-out log-likelihood", "above independent words"
-    alone = ProbabilityMatrix(1, **options | {"refine": 0, "method": "shrink"}).fit(kept).score(held)
+    alone = ProbabilityMatrix(1, **options | {"refine": 0, "method": "shrink", "discount": False}).fit(kept).score(held)
     best = highest(
         score, "Rank {} has the highest held-out log-likelihood per pair, in nats, and is fitted on all pairs."
     )
@@ -224,7 +236,7 @@ def _nearest(model: Any, word: int) -> list[tuple[Any, float]]:
 
 
 def _print_nearest(model: Any, pairs: Pairs, wanted: list[str], console: Console) -> None:
-    seen, rows = 2 * model.n_pairs_ * model.marginals_, []
+    seen, rows = _seen(model), []
     for i in [pairs.words.index(word) for word in wanted] or telling_words(model, _PRINTED):
         listed = ", ".join(f"{other} {cosine:.2f}" for other, cosine in _nearest(model, i))
         rows.append([pairs.words[i], f"{seen[i]:,.0f}", listed or "not known"])
@@ -234,6 +246,23 @@ def _print_nearest(model: Any, pairs: Pairs, wanted: list[str], console: Console
     else:
         asked = "No direction stands out of the noise" if model.n_components > 1 else "Rank 1 asks for no direction"
         say(console, f"{asked}: nothing is known of words beyond their frequencies.")
+
+
+def _following(model: Any, word: int) -> list[tuple[int, float]]:
+    """What most probably follows a word, and how probably."""
+    chances = model.conditional(word)
+    first = np.argsort(-chances, kind="stable")[:_NEAREST]
+    return [(int(j), float(chances[j])) for j in first if chances[j] > 0]
+
+
+def _print_following(model: Any, pairs: Pairs, wanted: list[str], console: Console) -> None:
+    seen, rows = _seen(model), []
+    for i in [pairs.words.index(word) for word in wanted] or telling_words(model, _PRINTED):
+        listed = ", ".join(f"{pairs.words[j]} {100 * chance:.1f}%" for j, chance in _following(model, i)[:6])
+        rows.append([pairs.words[i], f"{seen[i]:,.0f}", listed])
+    heads = {"first": "left", "seen": "right", "second, most probably": "left"}
+    if rows:
+        print_components(console, "What goes with what", heads, rows, "following.csv")
 
 
 def _print_communities(found: list[Community], console: Console) -> None:
@@ -255,10 +284,14 @@ def _write(
     from ..report import write_matrix_report
 
     _write_words(folder / "words.csv", model, pairs)
+    if not model.symmetric:
+        write_csv(
+            folder / "following.csv", ["first", "rank", "second", "probability"], _all_following(model, pairs, wanted)
+        )
     _write_spectrum(folder / "spectrum.csv", model)
     write_csv(folder / "nearest.csv", ["word", "rank", "nearest", "cosine"], _all_nearest(model, pairs, wanted))
     if found:
-        seen, numbers = 2 * model.n_pairs_ * model.marginals_, np.full(model.n_components, -1)
+        seen, numbers = _seen(model), np.full(model.n_components, -1)
         numbers[[each.label for each in found]] = [each.number for each in found]
         rows = zip(pairs.words, (f"{n:.10g}" for n in seen), numbers[model.labels_], strict=True)
         write_csv(folder / "labels.csv", ["node", "edges", "community"], rows)
@@ -269,13 +302,25 @@ def _write(
 
 
 def _write_words(path: Path, model: Any, pairs: Pairs) -> None:
-    seen = 2 * model.n_pairs_ * model.marginals_
+    seen = _seen(model)
     rows = (
         [word, f"{n:.10g}", f"{share:.8g}", *(f"{x:.6g}" for x in place)]
         for word, n, share, place in zip(pairs.words, seen, model.marginals_, model.embedding_, strict=True)
     )
     header = ["word", "seen", "share", *(f"direction {k}" for k in range(1, model.embedding_.shape[1] + 1))]
     write_csv(path, header, rows)
+
+
+def _all_following(model: Any, pairs: Pairs, wanted: list[str]) -> Iterator[list[Any]]:
+    telling = telling_words(model, _LISTED, apart=False)
+    for i in dict.fromkeys([*(pairs.words.index(word) for word in wanted), *telling]):
+        for rank, (j, chance) in enumerate(_following(model, i), 1):
+            yield [pairs.words[i], rank, pairs.words[j], f"{chance:.6g}"]
+
+
+def _seen(model: Any) -> np.ndarray:
+    """How often every word is in a pair; of ordered pairs, how often it is the first."""
+    return np.asarray((1 + model.symmetric) * model.n_pairs_ * model.marginals_)
 
 
 def _write_spectrum(path: Path, model: Any) -> None:
@@ -323,7 +368,7 @@ def apply_matrix(model: Any, source: Path, console: Console, how: Reading) -> Ca
 def _write_pairs(path: Path, model: Any, names: Any, first: np.ndarray, second: np.ndarray, times: np.ndarray) -> None:
     """The probability of every pair, and the logarithm of how many times as probable it is as of independent words."""
     probability = model.entries(first, second)
-    alone = model.marginals_[first] * model.marginals_[second]
+    alone = model.marginals_[first] * (model.marginals_ if model.symmetric else model.column_marginals_)[second]
     ratio = np.divide(probability, alone, out=np.zeros(len(alone)), where=alone > 0)
     rows = (
         [names[i], names[j], f"{n:.10g}", f"{p:.8g}", f"{np.log(r):.6g}" if r > 0 else ""]

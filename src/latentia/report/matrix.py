@@ -72,8 +72,8 @@ def _names(model: Any) -> list[str]:
 
 
 def _seen(model: Any) -> np.ndarray:
-    """How often every word is in a pair."""
-    return 2 * model.n_pairs_ * model.marginals_
+    """How often every word is in a pair; of ordered pairs, how often it is the first."""
+    return (1 + model.symmetric) * model.n_pairs_ * model.marginals_
 
 
 def telling_words(model: Any, n: int, *, apart: bool = True) -> list[int]:

@@ -29,13 +29,36 @@
   const saveCsv = (name, rows) =>
     Charts.save(`${Charts.named(name)}.csv`, new Blob([csv(rows)], { type: "text/csv;charset=utf-8" }));
 
-  for (const table of document.querySelectorAll("table[data-csv]")) {
+  const LONG = 12; // rows
+  const boxOf = (table) => table.closest(".wide, .tall") ?? table;
+
+  // Rows of long tables are found by any text in them, where the page has no search of its own.
+  function findIn(table) {
+    const rows = [...table.tBodies].flatMap((body) => [...body.rows]);
+    if (rows.length < LONG || table.matches(".evidence") || table.closest("section")?.querySelector("input[type=search]")) return;
+    const place = Charts.element("p", "find"), label = Charts.element("label", "", "Find "), input = Charts.element("input");
+    const found = Charts.element("span", "hint");
+    input.type = "search";
+    input.autocomplete = "off";
+    found.setAttribute("role", "status");
+    label.append(input);
+    place.append(label, " ", found);
+    input.addEventListener("input", () => {
+      const text = input.value.trim().toLowerCase();
+      for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(text);
+      found.textContent = text ? `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows` : "";
+    });
+    boxOf(table).before(place);
+  }
+
+  for (const table of document.querySelectorAll("table[data-csv], table.stacked[id]")) {
+    findIn(table);
     const save = Charts.element("button", "", "CSV"), bar = Charts.element("p", "tools");
     save.type = "button";
     save.title = "Save this table as CSV";
-    save.addEventListener("click", () => saveCsv(table.dataset.csv, rowsOf(table)));
+    save.addEventListener("click", () => saveCsv(table.dataset.csv ?? table.id.replace("-table", ""), rowsOf(table)));
     bar.append(save);
-    table.after(bar);
+    boxOf(table).after(bar);
   }
 
   window.Page = { csv, rowsOf, saveCsv };

@@ -1,0 +1,108 @@
+"""What the report of every estimator has to pass, with its data, on a phone and on a screen, by day and by night."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from contract import CASES
+
+pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+
+AUDIT = (Path(__file__).parent / "audit.js").read_text("utf-8")
+MOST = 1_500_000  # bytes
+NAMES = [case.name for case in CASES]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """``report(name)``: path of the page of an estimator, written when first asked for."""
+    folder = tmp_path_factory.mktemp("every")
+
+    @cache
+    def page(name):
+        (case,) = (case for case in CASES if case.name == name)
+        return case.fit().report(folder / f"{name}.html", **case.data())
+
+    return page
+
+
+@pytest.fixture
+def opened(browser, report):
+    """``opened(name, width, scheme)``: the page of an estimator in a browser; reset afterwards."""
+
+    def show(name, width, scheme):
+        metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
+        browser.get(report(name).as_uri())
+        return browser
+
+    browser.get_log("browser")
+    yield show
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_small_and_complete(name, report, read_page):
+    path = report(name)
+    assert path.stat().st_size < MOST
+    page = read_page(path)
+    assert page.addresses == []
+    for tag, attributes in page.tags:
+        assert tag not in {"link", "iframe", "object", "embed", "base"}
+        assert (attributes.get("src") or "data:").startswith("data:")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_browser_has_nothing_to_complain_of(name, opened):
+    found = []
+    for width in (400, 1400):
+        for scheme in ("light", "dark"):
+            page = opened(name, width, scheme)
+            found += [f"{width} px, {scheme}: {complaint}" for complaint in page.execute_script(AUDIT)]
+            assert page.get_log("browser") == []
+    assert found == []
+
+
+def test_the_audit_finds_what_is_wrong(browser, tmp_path):
+    path = tmp_path / "bad.html"
+    path.write_text(
+        "<p style='color: #999; background: #fff'>pale</p><p style='font-size: 8px'>small</p><button></button>"
+        "<div style='width: 3000px'>wide</div><a href='#nowhere'>link</a><h3>deep</h3><i id='a'></i><i id='a'></i>"
+        "<div role='img' id='figure' aria-label='drawing'>figure</div>"
+    )
+    browser.get(path.as_uri())
+    said = "\n".join(browser.execute_script(AUDIT))
+    for words in ("contrast", "small", "no name", "wider", "leads nowhere", "heading", "ids twice", "no caption"):
+        assert words in said
+
+
+@pytest.mark.parametrize("name", ["NoisyOr", "IncoherentDictionary", "ContrastiveIsing"])
+def test_rows_of_long_tables_are_found(name, opened):
+    page = opened(name, 1400, "light")
+    places = page.find_elements("css selector", ".find")
+    assert places
+    for place in places:
+        table = place.find_element("xpath", "following-sibling::*[1]/descendant-or-self::table")
+        rows = table.find_elements("css selector", "tbody tr")
+        assert len(rows) >= 12
+        box = place.find_element("css selector", "input")
+        box.send_keys(rows[-1].text.split("\n")[0].split()[0])
+        assert rows[-1].is_displayed()
+        assert f"of {len(rows)} rows" in place.text
+        box.clear()
+        box.send_keys("no row has this")
+        assert place.text.endswith(f"0 of {len(rows)} rows")
+        assert not any(row.is_displayed() for row in rows)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_table_of_components_can_be_saved(name, opened):
+    page = opened(name, 1400, "light")
+    titles = [each.get_attribute("title") or each.text for each in page.find_elements("css selector", "button")]
+    tables = page.find_elements("css selector", "table.stacked[id]")
+    assert tables
+    saved = sum(title.startswith("Save this table") for title in titles)
+    assert saved >= len(tables)

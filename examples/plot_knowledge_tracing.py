@@ -5,9 +5,9 @@ Knowledge tracing
 **Question: when did a pupil learn it?**
 
 Pupils answer twenty questions each. Before they have learned the skill they are right by luck, and afterwards wrong
-by mistake; what has been learned is not forgotten. The second state is absorbing, and general-purpose EM finds such
-chains from some starts only. One fit of :class:`~latentia.sequences.SpectralHMM` gives the four numbers that schools
-ask for: known before, learned per question, luck, mistakes.
+by mistake; what has been learned is not forgotten: the second state is never left. One fit of
+:class:`~latentia.sequences.SpectralHMM` gives the four numbers that schools ask for: known before, learned per question,
+luck, mistakes.
 """
 
 import matplotlib.pyplot as plt

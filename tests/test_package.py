@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from contract import CASES
 from try_package import COMMANDS, write_files
 
 import latentia
@@ -111,6 +112,12 @@ def test_modules_are_attributes_without_being_imported():
     with pytest.raises(AttributeError, match="no attribute 'topic'"):
         latentia.topic  # noqa: B018
     assert import_module("latentia.topics") is latentia.topics
+
+
+def test_all_documented_modules_and_families_are_public():
+    documented = re.findall(r"^\| `latentia\.(\w+)` \|", (ROOT / "docs" / "api.md").read_text("utf-8"), re.MULTILINE)
+    families = {type(case.estimator).__module__.split(".")[1] for case in CASES}
+    assert {*documented, *families} <= set(latentia.__all__)
 
 
 # --- without optional packages --------------------------------------------------------------------------------------

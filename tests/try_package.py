@@ -78,7 +78,7 @@ def main():
             said = json.loads(done.stdout)
             if name != "apply" and not list((Path(folder) / "out" / name).rglob("*.html")):
                 sys.exit(f"latentia {name}: no report")
-            print(f"{name:<12} {said.get('grade', 'applied')}")
+            print(f"{name:<12} {said.get('grade', 'done')}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ FAMILIES = (
     "contrastive",
 )  # fmt: skip
 ROOMS = (
-    "clusters", "datasets", "datasets.images", "datasets.instances", "datasets.planted", "datasets.readers", "datasets.tables",
+    "clusters", "datasets", "datasets.baskets", "datasets.images", "datasets.instances", "datasets.planted", "datasets.readers",
+    "datasets.tables",
     "evidence", "evidence.bounds", "exceptions", "likelihood", "linalg", "metrics", "moments", "passes", "persistence", "plots",
     "report", "simplex", "tensor", "words",
 )  # fmt: skip

@@ -270,7 +270,7 @@ def main() -> None:
     before, rest = text.split(START)
     written = f"{before}{START}\n\n{block()}\n\n{END}{rest.partition(END)[2]}"
     if parser.parse_args().check:
-        sys.exit("" if written == text else "README.md: run python benchmarks/readme_figures.py")
+        sys.exit(None if written == text else "README.md: run python benchmarks/readme_figures.py")
     README.write_text(written, "utf-8")
     draw()
 

@@ -133,3 +133,13 @@ def test_the_commands_of_the_readme_run(name, sizes, files):
     )
     assert done.returncode == 0, done.stderr
     assert (files / "results" / "report.html").is_file()
+
+
+def test_the_check_of_the_script_agrees(figures, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["readme_figures.py", "--check"])
+    with pytest.raises(SystemExit) as end:
+        figures.main()
+    assert end.value.code is None
+    monkeypatch.setattr(figures, "block", lambda: "other figures")
+    with pytest.raises(SystemExit, match="run python"):
+        figures.main()

@@ -163,3 +163,14 @@ def test_cells_of_views_may_be_missing(call, rows, refused, tmp_path):
     found = np.array([int(row["component"]) for row in rows(tmp_path / "o" / "labels.csv")])
     assert agreement(found, data.labels) > 0.85
     assert latentia.load(tmp_path / "o" / "model.npz").distribution == "bernoulli"
+
+
+def test_a_column_that_may_be_labels_is_announced(call, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=600)
+    rows = np.c_[rng.normal(size=(600, 4)) + 6 * np.eye(4)[labels], labels]
+    np.savetxt(tmp_path / "x.csv", rows, fmt="%.4f", delimiter=",", header="a,b,c,d,species", comments="")
+    printed = call("mixture", tmp_path / "x.csv", "-k", 3, "--out", tmp_path / "o")
+    assert "note: column 'species' has a few whole numbers" in printed
+    printed = call("mixture", tmp_path / "x.csv", "-k", 3, "--ignore", "species", "--out", tmp_path / "p")
+    assert "whole numbers" not in printed

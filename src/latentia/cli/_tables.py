@@ -41,6 +41,7 @@ __all__ = [
 
 
 MISSING = "drop", "mean"
+_FEW = 20  # values of a column that may be labels, and rows for each of them
 _WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "takes them as not seen"}
 
 
@@ -69,6 +70,19 @@ def announce(table: Table, console: Console) -> None:
     for i in np.flatnonzero(counting):
         name = table.columns[i]
         say(console, f"note: column {name!r} counts the rows; if it measures nothing, exclude it with --ignore.")
+    for column in _label_like(table.values):
+        name = table.columns[column]
+        say(console, f"note: column {name!r} has a few whole numbers; if these are labels, exclude it with --ignore.")
+
+
+def _label_like(values: np.ndarray) -> list[int]:
+    """Columns of few whole numbers, each in many rows, among columns of which most are of other numbers."""
+    whole = (values == np.round(values)).all(axis=0)
+    if whole.mean() >= 0.5:
+        return []
+    return [
+        int(i) for i in np.flatnonzero(whole) if 2 <= len(np.unique(values[:, i])) <= min(_FEW, len(values) // _FEW)
+    ]
 
 
 def described(table: Table) -> str:

@@ -61,6 +61,7 @@ COMMANDS = [
     ["contrastive_gram.py"],
     ["contrastive_rich.py"],
     ["contrastive_real_data.py"],
+    ["communities_labels.py"],
     ["communities_picture.py"],
     ["communities_recovery.py"],
     ["communities_kinds.py"],

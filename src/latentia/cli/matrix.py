@@ -293,7 +293,7 @@ def _write(
     if found:
         seen, numbers = _seen(model), np.full(model.n_components, -1)
         numbers[[each.label for each in found]] = [each.number for each in found]
-        rows = zip(pairs.words, (f"{n:.10g}" for n in seen), numbers[model.labels_], strict=True)
+        rows = zip(pairs.words, (f"{n:.10g}" for n in seen), numbers[model.communities(pairs.counts)], strict=True)
         write_csv(folder / "labels.csv", ["node", "edges", "community"], rows)
     write_matrix_report(
         folder / "report.html", model, pairs.counts, near=wanted, found=found, comparison=comparison, source=pairs.source,

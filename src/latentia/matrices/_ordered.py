@@ -235,15 +235,25 @@ def ordered_matrix(
 
 
 def _row_sums(matrix: OrderedMatrix, n_jobs: int | None) -> np.ndarray:
-    """Sums of the rows of the low rank, in tiles."""
+    """Sums of the rows of the low rank, in tiles: r_i sum_j c_j max(x_ij, floor), x being the multiple of independence."""
+    if matrix.left.shape[1] == 1:
+        return matrix.row_shares.copy()
+    left, right = (
+        (side / np.where(share > 0, share, 1.0)[:, None]).astype(np.float32)
+        for side, share in ((matrix.left, matrix.row_shares), (matrix.right, matrix.column_shares))
+    )
+    weights, floor = matrix.column_shares.astype(np.float32), np.float32(matrix.floor)
     out = np.zeros(matrix.shape[0])
 
     def task(start: int, stop: int) -> None:
-        out[start:stop] = matrix._low(slice(start, stop)).sum(axis=1)
+        for first in range(0, len(right), _TILE):
+            tile = left[start:stop] @ right[first : first + _TILE].T
+            np.maximum(tile, floor, out=tile)
+            out[start:stop] += tile @ weights[first : first + _TILE]
 
     with one_blas_thread():
         for_chunks(task, len(out), _TILE, n_jobs)
-    return out
+    return out * matrix.row_shares
 
 
 def _with_data(table: sparse.csr_array, data: np.ndarray) -> sparse.csr_array:

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Flag, Integer, Number, OrNone, check_parameter, seed_of
 from .._validation import check_vocabulary
+from ..clusters import moved_labels
 from ..evidence import (
     Check,
     Evidence,
@@ -40,7 +41,7 @@ from ..evidence import (
 )
 from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning, warn
 from ..likelihood import Refine, Refinement, refine
-from ..linalg import Factored, ScaledSpace, scaled_eigenspace, total_distance
+from ..linalg import Factored, ScaledSpace, scaled_eigenspace, total_distance, unit_rows
 from ..moments import DealtCounts, count_pairs, split_counts, symmetric_counts
 from ..passes import Blocks, RowGroups
 from ._binned import Binning, binned_factors
@@ -360,7 +361,7 @@ class ProbabilityMatrix(Estimator):
         self.spectrum_, self.edge_, self.n_kept_ = space.observed, space.edge, kept
         roots = np.sqrt(space.values[:kept])
         self.embedding_, self.column_embedding_ = space.left[:, :kept] * roots, space.right[:, :kept] * roots
-        points = space.left * np.sqrt(space.observed) / np.sqrt(space.row_scale)[:, None]
+        points = space.left * space.observed
         self._communities = _Communities(points, found.marginals, self._seed)
         self.refinement_ = np.empty(0)
         parts = fits.errors((found, space), max(self.n_splits, 1))
@@ -448,7 +449,7 @@ class ProbabilityMatrix(Estimator):
         self.marginals_, self.edge_, self.spectrum_, self.n_kept_ = (
             space.marginals, space.edge, space.observed, space.n_kept,
         )  # fmt: skip
-        points = space.vectors * np.sqrt(np.abs(space.observed)) / np.sqrt(space.scale)[:, None]
+        points = space.vectors * np.abs(space.observed)
         self._communities = _Communities(points, space.marginals, self._seed)
         self.embedding_ = space.vectors[:, : space.n_kept] * np.sqrt(np.abs(space.values[: space.n_kept]))
         self.refinement_ = found.refinement.log_likelihood
@@ -692,11 +693,56 @@ class ProbabilityMatrix(Estimator):
     @property
     @fitted
     def labels_(self) -> np.ndarray:
-        """Communities: R clusters by k-means of the R - 1 leading vectors over the root of their scale, shape (M,).
+        """Communities: R clusters by k-means of the R - 1 leading vectors, shape (M,).
 
-        Directions below the edge are used too; whether they stand for anything is for ``evidence_`` to say.
+        Rows of the vectors, times their eigenvalues, have unit length, so that clusters do not go by frequency or degree; two
+        communities are told by sign. Directions below the edge are used too; whether they stand for anything is for
+        ``evidence_`` to say. `communities` is better for graphs.
         """
         return self._communities.labels
+
+    @fitted
+    def communities(self, C: Any, *, resolution: float | None = None) -> np.ndarray:
+        """Return ``labels_`` after moves of single nodes along the edges of the graph.
+
+        A node goes to the community into which more of its edges lead than by chance, given all degrees, until none moves;
+        the number of communities stays. It is the better answer for graphs, and needs the edges once more.
+
+        Parameters
+        ----------
+        C : sparse matrix or array-like of shape (M, M)
+            The counts or the adjacency matrix that the model was fitted on.
+        resolution : float, optional
+            How much chance counts: 1 for modularity, more for smaller communities. By default that of the likeliest
+            degree-corrected block model.
+
+        Returns
+        -------
+        ndarray of int, shape (M,)
+
+        Raises
+        ------
+        LatentiaError
+            If C has another size than the data of the fit, or the pairs are ordered.
+
+        References
+        ----------
+        M. Newman, Equivalence between modularity optimization and maximum likelihood methods for community detection, Phys.
+        Rev. E 94 (2016).
+        """
+        check_parameter("resolution", resolution, OrNone(Number(0)))
+        if not self.symmetric:
+            raise LatentiaError("Communities are those of pairs without order.", parameter="symmetric", value=False)
+        counts, _ = symmetric_counts(_square(C))
+        if counts.shape[0] != self.n_features_in_:
+            raise LatentiaError(f"The counts have {counts.shape[0]} words and the model {self.n_features_in_}.")
+        start, n_clusters = self._communities, min(self.n_components, self.n_features_in_)
+        if start.points.shape[1] + 1 < n_clusters:  # fewer pairs than words, of which the matrix keeps no directions
+            space = scaled_eigenspace(
+                counts, n_clusters - 1, tau=self.tau, calibrate=False, random_state=self._seed, n_jobs=self.n_jobs
+            )
+            start = _Communities(space.vectors * np.abs(space.observed), self.marginals_, self._seed)
+        return moved_labels(counts, start.labels, n_clusters, resolution)
 
     @fitted
     def topics(self, triples: Any = None, *, anchors: Any = None, min_count: int = 20) -> PairTopics:
@@ -835,20 +881,11 @@ class _Communities:
         if not points.shape[1]:
             return np.zeros(len(points), np.int64)
         if points.shape[1] == 1:
-            return (points[:, 0] > _cut(points[seen, 0], self.marginals[seen])).astype(np.int64)
-        clusters = KMeans(min(points.shape[1] + 1, int(seen.sum())), n_init=3, random_state=self.seed)
+            return (points[:, 0] > 0).astype(np.int64)
+        points = unit_rows(points)
+        clusters = KMeans(min(points.shape[1] + 1, int(seen.sum())), n_init=10, random_state=self.seed)
         clusters.fit(points[seen], sample_weight=self.marginals[seen])
         return clusters.predict(points).astype(np.int64)
-
-
-def _cut(points: np.ndarray, weights: np.ndarray) -> float:
-    """Where to cut a line in two so that the squared distances to the means of the sides, by weight, add up to the least."""
-    order = np.argsort(points, kind="stable")
-    points, weights = points[order], weights[order]
-    mass, first = np.cumsum(weights)[:-1], np.cumsum(weights * points)[:-1]
-    rest, second = weights.sum() - mass, weights @ points - first
-    best = int(np.argmax(first**2 / mass + second**2 / rest)) if len(mass) else 0
-    return float(points[best])
 
 
 # --- estimates ----------------------------------------------------------------------------------------------------

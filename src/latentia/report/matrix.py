@@ -47,7 +47,7 @@ class Community:
     number : int
         By size, the largest first.
     label : int
-        Its value in ``labels_``.
+        Its value in what `ProbabilityMatrix.communities` gives.
     size : int
         Nodes.
     share : float
@@ -97,8 +97,8 @@ def telling_words(model: Any, n: int, *, apart: bool = True) -> list[int]:
 
 def communities(model: Any, counts: Any) -> list[Community]:
     """The communities of a fitted `ProbabilityMatrix`, the largest first, given the counts that it was fitted on."""
-    labels, seen, names = model.labels_, _seen(model), _names(model)
-    between = _between(model, counts)
+    labels, seen, names = model.communities(counts), _seen(model), _names(model)
+    between = _between(model, labels, counts)
     sizes = np.bincount(labels, minlength=model.n_components)
     found = []
     for number, label in enumerate(np.argsort(-sizes, kind="stable")):
@@ -119,9 +119,8 @@ def communities(model: Any, counts: Any) -> list[Community]:
     return found
 
 
-def _between(model: Any, counts: Any) -> np.ndarray:
+def _between(model: Any, labels: np.ndarray, counts: Any) -> np.ndarray:
     """Counts of pairs between communities, both ways, shape (R, R)."""
-    labels = model.labels_
     group = sparse.csr_array(
         (np.ones(len(labels)), (np.arange(len(labels)), labels)), shape=(len(labels), model.n_components)
     )
@@ -256,7 +255,7 @@ def _similar(model: Any, chosen: list[int], names: list[str]) -> dict[str, Any]:
 def _mixing(model: Any, counts: Any, found: Sequence[Community]) -> dict[str, Any]:
     """How many times as many edges as by chance run between the communities."""
     order = [each.label for each in found][:_MOST_COMMUNITIES]
-    between = _between(model, counts)
+    between = _between(model, model.communities(counts), counts)
     ends = between.sum(axis=1)
     chance = np.outer(ends, ends) / between.sum()
     times = np.divide(between, chance, out=np.zeros_like(between), where=chance > 0)[np.ix_(order, order)]

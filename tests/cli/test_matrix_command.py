@@ -121,7 +121,7 @@ def test_ordered_pairs(call, rows, refused, tmp_path):
     assert "What goes with what" in printed
     after = [row["second"] for row in rows(tmp_path / "o" / "following.csv") if row["first"] == "cat"]
     assert set(after[:4]) == set(verbs)
-    assert (tmp_path / "o" / "report.html").exists()
+    assert "What goes with what" in (tmp_path / "o" / "report.html").read_text("utf-8")
     compared = call("matrix", tmp_path / "x.txt", *options, "-r", "1:3:1", "--out", tmp_path / "o", "--force")
     assert "has the highest held-out log-likelihood" in compared
     call("apply", tmp_path / "o" / "model.npz", tmp_path / "x.txt", "--out", tmp_path / "a")

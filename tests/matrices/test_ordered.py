@@ -112,6 +112,12 @@ def test_the_same_bits_after_saving_and_for_any_number_of_threads(counts, model,
         np.testing.assert_array_equal(load(tmp_path / "m.npz").rows(slice(5)), one.rows(slice(5)))
 
 
+def test_the_report_of_a_table_that_is_not_square(counts, model, tmp_path):
+    page = model.report(tmp_path / "r.html", counts).read_text("utf-8")
+    assert "column 1" in page
+    assert "What goes with what" in page
+
+
 def test_errors_say_what_is_wrong(counts, model):
     for call, message in (
         (lambda: ProbabilityMatrix(200, symmetric=False).fit(counts), "400 x 120 carries a rank of at most 120"),

@@ -165,7 +165,7 @@ def write_matrix_report(
     """
     check_is_fitted(model)
     size, names = model.n_features_in_, _names(model)
-    if counts is not None and counts.shape != (size, size):
+    if counts is not None and counts.shape != (size, model._n_columns):
         raise LatentiaError(f"The counts have shape {counts.shape} and the model {size} words: they must agree.")
     unknown = [word for word in near if word not in names]
     if unknown:
@@ -194,6 +194,7 @@ def write_matrix_report(
         kept=model.n_kept_,
         edge=model.edge_,
         nearest=_nearest(model, near, names, bool(found)),
+        following=[] if model.symmetric else _following(model, near, names),
         least_seen=_LEAST_SEEN,
         communities=list(found),
         palette=PALETTE,
@@ -203,6 +204,23 @@ def write_matrix_report(
         version=version(),
     )
     return write_page(path, page)
+
+
+def _following(model: Any, near: Sequence[str], names: list[str]) -> list[dict[str, Any]]:
+    """Rows that were asked for, or else those that tell most, with the columns that most probably go with them."""
+    numbers, columns = {name: i for i, name in enumerate(names)}, range(model._n_columns)
+    called = names if len(columns) == len(names) else [f"column {j}" for j in columns]
+    chosen = [numbers[word] for word in near]
+    chosen += [i for i in telling_words(model, _ROWS) if i not in chosen][: max(_ROWS - len(chosen), 0)]
+    seen = _seen(model)
+    return [
+        {
+            "name": names[i],
+            "seen": float(seen[i]),
+            "following": [(called[j], float(chances[j])) for j in largest(chances, _NEAREST) if chances[j] > 0],
+        }
+        for i, chances in zip(chosen, model.conditional(chosen) if chosen else [], strict=True)
+    ]
 
 
 def _nearest(model: Any, near: Sequence[str], names: list[str], few: bool) -> list[dict[str, Any]]:

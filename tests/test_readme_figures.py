@@ -87,7 +87,7 @@ WORDS = {"sea": "ship sail wave harbour captain anchor storm", "farm": "field ha
 
 def command(name):
     """The command that the README gives."""
-    (found,) = re.findall(rf"`latentia ({name} [^`]*)`", README.partition("## One command")[2].partition("## ")[0])
+    (found,) = re.findall(rf"`latentia ({name}[ .][^`]*)`", README.partition("## One command")[2].partition("## ")[0])
     return found.split()
 
 
@@ -117,12 +117,15 @@ def files(tmp_path):
     table = table.toarray() if hasattr(table, "toarray") else np.asarray(table)
     rows = [",".join(map(str, row)) for row in table.astype(int)]
     (tmp_path / "patients.csv").write_text("\n".join([",".join(f"symptom {j}" for j in range(16)), *rows]))
+    receipts = [",".join(f"item {j}" for j in np.flatnonzero(row)) for row in table]
+    (tmp_path / "receipts.txt").write_text("\n".join(receipts))
     return tmp_path
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "sizes"), [
-    ("topics", "2:3"), ("labels", "5"), ("communities", "2:4"), ("noisy-or", "2:4")
+    ("topics", "2:3"), ("labels", "5"), ("communities", "2:4"), ("noisy-or patients", "2:4"),
+    ("noisy-or --baskets", "3"),
 ])  # fmt: skip
 def test_the_commands_of_the_readme_run(name, sizes, files):
     """As they stand, but for the numbers to compare, which are those of a small example."""

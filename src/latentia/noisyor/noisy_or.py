@@ -163,7 +163,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
 
     Notes
     -----
-    Differences from the paper, but for the last three none with ``n_partitions=1, corrections=0``:
+    Differences from the paper, but for those from 6 on none with ``n_partitions=1, corrections=0``:
 
     1. The factor of PMI2 is fitted to all pairs at once, with an unknown diagonal, where Algorithm 4 whitens three sets of
        findings by products of blocks. All triples of distinct findings then have one symmetric core in its coordinates,
@@ -177,6 +177,9 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
     6. Unless given, priors are estimated, from the eigenvalues of the whitened tensor.
     7. A leak cancels in both moments and is estimated afterwards, from single findings.
     8. Half a row is added to every count.
+    9. Findings may be unknown in some rows. Joint absences are then shares of the rows in which all findings of a pair or
+       triple are known, and EM sums unknown findings out.
+    10. The number of causes is found from the data, where the paper knows it.
 
     References
     ----------

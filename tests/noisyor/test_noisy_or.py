@@ -655,6 +655,7 @@ def test_causes_have_names(baskets, tmp_path):
         ({0: " "}, "name of cause 0 is ' '"),
         (["a"], "1 names for 4 causes"),
         ({0: "a", 2: "a"}, "Two causes are called 'a'"),
+        ({0: model.cause_names_[2]}, "Two causes are called"),
     ):
         with pytest.raises(LatentiaError, match=message):
             model.name_causes(wrong)

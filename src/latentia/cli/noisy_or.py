@@ -16,8 +16,8 @@ from scipy import sparse
 from .._progress import progress_bar
 from ..datasets.baskets import read_baskets
 from ..exceptions import LatentiaError
+from ..moments import basket_table, chosen_items
 from ..noisyor import Diagnosis, NoisyOr
-from ..noisyor._baskets import basket_table, chosen_items
 from ..noisyor.inference import SAMPLING, Posteriors
 from ..passes import Blocks
 from ..report._parts import count, largest
@@ -297,7 +297,7 @@ def _print_causes(model: Any, data: Table, threshold: float, found: bool, consol
     title = f"{count(len(rows), 'cause')}{_how_found(model) if found else ''}, most frequent first"
     heads = dict.fromkeys(("cause", "at work in", "+/-", "error"), "right")
     heads |= {"grade": "left", "strongest findings": "left"}
-    if _is_named(model):
+    if model._given_names:
         heads = {"cause": "right", "name": "left"} | heads
         for row, name in zip(rows, model.cause_names_, strict=True):
             row.insert(1, name)
@@ -307,11 +307,6 @@ def _print_causes(model: Any, data: Table, threshold: float, found: bool, consol
 def _how_found(model: Any) -> str:
     low, high = model.n_components_range_ or (0, 0)
     return f", a number that the data gave{f' ({low} to {high} say as much)' if low < high else ''}"
-
-
-def _is_named(model: Any) -> bool:
-    """Whether somebody gave names."""
-    return bool(getattr(model, "_given_names", {}))
 
 
 def _print_rows(explained: Explained, data: Table, console: Console) -> None:

@@ -4,10 +4,10 @@ A node goes to the cluster c that has most of
 
     (weight of its edges into c) - gamma d_i D_c / (2 W),
 
-d being degrees, D_c the sum of those in c and W the weight of all edges: the number of clusters stays. With gamma = 1 that is
-modularity. In a degree-corrected block model in which edges inside of clusters are w_in times, and others w_out times as
-frequent as by chance, the likeliest clusters are those of gamma = (w_in - w_out) / log(w_in / w_out) (Newman 2016), both of
-which are estimated anew before each round.
+d being degrees, D_c the sum of those of the other nodes in c, and W the weight of all edges: the number of clusters stays.
+Rounds end when no node moves, or after 30. With gamma = 1 the sum is modularity. In a degree-corrected block model in which
+edges inside of clusters are w_in times, and others w_out times as frequent as by chance, the likeliest clusters are those of
+gamma = (w_in - w_out) / log(w_in / w_out) (Newman 2016), both of which are estimated anew before each round.
 """
 
 from __future__ import annotations

@@ -75,7 +75,8 @@ class Refinement:
     settled : bool
         Whether further steps would gain nothing to speak of.
     remaining : float
-        Nats that they are predicted to gain; NaN where that is not known, after a given number of plain steps.
+        Nats that they are predicted to gain, or, where patience ended, that the last step gained; NaN where neither is known,
+        after a given number of plain steps.
     """
 
     values: Values

@@ -26,6 +26,7 @@ from scipy import sparse
 
 from .._threads import for_chunks, one_blas_thread
 from ..evidence import Check, above, at_least, at_most, equal_to
+from ..exceptions import LatentiaError
 from ..linalg import ScaledPairs, scaled_singular_space
 from ..moments import split_counts
 
@@ -38,7 +39,6 @@ __all__ = [
     "ordered_checks",
     "ordered_distance",
     "ordered_matrix",
-    "space_marginals",
 ]
 
 _TILE = 512
@@ -107,14 +107,6 @@ class OrderedMatrix:
         """Sums of the rows of B."""
         return self.sums / self.sums.sum() if self.seen is None else self.marginals
 
-    def rows(self, i: Any, columns: slice = slice(None)) -> np.ndarray:
-        """Rows i of B, or some of their columns."""
-        return self._rows(i, columns)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.left), len(self.right)
-
     def entries(self, i: Any, j: Any) -> np.ndarray:
         """B at the places (i, j), arrays that broadcast."""
         i, j = np.broadcast_arrays(np.asarray(i), np.asarray(j))
@@ -130,7 +122,8 @@ class OrderedMatrix:
         rest = self.given_up[i] * (_LOW_RANK * low + (1 - _LOW_RANK) * self.continuation[j])
         return np.asarray(self.seen[i, j]).ravel() + rest
 
-    def _rows(self, i: Any, columns: slice) -> np.ndarray:
+    def rows(self, i: Any, columns: slice = slice(None)) -> np.ndarray:
+        """Rows i of B, (n, M_columns), or some of their columns."""
         low = self._low(i, columns)
         if self.seen is None or self.given_up is None:
             return low / self.sums.sum()
@@ -142,7 +135,7 @@ class OrderedMatrix:
     def log_likelihood(self, counts: sparse.csr_array, marginals: Any = None) -> float:
         """Mean logarithm of the probability of a pair; rows and columns that were never seen are not impossible."""
         cells = counts.tocoo()
-        n_rows, n_columns = self.shape
+        n_rows, n_columns = self.size, self.width
         i, j = cells.coords
         added = _ADDED / n_rows if self.seen is None else _ADDED / self.n_pairs
         first = (self.marginals + added) / (1 + added * n_rows)
@@ -231,7 +224,7 @@ def ordered_matrix(
         total,
     )
     sums = _row_sums(unsummed, settings.n_jobs)
-    return OrderedMatrix(**{**vars(unsummed), "sums": sums}), space
+    return replace(unsummed, sums=sums), space
 
 
 def _row_sums(matrix: OrderedMatrix, n_jobs: int | None) -> np.ndarray:
@@ -243,7 +236,7 @@ def _row_sums(matrix: OrderedMatrix, n_jobs: int | None) -> np.ndarray:
         for side, share in ((matrix.left, matrix.row_shares), (matrix.right, matrix.column_shares))
     )
     weights, floor = matrix.column_shares.astype(np.float32), np.float32(matrix.floor)
-    out = np.zeros(matrix.shape[0])
+    out = np.zeros(matrix.size)
 
     def task(start: int, stop: int) -> None:
         for first in range(0, len(right), _TILE):
@@ -258,11 +251,6 @@ def _row_sums(matrix: OrderedMatrix, n_jobs: int | None) -> np.ndarray:
 
 def _with_data(table: sparse.csr_array, data: np.ndarray) -> sparse.csr_array:
     return sparse.csr_array((data.astype(np.float64), table.indices, table.indptr), shape=table.shape)
-
-
-def space_marginals(counts: sparse.csr_array) -> np.ndarray:
-    """How often each column is in a pair."""
-    return np.asarray(counts.sum(axis=0), dtype=np.float64).ravel() / float(counts.sum())
 
 
 def ordered_distance(one: OrderedMatrix, other: OrderedMatrix, counts: sparse.csr_array, seed: int) -> float:
@@ -305,18 +293,20 @@ def held_out_pairs(counts: sparse.csr_array, settings: OrderedSettings, discount
     """Try with discounts and without, or what was asked for, on nine tenths of the pairs."""
     known, rest = split_counts(counts, False, settings.seed, 1 - _HELD_OUT)
     possible = discounts_of(counts) is not None
+    if discount is True and not possible:
+        raise LatentiaError(
+            "discounts are told from whole counts: some pairs must be seen once, twice and three times.",
+            parameter="discount", value=True,
+        )  # fmt: skip
     if not (known.nnz and rest.nnz):
-        return HeldOut(discount is True and possible)
+        return HeldOut(discount is True)
     alone, _ = ordered_matrix(known, replace(settings, rank=1), None)
     base, gains = alone.log_likelihood(rest), {}
     for discounted in (False, True) if discount == "auto" else (bool(discount),):
         off = discounts_of(known) if discounted else None
         if not discounted or off is not None:
             gains[discounted] = ordered_matrix(known, settings, off)[0].log_likelihood(rest) - base
-    if not gains:
-        return HeldOut(False)
-    best = max(gains, key=lambda each: gains[each])
-    best = best and possible
+    best = possible and max(gains, key=lambda each: gains[each], default=True)
     return HeldOut(best, gains.get(best), gains.get(not best))
 
 

@@ -54,7 +54,6 @@ from ._ordered import (
     ordered_checks,
     ordered_distance,
     ordered_matrix,
-    space_marginals,
 )
 from ._refine import PairUpdate, nonnegative_start, over_pairs
 from ._topics import PairTopics, topics_from_anchors, topics_from_triples
@@ -342,21 +341,20 @@ class ProbabilityMatrix(Estimator):
         settings = OrderedSettings(self.n_components, self.tau, self.floor, self._seed, self.n_jobs)
         # With discounts or without: what predicts held-out pairs better, and how much better than frequencies.
         held_out = held_out_pairs(counts, settings, self.discount)
+        self.discounts_ = discounts_of(counts) if held_out.discounted else None
         pairs = DealtCounts(counts, RowGroups(4, self._seed), symmetric=False)
         fits = PartFits(
             pairs.dealt,
-            recover=lambda groups: pairs.of(groups),
-            finish=lambda part, groups: ordered_matrix(
-                part, settings, discounts_of(part) if held_out.discounted else None
-            ),
+            recover=pairs.of,
+            finish=lambda part, _: ordered_matrix(part, settings, self._discounts(part)),
             distance=lambda found, part: np.array([ordered_distance(found[0], part[0], counts, self._seed)]),
             most=2.0,
             cost="algebra",
         )
         _, (found, space) = fits.whole()
         self._matrix, self._scale = found, space.row_scale
-        self.discounts_ = discounts_of(counts) if held_out.discounted else None
-        self.marginals_, self.column_marginals_ = found.marginals, space_marginals(counts)
+        self.marginals_ = found.marginals
+        self.column_marginals_ = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel() / self.n_pairs_
         kept = space.n_kept
         self.spectrum_, self.edge_, self.n_kept_ = space.observed, space.edge, kept
         roots = np.sqrt(space.values[:kept])
@@ -369,6 +367,13 @@ class ProbabilityMatrix(Estimator):
         checks = ordered_checks(space, self.n_components - 1, self.n_pairs_, error, held_out) + _part_checks(parts)
         self.evidence_ = Evidence(checks, np.array([error]), "this matrix").bind(self)
         return self
+
+    def _discounts(self, part: sparse.csr_array) -> np.ndarray | None:
+        """Of a part of the pairs, or of all where the part has too few to tell its own."""
+        if self.discounts_ is None:
+            return None
+        own = discounts_of(part)
+        return self.discounts_ if own is None else own
 
     def _set_size(self, counts: sparse.csr_array) -> None:
         """Numbers of words and pairs; raise for parameters that do not fit them."""

@@ -11,6 +11,7 @@ from .absences import (
     Partition,
     absences_of_rows,
 )
+from .baskets import basket_table, chosen_items, is_baskets
 from .cooccurrence import Cooccurrence, WordCounts
 from .cumulants import (
     FourthGram,
@@ -110,7 +111,9 @@ __all__ = [
     "absences_of_rows",
     "all_column_moments",
     "as_graph",
+    "basket_table",
     "binary_rows",
+    "chosen_items",
     "column_moments",
     "common_frame",
     "count_pairs",
@@ -122,6 +125,7 @@ __all__ = [
     "frequent_words",
     "gathered",
     "independent_rows",
+    "is_baskets",
     "k_factors",
     "lagged_coordinates",
     "lda_corrected",

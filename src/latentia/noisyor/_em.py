@@ -231,9 +231,9 @@ def refined_network(
 ) -> RefinedNetwork:
     """The network after EM: until it settles, or a number of plain steps, at least one.
 
-    "auto" climbs until further steps would gain less than .01 nats a parameter, leaves out the links that the data does not
-    support, and climbs on without them. If the first E-step finds a larger share of the rows crowded than ``most_crowded``, the
-    network stays as it is. Other ``options`` are those of `NoisyOrUpdate`.
+    "auto" climbs until further steps would gain less than .01 nats a parameter, or five in a row have gained less, leaves out
+    the links that the data does not support, and climbs on without them. If the first E-step finds a larger share of the rows
+    crowded than ``most_crowded``, the network stays as it is. Other ``options`` are those of `NoisyOrUpdate`.
     """
     update = NoisyOrUpdate.of(network, **options)
     return _until_settled(network, update, e_step, most_crowded) if steps == "auto" else _plain(update, e_step, steps)

@@ -11,7 +11,7 @@ from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, boun
 from ..metrics.matching import nearest_other_distance
 from ..moments import AbsenceMoments, CountedAbsences, ObservedAbsences
 from ._em import LEAST_GAIN, MOST_CROWDED, MOST_ENUMERATED, RefinedNetwork
-from ._goodness import Goodness
+from ._goodness import Goodness, most_mean_square
 from ._learners import Learner, Spectrum
 from .inference.search import MOST_FOUND
 
@@ -24,7 +24,6 @@ _ACCURACY = 0.1  # of PMI
 _TINY = 1e-12
 _LEFT = 0.05
 MOST_PRIOR = 0.7
-_MOST_LEFT, _NOISE = 0.25, 4.0  # of a mean square of standard scores: above one, and in standard deviations of the mean
 _OF_ROWS = (CountedAbsences, ObservedAbsences)
 
 
@@ -222,10 +221,9 @@ def _missing(share: float, gaps: tuple[float, int] | None) -> list[Check]:
     ]  # fmt: skip
     if gaps is not None:
         score, n_pairs = gaps
-        most = 1 + max(_MOST_LEFT, _NOISE * np.sqrt(2 / max(n_pairs, 1)))
         lines.append(
             Check(
-                "missing by chance", "mean z^2 of pairs", score, at_most(most, "1 for noise"),
+                "missing by chance", "mean z^2 of pairs", score, at_most(most_mean_square(n_pairs), "1 for noise"),
                 "How often a cell is missing where another finding is present, against chance. Above the limit it depends "
                 "on the row what is known of it: tests that were made because of other findings, say.", "model", "caution",
                 "Which cells are missing goes with the findings: fit the rows that were asked everything alone, and compare.",

@@ -28,7 +28,7 @@ from ._recovery import scaled_pairs
 from .inference.network import Network
 from .inference.search import MOST_FOUND, likely_configurations
 
-__all__ = ["Goodness", "against_independence", "missing_by_chance", "pairs_misfit", "rows_goodness"]
+__all__ = ["Goodness", "against_independence", "missing_by_chance", "most_mean_square", "pairs_misfit", "rows_goodness"]
 
 _DRAWS = 4
 _SURE = 3.0  # standard deviations of the spread that do not count
@@ -65,7 +65,7 @@ class Goodness:
 
     def checks(self, limit: float) -> list[Check]:
         """The lines, which ask for care where they fail."""
-        most = 1 + max(_MOST_LEFT, _NOISE * np.sqrt(2 / max(self.n_pairs, 1)))
+        most = most_mean_square(self.n_pairs)
         return [
             Check(
                 "causes independent", "mean z^2 of pairs", self.together, at_most(_MOST_TOGETHER, "1 for noise"),
@@ -88,6 +88,11 @@ class Goodness:
                 "estimated, or split the rows.",
             ),
         ]  # fmt: skip
+
+
+def most_mean_square(n_pairs: int) -> float:
+    """Up to which a mean square of standard scores of so many pairs passes for noise."""
+    return float(1 + max(_MOST_LEFT, _NOISE * np.sqrt(2 / max(n_pairs, 1))))
 
 
 def pairs_misfit(network: Network, source: AbsenceMoments, dealt: RowGroups) -> Misfit:

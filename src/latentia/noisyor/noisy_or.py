@@ -27,9 +27,18 @@ from .._validation import table_blocks
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, noisy_or_rows, over
-from ..moments import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedRows, absences_of_rows, rows_with_gaps
+from ..moments import (
+    AbsenceMoments,
+    CountedAbsences,
+    ObservedAbsences,
+    PackedRows,
+    absences_of_rows,
+    basket_table,
+    chosen_items,
+    is_baskets,
+    rows_with_gaps,
+)
 from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
-from ._baskets import basket_table, chosen_items, is_baskets
 from ._bif import write_bif
 from ._em import MOST_CROWDED, RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
@@ -318,6 +327,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         refined = self._refined(learner.network(data.dealt.all), data, data.dealt.all, steps, MOST_CROWDED)
         spectrum = pair_spectrum(data.source, refined.network, data.dealt)
         self.n_components_range_ = learner.likely
+        self._given_names: dict[int, str] = {}
         self._set_network(refined.network, data, spectrum)
         self.refinement_ = refined.refinement.log_likelihood
         self.n_passes_ = (data.rows is not None) + len(self.refinement_)
@@ -596,8 +606,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
     @property
     def cause_names_(self) -> list[str]:
         check_is_fitted(self)
-        given = getattr(self, "_given_names", {})
-        return [given.get(k, name) for k, name in enumerate(self._default_names())]
+        return [self._given_names.get(k, name) for k, name in enumerate(self._default_names())]
 
     @fitted
     def name_causes(self, names: Mapping[int, str] | Sequence[str]) -> NoisyOr:
@@ -624,11 +633,12 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
                 raise LatentiaError(f"names has a cause {k!r}: there are {m}, numbered from 0.")
             if not isinstance(name, str) or not name.strip():
                 raise LatentiaError(f"The name of cause {k} is {name!r}: a text is needed.")
-        all_names = getattr(self, "_given_names", {}) | {int(k): name for k, name in given.items()}
-        twice = sorted({name for name in all_names.values() if list(all_names.values()).count(name) > 1})
+        given = self._given_names | {int(k): name for k, name in given.items()}
+        called = [given.get(k, name) for k, name in enumerate(self._default_names())]
+        twice = [name for name in called if called.count(name) > 1]
         if twice:
             raise LatentiaError(f"Two causes are called {twice[0]!r}: names must differ.")
-        self._given_names = all_names
+        self._given_names = given
         return self
 
     @fitted

@@ -190,7 +190,7 @@ def write_noisy_or_report(
         findings=_findings(model, frequency, names, threshold),
         n_findings=n,
         drawn=_MOST_FINDINGS,
-        likely=getattr(model, "n_components_range_", None),
+        likely=model.n_components_range_,
         stand_out=int((model.spectrum_ > model.noise_).sum()) if model.noise_ else None,
         explained=_explained(model, X, names, rows, row_names, diagnoses),
         data={"network": _network(model, frequency, names, threshold), "spectrum": _spectrum(model)},
@@ -209,7 +209,7 @@ def _describe(model: Any, names: list[str], threshold: float) -> list[_Cause]:
         found.append(
             _Cause(
                 number=k,
-                name=getattr(model, "_given_names", {}).get(k, ""),
+                name=model._given_names.get(k, ""),
                 prior=float(model.priors_[k]),
                 prior_error=None if model.prior_errors_ is None else float(model.prior_errors_[k]),
                 error=error,

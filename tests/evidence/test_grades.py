@@ -36,7 +36,8 @@ def evidence(mean, *others, errors=(0.1, 0.2), shares=None):
         (0.38, [], (0.3, 0.46), "with care"),  # about the limit
         (0.2, [line("fit", 3.0, "caution")], (0.1, 0.3), "with care"),
         (0.6, [], (0.1, 1.1), "partly"),
-        (0.6, [], (0.5, 0.7), "partly"),  # none is supported, both can be used with care
+        (0.6, [], (0.5, 0.7), "not supported"),  # both are about as far off as the mean, which is too far
+        (0.6, [], (0.45, 0.75), "partly"),  # one can be used with care
         (1.5, [], (1.4, 1.6), "not supported"),
         (0.2, [line("trivial", 3.0, "veto")], (0.1, 0.3), "not supported"),
         (0.6, [line("trivial", 3.0, "veto")], (0.1, 1.1), "not supported"),
@@ -62,6 +63,27 @@ def test_no_component_is_better_than_the_fit_allows():
     assert [one.grade for one in care.components] == ["with care", "with care", "not supported"]
     veto = evidence(0.3, line("trivial", 3.0, "veto"), errors=errors)
     assert {one.grade for one in veto.components} == {"not supported"}
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 6])
+def test_a_verdict_agrees_with_the_line_on_the_expected_error(k):
+    """Where the mean error is bad, components that can be used leave others, and their own mean is not bad."""
+    rng = np.random.default_rng(k)
+    for errors in rng.uniform(0, 1.2, (300, k)):
+        found = evidence(float(errors.mean()), errors=errors)
+        usable = [one.expected_error for one in found.components if one.grade != "not supported"]
+        if errors.mean() > 1.15 * 0.4:
+            assert len(usable) < k
+            assert f"{k} of {k}" not in found.verdict
+        assert not usable or np.mean(usable) <= 1.15 * 0.4
+        assert (found.grade == "partly") == (len(usable) > 0 and errors.mean() > 1.15 * 0.4 and k > 1)
+
+
+def test_equal_errors_have_equal_grades():
+    assert {one.grade for one in evidence(0.5, errors=(0.5, 0.5, 0.5)).components} == {"not supported"}
+    found = evidence(0.5, errors=(0.1, 0.65, 0.65)).components
+    assert [one.grade for one in found] == ["supported", "not supported", "not supported"]
+    assert evidence(0.0, line("x", 1.0, "note"), errors=(0.0, 0.0)).grade == "supported"
 
 
 def test_partly_needs_components_that_stand_for_a_tenth_of_the_data():

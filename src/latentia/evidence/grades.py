@@ -3,7 +3,8 @@
 A fit is *supported* if every verdict was measured and is met, no veto and no caution fails, and its expected error is clearly
 below the limit; *with care* if only cautions fail, or the error is about the limit; *partly* if the mean error is above it, but
 that of components which stand for a tenth of the data or more is not; *not supported* otherwise. A component has the grade that
-its own error gives it, at best that which the cautions leave, and none where a veto fails.
+its own error gives it, at best that which the cautions leave, and none where a veto fails. Where the mean error is too large,
+those of the largest errors cannot be used: so many of them that the mean of the others is not.
 """
 
 from __future__ import annotations
@@ -113,7 +114,21 @@ def component_grades(checks: Sequence[Check], errors: np.ndarray | None, limit: 
     if "bad" in others:
         return ["not supported"] * len(errors)
     best: Grade = "with care" if "look" in others else "supported"
-    return [best if error <= limit else "with care" if error <= _CARE * limit else "not supported" for error in errors]
+    most = _most_usable(errors, limit)
+    return ["not supported" if not error <= most else best if error <= limit else "with care" for error in errors]
+
+
+def _most_usable(errors: np.ndarray, limit: float) -> float:
+    """The largest error of a component that can be used.
+
+    It is at most twice the limit, and the mean of the errors up to it is about the limit or less: a fit whose mean error is
+    *bad* never has components that can all be used.
+    """
+    ascending = np.sort(errors)
+    means = np.cumsum(ascending) / np.arange(1, len(errors) + 1)
+    beyond = (means > _ABOUT * limit) | (limit <= 0)
+    few = ascending[ascending < ascending[beyond.argmax()]] if beyond.any() else ascending
+    return min(float(few[-1]), _CARE * limit) if len(few) else -np.inf
 
 
 def _finite(value: object) -> bool:

@@ -44,8 +44,8 @@ class MissingExtraError(LatentiaError, ImportError):
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
         super().__init__(
-            f"{purpose} needs the package {package!r}, which is not installed. "
-            f"Install it with: pip install 'latentia[{extra}]'"
+            f"{purpose} needs the package {package!r}, which is not installed. Install it with: pip install {package} "
+            f"(or, in a copy of latentia's sources, pip install '.[{extra}]' for all of its kind)"
         )
 
 

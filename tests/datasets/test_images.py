@@ -206,5 +206,5 @@ def test_images_of_a_folder(tmp_path):
 def test_without_pillow_the_extra_is_named(tmp_path, monkeypatch):
     (tmp_path / "x.png").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(MissingExtraError, match=r"Reading images needs the package 'Pillow'.*latentia\[report\]"):
+    with pytest.raises(MissingExtraError, match=r"Reading images needs the package 'Pillow'.*pip install Pillow"):
         read_image(tmp_path / "x.png")

@@ -95,7 +95,7 @@ def test_importing_draws_nothing_and_needs_nothing():
 
 def test_a_missing_package_says_which_extra_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(MissingExtraError, match=r"latentia\[report\]"):
+    with pytest.raises(MissingExtraError, match="pip install matplotlib"):
         plots.plot_evidence(fitted("AnchorTopics"))
 
 

@@ -110,9 +110,9 @@ def test_without_errors_the_table_has_none(table):
 def test_the_table_fits_the_terminal(model, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = repr(model.topic_table()).splitlines()
-    assert len(lines) == 8
+    assert len(lines) == 7
     assert max(map(len, lines)) <= max(columns, 90)
-    assert "%" in lines[2]
+    assert "%" in lines[1]
     assert repr(model.topic_table()[["share"]])
     assert repr(model.topic_table().iloc[:0])
     assert model.top_words(10)[0, -1] in model.topic_table().to_html()
@@ -181,13 +181,28 @@ def test_words_by_column_only(table):
         model.find_topics("wordaa")
 
 
-def test_a_missing_pandas_names_the_extra(model, table, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
+def test_tables_without_pandas_read_as_those_of_pandas(model, table, monkeypatch):
+    frames = [model.topic_table(4), model.find_topics("wordaa", 3)]
     counts = table.to_numpy()
-    for make in (model.topic_table, lambda: model.document_table(counts), lambda: model.find_topics("wordaa")):
-        with pytest.raises(MissingExtraError, match=r"latentia\[data\]"):
-            make()
-    assert model.top_words(2).shape == (6, 2)
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pandas", None)
+        plain = [model.topic_table(4), model.find_topics("wordaa", 3)]
+        with pytest.raises(MissingExtraError, match="pip install pandas"):
+            model.document_table(counts)
+    for frame, found in zip(frames, plain, strict=True):
+        assert not isinstance(found, pandas.DataFrame)
+        assert repr(found) == repr(frame)
+        assert found.shape == frame.shape
+        assert len(found) == len(frame)
+        for names in (list, lambda rows: list(rows.columns), lambda rows: list(rows.index)):
+            assert names(found) == names(frame)
+        for (topic, row), (same_topic, same_row) in zip(found.iterrows(), frame.iterrows(), strict=True):
+            assert topic == same_topic
+            assert row == dict(same_row)
+        assert list(found["words"]) == list(frame["words"])
+        assert len(found["words"]) == len(frame)
+        assert found["words"][found.index[-1]] == frame["words"][frame.index[-1]]
+        assert repr(found[["words"]].head(2)) == repr(frame[["words"]].head(2))
 
 
 # --- merging --------------------------------------------------------------------------------------------------------

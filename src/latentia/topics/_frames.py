@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
-from typing import Any
 
 import pandas as pd
 
-__all__ = ["TopicTable"]
+from ._plain import FORMATS, as_text
 
-_LEAST_WORDS, _ANCHORS = 30, 20  # characters of words, however narrow the terminal, and of anchor words
+__all__ = ["TopicTable"]
 
 
 class TopicTable(pd.DataFrame):
@@ -21,37 +19,11 @@ class TopicTable(pd.DataFrame):
         return TopicTable
 
     def __repr__(self) -> str:
-        texts = [name for name in ("anchor words", "words") if name in self.columns]
-        if "words" not in texts or not self.columns.is_unique:
+        known = self.columns.is_unique and set(self.columns) <= FORMATS.keys() and "words" in self.columns
+        if not known:
             return super().__repr__()
-        shown = pd.DataFrame(self)
-        for name in texts:
-            others = shown.drop(columns="words").to_string(formatters=_FORMATS, max_colwidth=None)
-            room = shutil.get_terminal_size((100, 24)).columns - others.find("\n") - 2
-            cut = [_cut(text, max(room, _LEAST_WORDS) if name == "words" else _ANCHORS) for text in shown[name]]
-            width = max([len(name), *map(len, cut)])
-            shown = shown.assign(**{name: [text.ljust(width) for text in cut]})
-        shown = shown.rename(columns={name: name.ljust(len(shown[name].iloc[0])) for name in texts if len(shown)})
-        lines = shown.to_string(formatters=_FORMATS, max_colwidth=None).splitlines()
-        return "\n".join(line.rstrip() for line in lines)
+        return as_text({name: self[name].tolist() for name in self.columns}, self.index, str(self.index.name or ""))
 
     def _repr_html_(self) -> str:
         with pd.option_context("display.max_colwidth", None):
-            return str(pd.DataFrame(self).to_html(formatters=_FORMATS))
-
-
-def _cut(text: Any, width: int) -> str:
-    """A text of at most so many characters, cut between words."""
-    text = str(text)
-    return text if len(text) <= width else text[: width - 1].rsplit(" ", 1)[0] + "…"
-
-
-def _share(value: float) -> str:
-    return "" if pd.isna(value) else f"{value:.1%}"
-
-
-_FORMATS: dict[Any, Callable[[Any], str]] = {
-    "share": _share,
-    "probability": _share,
-    "expected error": lambda error: "" if pd.isna(error) else f"{error:.2f}",
-}
+            return str(pd.DataFrame(self).to_html(formatters=FORMATS))

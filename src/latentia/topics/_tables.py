@@ -11,16 +11,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
-from sklearn.utils.validation import check_array
 
 from .._base import Estimator, fitted
 from .._parameters import Integer, Number, check_parameter
-from .._validation import column_names
+from .._validation import column_names, number_table
 from ..evidence import Check, Evidence
 from ..evidence.checks import EXPECTED_ERROR
 from ..exceptions import LatentiaError, MissingExtraError
 from ..metrics import RELEVANCE, other_topics, top_words
 from ..metrics.relevance import relevance as relevance_of
+from ._plain import table_of_topics
 
 __all__ = ["TopicTables"]
 
@@ -97,10 +97,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         -------
         ndarray of shape (n_documents, V)
         """
-        try:
-            shares = check_array(W, dtype=np.float64)
-        except ValueError as error:
-            raise LatentiaError(str(error)) from error
+        shares = number_table(W, "W", sparse_allowed=False)
         if shares.shape[1] != len(self.components_) or shares.min() < 0:
             raise LatentiaError(
                 f"W has shape {shares.shape}, and nonnegative shares of {len(self.components_)} topics are needed."
@@ -123,16 +120,11 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         -------
         pandas.DataFrame
             Index: number of the topic. Columns: share of the corpus; expected error and grade, where errors were measured;
-            anchor words, where the model has them; and the words that stand for the topic.
-
-        Raises
-        ------
-        MissingExtraError
-            pandas is not installed.
+            anchor words, where the model has them; and the words that stand for the topic. Without pandas a plain table,
+            which prints the same and has ``index``, ``columns``, ``head()``, ``iterrows()`` and ``table["words"]``.
         """
-        table = _topic_frame("topic_table")
         shares, records = self._topic_shares(), self.evidence_.components
-        columns: dict[str, Any] = {"share": shares}
+        columns: dict[str, Any] = {"share": shares.tolist()}
         if len(records) == len(shares):
             columns |= {
                 "expected error": [one.expected_error for one in records],
@@ -141,10 +133,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         if hasattr(self, "anchor_words_"):
             columns["anchor words"] = [" ".join(map(str, words)) for words in self.anchor_words_]
         columns["words"] = [" ".join(words) for words in self.top_words(n_words, relevance=relevance)]
-        order = np.argsort(-shares, kind="stable")
-        found = table(columns)
-        found.index.name = "topic"
-        return found.iloc[order]
+        return table_of_topics(columns, np.argsort(-shares, kind="stable").tolist())
 
     def document_table(self, X: Any, names: Sequence[Any] | None = None) -> Any:
         """Return a table of the shares of all topics in every document.
@@ -167,7 +156,10 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         MissingExtraError
             pandas is not installed.
         """
-        pd = _pandas("document_table")
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas", "data", "document_table") from None
         shares = self.transform(X)  # type: ignore[attr-defined]
         if names is None:
             own = getattr(X, "names", None) if hasattr(X, "texts") else getattr(X, "index", None)
@@ -195,16 +187,14 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         -------
         pandas.DataFrame
             Index: number of the topic. Columns: probability, that an occurrence of the word belongs to the topic; rank of the
-            word among those that stand for the topic, from 1 (of several words the best rank); and these words.
+            word among those that stand for the topic, from 1 (of several words the best rank); and these words. Without
+            pandas a plain table, as of `topic_table`.
 
         Raises
         ------
         LatentiaError
             The model does not have the word. The message names words that are spelt nearly the same.
-        MissingExtraError
-            pandas is not installed.
         """
-        table = _topic_frame("find_topics")
         if n is not None:
             check_parameter("n", n, Integer(1))
         check_parameter("relevance", relevance, _SHARE)
@@ -217,15 +207,12 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         )
         scores = self._relevance(relevance)
         ranks = [(scores > scores[:, [column]]).sum(axis=1) + 1 for column in columns]
-        found = table(
-            {
-                "probability": posterior,
-                "rank": np.min(ranks, axis=0),
-                "words": [" ".join(some) for some in self.top_words(relevance=relevance)],
-            }
-        )
-        found.index.name = "topic"
-        return found.iloc[np.argsort(-posterior, kind="stable")[:n]]
+        table = {
+            "probability": posterior.tolist(),
+            "rank": np.min(ranks, axis=0).tolist(),
+            "words": [" ".join(some) for some in self.top_words(relevance=relevance)],
+        }
+        return table_of_topics(table, np.argsort(-posterior, kind="stable")[:n].tolist())
 
     # --- merging ----------------------------------------------------------------------------------------------------
 
@@ -355,19 +342,3 @@ def _merged_evidence(evidence: Evidence, weights: np.ndarray) -> Evidence:
         "not in the thesis", "note",
     )  # fmt: skip
     return Evidence([*checks, line], errors, subject=evidence.subject)
-
-
-def _pandas(purpose: str) -> Any:
-    try:
-        import pandas as pd
-    except ImportError:
-        raise MissingExtraError("pandas", "data", purpose) from None
-    return pd
-
-
-def _topic_frame(purpose: str) -> Any:
-    """The class of tables of topics."""
-    _pandas(purpose)
-    from ._frames import TopicTable
-
-    return TopicTable

@@ -1,0 +1,139 @@
+"""Tables of topics without pandas, and how they are printed with and without it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+__all__ = ["FORMATS", "PlainTable", "as_text", "table_of_topics"]
+
+_LEAST_WORDS, _ANCHORS = 30, 20  # characters of words, however narrow the terminal, and of anchor words
+
+
+def table_of_topics(columns: Mapping[str, Sequence[Any]], order: Sequence[int]) -> Any:
+    """A data frame of one row a topic, or a `PlainTable` where pandas is not installed.
+
+    Parameters
+    ----------
+    columns : dict of sequences
+        Values of all topics, in the order of their numbers.
+    order : sequence of int
+        Topics in the order of the rows.
+    """
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return PlainTable({name: [values[k] for k in order] for name, values in columns.items()}, order)
+    from ._frames import TopicTable
+
+    frame = TopicTable(columns)
+    frame.index.name = "topic"
+    return frame.iloc[order]
+
+
+class PlainTable:
+    """A table of one row a topic. What it can do, a data frame does in the same words."""
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]], index: Sequence[int]) -> None:
+        self._columns = {name: list(values) for name, values in columns.items()}
+        self.index = [int(k) for k in index]
+        """Numbers of the topics, in the order of the rows."""
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self._columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self), len(self._columns)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __getitem__(self, name: Any) -> Any:
+        """``table["words"]``, a `PlainColumn`, or ``table[["share", "words"]]``, a table."""
+        if isinstance(name, list):
+            return PlainTable({one: self._columns[one] for one in name}, self.index)
+        return PlainColumn(self._columns[name], self.index)
+
+    def iterrows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The number of each topic with its row, a dictionary."""
+        for place, topic in enumerate(self.index):
+            yield topic, {name: values[place] for name, values in self._columns.items()}
+
+    def head(self, n: int = 5) -> PlainTable:
+        """The first rows."""
+        return PlainTable({name: values[:n] for name, values in self._columns.items()}, self.index[:n])
+
+    def __repr__(self) -> str:
+        return as_text(self._columns, self.index, "topic")
+
+
+class PlainColumn:
+    """A column: iterates over its values, in the order of the rows; ``column[3]`` is that of topic 3."""
+
+    def __init__(self, values: Sequence[Any], index: Sequence[int]) -> None:
+        self._values, self._places = list(values), {topic: place for place, topic in enumerate(index)}
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    def __getitem__(self, topic: int) -> Any:
+        return self._values[self._places[topic]]
+
+    def __repr__(self) -> str:
+        return repr(self._values)
+
+
+# --- printing -------------------------------------------------------------------------------------------------------
+
+
+def as_text(columns: Mapping[str, Sequence[Any]], index: Sequence[Any], index_name: str) -> str:
+    """Columns that are all in `FORMATS`, with words cut to the width of the terminal."""
+    cells = {index_name: [str(k) for k in index]}
+    cells |= {name: [FORMATS[name](value) for value in values] for name, values in columns.items()}
+    for name, width in (("anchor words", _ANCHORS), ("words", _room(cells))):
+        if name in cells:
+            cells[name] = [_cut(text, width) for text in cells[name]]
+    padded = []
+    for name, texts in cells.items():
+        pad = str.ljust if FORMATS.get(name) is str else str.rjust
+        width = max(map(len, [name, *texts]))
+        padded.append([pad(text, width) for text in [name, *texts]])
+    return "\n".join("  ".join(row).rstrip() for row in zip(*padded, strict=True))
+
+
+def _room(cells: Mapping[str, Sequence[str]]) -> int:
+    """Characters of a line that the other columns leave to words."""
+    widths = {name: max(map(len, [name, *texts])) for name, texts in cells.items() if name != "words"}
+    widths |= {name: min(width, _ANCHORS) for name, width in widths.items() if name == "anchor words"}
+    return max(shutil.get_terminal_size((100, 24)).columns - sum(2 + width for width in widths.values()), _LEAST_WORDS)
+
+
+def _cut(text: str, width: int) -> str:
+    """A text of at most so many characters, cut between words."""
+    return text if len(text) <= width else text[: width - 1].rsplit(" ", 1)[0] + "…"
+
+
+def _number(form: str) -> Callable[[float], str]:
+    return lambda value: "" if value != value else format(value, form)  # nothing for NaN
+
+
+FORMATS: Mapping[Any, Callable[[Any], str]] = {
+    "share": _number(".1%"),
+    "probability": _number(".1%"),
+    "expected error": _number(".2f"),
+    "rank": _number("d"),
+    "grade": str,
+    "anchor words": str,
+    "words": str,
+}
+"""How the values of a column are written; texts stand on the left."""

@@ -23,7 +23,7 @@ from ._archive import DAMAGE, read_arrays, write_arrays
 from ._base import Estimator
 from ._layouts import check_fitted, check_record
 from .exceptions import FileNotice, LatentiaError, warn
-from .passes._scratch import scratch_folder
+from .passes._scratch import whole_file
 from .words import UnsavedVectorizer, WordVectorizer
 
 __all__ = ["load", "save"]
@@ -73,14 +73,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
         "attributes": {name: _encode(value, arrays, name) for name, value in attributes.items()},
     }
     arrays[_HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    try:
-        with scratch_folder(target.parent, f".{target.name}.", ".partial") as folder:
-            partial = folder / target.name
-            with open(partial, "wb") as file:
-                write_arrays(file, arrays)
-            partial.replace(target)
-    except OSError as error:
-        raise LatentiaError(f"{target}: cannot be written ({error.strerror or error}).") from error
+    with whole_file(target) as file:
+        write_arrays(file, arrays)
     return target
 
 

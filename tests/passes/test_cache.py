@@ -265,7 +265,7 @@ def test_what_a_killed_conversion_leaves_is_removed_by_the_next(path, cache, tmp
 
 
 def test_folders_without_a_lock_are_removed_when_they_are_old(tmp_path):
-    young, old, other = (tmp_path / name for name in ("latentia-a.scratch", "latentia-b.scratch", "b.scratch"))
+    young, old, other = (tmp_path / name for name in ("latentia-aaaaaaaa.scratch", "latentia-bbbbbbbb.scratch", "b.scratch"))
     for folder in (young, old, other):
         folder.mkdir()
     for folder in (old, other):

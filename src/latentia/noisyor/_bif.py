@@ -21,6 +21,7 @@ import numpy as np
 
 from .._parameters import Number, check_parameter
 from ..exceptions import LatentiaError
+from ..passes._scratch import whole_file
 from .inference import Network
 
 __all__ = ["write_bif"]
@@ -64,14 +65,8 @@ def write_bif(
     linked = (strengths >= threshold) & (strengths > 0)
     _check_parents(linked, strengths, finding_names, threshold)
     target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        with open(partial, "w", encoding="ascii", newline="\n") as file:
-            _write(file, network, linked, _safe_names([*cause_names, *finding_names]))
-        partial.replace(target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise LatentiaError(f"{target}: cannot be written ({error.strerror or error}).") from error
+    with whole_file(target, "w", encoding="ascii", newline="\n") as file:
+        _write(file, network, linked, _safe_names([*cause_names, *finding_names]))
     return target
 
 

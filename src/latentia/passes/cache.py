@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -20,12 +21,15 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
-from ._scratch import scratch_folder, sweep, unlock
+from ._scratch import scratch_folder, sweep
+from .blocks import canonical
 
-__all__ = ["CacheWriter", "read_cache", "read_header", "sweep_cache", "write_cache"]
+__all__ = ["CacheWriter", "read_cache", "read_header", "remove_cache", "sweep_cache", "write_cache"]
 
 _VERSION, _PIECE = 2, 1 << 22
 _PARTIAL, _REPLACED = ".partial", ".old"
+_HEADER = "header.json"
+_OWN = re.compile(r"header\.json|\d+-(data|indices|indptr)\.bin")
 _TYPES = frozenset(np.dtype(code).name for code in np.typecodes["AllInteger"] + "?efd")
 
 
@@ -35,7 +39,7 @@ class CacheWriter:
     Parameters
     ----------
     path : path
-        Folder to make. An older cache there is replaced.
+        Folder to make. An older cache there is replaced, and nothing else.
     n_columns : sequence of int
         Columns of every table.
     names : list of str, optional
@@ -62,7 +66,8 @@ class CacheWriter:
         with _writing(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             folder = scratch_folder(self.path.parent, f".{self.path.name}.", _PARTIAL)
-            self._partial = self._stack.enter_context(folder)
+            self._partial = self._stack.enter_context(folder) / "tables"  # beside the lock of the folder
+            self._partial.mkdir()
         return self
 
     def append(self, *tables: Any) -> None:
@@ -72,7 +77,7 @@ class CacheWriter:
             if values.dtype.name not in _TYPES or (values.dtype.kind == "f" and not np.isfinite(values).all()):
                 raise LatentiaError(f"{self.path}: table {i} holds NaN, infinity, or no numbers. Clean it before.")
             if sparse.issparse(table):
-                csr = sparse.csr_array(table)
+                csr = canonical(table)
                 start = entry["nnz"]
                 indptr = csr.indptr[1:].astype(np.int64) + start
                 self._write(i, "indptr", indptr if (i, "indptr") in self._files else np.append(start, indptr))
@@ -99,20 +104,20 @@ class CacheWriter:
         with _writing(self.path):
             file = self._files.get((table, name))
             if file is None:
-                file = self._files[table, name] = open(self._partial / f"{table}-{name}.bin", "wb")  # noqa: SIM115
+                path = self._partial / f"{table}-{name}.bin"
+                file = self._files[table, name] = self._stack.enter_context(path.open("wb"))
             file.write(piece)
         self._checksums[table, name] = zlib.crc32(piece, self._checksums.get((table, name), 0))
 
     def __exit__(self, kind: object, *_: object) -> None:
-        with self._stack, _writing(self.path):
-            for file in self._files.values():
-                file.close()
+        with _writing(self.path), self._stack:
             if kind is None:
+                for file in self._files.values():
+                    file.close()
                 for (table, name), checksum in self._checksums.items():
                     self._tables[table].setdefault("checksums", {})[name] = checksum
                 text = json.dumps(self._header)
-                (self._partial / "header.json").write_text(f"{_digest(text)}\n{text}\n", encoding="utf-8")
-                unlock(self._partial)
+                (self._partial / _HEADER).write_text(f"{_digest(text)}\n{text}\n", encoding="utf-8")
                 _publish(self._partial, self.path, self._header["source"])
 
 
@@ -147,14 +152,29 @@ def _publish(complete: Path, target: Path, source: Any) -> None:
         with contextlib.suppress(OSError):
             complete.replace(target)
             return
-        if target.exists() and not target.is_dir():
+        if target.exists() and not _is_cache(target):
             break
         # A folder with files in it is not replaced: move it aside first.
         with scratch_folder(target.parent, f".{target.name}.", _REPLACED) as aside, contextlib.suppress(OSError):
             target.replace(aside / "replaced")
     raise LatentiaError(
-        f"{target}: the cache cannot be put here. Remove what is there, or name another folder with cache=."
+        f"{target}: the binary copy cannot be put here, where something else is. Move that away, or name another folder with "
+        "cache=."
     )
+
+
+def _is_cache(folder: Path) -> bool:
+    """Whether a folder has the files of a cache, whole or damaged, and none besides."""
+    return folder.is_dir() and all(_OWN.fullmatch(entry.name) for entry in folder.iterdir())
+
+
+def remove_cache(folder: Path) -> None:
+    """Remove the files of a cache, and the folder if nothing else is in it."""
+    with contextlib.suppress(OSError):
+        for entry in list(folder.iterdir()):
+            if _OWN.fullmatch(entry.name):
+                entry.unlink()
+        folder.rmdir()
 
 
 def write_cache(path: str | os.PathLike[str], blocks: Iterable[Sequence[Any]], names: list[str] | None = None) -> None:
@@ -209,7 +229,7 @@ def read_cache(path: str | os.PathLike[str]) -> tuple[list[Any], list[str] | Non
 def read_header(folder: Path) -> dict[str, Any] | None:
     """The header of a cache, or None where there is no cache that this version reads."""
     try:
-        digest, _, text = (folder / "header.json").read_text(encoding="utf-8").partition("\n")
+        digest, _, text = (folder / _HEADER).read_text(encoding="utf-8").partition("\n")
         text = text.removesuffix("\n")
         header = json.loads(text) if digest == _digest(text) else None
     except (OSError, ValueError, RecursionError):

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..exceptions import LatentiaError
+from ..passes._scratch import whole_file
 from ._parts import short_number
 
 __all__ = ["render", "write_page"]
@@ -28,14 +28,7 @@ def render(template: str, **values: Any) -> str:
 
 
 def write_page(path: str | os.PathLike[str], page: str) -> Path:
-    """Write a page to a file beside its place, then move it there; parts of characters become question marks."""
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        partial.write_bytes(page.encode("utf-8", "replace"))
-        partial.replace(target)
-    except OSError as error:
-        raise LatentiaError(f"{target}: cannot be written ({error.strerror}).") from error
-    finally:
-        partial.unlink(missing_ok=True)
-    return target
+    """Write a page, whole or not at all; parts of characters become question marks."""
+    with whole_file(path) as file:
+        file.write(page.encode("utf-8", "replace"))
+    return Path(path)

@@ -15,7 +15,6 @@ differ in most.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -29,6 +28,7 @@ from scipy.optimize import brentq
 
 from ...exceptions import LatentiaError
 from ...likelihood.sampling import alias_tables
+from ...passes._scratch import whole_file
 from ._draws import check_sizes, geometric_weights
 
 __all__ = ["LabelModelTruth", "PlantedLabels", "TopicTerms", "label_model", "labelled_corpus"]
@@ -197,18 +197,10 @@ class LabelModelTruth:
         Path of the file
         """
         target = Path(path)
-        partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-        try:
-            with open(partial, "wb") as file:
-                file.write(f"{n_documents} {self.words.n_terms} {self.labels.n_terms}\n".encode())
-                for X, Y, _ in self.sample_blocks(n_documents, random_state):
-                    file.write(_as_text(X, Y))
-            partial.replace(target)
-        except OSError as error:
-            raise LatentiaError(f"{target}: cannot be written ({error.strerror}).") from error
-        finally:
-            with contextlib.suppress(OSError):
-                partial.unlink(missing_ok=True)
+        with whole_file(target) as file:
+            file.write(f"{n_documents} {self.words.n_terms} {self.labels.n_terms}\n".encode())
+            for X, Y, _ in self.sample_blocks(n_documents, random_state):
+                file.write(_as_text(X, Y))
         return target
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ import numpy as np
 
 from ...exceptions import FileNotice, LatentiaError, warn
 from .._scratch import can_write, scratch_folder
-from ..cache import read_cache, read_header, sweep_cache
+from ..cache import read_cache, read_header, remove_cache, sweep_cache
 from . import matrixmarket, pairs, parquet, svmlight, uci
 from ._sizes import free_memory, rows_fit
 from ._text import (
@@ -145,10 +144,10 @@ def _through_cache(path: Path, kind: str, folder: Path, progress: bool, options:
                 try:
                     return read_cache(folder)
                 except LatentiaError:
-                    shutil.rmtree(folder, ignore_errors=True)  # damaged
+                    remove_cache(folder)  # damaged
             _CONVERTERS[kind](path, folder, source, progress, dict(options))
             if _moment(path) != before:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_cache(folder)
                 raise LatentiaError(f"{path}: was changed while it was read. Read it again when it is complete.")
             if folder.parent == path.parent:
                 _announce(path, folder)

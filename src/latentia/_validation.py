@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from numbers import Integral
+from collections.abc import Iterator, Mapping, Sequence, Set
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_array, validate_data
 
+from ._entries import LARGEST, is_missing
 from .exceptions import LatentiaError
-from .moments.vectors import LARGEST
 from .passes import Block, Blocks, MappedBlocks
+from .passes.blocks import as_table
 
 __all__ = [
+    "check_same_rows",
     "check_sizes",
     "check_vocabulary",
     "column_names",
     "finite_blocks",
-    "is_missing",
+    "number_table",
     "refuse_dates",
     "table_blocks",
 ]
+
+_SHOWN = 40  # characters of an entry in a message
+
+
+class _NotNumbersError(LatentiaError, TypeError):
+    """A table holds objects: scikit-learn's conventions ask for a `TypeError`."""
 
 
 def check_vocabulary(estimator: Any) -> None:
@@ -95,50 +103,211 @@ def table_blocks(
         if not X.n_rows:
             raise LatentiaError("The data is empty: it has no rows.")
         return X if reset else finite_blocks(X, missing=missing)
-    refuse_dates(X)
+    table = number_table(
+        X, sparse_allowed=sparse, min_rows=min_rows if reset else 1, min_columns=min_columns if reset else 1,
+        dtype=dtype if isinstance(dtype, str) else list(dtype), missing=missing, estimator=estimator,
+    )  # fmt: skip
     try:
-        with np.errstate(all="ignore"):  # of numbers whose sum is too large, which are looked for one by one then
-            X = validate_data(
-                estimator, X, reset=reset, accept_sparse="csr" if sparse else False,
-                dtype=dtype if isinstance(dtype, str) else list(dtype),
-                ensure_min_samples=min_rows if reset else 1, ensure_min_features=min_columns if reset else 1,
-                ensure_all_finite="allow-nan" if missing else True,
-            )  # fmt: skip
-    except (ValueError, OverflowError) as error:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of the columns
+    except (ValueError, TypeError) as error:
         raise LatentiaError(str(error)) from error
-    except TypeError as error:
-        if "parse" in str(error):  # sparse or sparsity: other types of input are programming errors
-            raise LatentiaError(str(error)) from error
-        raise
-    check_sizes(X, missing=missing)
     if reset:
         estimator._column_names = getattr(estimator, "feature_names_in_", None)
-    return Blocks.from_array(X, lengths=lengths)
+    return Blocks.from_array(table, lengths=lengths)
 
 
-def refuse_dates(table: Any) -> None:
-    """Raise for an array of dates or spans of time, which would pass for numbers of nanoseconds or days."""
-    dtype = getattr(table, "dtype", None)
-    if getattr(dtype, "kind", "") in ("m", "M"):
-        raise LatentiaError(f"The data has type {dtype}, and numbers are needed.")
+def number_table(
+    X: Any,
+    name: str = "X",
+    *,
+    sparse_allowed: bool = True,
+    min_rows: int = 1,
+    min_columns: int = 1,
+    dtype: Any = np.float64,
+    missing: bool = False,
+    estimator: Any = None,
+) -> Any:
+    """A table of finite numbers, shape (n, D): an array, or a csr_array in canonical form.
 
+    Every table that a user gives passes here once. What cannot be used is an error that says where, and what to do.
 
-def missing_entries(X: Any) -> np.ndarray | None:
-    """Which entries of a table are NaN, bool of shape (n, d); None where there are none, or the table is sparse."""
-    if sparse.issparse(X) or np.asarray(X).dtype.kind != "f":
-        return None
-    missing = np.isnan(X)
-    return missing if missing.any() else None
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT, or what pandas has in their place."""
+    Parameters
+    ----------
+    X : array-like, sparse matrix or DataFrame of shape (n, D)
+        Stays as it is.
+    name : str
+        What messages call it.
+    sparse_allowed : bool
+        Whether it may be sparse.
+    min_rows, min_columns : int
+        Least sizes.
+    dtype : type, list of types or "numeric"
+        As in scikit-learn's `check_array`.
+    missing : bool
+        Whether NaN may stand for what is not known.
+    estimator : estimator, optional
+        Named in messages about sizes.
+    """
+    _check_form(X, name)
+    if sparse.issparse(X):
+        if not sparse_allowed:
+            raise LatentiaError(f"{name} is sparse, and a dense table is needed: use {name}.toarray().")
+        table = as_table(X, name)
+    else:
+        table = X.astype(np.float64).filled(np.nan) if isinstance(X, np.ma.MaskedArray) and X.mask.any() else X
     try:
-        return value is None or bool(value != value)
-    except ValueError:  # an array has no single truth
+        with np.errstate(all="ignore"):  # of conversions, whose results are looked at one by one
+            found = check_array(
+                table, accept_sparse="csr", dtype=dtype, ensure_all_finite=False, ensure_min_samples=min_rows,
+                ensure_min_features=min_columns, input_name=name, estimator=estimator,
+            )  # fmt: skip
+    except (ValueError, TypeError, OverflowError) as error:
+        _check_cells(X, name)
+        raise LatentiaError(f"{name}: {error}") from error
+    check_sizes(found, "" if name == "X" else f" of {name}", names=_names_of(X), missing=missing, given=X)
+    return found
+
+
+def check_same_rows(**tables: int) -> None:
+    """Raise unless tables of these names have equally many rows."""
+    (first, n), *others = tables.items()
+    for name, other in others:
+        if other != n:
+            raise LatentiaError(
+                f"{first} has {n} rows and {name} has {other}: they need the same rows, in the same order."
+            )
+
+
+def _names_of(table: Any) -> list[str] | None:
+    """Names of the columns of a data frame."""
+    return [str(column) for column in table.columns] if hasattr(table, "columns") else None
+
+
+def _check_form(X: Any, name: str) -> None:
+    """Raise for what has no rows and columns, or none of numbers."""
+    what = "a table of numbers in rows and columns is needed, such as an array, a sparse matrix or a DataFrame"
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        kinds = sorted({type(column).__name__ for column in X.columns})
+        if len(kinds) > 1 and "str" in kinds:
+            raise LatentiaError(
+                f"The columns of {name} have names of several types, {' and '.join(kinds)}. Make all of them strings: "
+                f"{name}.columns = {name}.columns.astype(str)."
+            )
+        for column, dtype in zip(X.columns, X.dtypes, strict=True):
+            refuse_dates(dtype, f"Column {column!r} of {name}")
+        return
+    refuse_dates(getattr(X, "dtype", None), name)
+    if hasattr(X, "shape") or hasattr(X, "__array__"):
+        _check_array(X, name, what)
+    elif isinstance(X, (list, tuple)) or (isinstance(X, Sequence) and not isinstance(X, (str, bytes))):
+        _check_rows(X, name, what)
+    else:
+        remedy = ""
+        if isinstance(X, Mapping):
+            remedy = f" Of columns by their names pandas.DataFrame({name}) makes one."
+        elif isinstance(X, (Iterator, Set)):
+            remedy = f" Make a list of it first: list({name})."
+        shown = "None" if X is None else f"of type {type(X).__name__}"
+        raise LatentiaError(f"{name} is {shown}: {what}.{remedy}")
+
+
+def _check_array(X: Any, name: str, what: str) -> None:
+    dtype, shape = getattr(X, "dtype", None), np.shape(X)
+    kind = getattr(dtype, "kind", "")
+    if getattr(dtype, "names", None):
+        raise LatentiaError(
+            f"{name} has named fields, {', '.join(dtype.names)}: {what}. "
+            f"numpy.lib.recfunctions.structured_to_unstructured({name}) makes one."
+        )
+    if kind == "c":
+        raise LatentiaError(f"Complex data not supported: {name} has type {dtype}, and real numbers are needed.")
+    if len(shape) == 1:
+        raise LatentiaError(_one_dimension(name, shape[0], kind in "US" or (kind == "O" and _is_text(X))))
+    if len(shape) != 2:
+        raise LatentiaError(f"{name} has {len(shape)} dimensions: {what}.")
+
+
+def _check_rows(X: Sequence[Any], name: str, what: str) -> None:
+    """Of lists: they must have rows, of equal length."""
+    if not len(X):
+        raise LatentiaError(f"{name} is empty: it has no rows.")
+    sizes = [len(row) if hasattr(row, "__len__") and not isinstance(row, (str, bytes)) else None for row in X]
+    if sizes[0] is None and len(set(sizes)) == 1:
+        raise LatentiaError(_one_dimension(name, len(X), _is_text(X)))
+    odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
+    if odd is not None:
+        one, other = ("no entries" if size is None else f"{size} entries" for size in (sizes[odd], sizes[0]))
+        raise LatentiaError(f"{name}: row {odd} has {one} and row 0 has {other}, and {what}.")
+
+
+def _is_text(values: Any) -> bool:
+    return all(isinstance(value, (str, bytes)) for value in values)
+
+
+def _one_dimension(name: str, size: int, texts: bool) -> str:
+    if texts:
+        return (
+            f"{name} holds {size} texts in one dimension, and a table of numbers is needed. Count their words first, such as "
+            f"with latentia.words.WordVectorizer().fit_transform({name})."
+        )
+    return (
+        f"{name} has one dimension, of {size} entries, and a table is needed. Reshape your data: {name}.reshape(-1, 1) if it "
+        f"is one column, {name}.reshape(1, -1) if it is one row."
+    )
+
+
+def _check_cells(X: Any, name: str) -> None:
+    """Raise for the first entry that is no number, if there is one."""
+    if sparse.issparse(X):
+        return
+    frame = hasattr(X, "columns") and hasattr(X, "dtypes")
+    table = None if frame else np.array(X, dtype=object, ndmin=2)
+    for number in range(X.shape[1] if frame else table.shape[1]):  # type: ignore[union-attr]
+        column = (
+            np.asarray(X.iloc[:, number] if hasattr(X, "iloc") else X[X.columns[number]])
+            if table is None
+            else table[:, number]
+        )
+        if column.dtype.kind in "biuf":
+            continue
+        for row, value in enumerate(column):
+            if is_missing(value) or (isinstance(value, Number) and not isinstance(value, complex) and _fits(value)):
+                continue
+            named = f"column {X.columns[number]!r}" if frame else f"column {number}"
+            _refuse_cell(value, f"Row {row}, {named} of {name}")
+
+
+def _fits(value: Any) -> bool:
+    try:
+        float(value)
+    except (OverflowError, TypeError, ValueError):
         return False
-    except TypeError:  # pandas.NA is neither equal to itself nor different
-        return True
+    return True
+
+
+def _refuse_cell(value: Any, where: str) -> None:
+    """Raise unless a string holds a number."""
+    shown = repr(value) if len(repr(value)) <= _SHOWN else f"{repr(value)[:_SHOWN]}..."
+    try:
+        float(value)
+    except OverflowError as error:
+        raise LatentiaError(f"{where}: {shown} is too large for a number of 64 bits.") from error
+    except (TypeError, ValueError) as error:
+        if isinstance(value, (str, bytes)):
+            raise LatentiaError(
+                f"{where}: {shown} is text, and a number is needed. Drop the column, or encode it."
+            ) from error
+        raise _NotNumbersError(f"{where}: {error}. A number is needed: drop the column, or encode it.") from error
+
+
+def refuse_dates(table: Any, name: str = "The data") -> None:
+    """Raise for an array, or a type, of dates or spans of time: they would pass for numbers of nanoseconds or days."""
+    dtype = getattr(table, "dtype", table)
+    if getattr(dtype, "kind", "") in ("m", "M"):
+        raise LatentiaError(
+            f"{name} has type {dtype}, dates or spans of time, and numbers are needed. Drop it, or make numbers of it, such as "
+            "days since the first."
+        )
 
 
 def check_sizes(
@@ -147,14 +316,15 @@ def check_sizes(
     rows: np.ndarray | None = None,
     names: Sequence[str] | None = None,
     missing: bool = False,
+    given: Any = None,
 ) -> Any:
     """The table, shape (n, D), if its numbers are finite and their powers in range; otherwise an error that names the entry.
 
     ``place`` says in messages what the table is, and ``rows`` are numbers of its rows in the source. Where entries may be
-    missing, NaN passes in tables that are not sparse.
+    missing, NaN passes in tables that are not sparse. ``given`` is what the table was made of, perhaps of another type.
     """
-    if missing and not sparse.issparse(table) and np.isnan(table).any():
-        check_sizes(np.where(np.isnan(table), 0.0, table), place, rows, names)
+    if missing and not sparse.issparse(table) and table.dtype.kind == "f" and np.isnan(table).any():
+        check_sizes(np.where(np.isnan(table), 0.0, table), place, rows, names, given=given)
         return table
     values = table.data if sparse.issparse(table) else table
     if values.dtype.kind not in "fiu" or not values.size or max(float(values.max()), -float(values.min())) <= LARGEST:
@@ -168,10 +338,29 @@ def check_sizes(
         row, column = (int(i) for i in np.argwhere(wrong)[0])
         value = values[row, column]
     named = f"column {column}" if names is None else f"column {names[column]!r}"
-    where = f"Row {row if rows is None else rows[row]}, {named}{place}: {value}"
+    where = f"Row {row if rows is None else rows[row]}, {named}{place}"
     if np.isfinite(value):
-        raise LatentiaError(f"{where}, whose powers are out of range. Divide the data by its size.")
-    raise LatentiaError(f"{where}, and a number is needed. Drop or impute such entries.")
+        raise LatentiaError(f"{where}: {value}, whose powers are out of range. Divide the data by its size.")
+    source = _cell(given, row, column)
+    if source is not None:
+        raise LatentiaError(f"{where}: {source} is too large for a number of 64 bits. Divide the data by its size.")
+    shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
+    more = int(np.count_nonzero(~np.isfinite(values))) - 1
+    raise LatentiaError(
+        f"{where}: {shown}, and a number is needed{f' ({more:,} more like it)' if more else ''}. Drop such rows or columns, or "
+        "impute the entries, such as with scikit-learn's SimpleImputer."
+    )
+
+
+def _cell(table: Any, row: int, column: int) -> Any:
+    """An entry of a table that was given, where it is a finite number of another type; otherwise None."""
+    if table is None or sparse.issparse(table):
+        return None
+    value = table.iloc[row, column] if hasattr(table, "iloc") else np.asarray(table)[row, column]
+    try:
+        return value if np.isfinite(value) else None
+    except TypeError:  # text
+        return value if str(value).strip().lstrip("+-")[:1].isdigit() else None
 
 
 def finite_blocks(

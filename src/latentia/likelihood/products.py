@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import missing_entries
+from .._entries import missing_entries
 from ..exceptions import LatentiaError
 from ..passes import Block
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values

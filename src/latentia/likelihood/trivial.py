@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._validation import missing_entries
+from .._entries import missing_entries
 
 __all__ = ["independent_features", "one_gaussian"]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._validation import missing_entries
+from .._entries import missing_entries
 from ..exceptions import LatentiaError
 from ..passes import Block, Blocks, accumulate
 from .vectors import ColumnMoments, checked_columns, column_sums, merged_columns

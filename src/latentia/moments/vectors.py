@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._entries import LARGEST
 from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
@@ -30,10 +31,6 @@ __all__ = [
     "column_moments",
     "principal_coordinates",
 ]
-
-
-LARGEST = 1e30
-"""Sizes of numbers, and one over it the least standard deviation, at which products of six of them are in range."""
 
 
 @dataclass(frozen=True)

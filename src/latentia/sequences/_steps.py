@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
-from .._validation import check_sizes, is_missing, refuse_dates
+from .._entries import is_missing
+from .._validation import number_table
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Block, Blocks
 
@@ -134,12 +134,7 @@ def encoded_blocks(blocks: Blocks, symbols: np.ndarray) -> Blocks:
 
 def vectors(table: np.ndarray) -> np.ndarray:
     """Finite numbers, shape (n, D)."""
-    refuse_dates(table)
-    try:
-        with np.errstate(over="ignore", invalid="ignore"):  # of sums of numbers that are refused
-            return np.asarray(check_sizes(check_array(table, dtype=np.float64, input_name="X")))
-    except (ValueError, TypeError, OverflowError) as error:
-        raise LatentiaError(str(error)) from error
+    return np.asarray(number_table(table))
 
 
 def present(table: np.ndarray) -> np.ndarray:

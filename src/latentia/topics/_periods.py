@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import is_missing
+from .._entries import is_missing
 from ..exceptions import LatentiaError
 
 __all__ = ["UNITS", "Periods", "is_blank", "periods_of"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import is_missing
+from .._entries import is_missing
 from ..exceptions import LatentiaError
 
 __all__ = ["check_texts", "texts_of"]

@@ -6,8 +6,10 @@ and members that are compressed are small together, since large models are not c
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
+import re
 import stat
 import struct
 import tokenize
@@ -19,10 +21,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from scipy import sparse
 
 from .exceptions import LatentiaError
 
-__all__ = ["DAMAGE", "read_arrays", "write_arrays"]
+__all__ = ["DAMAGE", "checked_csr", "own_class", "read_arrays", "write_arrays"]
 
 _MOST_COMPRESSED = (
     1 << 28
@@ -30,6 +33,7 @@ _MOST_COMPRESSED = (
 _RATIO = 1032  # the most that deflate makes of a byte
 _SLACK = 1 << 20  # bytes of the heads of small arrays
 _ENCRYPTED = 1
+_MODULE = re.compile(r"latentia(\.[a-z_][a-z0-9_]*)+")
 _KINDS = "biufUS"
 _MOST_DIMENSIONS = 8
 _LONGEST_HEAD = 10_000
@@ -111,6 +115,31 @@ def _array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     array = np.frombuffer(content, dtype, n, start) if n else np.empty(0, dtype)
     # As it is in memory everywhere else: writable, aligned, in the byte order of the machine.
     return array.reshape(shape, order="F" if by_columns else "C").astype(dtype.newbyteorder("="))
+
+
+def checked_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any) -> sparse.csr_array:
+    """A sparse matrix whose parts agree."""
+    rows, columns = shape
+    whole = all(type(size) is int and size >= 0 for size in (rows, columns))
+    typed = data.dtype.kind in "biuf" and indices.dtype.kind in "iu" and indptr.dtype.kind in "iu"
+    if not whole or not typed or any(part.ndim != 1 for part in (data, indices, indptr)) or len(indptr) != rows + 1:
+        raise LatentiaError("the parts of a sparse matrix have other shapes or types")
+    ends = bool(indptr[0] == 0 and indptr[-1] == len(data) == len(indices) and (indptr[:-1] <= indptr[1:]).all())
+    if not ends or (len(indices) and (indices.min() < 0 or indices.max() >= columns)):
+        raise LatentiaError("the parts of a sparse matrix do not agree")
+    return sparse.csr_array((data, indices, indptr), shape=(rows, columns))
+
+
+def own_class(name: Any) -> type | None:
+    """A class of this library by its name, ``module:Class``; None where there is none."""
+    module, _, own = str(name).partition(":")
+    if not _MODULE.fullmatch(module) or "__" in module or len(module) > 100:
+        return None
+    try:
+        found = getattr(importlib.import_module(module), own, None)
+    except ImportError:
+        return None
+    return found if isinstance(found, type) and found.__module__.partition(".")[0] == "latentia" else None
 
 
 DAMAGE = (

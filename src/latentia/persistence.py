@@ -11,7 +11,6 @@ import importlib
 import inspect
 import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._archive import DAMAGE, read_arrays, write_arrays
+from ._archive import DAMAGE, checked_csr, own_class, read_arrays, write_arrays
 from ._base import Estimator
 from ._layouts import check_fitted, check_record
 from .exceptions import FileNotice, LatentiaError, warn
@@ -33,7 +32,6 @@ _READS = (2, 3)
 _HEADER = "header"
 _LONGEST_HEADER = 1 << 26
 _MOST_TEXTS = 1 << 22  # strings of an array that become objects
-_MODULE = re.compile(r"latentia(\.[a-z_][a-z0-9_]*)+")
 _LAST_CODE_POINT = 0x10FFFF
 
 
@@ -231,7 +229,7 @@ def _decode(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return _decoded_array(arrays.pop(value["array"]), value.get("object", False))
     if "csr" in value:
         data, indices, indptr = (arrays.pop(f"{value['csr']}.{key}") for key in ("data", "indices", "indptr"))
-        return _decoded_csr(data, indices, indptr, value["shape"])
+        return checked_csr(data, indices, indptr, value["shape"])
     if "list" in value:
         return [_decode(item, arrays) for item in value["list"]]
     if "tuple" in value:
@@ -255,19 +253,6 @@ def _decoded_array(array: np.ndarray, of_objects: Any) -> np.ndarray:
     if array.dtype.kind != "U" or array.size > _MOST_TEXTS:
         raise LatentiaError("an array of objects is no text")
     return array.astype(object)
-
-
-def _decoded_csr(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, shape: Any) -> sparse.csr_array:
-    """A sparse matrix whose parts agree."""
-    rows, columns = shape
-    whole = all(type(size) is int and size >= 0 for size in (rows, columns))
-    typed = data.dtype.kind in "biuf" and indices.dtype.kind in "iu" and indptr.dtype.kind in "iu"
-    if not whole or not typed or any(part.ndim != 1 for part in (data, indices, indptr)) or len(indptr) != rows + 1:
-        raise LatentiaError("the parts of a sparse matrix have other shapes or types")
-    ends = bool(indptr[0] == 0 and indptr[-1] == len(data) == len(indices) and (indptr[:-1] <= indptr[1:]).all())
-    if not ends or (len(indices) and (indices.min() < 0 or indices.max() >= columns)):
-        raise LatentiaError("the parts of a sparse matrix do not agree")
-    return sparse.csr_array((data, indices, indptr), shape=(rows, columns))
 
 
 def _record(name: Any, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:
@@ -317,14 +302,8 @@ def _public_name(cls: type) -> str:
 
 def _own_class(name: Any) -> type:
     """A class of this library by its name: an estimator, or a record of one."""
-    module, _, own = str(name).partition(":")
-    found = None
-    if _MODULE.fullmatch(module) and "__" not in module and len(module) < 100:
-        try:
-            found = getattr(importlib.import_module(module), own, None)
-        except ImportError:
-            found = None
-    if not isinstance(found, type) or not (_is_record(found) or issubclass(found, Estimator)):
+    found = own_class(name)
+    if found is None or not (_is_record(found) or issubclass(found, Estimator)):
         raise LatentiaError(f"it names a class {str(name)[:100]!r} that this version of latentia does not have")
     return found
 

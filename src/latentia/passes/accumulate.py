@@ -103,7 +103,7 @@ def fold_blocks(
     advance: Callable[[int], None] = lambda n: None,
 ) -> list[Any]:
     """The sums of all statistics over a run of blocks; ``advance`` is told how many have been read."""
-    folds = [_Fold(s) if isinstance(s, Statistic) else _InPlace(s) for s in statistics]
+    folds = _folds(statistics)
     state = (checkpoint.load() if checkpoint else None) or PassState(numbers.start, [fold.start() for fold in folds])
     bar = progress_bar(progress, numbers.stop - state.next_block, "blocks")
     with threads(n_workers) as parallel, one_blas_thread(), bar as show:
@@ -115,20 +115,28 @@ def fold_blocks(
                 checkpoint.save(state)
             show(len(window))
             advance(len(window))
-    return [fold.finish(s) for fold, s in zip(folds, state.sums, strict=True)]
+    return _finished(folds, state)
 
 
 def _on_cluster(
     cluster: Cluster, blocks: Blocks, statistics: list[Any], checkpoint: Checkpoint | None, progress: bool | str
 ) -> list[Any]:
-    """The sums of a pass that workers make; a checkpoint knows it whole or not at all."""
-    state = checkpoint.load() if checkpoint else None
+    """The sums of a pass that workers make; they add to a checkpoint when the pass has ended."""
+    folds, state = _folds(statistics), checkpoint.load() if checkpoint else None
     if state is not None and state.next_block == len(blocks):
-        return state.sums
+        return _finished(folds, state)
     sums = cluster.fold(blocks, statistics, progress)
     if checkpoint:
-        checkpoint.save(PassState(len(blocks), sums))
+        checkpoint.save(PassState(len(blocks), [fold.whole(s) for fold, s in zip(folds, sums, strict=True)]))
     return sums
+
+
+def _folds(statistics: list[Any]) -> list[_Fold | _InPlace]:
+    return [_Fold(s) if isinstance(s, Statistic) else _InPlace(s) for s in statistics]
+
+
+def _finished(folds: list[_Fold | _InPlace], state: PassState) -> list[Any]:
+    return [fold.finish(s) for fold, s in zip(folds, state.sums, strict=True)]
 
 
 class _Fold:
@@ -154,6 +162,10 @@ class _Fold:
                 stack[-2:] = [(level + 1, self.statistic.merge(first, second))]
         return stack
 
+    def whole(self, total: Any) -> list[tuple[int, Any]]:
+        """The state in which a pass ends that has this sum."""
+        return [(0, total)]
+
     def finish(self, stack: list[tuple[int, Any]]) -> Any:
         if not stack:
             return self.statistic.zero()
@@ -175,6 +187,9 @@ class _InPlace:
     def add(self, total: Any, window: list[Block], parallel: Parallel) -> Any:
         for block in window:
             total = self.statistic.add_tasks(total, block, parallel)
+        return total
+
+    def whole(self, total: Any) -> Any:
         return total
 
     def finish(self, total: Any) -> Any:

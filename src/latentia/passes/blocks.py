@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
-from .checkpoint import digest
+from ._digests import digest
 
 __all__ = [
     "Block",
@@ -28,9 +28,11 @@ __all__ = [
     "RowGroups",
     "TableBlocks",
     "as_table",
+    "canonical",
     "mixed_bits",
     "row_groups",
     "sequence_lengths",
+    "undamaged",
 ]
 
 _BLOCK_ENTRIES = 1 << 20
@@ -276,9 +278,17 @@ class Blocks(ABC):
         """Whether another process gets these blocks without their rows, because it can read or make them itself."""
         return False
 
+    @property
+    def maps(self) -> list[Any]:
+        """The functions, and the shapes of what they give, that make these blocks of their source."""
+        return []
+
     def fingerprint(self) -> str:
-        """Digest of all rows: what a checkpoint knows its data by."""
-        return digest([self.n_rows, self.shapes, [[*block, block.rows] for block in self]])
+        """Digest of all rows, which takes a pass: what a checkpoint knows its data by."""
+        from .accumulate import accumulate
+
+        found = accumulate(self, _BlockDigests())
+        return digest([self.n_rows, self.shapes, [found[number] for number in range(len(self))]])
 
     def __iter__(self) -> Iterator[Block]:
         return (self[i] for i in range(len(self)))
@@ -380,7 +390,9 @@ class TableBlocks(Blocks):
         return digest([self._parts, self._boundaries, self._lengths, self._chosen])
 
     def table(self) -> Any:
-        return self._parts[0] if self._chosen is None else super().table()
+        if self._chosen is not None:
+            return super().table()
+        return self._parts[0] if sparse.issparse(self._parts[0]) else np.ascontiguousarray(self._parts[0])
 
     def _pieces(self, number: int, start: int, stop: int) -> list[Any]:
         """The parts of a block, before rows are selected."""
@@ -490,8 +502,12 @@ class MappedBlocks(Blocks):
         block = self._blocks[number]
         return Block.of(self._function(block), block.number, block.start, block.rows)
 
+    @property
+    def maps(self) -> list[Any]:
+        return [*self._blocks.maps, self._function, self.shapes]
+
     def fingerprint(self) -> str:
-        return digest([self._blocks.fingerprint(), self._function, self.shapes])
+        return digest([self.source.fingerprint(), self.maps])
 
     def some_rows(self, most: int) -> tuple[Any, ...]:
         if self.lengths is not None:
@@ -500,6 +516,19 @@ class MappedBlocks(Blocks):
 
     def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
         return MappedBlocks(self._blocks.group(groups, dealt), self._function, self.shapes, self.names)
+
+
+class _BlockDigests:
+    """A statistic: the digest of every block by its number."""
+
+    def zero(self) -> dict[int, str]:
+        return {}
+
+    def add(self, state: dict[int, str], block: Block) -> dict[int, str]:
+        return state | {block.number: digest([*block, block.rows])}
+
+    def merge(self, first: dict[int, str], second: dict[int, str]) -> dict[int, str]:
+        return first | second
 
 
 def row_groups(rows: np.ndarray, n_groups: int, random_state: int = 0) -> np.ndarray:
@@ -541,21 +570,25 @@ def mixed_bits(x: np.ndarray) -> np.ndarray:
     return x ^ (x >> np.uint64(31))
 
 
-def as_table(part: Any, number: int, names: bool = False) -> Any:
+def as_table(part: Any, number: int | str, names: bool = False) -> Any:
     """An ndarray or csr_array with two dimensions; columns of a data frame must be numeric.
 
-    ``names`` allows one column of strings: the symbols of sequences.
+    ``number`` is that of the part, or its name, for messages. ``names`` allows one column of strings: the symbols of sequences.
     """
+    place = number if isinstance(number, str) else f"Part {number}"
     if sparse.issparse(part):
-        return _of_numbers(part if isinstance(part, sparse.csr_array) else sparse.csr_array(part), number)
+        if part.ndim != 2:
+            raise LatentiaError(f"{place} has {part.ndim} dimensions: a table of rows and columns is needed.")
+        _check_type(part.dtype, place)
+        return _of_numbers(canonical(part, place), place)  # in this order: SciPy changes matrices that it casts
     if hasattr(part, "columns") and hasattr(part, "dtypes"):
         for name, dtype in zip(part.columns, part.dtypes, strict=True):
             if getattr(dtype, "kind", "f") in "OUSM":
                 raise LatentiaError(
-                    f"Part {number}: column {name!r} has type {dtype}, and numbers are needed. Drop or encode it."
+                    f"{place}: column {name!r} has type {dtype}, and numbers are needed. Drop or encode it."
                 )
         if hasattr(part, "sparse") and all(str(d).startswith("Sparse") for d in part.dtypes):
-            return sparse.csr_array(part.sparse.to_coo())
+            return _of_numbers(canonical(part.sparse.to_coo(), place), place)
         nullable = any(
             not isinstance(dtype, np.dtype) for dtype in part.dtypes
         )  # for which None stands where a value is missing
@@ -563,21 +596,67 @@ def as_table(part: Any, number: int, names: bool = False) -> Any:
     try:
         table = np.asarray(part)
     except ValueError as error:  # rows of different lengths
-        raise LatentiaError(f"Part {number} is no table of rows and columns: {error}") from error
+        raise LatentiaError(f"{place} is no table of rows and columns: {error}") from error
     if table.ndim == 1:
         table = table[:, None]
     if table.ndim != 2:
-        raise LatentiaError(f"Part {number} has {table.ndim} dimensions: a table of rows and columns is needed.")
-    return table if names and table.dtype.kind == "U" and table.shape[1] == 1 else _of_numbers(table, number)
+        raise LatentiaError(f"{place} has {table.ndim} dimensions: a table of rows and columns is needed.")
+    return table if names and table.dtype.kind == "U" and table.shape[1] == 1 else _of_numbers(table, place)
 
 
-def _of_numbers(table: Any, number: int) -> Any:
+def _of_numbers(table: Any, place: str) -> Any:
     """The table with a type that the statistics can sum: truth values, whole numbers, or floats of 4 or 8 bytes."""
-    if table.dtype.kind not in "biuf":
+    _check_type(table.dtype, place)
+    plain = table.dtype.kind != "f" or table.dtype.itemsize in (4, 8)
+    dtype = table.dtype.newbyteorder("=") if plain else np.dtype(np.float64)  # compiled kernels swap no bytes
+    return table if table.dtype == dtype else table.astype(dtype)
+
+
+def _check_type(dtype: np.dtype, place: str) -> None:
+    if dtype.kind not in "biuf":
+        raise LatentiaError(f"{place} has type {dtype}, and numbers are needed. Drop or encode what is none.")
+
+
+def canonical(table: Any, name: str = "The sparse matrix") -> sparse.csr_array:
+    """A sparse matrix in one form: by rows, columns ascending, each entry once, none of them zero.
+
+    So equal matrices give the same bits, however they are stored. The matrix itself stays as it is, and shares its arrays with
+    the result where it has this form already. Tables of caches, which are mapped from files, are written in it.
+
+    Raises
+    ------
+    LatentiaError
+        If its arrays contradict each other.
+    """
+    if table.format == "csr" and all(_is_mapped(array) for array in _arrays(table)):
+        return table if isinstance(table, sparse.csr_array) else sparse.csr_array(table)
+    found = sparse.csr_array(undamaged(table, name))
+    kind = np.int32 if max(*found.shape, found.nnz) < 2**31 else np.int64
+    found.indices, found.indptr = (places.astype(kind, copy=False) for places in (found.indices, found.indptr))
+    if not found.has_canonical_format:
+        found = found.copy()
+        found.sum_duplicates()
+    if not found.data.all():
+        found = found.copy()
+        found.eliminate_zeros()
+    return found
+
+
+def undamaged(table: Any, name: str) -> Any:
+    """A sparse matrix with the arrays of another one, which are checked: compiled code would read and write beyond them."""
+    try:
+        if table.format in ("csr", "csc"):  # a new one knows nothing of the other's flags, and changes nothing of it
+            kind = sparse.csr_array if table.format == "csr" else sparse.csc_array
+            table = kind((table.data, table.indices, table.indptr), shape=table.shape)
+        elif table.format == "coo":
+            table = sparse.coo_array((table.data, table.coords), shape=table.shape)
+        if hasattr(table, "check_format"):
+            table.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError) as error:
         raise LatentiaError(
-            f"Part {number} has type {table.dtype}, and numbers are needed. Drop or encode what is none."
-        )
-    return table if table.dtype.kind != "f" or table.dtype.itemsize in (4, 8) else table.astype(np.float64)
+            f"{name} is damaged: {error}. Make it anew, such as with scipy.sparse.csr_array."
+        ) from error
+    return table
 
 
 def _rows(table: Any, start: int, stop: int) -> Any:
@@ -651,7 +730,7 @@ class _Mapped(NamedTuple):
 def _taken(table: Any, rows: np.ndarray) -> Any:
     """Some rows, copied: SciPy would bring all entries to the type of the row starts first."""
     if not sparse.issparse(table):
-        return table[rows]
+        return np.ascontiguousarray(table[rows])
     starts, sizes = table.indptr[rows].astype(np.int64), np.diff(table.indptr)[rows].astype(np.int64)
     ends = np.cumsum(sizes)
     entries = np.arange(sizes.sum()) + np.repeat(starts - (ends - sizes), sizes)

@@ -2,7 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.decomposition import FastICA
 from sklearn.exceptions import ConvergenceWarning
 
@@ -256,6 +256,33 @@ def test_gaussian_data_is_in_no_good_grade(refine):
     evidence = TensorICA(refine=refine).fit(x).evidence_
     assert evidence["cumulant above noise"].holds is False
     assert evidence.grade == "not supported"
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_the_cumulant_of_gaussian_rows_over_its_noise_has_the_distribution_of_f(k):
+    """Whatever the rows and their covariance, so that the limit is exceeded as often as it says."""
+    rng, chances = np.random.default_rng(k), []
+    entries = k * (k + 1) * (k + 2) * (k + 3) // 24
+    for _ in range(100):
+        X = rng.standard_normal((int(rng.integers(200, 2001)), k)) @ rng.standard_normal((k, k))
+        check = TensorICA(refine=0, n_splits=0).fit(X).evidence_["cumulant above noise"]
+        chances.append(stats.f.sf(check.measured, entries, 3 * entries))
+        assert stats.f.sf(check.bound.limit, entries, 3 * entries) <= 0.005 * (1 + 1e-9)
+    assert abs(np.mean(chances) - 0.5) < 0.115  # four standard errors
+    assert np.mean(np.array(chances) < 0.05) < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 100)
+    assert np.min(chances) > 1e-5
+
+
+def test_hardly_any_gaussian_rows_are_taken_for_sources():
+    """Of 40 none has sources of the first grade, and at most one of the second or the third."""
+    grades = []
+    for seed in range(2000, 2040):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(200, 2001)), int(rng.integers(3, 6))
+        X = rng.standard_normal((n, d)) @ (np.eye(d) if seed % 2 else rng.standard_normal((d, d)))
+        grades.append(TensorICA(2 if seed % 3 == 0 else None, refine=0).fit(X).evidence_.grade)
+    assert "supported" not in grades
+    assert np.mean([grade == "not supported" for grade in grades]) >= 39 / 40
 
 
 def test_copies_are_no_evidence():

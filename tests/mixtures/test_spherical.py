@@ -1,6 +1,10 @@
+import warnings
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_iris
 
 import latentia
 from latentia import LatentiaError
@@ -222,7 +226,45 @@ def test_fits_that_predict_worse_than_one_gaussian_are_not_supported(refine):
     assert evidence["better than one component"].holds is False
     assert evidence.grade == "not supported"
     assert all(one.grade == "not supported" for one in evidence.components)
-    assert evidence.advice.startswith("This fit predicts worse")
+    assert evidence.advice.startswith("This fit predicts no better")
+
+
+def test_advice_names_the_shape_that_fits():
+    X = load_iris().data
+    evidence = SphericalGaussianMixture(3).fit(X).evidence_
+    assert evidence["better than one component"].holds is False
+    assert "covariance_type='full'" in evidence.advice
+    assert SphericalGaussianMixture(3, covariance_type="full").fit(X).evidence_.holds
+    X = np.random.default_rng(5).standard_normal((1500, 4)) * [1, 2, 3, 4]
+    assert "covariance_type" not in SphericalGaussianMixture(3).fit(X).evidence_.advice
+
+
+@pytest.mark.parametrize("seed", [127, 136, 186, 233])
+def test_one_cloud_of_which_one_component_is_left_is_not_supported(seed):
+    """Where the components that have rows are one, the fit is what it is compared with."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((int(rng.integers(200, 2001)), int(rng.integers(3, 6))))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SphericalGaussianMixture(2).fit(X)
+    assert model.n_components_ == 1
+    assert model.evidence_["better than one component"].measured == 0
+    assert model.evidence_.grade == "not supported"
+
+
+def test_hardly_any_cloud_is_taken_for_clusters():
+    """Of 60 Gaussian clouds none has clusters of the first grade, and at most one of the second."""
+    grades = Counter()
+    for seed in range(2000, 2060):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(200, 1001)), int(rng.integers(3, 6))
+        X = rng.standard_normal((n, d)) @ (np.eye(d) if seed % 2 else rng.standard_normal((d, d)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            grades[SphericalGaussianMixture(2).fit(X).evidence_.grade] += 1
+    assert grades["supported"] == 0
+    assert grades["with care"] <= 1
+    assert grades["partly"] <= 3
 
 
 def test_the_number_of_components_that_the_evidence_recommends(data):

@@ -8,6 +8,8 @@ from .checks import Check, above
 
 __all__ = ["trivial_checks"]
 
+_ROUNDING = 1e-9  # of a log-likelihood
+
 
 def trivial_checks(
     fitted: np.ndarray,
@@ -38,13 +40,17 @@ def trivial_checks(
     penalty = 0.5 * extra * np.log(max(n_rows, 2)) / max(n_rows, 1)
     gains = fitted - trivial
     gain = float(gains.mean()) - penalty - deviations * float(gains.std()) / np.sqrt(max(len(gains), 1))
+    if abs(gain) <= _ROUNDING * float(
+        np.abs(trivial).mean()
+    ):  # the same model, such as a fit of which one component is left
+        gain = 0.0
     return [
         Check(
             f"better than {against}", f"nats {'an' if unit[0] in 'aeiou' else 'a'} {unit}", gain, above(0),
             f"What the fit gains in the likelihood of {len(fitted):,} {unit}s over {against}, less a penalty for its "
             "parameters.",
             "not in the papers", "veto",
-            f"This fit predicts worse than {against}: do not use it. Ask for fewer components, scale or clean the data, or try "
-            "another model.",
+            f"This fit predicts no better than {against}: do not use it. Ask for fewer components, scale or clean the data, or "
+            "try another model.",
         )
     ]  # fmt: skip

@@ -4,6 +4,11 @@ In the white coordinates of the sources the cumulant C of independent ones is di
 rest R of C is compared with half of the difference N of the cumulants of two halves, each whitened on its own, and what the fit
 absorbs is left out of both: C_kkkk and, of each pair (C_kkkl, C_lllk), the direction (kappa_k, -kappa_l) of a rotation.
 
+The whole cumulant is compared with N as well. Of Gaussian rows the different entries of C, each times the root of how often it
+occurs, are independent with the same variance 24 / n, to first order also after whitening, and the three splits of four groups
+of rows give three independent N. So |C|^2 over the mean of |N|^2 has the distribution of F, with as many and three times as many
+degrees of freedom as C has different entries.
+
 Noise in the data, more sources than components and dependent sources all show in R. Entries C_kkll alone say that sources are
 loud at the same times: that moves no direction, and errors are not widened by it.
 """
@@ -23,6 +28,8 @@ __all__ = ["CumulantFit", "fit_of_cumulant"]
 
 _MOST = 2.0  # ratio that noise alone seldom has, where there are many entries
 _CHANCE = 0.01
+_GAUSSIAN = 0.005  # of Gaussian rows, that their cumulant is taken for one
+_EXCESS = 2.0  # of the squared cumulant over its noise, that rows which depend on each other seldom have
 _AMPLITUDE = 1.7  # of other sources in a recovered one, for a misfit that is all of the cumulant
 _LEAST = 1e-2  # variance of a half in white coordinates
 _MANY = 16  # components from which on one split has entries enough
@@ -38,6 +45,8 @@ class CumulantFit(NamedTuple):
         The ratio that noise seldom exceeds: it is larger for fewer than four components, which leave few entries.
     excess : float or None
         |C|^2 / |N|^2: about one for Gaussian data. None if there is nothing to compare.
+    least : float
+        The excess that Gaussian data has in one of two hundred fits; it is larger for few components.
     noise : SymmetricFour
         N of the first split.
     """
@@ -45,6 +54,7 @@ class CumulantFit(NamedTuple):
     misfit: Misfit
     most: float
     excess: float | None
+    least: float
     noise: SymmetricFour
 
     @property
@@ -71,7 +81,7 @@ def fit_of_cumulant(
     halves = [[_own(half, unmixing.T) for half in pair] for pair in (splits if k < _MANY else splits[:1])]
     noises = [SymmetricFour((first.packed - second.packed) / 2, k) for first, second in halves]
     if k < 2:
-        return CumulantFit(Misfit(), _MOST, None, noises[0])
+        return CumulantFit(Misfit(), _MOST, None, _EXCESS, noises[0])
     kurtosis = np.diag(_repeated(cumulant)[0])
     left, loud = _left(cumulant, kurtosis)
     noise, loud_noise = np.mean([_left(one, kurtosis) for one in noises], axis=0)
@@ -80,7 +90,9 @@ def fit_of_cumulant(
     beyond = max(others - others_noise, 0.0) if ratio > most else 0.0
     size = float(left + kurtosis @ kurtosis)
     misfit = Misfit(float(ratio), float(np.sqrt(beyond / size)))
-    return CumulantFit(misfit, most, size / max(noise, np.finfo(float).tiny), noises[0])
+    all_noise = float(np.mean([one.squared_norm() for one in noises]))
+    excess = cumulant.squared_norm() / max(all_noise, np.finfo(float).tiny)
+    return CumulantFit(misfit, most, excess, _least_excess(k, len(noises)), noises[0])
 
 
 def _own(half: FourthSums, matrix: np.ndarray) -> SymmetricFour:
@@ -108,6 +120,12 @@ def _repeated(tensor: SymmetricFour) -> tuple[np.ndarray, np.ndarray]:
     place = np.empty((tensor.dim,) * 2, np.int64)
     place[i, j] = place[j, i] = np.arange(len(i))
     return tensor.packed[own[:, None], place], tensor.packed[np.ix_(own, own)]
+
+
+def _least_excess(k: int, n_splits: int) -> float:
+    """What |C|^2 / |N|^2 of Gaussian rows exceeds in one of two hundred fits, and at least 2."""
+    entries = k * (k + 1) * (k + 2) * (k + 3) // 24
+    return max(_EXCESS, float(stats.f.isf(_GAUSSIAN, entries, n_splits * entries)))
 
 
 def _most(k: int, n_splits: int) -> float:

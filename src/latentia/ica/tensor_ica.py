@@ -18,11 +18,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Bunch
-from sklearn.utils.validation import check_array
 
 from .._base import Estimator, fitted, fitting
 from .._parameters import Choice, Integer, OrNone
-from .._validation import table_blocks
+from .._validation import number_table, table_blocks
 from ..evidence import (
     Check,
     Evidence,
@@ -51,7 +50,6 @@ _OVERSAMPLE = 12
 _TRUSTED = 0.25  # amplitude of other sources in a recovered one: 12 dB
 _LEFT_OUT = 0.05
 _WHITE = 0.1  # by which variances of white rows may differ from one
-_EXCESS = 2.0  # of the squared cumulant over its noise, which Gaussian data seldom has
 _MOST_ITERATIONS = 200
 _ROUGH: dict[str, Any] = {"n_starts": 2, "max_iter": 30, "tol": 1e-3}  # of the decompositions of parts
 _MOST = 96  # components whose fourth moments, four groups of (pairs x pairs), fit into a gigabyte
@@ -339,10 +337,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         -------
         ndarray of shape (n_rows, D)
         """
-        try:
-            sources = check_array(X, dtype=np.float64)
-        except ValueError as error:
-            raise LatentiaError(str(error)) from error
+        sources = number_table(X, sparse_allowed=False)
         if sources.shape[1] != len(self.components_):
             raise LatentiaError(f"Sources have shape {sources.shape}: (n_rows, {len(self.components_)}) is needed.")
         return sources @ self.mixing_.T + self.mean_
@@ -499,7 +494,7 @@ def _excess(cumulant: CumulantFit) -> list[Check]:
         return []
     return [
         Check(
-            "cumulant above noise", "|C|^2 / |N|^2", cumulant.excess, above(_EXCESS, "1 for Gaussian data"),
+            "cumulant above noise", "|C|^2 / |N|^2", cumulant.excess, above(cumulant.least, "1 for Gaussian data"),
             "The fourth cumulant beside its noise, as halves of the data tell it. It is all that sources are told apart by.",
             "Theorem 7.3", "veto", "The data looks Gaussian, beside its noise: nothing tells its sources apart.",
         )

@@ -7,16 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from ..clusters import label_starts, shares_of_labels
-from ..passes import Blocks
+from ..passes import Blocks, sample_rows
 from ._moments import Moments
 from ._moves import Shape, merged_shares
-from ._rows import GaussianRows, Mixture
+from ._rows import GaussianRows, Mixture, n_parameters
 from ._search import search
 
-__all__ = ["MOMENTS", "Begun", "gain_over_one_fewer", "likeliest_start"]
+__all__ = ["MOMENTS", "Begun", "gain_over_one_fewer", "likeliest_start", "shape_to_try"]
 
 _MOST_ROWS = 10_000  # on which starts are compared
 _MERGERS, _STEPS = 3, 20  # that are tried, and of EM after each
+_PER_COLUMN = 10  # rows, from which on a covariance can be fitted
 MOMENTS, _BALLS = "moments", "balls"
 
 
@@ -81,3 +82,37 @@ def gain_over_one_fewer(blocks: Blocks, moments: Moments, mixture: Mixture) -> f
     best = max(rows.climb(rows.start(shares), _STEPS).height for shares in fewer)
     penalty = 0.5 * (rows.width + 2) * np.log(blocks.n_rows) / blocks.n_rows
     return (whole.height - best) / rows.size - float(penalty)
+
+
+def shape_to_try(blocks: Blocks, shares: np.ndarray, shape: Shape, least: float) -> str:
+    """Advice to ask for another ``covariance_type``, where that describes a sample of rows better than one Gaussian does.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (K, n)
+        Of the sample's rows in the components that were fitted, where EM starts.
+    shape : str
+        Of these components.
+    least : float
+        Nats a row, less Schwarz's penalty, of one Gaussian.
+    """
+    (rows,) = sample_rows(blocks)
+    n, width = rows.shape
+    if n < _PER_COLUMN * width:
+        return ""
+    center, gains = np.asarray(rows.mean(axis=0)).ravel(), {}
+    others: tuple[Shape, ...] = ("diag", "tied", "full")
+    for other in others:
+        if other == shape:
+            continue
+        shaped = GaussianRows.of(Blocks.from_array(rows), center, other)
+        height = shaped.climb(shaped.start(shares), _STEPS).height / n
+        penalty = 0.5 * n_parameters(len(shares), width, other) * np.log(blocks.n_rows) / blocks.n_rows
+        gains[other] = height - penalty - least
+    best = max(gains, key=gains.__getitem__)
+    if gains[best] <= 0:
+        return ""
+    return (
+        f"Components of this shape predict no better than one component: do not use them. On a sample of rows those with "
+        f"covariance_type={best!r} predict better, by {gains[best]:.2g} nats a row."
+    )

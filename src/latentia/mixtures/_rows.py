@@ -29,7 +29,7 @@ from ..moments.vectors import squared_distances
 from ..passes import Blocks
 from ._moves import Shape
 
-__all__ = ["Climbed", "GaussianRows", "Mixture"]
+__all__ = ["Climbed", "GaussianRows", "Mixture", "n_parameters"]
 
 _FLOOR = 1e-3  # least variance of a ball, as a share of the mean one at the start
 _RIDGE = 1e-6  # on all variances of other shapes, of the mean variance of a column
@@ -65,6 +65,12 @@ class Mixture(NamedTuple):
     def moved(self, by: np.ndarray) -> Mixture:
         """The same about another origin."""
         return self._replace(means=self.means + by)
+
+
+def n_parameters(k: int, width: int, shape: Shape) -> int:
+    """Of K components with means, weights and covariances of a shape."""
+    whole = width * (width + 1) // 2
+    return k * width + k - 1 + {"spherical": k, "diag": k * width, "full": k * whole, "tied": whole}[shape]
 
 
 class Climbed(NamedTuple):

@@ -17,6 +17,7 @@ Princeton 2013, chapter 7, for the decomposition.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -43,10 +44,10 @@ from ..likelihood import (
 )
 from ..likelihood.gaussian import full_gaussian_log_density
 from ..passes import Blocks, sample_rows
-from ._begin import MOMENTS, gain_over_one_fewer, likeliest_start
+from ._begin import MOMENTS, gain_over_one_fewer, likeliest_start, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
 from ._moments import Moments, Recovered, recover
-from ._rows import GaussianRows, Mixture
+from ._rows import GaussianRows, Mixture, n_parameters
 
 __all__ = ["SphericalGaussianMixture"]
 
@@ -331,21 +332,22 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         return self._covariances[0] if self.covariance_type == "tied" else self._covariances
 
     def _n_parameters(self) -> int:
-        k, d = self.means_.shape
-        spreads = {"spherical": k, "diag": k * d, "full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2}
-        return k * d + k - 1 + spreads[self.covariance_type]
+        return n_parameters(*self.means_.shape, self.covariance_type)
 
     def _of_rows(self, blocks: Blocks) -> list[Check]:
         """What a sample of rows says: whether the fit predicts better than one Gaussian, and whether rows are far off."""
         (rows,) = sample_rows(blocks)
-        trivial, n_parameters = one_gaussian(rows, blocks.n_rows)
-        extra = self._n_parameters() - n_parameters
+        trivial, few = one_gaussian(rows, blocks.n_rows)
+        extra = self._n_parameters() - few
         density = self._log_density(rows)
         shares, heights = normalised(density + log(self.weights_), self.weights_)
-        return [
-            *trivial_checks(heights, trivial, extra=extra, n_rows=blocks.n_rows, against="one component"),
-            *shape_checks(density, shares, self._log_dets(), rows.shape[1]),
-        ]
+        (better,) = trivial_checks(heights, trivial, extra=extra, n_rows=blocks.n_rows, against="one component")
+        if better.holds is False:
+            least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
+            better = replace(
+                better, remedy=shape_to_try(blocks, shares.T, self.covariance_type, least) or better.remedy
+            )
+        return [better, *shape_checks(density, shares, self._log_dets(), rows.shape[1])]
 
     def _log_dets(self) -> np.ndarray:
         """Logarithms of the determinants of the covariances, shape (K,) or (1,)."""

@@ -4,7 +4,7 @@ import os
 import time
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -19,6 +19,7 @@ from latentia.contrastive import (
     ContrastiveLogisticRegression,
     ContrastivePCA,
     ContrastiveRegression,
+    RichComponents,
 )
 from latentia.datasets import planted
 from latentia.deep import SparseNetwork
@@ -169,6 +170,38 @@ def worlds():
         World(SeparableNMF(3, mixing="cone", refine=2), {"X": mixtures}, ("transform", "score")),
         World(ApproximateNMF(2, n_starts=2), {"X": np.abs(mixtures[:60])}, ("transform", "score")),
         World(ContrastiveIsing([[0, 1], [1, 2], [2, 3]]), both["pca"], ()),
+    ]
+
+
+@cache
+def models():
+    """`worlds`, and fits whose options leave other attributes."""
+    by = {world.name: world for world in worlds()[::-1]}
+    topics, clusters, labels = by["AnchorTopics"], by["SphericalGaussianMixture"], by["MomentMultiLabelClassifier"]
+    vectors = next(world for world in worlds() if world.name == "SpectralHMM" and np.ndim(world.table) == 2)
+    real = 2 * by["SparseNetwork"].table.toarray() + 0.1 * np.random.default_rng(0).standard_normal((500, 60))
+    three = planted.rich_components(2000, 2, random_state=2).views
+    words = [f"w{i}" for i in range(40)]
+    given = {"anchors": [{3: 0.5}, [4, 5]], "embedding": "projection", "vocabulary": words}
+    return [
+        *worlds(),
+        replace(topics, estimator=AnchorTopics(3, **given)),
+        replace(topics, estimator=AnchorTopics(3, recover="kl", refine=0)),
+        replace(by["SpectralLDA"], estimator=SpectralLDA([2, 3])),
+        *(
+            replace(clusters, estimator=SphericalGaussianMixture(3, covariance_type=kind))
+            for kind in ("full", "tied", "diag")
+        ),
+        *(replace(vectors, estimator=SpectralHMM(2, covariance_type=kind)) for kind in ("full", "tied")),
+        replace(by["SparseNetwork"], estimator=SparseNetwork(observed="real"), data={"X": real}),
+        replace(labels, estimator=MomentMultiLabelClassifier(2, head="bayes")),
+        replace(labels, estimator=MomentMultiLabelClassifier(2, head="logistic")),
+        replace(labels, estimator=MomentMultiLabelClassifier(2, topics=False), uses=labels.uses[:3], sums=()),
+        replace(by["ProbabilityMatrix"], estimator=ProbabilityMatrix(2, symmetric=False)),
+        replace(by["ProbabilityMatrix"], estimator=ProbabilityMatrix(2, method="binned")),
+        replace(by["ContrastiveComponents"], estimator=ContrastiveComponents(method="eq2")),
+        replace(by["NoisyOr"], estimator=NoisyOr(None, prior=0.1)),
+        World(RichComponents(), {"X": three}, ()),
     ]
 
 

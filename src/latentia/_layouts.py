@@ -1,7 +1,8 @@
-"""What fitted estimators hold, as data: sizes, ranges and sums of their arrays, which `latentia.load` checks.
+"""What fitted estimators hold, as data: types, sizes, ranges and sums of all that a saved model has, which `latentia.load` checks.
 
-A size is a letter that must stand for one number in the whole estimator; V is ``n_features_in_``. What no table names must
-still be finite, and records must have the types that their classes declare.
+A table has a line for every attribute, and for every field of a record and item of a list in it: ``_chain.startprob``,
+``means_[]`` of a list, ``_layout.columns()[]`` of lists in a tuple, ``linear_maps_{}`` of a dict. A size is a letter that must
+stand for one number in the whole estimator; V is ``n_features_in_``.
 """
 
 from __future__ import annotations
@@ -23,44 +24,93 @@ from .evidence import Evidence
 from .exceptions import LatentiaError
 from .words import UnsavedVectorizer, WordVectorizer
 
-__all__ = ["check_fitted", "check_record"]
+__all__ = ["check_fitted", "check_record", "undeclared"]
 
 _TOLERANCE = 1e-6
 _LEAST, _MOST = 1e-100, 1e100  # sizes of numbers whose products stay in range
-_PLACE = re.compile(r"\[\d+\]")
+_PLACE = re.compile(r"(?<=[\[({])\d+(?=[\])}])")
+_WHOLE = ("int64", "int32")
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What an array must be.
+    """What an array, a number, a text or a record must be.
 
     Attributes
     ----------
     shape : str
-        Letters of the sizes, such as "K V"; "*" for any one size.
-    kinds : str
-        Those of NumPy's types.
+        Letters of the sizes, such as "K V"; "*" for any one size; none for a number or a text.
+    types : tuple of str
+        Those of NumPy's types that it may have; "symbols" for numbers or texts, as labels are.
     low, high : float
         Between which all entries lie.
     below : str
         Letter of the size that entries, places in another array, stay below.
+    size : str
+        Letter of the size that the number is.
+    options : tuple of str
+        The texts that there are.
+    record : str
+        The classes that a record may have.
     sums : bool
         Whether rows sum to one.
-    finite, required : bool
+    sparse : bool
+        Whether it is a CSR matrix, in order and with each entry once.
+    number : bool
+        Whether one number may stand for all.
+    finite : bool
+    required : bool
+        Whether the attribute must be there.
+    none : bool
+        Whether it may be None.
     """
 
-    shape: str
-    kinds: str = "f"
+    shape: str = ""
+    types: tuple[str, ...] = ("float64",)
     low: float = -np.inf
     high: float = np.inf
     below: str = ""
+    size: str = ""
+    options: tuple[str, ...] = ()
+    record: str = ""
     sums: bool = False
+    sparse: bool = False
+    number: bool = False
     finite: bool = True
     required: bool = True
+    none: bool = False
 
 
 def _numbers(shape: str, low: float = -np.inf, high: float = np.inf) -> Layout:
     return Layout(shape, low=low, high=high)
+
+
+def _number(low: float = -np.inf, high: float = np.inf) -> Layout:
+    return Layout(low=low, high=high)
+
+
+def _whole(low: float = 0) -> Layout:
+    return Layout(types=_WHOLE, low=low)
+
+
+def _size(letter: str) -> Layout:
+    return Layout(types=_WHOLE, low=0, size=letter)
+
+
+def _places(shape: str, below: str = "", low: float = 0) -> Layout:
+    return Layout(shape, _WHOLE, low, below=below)
+
+
+def _flag() -> Layout:
+    return Layout(types=("bool",))
+
+
+def _text(*options: str) -> Layout:
+    return Layout(types=("str",), options=options)
+
+
+def _record(*classes: str) -> Layout:
+    return Layout(record=" ".join(classes))
 
 
 def _distributions(shape: str) -> Layout:
@@ -68,139 +118,221 @@ def _distributions(shape: str) -> Layout:
 
 
 def _symbols(shape: str) -> Layout:
-    return Layout(shape, kinds="biufUSO")
+    return Layout(shape, ("symbols",))
 
 
 def _optional(layout: Layout) -> Layout:
-    return replace(layout, required=False)
+    """May be missing."""
+    return replace(layout, required=False, none=True)
 
 
-_ANY = Layout("", "biufUSO")
+def _or_none(layout: Layout) -> Layout:
+    """May be None."""
+    return replace(layout, none=True)
+
+
+_NONE = Layout(record="None", required=False, none=True)
+
+
+def _errors(size: str) -> dict[str, Layout]:
+    """Expected errors of the components."""
+    return {
+        "evidence_.component_errors": _or_none(_numbers(size, 0.0)), "evidence_.shares": _or_none(_numbers(size, *_SHARE)),
+    }  # fmt: skip
+
+
 _SHARE = (0.0, 1.0 + _TOLERANCE)
-_TOPICS = {
+_EVERY = {"_seed": _whole(), "n_features_in_": _size("V"), "n_passes_": _whole(), "n_components_": _optional(_size("K"))}
+_ROUNDS = {"refinement_": _numbers("*")}
+_TOPICS = _EVERY | _ROUNDS | _errors("K") | {
     "components_": _distributions("K V"), "word_frequencies_": _numbers("V", *_SHARE), "_confusions": _numbers("* K K"),
+    "_n_features_out": _size("K"),
 }  # fmt: skip
 _ADMIXTURE = _TOPICS | {"prevalence_": _numbers("K", *_SHARE), "dirichlet_": _numbers("K", 0.0)}
-_CHAIN = {"startprob_": _distributions("K"), "transmat_": _distributions("K K"), "weights_": _distributions("K")}
-
-_CONTRASTIVE = {
+_CHAIN = _EVERY | _ROUNDS | _errors("K") | {
+    "startprob_": _distributions("K"), "transmat_": _distributions("K K"), "weights_": _distributions("K"),
+}  # fmt: skip
+_FACTORS = _EVERY | _errors("K") | {
+    "weights_": _numbers("K", *_SHARE), "reconstruction_err_": _number(0.0), "relative_error_": _number(0.0),
+}  # fmt: skip
+_CONTRASTIVE = _EVERY | {
     "linear_map_": _numbers("W V"), "inverse_map_": _numbers("V W"), "mean_": _numbers("V"), "_mean_v": _numbers("W"),
-    "_own_given_views": _numbers("V B"),
+    "_own_given_views": _numbers("V B"), "n_features_v_": _size("W"),
 }  # fmt: skip
 
 LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
     "AnchorTopics": _ADMIXTURE | {
         "topic_covariance_": _numbers("K K"),
-        "anchors_": Layout("K", "iu", low=0, below="V"),
+        "anchors_": _places("K", "V"),
+        "anchor_words_[][]": Layout(types=(*_WHOLE, "str")),
+        "_anchors[]": _record("Anchor"),
+        "_anchors[].words()": _places("", "V"),
+        "_anchors[].strengths()": _number(0.0),
+        "_anchors[].given": _flag(),
+        "_anchors[].vertex": _or_none(_numbers("D")),
+        "_embedding": _record("Embedding"),
         "_embedding.sketch": _numbers("W D"),
         "_embedding.test": _numbers("W D"),
         "_embedding.marginal": _numbers("W", *_SHARE),
-        "_embedding.excess": _optional(_numbers("W", 0.0)),
+        "_embedding.noise": _number(0.0),
+        "_embedding.excess": Layout("W", low=0.0, number=True),
         "_embedding.spectrum": _numbers("*"),
-        "_words.codes": Layout("V", "iu", low=0, below="W"),
+        "_words": _record("Words"),
+        "_words.codes": _places("V", "W"),
         "_words.document_frequency": Layout("V", low=0.0, finite=False),
         "_words.probabilities": _numbers("V", *_SHARE),
+        "_documents": _record("Documents"),
+        "_documents.used": _whole(), "_documents.empty": _whole(), "_documents.short": _whole(),
+        "_documents.length": _number(0.0),
     },
-    "SpectralLDA": _ADMIXTURE,
+    "SpectralLDA": _ADMIXTURE | {"alpha0_": _number(0.0)},
     "SingleTopicModel": _TOPICS | {"weights_": _distributions("K"), "smoothing_": _numbers("K", *_SHARE)},
-    "SphericalGaussianMixture": {
+    "SphericalGaussianMixture": _EVERY | _ROUNDS | _errors("K") | {
         "means_": _numbers("K V"), "weights_": _distributions("K"), "variance_": _numbers("K", _LEAST),
+        "n_components_": _size("K"), "_covariances": _optional(_numbers("...")),
     },
-    "MultiViewMixture": {
-        "means_": _numbers("K #"), "weights_": _distributions("K"), "_scales": _numbers("#", _LEAST),
-        "variances_": _optional(_numbers("K #", _LEAST)),
+    "MultiViewMixture": _ROUNDS | _errors("K") | {
+        "means_[]": _numbers("K #"), "weights_": _distributions("K"), "_scales[]": _numbers("#", _LEAST),
+        "variances_[]": _optional(_numbers("K #", _LEAST)), "_seed": _whole(), "n_passes_": _whole(),
+        "n_components_": _optional(_size("K")), "_layout": _record("_Layout"), "_layout.widths[]": _whole(1),
+        "_layout.columns[][]": Layout(types=(*_WHOLE, "str")), "_layout.columns": _NONE,
+        "_layout.width": _or_none(_whole(1)),
     },
-    "TensorICA": {
+    "TensorICA": _EVERY | _ROUNDS | _errors("K") | {
         "components_": _numbers("K V"), "mixing_": _numbers("V K"), "mean_": _numbers("V"),
-        "whitening_": _numbers("K V"), "kurtosis_": _numbers("K"),
+        "whitening_": _numbers("K V"), "kurtosis_": _numbers("K"), "n_iter_": _whole(), "_n_features_out": _size("K"),
     },
     "SpectralHMM": _CHAIN | {
+        "_chain": _record("Chain"),
         "_chain.startprob": _distributions("K"),
         "_chain.transmat": _distributions("K K"),
         "_chain.emissions": _numbers("K S"),
-        "_chain.variances": _optional(_numbers("K S", _LEAST)),
-        "_chain.covariances": _optional(_numbers("K S S")),
+        "_chain.variances": _or_none(_numbers("K S", _LEAST)),
+        "_chain.covariances": _or_none(_numbers("... S S")),
         "_deviations": _numbers("S", _LEAST),
-        "_kind.alphabet": _optional(_symbols("S")),
+        "_kind": _record("Symbols", "Vectors"),
+        "_kind.alphabet": _symbols("S"),
+        "_kind.constant": _flag(),
+        "_kind.most": Layout(low=0.0, finite=False),
+        "_kind.covariance": _text("diag", "full", "tied"),
+        "start_": _text(),
         "symbols_": _optional(_symbols("S")),
         "emissionprob_": _optional(_distributions("K S")),
         "means_": _optional(_numbers("K V")),
         "variances_": _optional(_numbers("K V", _LEAST)),
+        "covariances_": _optional(_numbers("... V V")),
     },
     "TwoStateHMM": _CHAIN | {
         "emissionprob_": _distributions("K S"), "symbols_": _symbols("S"), "_marginal": _numbers("S", *_SHARE),
+        "edge_": _number(0.0), "spectrum_": _number(), "eigenvalue_": _number(), "detected_": _flag(),
     },
-    "NoisyOr": {
+    "NoisyOr": _EVERY | _ROUNDS | _errors("K") | {
         "weights_": _numbers("K V", 0.0), "strengths_": _numbers("K V", *_SHARE), "priors_": _numbers("K", *_SHARE),
-        "leak_": _numbers("V", *_SHARE), "spectrum_": _numbers("*"), "prior_errors_": _optional(_numbers("K", 0.0)),
+        "leak_": _numbers("V", *_SHARE), "spectrum_": _numbers("*"), "prior_errors_": _or_none(_numbers("K", 0.0)),
+        "noise_": _number(0.0), "n_components_range_()": _optional(_whole()), "n_components_range_": _NONE,
+        "_given_names{}": Layout(types=("str",)),
     },
-    "ProbabilityMatrix": {
+    "ProbabilityMatrix": _EVERY | _ROUNDS | _errors("J") | {
         "marginals_": _numbers("V", *_SHARE), "_scale": _numbers("V", 0.0), "spectrum_": _numbers("*"),
-        "embedding_": _numbers("V E"), "_matrix.factored.left": _optional(_numbers("V R")),
-        "_matrix.factored.core": _optional(_numbers("R R")), "column_marginals_": _optional(_numbers("W", *_SHARE)),
-        "column_embedding_": _optional(_numbers("W E")), "discounts_": _optional(_numbers("*", 0.0)),
-        "_matrix.left": _optional(_numbers("V R")), "_matrix.right": _optional(_numbers("W R")),
-        "_matrix.row_shares": _optional(_numbers("V", *_SHARE)), "_matrix.column_shares": _optional(_numbers("W", *_SHARE)),
-        "_matrix.sums": _optional(_numbers("V", 0.0)), "_matrix.marginals": _optional(_numbers("V", *_SHARE)),
-        "_matrix.continuation": _optional(_numbers("W", *_SHARE)), "_matrix.given_up": _optional(_numbers("V", 0.0)),
-        "_matrix.factored.least": _optional(_numbers("V", 0.0)), "components_": _optional(_numbers("R V", 0.0)),
-        "mixing_": _optional(_numbers("R R", 0.0)), "_communities.points": _numbers("V P"),
-        "_communities.marginals": _numbers("V", *_SHARE),
+        "embedding_": _numbers("V E"), "_matrix": _record("_Matrix", "OrderedMatrix"), "n_pairs_": _number(0.0),
+        "edge_": _number(0.0), "n_kept_": _whole(), "bins_[]": _optional(_whole()),
+        "_matrix.factored": _record("Factored"), "_matrix.factored.left": _numbers("V R"),
+        "_matrix.factored.core": _numbers("R R"), "_matrix.factored.least": _or_none(_numbers("V", 0.0)),
+        "_matrix.sums_to_one": _flag(), "_matrix.n_jobs": _or_none(Layout(types=_WHOLE)),
+        "column_marginals_": _optional(_numbers("W", *_SHARE)), "column_embedding_": _optional(_numbers("W E")),
+        "discounts_": _optional(_numbers("*", 0.0)), "_matrix.left": _numbers("V R"),
+        "_matrix.right": _numbers("W R"), "_matrix.row_shares": _numbers("V", *_SHARE),
+        "_matrix.column_shares": _numbers("W", *_SHARE), "_matrix.floor": _number(0.0),
+        "_matrix.sums": _numbers("V", 0.0), "_matrix.marginals": _numbers("V", *_SHARE),
+        "_matrix.continuation": _numbers("W", *_SHARE), "_matrix.given_up": _or_none(_numbers("V", 0.0)),
+        "_matrix.n_pairs": _number(0.0),
+        "_matrix.seen": _or_none(Layout("V W", low=0.0, high=1.0, sparse=True)),
+        "components_": _optional(_numbers("R V", 0.0)), "mixing_": _optional(_numbers("R R", 0.0)),
+        "_communities": _record("_Communities"), "_communities.points": _numbers("V P"),
+        "_communities.marginals": _numbers("V", *_SHARE), "_communities.seed": _whole(),
     },
-    "MixedMembershipBlockModel": {
+    "MixedMembershipBlockModel": _EVERY | _ROUNDS | _errors("K") | {
         "memberships_": Layout("V K", low=0.0, high=1.0 + _TOLERANCE, finite=False),
         "averages_": Layout("V K", finite=False),
-        "labels_": Layout("V", "i", low=-1, below="K"), "isolated_": Layout("*", "iu", low=0, below="V"),
+        "labels_": _places("V", "K", low=-1), "isolated_": _places("*", "V"),
         "connectivity_": _numbers("K K", 0.0), "_rates": _numbers("K K", 0.0),
         "dirichlet_": _numbers("K", 0.0), "weights_": _numbers("K", *_SHARE),
         "activity_": _numbers("V", 0.0), "activity_in_": _numbers("V", 0.0), "spectrum_": _numbers("*"),
+        "edge_": _number(0.0), "n_suggested_": _whole(), "n_edges_": _whole(), "degree_corrected_": _flag(),
+        "homophilic_": _flag(), "directed_": _flag(), "_as_counts": _record("Weights"), "_as_counts.root": _flag(),
+        "_as_counts.dispersion": _number(_LEAST),
     },
-    "SeparableNMF": {
-        "components_": _numbers("K V"), "weights_": _numbers("K", *_SHARE), "anchors_": Layout("K", "iu", low=0),
+    "SeparableNMF": _FACTORS | _ROUNDS | {
+        "components_": _numbers("K V"), "anchors_": _places("K"), "method_": _text(), "mixing_": _text("simplex", "cone"),
     },
-    "ApproximateNMF": {
-        "components_": _numbers("K V", 0.0), "weights_": _numbers("K", *_SHARE), "starts_": _numbers("*", 0.0),
+    "ApproximateNMF": _FACTORS | {
+        "components_": _numbers("K V", 0.0), "starts_": _numbers("*", 0.0), "lower_bound_": _number(0.0),
+        "certificate_": _number(0.0),
     },
-    "IncoherentDictionary": {
+    "IncoherentDictionary": _EVERY | _ROUNDS | _errors("K") | {
         "components_": _numbers("K V", -1.0 - _TOLERANCE, 1.0 + _TOLERANCE), "usage_": _numbers("K", *_SHARE),
-        "errors_": _numbers("R", 0.0),
+        "errors_": _numbers("R", 0.0), "sparsity_": _whole(1), "start_": _text("graph", "random"), "noise_": _number(0.0),
+        "reconstruction_error_": _number(0.0), "_n_features_out": _size("K"),
     },
-    "ContrastiveComponents": _CONTRASTIVE | {"_regression": _numbers("V W")},
-    "ContrastivePCA": _CONTRASTIVE | {
+    "ContrastiveComponents": _CONTRASTIVE | _errors("*") | {
+        "_regression": _numbers("V W"), "_covariances[]": _numbers("C# C#"), "_cumulants{}": _optional(_numbers("...")),
+        "_n_features_out": _size("V"),
+    },
+    "ContrastivePCA": _CONTRASTIVE | _errors("K") | {
         "components_": _numbers("K V"), "explained_variance_": _numbers("K"), "explained_variance_ratio_": _numbers("K"),
-        "naive_variance_": _numbers("V"),
+        "naive_variance_": _numbers("V"), "_n_features_out": _size("K"),
     },
-    "ContrastiveRegression": _CONTRASTIVE | {
-        "coef_": _numbers("V"), "covariates_coef_": _numbers("V"), "naive_coef_": _numbers("V"),
+    "ContrastiveRegression": _CONTRASTIVE | _errors("V") | {
+        "coef_": _numbers("V"), "covariates_coef_": _numbers("V"), "naive_coef_": _numbers("V"), "intercept_": _number(),
         "_scale": _numbers("V", _LEAST),
     },
-    "ContrastiveLogisticRegression": _CONTRASTIVE | {
+    "ContrastiveLogisticRegression": _CONTRASTIVE | _errors("V") | {
         "coef_": _numbers("* V"), "intercept_": _numbers("*"), "classes_": _symbols("C"), "_scale": _numbers("V", _LEAST),
+        "n_iter_": _whole(),
     },
-    "ContrastiveGaussianMixture": _CONTRASTIVE | {
+    "ContrastiveGaussianMixture": _CONTRASTIVE | _errors("K") | {
         "means_": _numbers("K V"), "weights_": _distributions("K"), "_within_root": _numbers("B B"),
+        "variance_": _number(0.0),
     },
-    "ContrastiveIsing": _CONTRASTIVE | {
-        "couplings_": _numbers("E"), "edges_": Layout("E *", "iu", low=0), "correlations_": _numbers("V V"),
+    "ContrastiveIsing": _CONTRASTIVE | _errors("E") | {
+        "couplings_": _numbers("E"), "edges_": _places("E *", "V"), "correlations_": _numbers("V V"),
     },
-    "RichComponents": {
-        "_scale": _numbers("I V", _LEAST), "zero_test_": _numbers("J"), "present_": Layout("J", "b"),
-        "linear_maps_": _optional(_numbers("V V")),
+    "RichComponents": _EVERY | _errors("*") | {
+        "_scale": _numbers("I V", _LEAST), "zero_test_": _numbers("J"), "present_": Layout("J", ("bool",)),
+        "linear_maps_{}": _numbers("V V"), "_cumulants{}": _numbers("..."), "n_views_": _size("I"),
+        "subsets_[]()": _places("", "I"), "distinguishing_sets_[]()": _places("", "I"),
     },
-    "MomentMultiLabelClassifier": {
+    "MomentMultiLabelClassifier": _EVERY | _errors("K") | {
+        "refinement_": _optional(_numbers("*")),
         "weights_": _optional(_numbers("K", *_SHARE)), "word_probabilities_": _optional(_numbers("K V", *_SHARE)),
         "label_probabilities_": _optional(_numbers("K L", *_SHARE)), "word_frequencies_": _numbers("V", 0.0),
-        "label_frequencies_": _numbers("L", *_SHARE), "inverse_document_frequency_": _optional(_numbers("V")),
-        "classes_": _symbols("L"), "_labels.classes": _symbols("L"), "word_features_": _optional(_numbers("V H")),
+        "label_frequencies_": _numbers("L", *_SHARE), "inverse_document_frequency_": _or_none(_numbers("V")),
+        "classes_": _symbols("L"), "_labels": _record("LabelSets"), "_labels.classes": _symbols("L"),
+        "_labels.one_class": _flag(), "_labels.dense": _flag(), "_labels.dtype": _text(),
+        "_labels.names": _NONE, "_labels.names[]": _text(),
+        "word_features_": _optional(Layout("V H", ("float32", "float64"))),
         "coef_": _optional(_numbers("H L")), "intercept_": _optional(_numbers("L")),
+        "_occurrences": _flag(), "head_": _text("bayes", "ridge", "logistic"),
+        "_calibration": _or_none(_record("Calibration")), "_calibration.logistic": _flag(),
+        "_calibration.edge": _number(), "_calibration.low": _number(),
+        "_calibration.high": _number(), "_calibration.shift": _number(),
+        "_penalty": _optional(_number(0.0)), "_explained": _optional(_number()), "_share": _optional(_number(*_SHARE)),
+    },
+    "SparseNetwork": _EVERY | _errors("*") | {
+        "layers_[]": Layout("U# W#", ("int8",), -1, 1, sparse=True),
+        "undetermined_[]": Layout("U# W#", ("bool",), sparse=True),
+        "densities_[]": _numbers("U#", *_SHARE), "observed_density_": _number(*_SHARE),
+        "scale_": _or_none(_numbers("V")), "offset_": _or_none(_numbers("V")), "noise_": _or_none(_numbers("V", 0.0)),
+        "variance_": _or_none(_numbers("V", 0.0)),
     },
 }  # fmt: skip
-"""The arrays of every class, by the path of the attribute; "#" is a size of its own for each array of a list."""
+"""The attributes of every class by their paths; after "#" a size is its own for each item of a list, and "..." is any number of sizes."""
 
-_EVIDENCE = {
-    "evidence_.component_errors": _optional(_numbers("*", 0.0)),
-    "evidence_.shares": _optional(_numbers("*", *_SHARE)),
-}
+_APART = frozenset({
+    "_column_names", "feature_names_in_", "_v_names", "names_", "vectorizer_", "reading_", "comparison_", "recommendation_",
+    "evidence_", "_sklearn_output_config",
+})  # fmt: skip
+"""Attributes that have checks of their own, in all classes."""
 
 
 # --- estimators ---------------------------------------------------------------------------------------------------
@@ -213,29 +345,33 @@ def check_fitted(model: Any) -> None:
     _check_types(model, vars(model))
     if not any(name.endswith("_") for name in vars(model)):
         return
-    sizes = _Sizes()
-    if "n_features_in_" in vars(model):
-        sizes.agree("V", model.n_features_in_, "n_features_in_")
-    table = {**LAYOUTS.get(type(model).__name__, {}), **_EVIDENCE}
-    if "V" not in sizes.of and any("V" in layout.shape for layout in table.values()):
-        raise LatentiaError("n_features_in_ is missing")
-    found = dict(_arrays(vars(model)))
-    laid_out = [(path, array, table.get(_PLACE.sub("", path), _ANY)) for path, array in found.items()]
-    for path, array, layout in sorted(laid_out, key=lambda one: bool(one[2].below)):
-        _check_array(path, array, layout, sizes)
-    for name in table.keys() & vars(model).keys():
-        if vars(model)[name] is not None and not _has(found, name):
-            raise LatentiaError(f"{name} is no array")
-    missing = [path for path, layout in table.items() if layout.required and not _has(found, path)]
-    if missing or not isinstance(getattr(model, "evidence_", None), Evidence):
-        raise LatentiaError(f"{[*missing, 'evidence_'][0]} is missing")
-    _check_names(model)
+    table, sizes = LAYOUTS[type(model).__name__], _Sizes()
+    roots = {_root(path) for path in table}
+    found = [(_path(place), place, value) for place, value in _items(vars(model)) if _root(place) in roots]
+    found = [one for one in found if one[0] in table or not one[0].startswith("evidence_")]  # records with types of their own
+    paths, empty = {path for path, *_ in found}, tuple(path for path, _, value in found if value is _EMPTY)
+    for path, layout in table.items():
+        if layout.required and "." not in path and path not in paths and not path.startswith(empty):
+            raise LatentiaError(f"{path} is missing")
+    found = [one for one in found if one[2] is not _EMPTY or not any(path.startswith(one[0]) for path in table)]
+    for path, place, value in found:
+        if path not in table:
+            raise LatentiaError(f"{place} is a {type(value).__name__}")
+    for path, place, value in sorted(found, key=lambda one: bool(table[one[0]].below)):
+        _check_item(place, value, table[path], sizes)
+    if not isinstance(getattr(model, "evidence_", None), Evidence):
+        raise LatentiaError("evidence_ is missing")
+    _check_apart(model)
     for check in _FURTHER.get(type(model).__name__, ()):
         check(model, sizes)
 
 
-def _has(found: Mapping[str, Any], path: str) -> bool:
-    return path in found or f"{path}[0]" in found
+def undeclared(model: Any) -> list[str]:
+    """Paths of what a fitted estimator keeps beside its parameters, and no table has."""
+    table = LAYOUTS.get(type(model).__name__, {})
+    apart = _APART | set(model.get_params(deep=False))
+    paths = {_path(place) for place, value in _items(vars(model)) if value is not _EMPTY}
+    return sorted(path for path in paths - table.keys() if _root(path) not in apart)
 
 
 class _Sizes:
@@ -244,56 +380,135 @@ class _Sizes:
     def __init__(self) -> None:
         self.of: dict[str, int] = {}
 
-    def agree(self, letter: str, size: Any, path: str) -> None:
-        if type(size) is not int or size < 1 - (letter in "EDPH*"):
-            raise LatentiaError(f"{path} has the size {size!r}")
+    def agree(self, letter: str, size: Any, place: str) -> None:
+        if size < 1 - (letter[0] in _MAY_BE_ZERO):
+            raise LatentiaError(f"{place} has the size {size!r}")
         if letter != "*" and self.of.setdefault(letter, size) != size:
-            raise LatentiaError(f"{path} has the size {size} where {self.of[letter]} is needed")
+            raise LatentiaError(f"{place} has the size {size} where {self.of[letter]} is needed")
 
 
-def _check_array(path: str, array: np.ndarray, layout: Layout, sizes: _Sizes) -> None:
-    """Raise unless an array is as its layout says."""
-    letters = layout.shape.split()
-    if array.dtype.kind not in layout.kinds or (letters and array.ndim != len(letters)):
-        raise LatentiaError(f"{path} has the type {array.dtype} and the shape {array.shape}")
-    for letter, size in zip(letters, array.shape, strict=False):
-        own = letter + path.partition("[")[2] if letter == "#" else letter
-        sizes.agree(own, size, path)
-    if array.dtype.kind not in "biuf" or not array.size:
+_EMPTY = object()  # stands for the items of an empty list
+_MAY_BE_ZERO = "EDPHUN*"
+
+
+def _items(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Attributes, fields of records and items of lists, each with its place, such as ``_chain.startprob`` or ``means_[0]``."""
+    if isinstance(value, (list, tuple, dict)) and place:
+        first, last = {"list": "[]", "tuple": "()"}.get(type(value).__name__, "{}")
+        if not value:
+            yield f"{place}{first}{last}", _EMPTY
+        for i, one in enumerate(value.values() if isinstance(value, dict) else value):
+            yield from _items(one, f"{place}{first}{i}{last}")
         return
+    if place:
+        yield place, value
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            for field in dataclasses.fields(value):
+                yield from _items(getattr(value, field.name), f"{place}.{field.name}")
+        return
+    for name, one in value.items():
+        yield from _items(one, name)
+
+
+def _path(place: str) -> str:
+    return _PLACE.sub("", place)
+
+
+def _root(path: str) -> str:
+    return re.split(r"[.\[({]", path)[0]
+
+
+def _check_item(place: str, value: Any, layout: Layout, sizes: _Sizes) -> None:
+    """Raise unless an attribute, a field or an item is as its layout says."""
+    if value is None and layout.none:
+        return
+    if layout.record:
+        if type(value).__name__ not in layout.record.split():
+            raise LatentiaError(f"{place} is a {type(value).__name__}")
+        return
+    array = _as_array(place, value, layout)
+    one = layout.number and isinstance(value, float)
+    letters, shape = [] if one else layout.shape.split(), value.shape if layout.sparse else array.shape
+    if letters[:1] == ["..."]:
+        letters = letters[1:]
+        shape = shape[len(shape) - len(letters) :]
+    if not _has_type(array.dtype, layout.types) or len(shape) != len(letters):
+        raise LatentiaError(f"{place} has the type {array.dtype} and the shape {array.shape}")
+    for letter, size in zip(letters, shape, strict=True):
+        sizes.agree(letter + place[place.find("[") :] if letter.endswith("#") else letter, size, place)
+    if layout.size:
+        sizes.agree(layout.size, int(array), place)
+    if layout.options and value not in layout.options:
+        raise LatentiaError(f"{place} is {value!r}")
+    if array.dtype.kind in "iuf" and array.size:
+        _check_numbers(place, array, layout, sizes)
+
+
+def _as_array(place: str, value: Any, layout: Layout) -> np.ndarray:
+    """Its numbers: of a sparse matrix, which must be in order, those that are stored."""
+    if layout.sparse:
+        if not isinstance(value, sparse.csr_array) or not value.has_canonical_format:
+            raise LatentiaError(f"{place} is no sparse matrix in order")
+        return np.asarray(value.data)
+    if isinstance(value, np.ndarray) is not bool(layout.shape) and not (layout.number and isinstance(value, float)):
+        raise LatentiaError(f"{place} is a {type(value).__name__}")
+    return np.asarray(value, dtype=np.float64 if type(value) is int and "float64" in layout.types else None)
+
+
+def _has_type(dtype: np.dtype, types_: tuple[str, ...]) -> bool:
+    if types_ == ("symbols",):
+        return dtype.kind in "biuUSO" or dtype.name in ("float64", "float32")
+    return ("str" if dtype.kind == "U" else dtype.name) in types_
+
+
+def _check_numbers(place: str, array: np.ndarray, layout: Layout, sizes: _Sizes) -> None:
     if layout.finite and not (np.abs(array) <= np.float64(_MOST)).all():
-        raise LatentiaError(f"{path} has NaN, infinity or numbers out of range")
+        raise LatentiaError(f"{place} has NaN, infinity or numbers out of range")
     high = sizes.of.get(layout.below, 0) - 1 if layout.below else layout.high
     if (array < layout.low).any() or (array > high).any():  # NaN is neither: where it may be, it says nothing
-        raise LatentiaError(f"{path} has entries outside of {layout.low:g} to {high:g}")
+        raise LatentiaError(f"{place} has entries outside of {layout.low:g} to {high:g}")
     if layout.sums and not np.allclose(array.sum(axis=-1), 1.0, rtol=0, atol=_TOLERANCE):
-        raise LatentiaError(f"{path} has rows that do not sum to one")
+        raise LatentiaError(f"{place} has rows that do not sum to one")
 
 
-def _arrays(state: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """The arrays of attributes, of lists and dicts in them and of records, by their paths."""
-    for name, value in state.items():
-        items: Any = (
-            value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else None
-        )
-        for place, one in [(above + name, value)] if items is None else [
-            (f"{above}{name}[{i}]", item) for i, item in enumerate(item for _, item in items)
-        ]:  # fmt: skip
-            if isinstance(one, np.ndarray):
-                yield place, one
-            elif dataclasses.is_dataclass(one) and not isinstance(one, type):
-                yield from _arrays(vars(one), f"{place}.")
+def _check_apart(model: Any) -> None:
+    """Names, and what the command line and scikit-learn keep."""
+    _check_names(model)
+    state = vars(model)
+    rows = state.get("comparison_", [])
+    if not isinstance(rows, list) or not all(isinstance(row, dict) and _all_plain(row) for row in rows):
+        raise LatentiaError("comparison_ is no list of rows")
+    if not isinstance(state.get("recommendation_", ""), str):
+        raise LatentiaError("recommendation_ is no text")
+    reading = state.get("reading_", {})
+    if not isinstance(reading, dict) or not all(isinstance(name, str) for name in reading):
+        raise LatentiaError("reading_ is no dict of options")
+    output = state.get("_sklearn_output_config", {})
+    if not isinstance(output, dict) or not set(output.values()) <= {"default", "pandas", "polars", None}:
+        raise LatentiaError("_sklearn_output_config is not what set_output makes")
+
+
+def _all_plain(row: Mapping[Any, Any]) -> bool:
+    """Whether a row of a table has names, and numbers or texts."""
+    return all(
+        isinstance(key, str) and (one is None or isinstance(one, (str, float, int))) for key, one in row.items()
+    )
 
 
 def _check_names(model: Any) -> None:
     """Names of columns, which must be as many as the columns."""
-    width = getattr(model, "n_features_in_", None)
-    for name in ("_column_names", "feature_names_in_"):
-        names = getattr(model, name, None)
+    width, state = getattr(model, "n_features_in_", None), vars(model)
+    for name, n, kind in (
+        ("_column_names", width, (list, tuple)),
+        ("feature_names_in_", width, np.ndarray),
+        ("_v_names", state.get("n_features_v_"), (list, tuple)),
+        ("names_", width, (list, tuple)),
+    ):
+        names = state.get(name)
         if names is None:
             continue
-        if not isinstance(names, (list, tuple, np.ndarray)) or len(names) != width:
-            raise LatentiaError(f"{name} does not name {width} columns")
+        if not isinstance(names, kind) or np.ndim(names) != 1 or len(names) != n:
+            raise LatentiaError(f"{name} does not name {n} columns")
         if not all(isinstance(each, str) for each in names):
             raise LatentiaError(f"{name} has names that are no text")
     if hasattr(model, "vocabulary") and width is not None:
@@ -400,16 +615,16 @@ def _ascending(symbols: np.ndarray) -> bool:
 
 
 def _factors_of_pairs(model: Any, sizes: _Sizes) -> None:
-    factored, own = model._matrix.factored, vars(model)
+    own = vars(model)
+    if type(model._matrix).__name__ != ("_Matrix" if model.symmetric else "OrderedMatrix"):
+        raise LatentiaError("_matrix is not that of pairs with or without order")
     if not model.symmetric:
-        seen, shape = model._matrix.seen, (sizes.of["V"], sizes.of["W"])
-        if {"_matrix.right", "column_marginals_"} - {name for name, _ in _arrays(own)}:
-            raise LatentiaError("_matrix is not that of ordered pairs")
-        if (seen is None) is not (model._matrix.given_up is None) or (seen is not None and seen.shape != shape):
+        if own.get("column_marginals_") is None or own.get("column_embedding_") is None:
+            raise LatentiaError("column_marginals_ is missing")
+        if (model._matrix.seen is None) is not (model._matrix.given_up is None):
             raise LatentiaError("_matrix.seen is not what the discounts leave")
         return
-    if not hasattr(factored, "core"):
-        raise LatentiaError("_matrix is not that of pairs without order")
+    factored = model._matrix.factored
     if factored.least is not None:  # whose products no entry is below
         return
     if "components_" not in own or "mixing_" not in own:
@@ -421,7 +636,7 @@ def _factors_of_pairs(model: Any, sizes: _Sizes) -> None:
 def _head_of_labels(model: Any, sizes: _Sizes) -> None:
     needed = ["inverse_document_frequency_", "_occurrences", "_calibration", "head_"]
     needed += ["word_features_", "coef_", "intercept_"] if model.head != "bayes" else []
-    needed += ["weights_", "word_probabilities_", "label_probabilities_", "_share"] if model.topics else []
+    needed += ["weights_", "word_probabilities_", "label_probabilities_", "_share", "refinement_"] if model.topics else []
     missing = [name for name in needed if name not in vars(model)]
     if missing:
         raise LatentiaError(f"{missing[0]} is missing")
@@ -440,6 +655,56 @@ def _one_of_two_classes(model: Any, sizes: _Sizes) -> None:
         raise LatentiaError("there must be two classes, and one intercept")
 
 
+def _layers_of_network(model: Any, sizes: _Sizes) -> None:
+    widths = [model.n_features_in_, *(layer.shape[0] for layer in model.layers_)]
+    below = [layer.shape[1] for layer in model.layers_]
+    if not below or below != widths[:-1] or not len(below) == len(model.undetermined_) == len(model.densities_):
+        raise LatentiaError("layers_ do not stand on each other")
+    real = {getattr(model, name) is not None for name in ("scale_", "offset_", "noise_", "variance_")}
+    if real != {model.observed == "real"}:
+        raise LatentiaError("scale_ and noise_ are not those of the columns")
+
+
+def _pairs_of_ising(model: Any, sizes: _Sizes) -> None:
+    if model.edges_.shape[1] != 2 or (model.edges_[:, 0] == model.edges_[:, 1]).any():
+        raise LatentiaError("edges_ are no pairs of columns")
+
+
+def _parts_of_views(model: Any, sizes: _Sizes) -> None:
+    v, w = sizes.of["V"], sizes.of["W"]
+    if sizes.of.get("B", v + w) != v + w:
+        raise LatentiaError("_own_given_views has not the columns of both views")
+
+
+def _cumulants_of_views(model: Any, sizes: _Sizes) -> None:
+    v, w = sizes.of["V"], sizes.of["W"]
+    if [len(one) for one in model._covariances] != [v, v, w]:
+        raise LatentiaError("_covariances are not those of three components")
+    if any(type(t) is not int or one.shape != (v + w,) * t for t, one in model._cumulants.items()):
+        raise LatentiaError("_cumulants are not of both views")
+
+
+def _sets_of_views(model: Any, sizes: _Sizes) -> None:
+    subsets, v = model.subsets_, sizes.of["V"]
+    if not len(subsets) == len(model.distinguishing_sets_) == len(model.present_) or not all(subsets):
+        raise LatentiaError("subsets_ are not those of present_")
+    present = {(i, j) for j in np.flatnonzero(model.present_).tolist() for i in subsets[j]}
+    if model.linear_maps_.keys() != present:
+        raise LatentiaError("linear_maps_ are not those of the components that are present")
+    for key, one in model._cumulants.items():
+        j, order = key
+        if not (0 <= j < len(subsets) and model.present_[j]) or one.shape != (v,) * order:
+            raise LatentiaError("_cumulants are not those of the components")
+
+
+def _names_of_causes(model: Any, sizes: _Sizes) -> None:
+    names, k = model._given_names, sizes.of["K"]
+    if not all(type(i) is int and 0 <= i < k for i in names) or len(set(names.values())) < len(names):
+        raise LatentiaError("_given_names are not those of causes")
+    if model.n_components_range_ is not None and len(model.n_components_range_) != 2:
+        raise LatentiaError("n_components_range_ is no range")
+
+
 _FURTHER: Mapping[str, Sequence[Callable[[Any, _Sizes], None]]] = {
     "AnchorTopics": (_anchors_of_topics, _proportions_of_topics),
     "SpectralLDA": (_proportions_of_topics,),
@@ -449,7 +714,13 @@ _FURTHER: Mapping[str, Sequence[Callable[[Any, _Sizes], None]]] = {
     "TwoStateHMM": (_two_states,),
     "ProbabilityMatrix": (_factors_of_pairs,),
     "MomentMultiLabelClassifier": (_head_of_labels,),
-    "ContrastiveLogisticRegression": (_one_of_two_classes,),
+    "ContrastiveLogisticRegression": (_one_of_two_classes, _parts_of_views),
+    "ContrastiveComponents": (_parts_of_views, _cumulants_of_views),
+    **dict.fromkeys(("ContrastivePCA", "ContrastiveRegression", "ContrastiveGaussianMixture"), (_parts_of_views,)),
+    "ContrastiveIsing": (_parts_of_views, _pairs_of_ising),
+    "RichComponents": (_sets_of_views,),
+    "NoisyOr": (_names_of_causes,),
+    "SparseNetwork": (_layers_of_network,),
 }
 
 

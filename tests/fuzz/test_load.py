@@ -5,10 +5,11 @@ import json
 import struct
 import zipfile
 from copy import deepcopy
+from functools import cache
 
 import numpy as np
 import pytest
-from fuzzing import budget, check_answer, documented, worlds
+from fuzzing import budget, check_answer, documented, models, twice_if_slow
 
 import latentia
 from latentia._base import Estimator
@@ -70,33 +71,54 @@ TYPES = [
 ]
 
 
+WHOLE = {"ProbabilityMatrix", "MixedMembershipBlockModel", "RichComponents"}  # use a model on all that it was fitted on
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """The bytes of a saved model of every world."""
+    """``saved(i)``: the bytes of the saved model of world i."""
     folder = tmp_path_factory.mktemp("saved")
-    files = []
-    for i, world in enumerate(worlds()):
+
+    @cache
+    def content(i):
+        world = models()[i]
         model = type(world.estimator)(**world.estimator.get_params()).fit(**world.data)
-        files.append(latentia.save(model, folder / f"{i}").read_bytes())
-    return files
+        return latentia.save(model, folder / f"{i}").read_bytes()
+
+    return content
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_damaged_models(saved, tmp_path, part, capfd):
-    path, opened = tmp_path / "model.npz", 0
+    opened = 0
     for seed in range(part, budget(400, 15_000), 4):
         rng = np.random.default_rng(seed)
-        number = int(rng.integers(len(saved)))
-        mutate = [bytes_changed, bytes_changed, zip_changed, header_changed, header_changed, arrays_changed][
+        number = int(rng.integers(len(models())))
+        change = [bytes_changed, bytes_changed, zip_changed, header_changed, header_changed, arrays_changed][
             int(rng.integers(6))
         ]
-        path.write_bytes(mutate(saved[number], rng))
-        try:
-            opened += loads(path, worlds()[number])
-        except BaseException as error:
-            raise AssertionError(f"case {seed}: {mutate.__name__} of {worlds()[number].name}") from error
+        opened += case(tmp_path, saved, number, change, rng, seed)
     assert opened
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("number", range(len(models())), ids=lambda i: f"{models()[i].name}-{i}")
+def test_edited_models(saved, tmp_path, number, capfd):
+    """Files that are sound, and hold what no fit makes."""
+    for seed in range(budget(12, 500)):
+        rng = np.random.default_rng([number, seed])
+        case(tmp_path, saved, number, EDITS[int(rng.integers(len(EDITS)))], rng, seed)
+    assert capfd.readouterr().err == ""
+
+
+def case(folder, saved, number, change, rng, seed):
+    """Whether a changed file is a model."""
+    path = folder / "model.npz"
+    path.write_bytes(change(saved(number), rng))
+    try:
+        return twice_if_slow(loads, path, models()[number])
+    except BaseException as error:
+        raise AssertionError(f"case {seed}: {change.__name__} of {models()[number].name}, world {number}") from error
 
 
 def loads(path, world):
@@ -110,16 +132,32 @@ def loads(path, world):
     if not hasattr(model, "evidence_"):  # one that was not fitted
         return True
     with documented():
-        str(model.evidence_)
-    table = world.table if type(model).__name__ == world.name else world.table[:5]
+        str(model.evidence_), model.evidence_.table(), model.evidence_.components
+    same = type(model).__name__ == world.name
+    tables = [*world.data.values()] if same else [world.table[:5]]
+    if same and world.name not in WHOLE:
+        tables = [table[:50] for table in tables if len_of(table) == len_of(world.table)]
     for use in world.uses:
-        if hasattr(model, use):
-            with documented():
-                check_answer(getattr(model, use)(table[:50] if world.name != "ProbabilityMatrix" else table))
+        for given in {1, 2 if "V" in world.data and same else 1}:
+            if hasattr(model, use):
+                with documented():
+                    check_answer(getattr(model, use)(*tables[:given]), use in world.sums and not world.undefined)
+    if hasattr(model, "score"):
+        with documented():
+            assert np.isfinite(model.score(*tables))
     if hasattr(model, "sample"):
         with documented():
             model.sample(3)
+    with documented():
+        model.report(path.with_name("page.html"))
+    if same:
+        with documented():
+            model.report(path.with_name("page.html"), **world.data)
     return True
+
+
+def len_of(table):
+    return table.shape[0] if hasattr(table, "shape") else len(table)
 
 
 # --- changes ------------------------------------------------------------------------------------------------------
@@ -282,3 +320,110 @@ def written(array):
     file = io.BytesIO()
     np.save(file, array)
     return file.getvalue()
+
+
+def array_edited(content, rng):
+    """One array: entries, a row or all of it scaled or replaced; another type or shape; bits of its numbers flipped."""
+    members = members_of(content)
+    name = str(rng.choice([name for name in members if name != "header.npy"]))
+    array = read(members[name])
+    kind = rng.integers(5)
+    if kind == 0:
+        array = array.astype(rng.choice(RETYPED))
+    elif kind == 1:
+        array = RESHAPED[int(rng.integers(len(RESHAPED)))](array)
+    elif kind == 2 and array.size:
+        array = np.frombuffer(flipped(array.tobytes(), rng), array.dtype).reshape(array.shape)
+    elif array.size and array.dtype.kind in "iuf":
+        factor = rng.choice(FACTORS)
+        rows = [slice(None), [0], rng.integers(array.shape[0], size=2)][int(rng.integers(3))] if array.ndim else ...
+        array = array.copy()
+        with np.errstate(all="ignore"):
+            array[rows] = (array[rows] * factor if kind == 3 else np.full_like(array[rows], factor)).astype(array.dtype)
+    members[name] = written(array)
+    return zipped(members.items())
+
+
+RETYPED = ["f2", "f4", "g", "i8", "i4", "i1", "u1", "u8", "?", "c16", "U8", "S4", ">f8", "M8[s]"]
+RESHAPED = [
+    lambda a: a[:-1],
+    lambda a: a[:0],
+    lambda a: a[..., :-1],
+    lambda a: a[None],
+    lambda a: a.T,
+    lambda a: a.ravel(),
+    lambda a: a[..., None],
+    lambda a: np.concatenate([a, a]),
+    lambda a: np.concatenate([a, a], axis=-1),
+    lambda a: a[::-1],
+    lambda a: a[:1] * 1,
+]
+FACTORS = [0.0, -1.0, -0.0, 1e-320, 1e-300, 1e-200, 1e-90, 1e-30, 0.5, 3.0, 1e9, 1e30, 1e90, 1e200, np.nan, np.inf]
+
+
+def flipped(content, rng):
+    content = bytearray(content)
+    for _ in range(int(rng.choice([1, 1, 8]))):
+        content[int(rng.integers(len(content)))] ^= 1 << int(rng.integers(8))
+    return bytes(content)
+
+
+def member_edited(content, rng):
+    """An array left out, or under the name of another one."""
+    members = members_of(content)
+    names = [name for name in members if name != "header.npy"]
+    one, other = str(rng.choice(names)), str(rng.choice(names))
+    if rng.random() < 0.3:
+        del members[one]
+    elif rng.random() < 0.3:
+        members["other.npy"] = members.pop(one)
+    else:
+        members[one], members[other] = members[other], members[one]
+    return zipped(members.items())
+
+
+def attribute_edited(content, rng):
+    """A parameter, an attribute or a field of a record: left out, under another name, or with another value."""
+    members = members_of(content)
+    header = json.loads(read(members["header.npy"]).tobytes())
+    places = [place for place in fields_of(header["attributes"]) if "evidence_" not in place[1]]
+    places += list(fields_of(header["parameters"])) + list(fields_of(header["attributes"]["evidence_"]["state"]))
+    holder, key = places[int(rng.integers(len(places)))]
+    kind, value = rng.integers(6), holder[key]
+    if kind == 0:
+        del holder[key]
+    elif kind == 1:
+        holder[key + "x"] = holder.pop(key)
+    elif kind == 2:
+        other, place = places[int(rng.integers(len(places)))]
+        holder[key], other[place] = other[place], value
+    elif kind == 3 and type(value) in (int, float):
+        holder[key] = value * float(rng.choice(FACTORS)) if type(value) is float else value + int(rng.choice([-2, 1, 7]))
+    elif kind == 4 and isinstance(value, dict) and "csr" in value:
+        value["shape"] = [int(size + rng.choice([-1, 0, 1])) for size in value["shape"]]
+    else:
+        holder[key] = deepcopy(OTHER_VALUES[int(rng.integers(len(OTHER_VALUES)))])
+    members["header.npy"] = written(np.frombuffer(json.dumps(header).encode(), np.uint8))
+    return zipped(members.items())
+
+
+OTHER_VALUES = [
+    None, True, False, 0, -1, 3, 2**31, 2**63, 10**400, 0.0, -0.5, 1e-320, 1e-90, 1e90, 1e308, float("nan"), float("inf"),
+    "", "auto", "a", "full", {"list": []}, {"list": [1, 2]}, {"tuple": []}, {"dict": []}, {"dict": [["a", 1]]},
+]  # fmt: skip
+
+
+def fields_of(state):
+    """Attributes, and the fields of records among them."""
+    for key, value in state.items():
+        yield state, key
+        for one in [value, *(value.get("list", ()) if isinstance(value, dict) else ())]:
+            if isinstance(one, dict) and "class" in one:
+                yield from fields_of(one["state"])
+
+
+def bytes_edited(content, rng):
+    return flipped(content, rng)
+
+
+EDITS = [array_edited, array_edited, array_edited, attribute_edited, attribute_edited, member_edited, bytes_edited]

@@ -33,11 +33,13 @@ _LARGEST = 8.0  # standard deviation of beta . s1 + b beyond which there is no s
 
 
 class _Logistic(NamedTuple):
-    """Coefficients for columns in unit variance, (d_u,), the intercept at the mean, and whether the equations were solved."""
+    """Coefficients for columns in unit variance, (d_u,), the intercept at the mean, whether the equations were solved, and how
+    often they were evaluated."""
 
     coef: np.ndarray
     intercept: float
     solved: bool
+    n_evaluations: int = 0
 
 
 class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
@@ -199,16 +201,15 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         answer = root(gradient, start, method="hybr", options={"maxfev": 200 * len(start)})
         beta = answer.x[:-1]
         solved = bool(answer.success) and float(beta @ covariance @ beta) < _LARGEST**2
-        self._evaluations = int(answer.nfev)
         if not solved:
-            return _Logistic(start[:-1], float(start[-1]), False)
-        return _Logistic(beta, float(answer.x[-1]), True)
+            return _Logistic(start[:-1], float(start[-1]), False, int(answer.nfev))
+        return _Logistic(beta, float(answer.x[-1]), True, int(answer.nfev))
 
     def _keep(self, learned: _Logistic, own: Own) -> None:
         self._scale = own.scale
         self.coef_ = (learned.coef / own.scale)[None, :]
         self.intercept_ = np.array([learned.intercept - own.mean_u @ self.coef_[0]])
-        self.n_iter_ = self.__dict__.pop("_evaluations")
+        self.n_iter_ = learned.n_evaluations
         if not learned.solved:
             warn(
                 f"The polynomial of degree {self.degree} has no solution: the coefficients are those of degree 1. The classes "

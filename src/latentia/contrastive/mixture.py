@@ -291,6 +291,30 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         LatentiaError
             If a view has another number of columns than in the fit, or NaN.
         """
+        return self._of_components(U, V)[0]
+
+    @fitted
+    def score(self, U: Any, V: Any = None, y: Any = None) -> float:
+        """Return the mean log-density of a row in nats, under the Gaussians of `predict_proba`; higher is better.
+
+        With V it is that of both views, so that scores with and without V cannot be compared.
+
+        Parameters
+        ----------
+        U : array-like, DataFrame or Blocks of shape (n_rows, d_u)
+            The first view; Blocks may have two parts, U and V.
+        V : array-like or DataFrame of shape (n_rows, d_v), optional
+            The second view. Without it U is taken to be free of what the views share.
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
+        return float(self._of_components(U, V)[1].mean())
+
+    def _of_components(self, U: Any, V: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Probabilities of the components (n_rows, K), and the log-densities of rows (n_rows,)."""
         tables: list[Any]
         if V is None and not hasattr(U, "shapes"):
             root = np.eye(self.n_features_in_) / np.sqrt(max(self.variance_, np.finfo(float).tiny))
@@ -300,11 +324,12 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
             tables = [np.hstack(block[:2]) for block in two_views(self, U, V, reset=False)]
             means = np.hstack([self.means_, np.tile(self._mean_v, (len(self.means_), 1))])
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
+        volume = np.linalg.slogdet(root)[1] - len(root) / 2 * np.log(2 * np.pi)
         found = []
         for table in tables:
-            joint = log_weights - cdist(table @ root, means @ root, "sqeuclidean") / 2
-            found.append(normalised(joint, self.weights_)[0])
-        return np.vstack(found)
+            joint = log_weights + volume - cdist(table @ root, means @ root, "sqeuclidean") / 2
+            found.append(normalised(joint, self.weights_))
+        return np.vstack([own for own, _ in found]), np.concatenate([densities for _, densities in found])
 
     @fitted
     def predict(self, U: Any, V: Any = None) -> np.ndarray:

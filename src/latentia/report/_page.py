@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,12 @@ __all__ = ["render", "write_page"]
 
 def render(template: str, **values: Any) -> str:
     """Fill in a template of this package; every value is escaped."""
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> Any:
+    """The templates, each compiled once in a process."""
     import jinja2  # a page is the only thing that needs it
 
     environment = jinja2.Environment(
@@ -24,7 +31,7 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["short"] = short_number
-    return environment.get_template(template).render(**values)
+    return environment
 
 
 def write_page(path: str | os.PathLike[str], page: str) -> Path:

@@ -24,6 +24,7 @@ from sklearn.base import ClusterMixin
 
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Flag, Number, OrNone, check_parameter, seed_of
+from .._validation import number_table
 from ..evidence import Evidence, PartErrors
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, dirichlet_posteriors, draw_edges
@@ -551,26 +552,16 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
 
     def _new_edges(self, A: Any, name: str) -> sparse.csr_array:
         """Edges of new nodes, checked."""
-        try:
-            given = A.table() if isinstance(A, Blocks) else A if sparse.issparse(A) else np.asarray(A)
-            if given.dtype.kind not in "buif":
-                raise TypeError(f"they have the type {given.dtype}")
-            given = given if sparse.issparse(given) else given.astype(np.float64)
-            table = sparse.csr_array(given, dtype=np.float64, copy=True)
-        except (TypeError, ValueError) as error:
-            raise LatentiaError(f"{name}: a table of numbers is needed ({error}).") from error
-        if len(table.shape) != 2 or table.shape[1] != self.n_features_in_:
+        table = sparse.csr_array(number_table(A.table() if isinstance(A, Blocks) else A, name))
+        if table.shape[1] != self.n_features_in_:
             raise LatentiaError(
                 f"{name} has the shape {table.shape}: a row for each new node and {self.n_features_in_} columns, the nodes of "
                 "the fit, are needed."
             )
-        table.sum_duplicates()
         if not ((table.data >= 0) & (table.data <= _LARGEST)).all():
             raise LatentiaError(
-                f"{name} holds weights that are NaN, infinite, negative or out of range: numbers from 0 to {_LARGEST:g} are "
-                "needed."
+                f"{name} holds weights that are negative or out of range: numbers from 0 to {_LARGEST:g} are needed."
             )
-        table.eliminate_zeros()
         return self._as_counts.counts(table)
 
 

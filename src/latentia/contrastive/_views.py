@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
-from .._validation import check_sizes, finite_blocks, refuse_dates, table_blocks
+from .._validation import check_same_rows, finite_blocks, number_table, table_blocks
 from ..exceptions import LatentiaError
 from ..moments import (
     ColumnMoments,
@@ -68,11 +68,7 @@ def two_views(estimator: Any, U: Any, V: Any, y: Any = None, *, reset: bool = Tr
         tables = [first.table(), view_table(V, "V")]
         if target:
             tables.append(_target(y))
-        for name, table in zip("Vy", tables[1:], strict=False):
-            if len(table) != first.n_rows:
-                raise LatentiaError(
-                    f"{name} has {len(table)} rows and U {first.n_rows}: views need the same rows, in the same order."
-                )
+        check_same_rows(**{name: len(table) for name, table in zip("UVy", tables, strict=False)})
         blocks = Blocks.from_array(*tables, names=first.names)
     width = blocks.shapes[1][1]
     if reset:
@@ -90,14 +86,7 @@ def two_views(estimator: Any, U: Any, V: Any, y: Any = None, *, reset: bool = Tr
 
 def view_table(table: Any, name: str) -> np.ndarray:
     """A dense table of numbers, shape (n, D)."""
-    refuse_dates(table)
-    try:
-        with np.errstate(all="ignore"):
-            found = np.asarray(check_array(table, dtype=np.float64, input_name=name))
-    except (ValueError, OverflowError) as error:
-        raise LatentiaError(f"{name}: {error}") from error
-    check_sizes(found, f" of {name}")
-    return found
+    return np.asarray(number_table(table, name, sparse_allowed=False))
 
 
 def _target(y: Any) -> np.ndarray:
@@ -105,7 +94,7 @@ def _target(y: Any) -> np.ndarray:
     if y is None:
         raise LatentiaError("A target is needed: give y, a number for every row.")
     try:
-        column = np.asarray(column_or_1d(y, warn=False), dtype=np.float64)
+        column = column_or_1d(y, warn=False)
     except ValueError as error:
         raise LatentiaError(f"y: {error}") from error
     return view_table(column[:, None], "y")

@@ -18,17 +18,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_array
 
 from .._base import Estimator, fitted, fitting
 from .._parameters import Anything, Integer
-from .._validation import check_sizes, finite_blocks, refuse_dates
+from .._validation import check_same_rows, finite_blocks
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, above, at_least, at_most, error_checks
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..passes import Blocks
 from ._rich_maps import FIRM, Left, Parts, Plan, find_parts, left_over, solve
 from ._rich_moments import MOST_ORDER, RowCumulants, ViewCumulants, cumulants_of, scaled
 from ._sets import SetSystem, Views, set_system
+from ._views import view_table
 
 __all__ = ["RichComponents"]
 
@@ -371,13 +371,9 @@ def _views(X: Any) -> Blocks:
     else:
         if (isinstance(X, np.ndarray) and X.ndim == 2) or hasattr(X, "columns") or sparse.issparse(X) or not _listed(X):
             raise LatentiaError("A list of tables is needed, one for each view.")
-        tables = [_table(table, i) for i, table in enumerate(X)]
-        for i, table in enumerate(tables[1:], 1):
-            if len(table) != len(tables[0]):
-                raise LatentiaError(
-                    f"View {i} has {len(table)} rows and view 0 has {len(tables[0])}: views need the same rows, in the same "
-                    "order."
-                )
+        tables = [view_table(table, f"view {i}") for i, table in enumerate(X)]
+        if tables:
+            check_same_rows(**{f"view {i}": len(table) for i, table in enumerate(tables)})
         blocks = Blocks.from_array(*tables) if tables else None
     if blocks is None or len(blocks.shapes) < 2:
         raise LatentiaError(f"{'There is no view' if blocks is None else 'There is one view'}: two or more are needed.")
@@ -397,19 +393,6 @@ def _views(X: Any) -> Blocks:
 
 def _listed(X: Any) -> bool:
     return isinstance(X, Iterable) and not isinstance(X, (str, dict))
-
-
-def _table(table: Any, number: int) -> np.ndarray:
-    """A dense table of finite numbers."""
-    refuse_dates(table)
-    if sparse.issparse(table):
-        raise LatentiaError(f"View {number} is sparse: cumulants need dense tables. Use its array, table.toarray().")
-    names = [str(name) for name in table.columns] if hasattr(table, "columns") else None
-    try:
-        found = check_array(table, dtype=np.float64, ensure_all_finite=False, input_name=f"view {number}")
-    except (ValueError, OverflowError, TypeError) as error:
-        raise LatentiaError(f"View {number}: {error}") from error
-    return np.asarray(check_sizes(found, f" of view {number}", names=names))
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

@@ -20,11 +20,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
 
 from .._base import Estimator, fitted, fitting
 from .._parameters import Choice, Integer, OrNone
-from .._validation import table_blocks
+from .._validation import number_table, table_blocks
 from ..evidence import Evidence, PartFits
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import AtomsUpdate, CodeSums, Refine, Rounds, over, refine
@@ -391,10 +390,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
         -------
         ndarray of shape (n_rows, n)
         """
-        try:
-            codes = check_array(X, accept_sparse="csr", dtype=np.float64)
-        except ValueError as error:
-            raise LatentiaError(str(error)) from error
+        codes = number_table(X)
         if codes.shape[1] != len(self.components_):
             raise LatentiaError(f"Codes have {codes.shape[1]} columns, and there are {len(self.components_)} atoms.")
         return np.asarray(codes @ self.components_)

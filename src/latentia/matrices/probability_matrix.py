@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Flag, Integer, Number, OrNone, check_parameter, seed_of
-from .._validation import check_vocabulary
+from .._validation import check_vocabulary, number_table
 from ..clusters import moved_labels
 from ..evidence import (
     Check,
@@ -1097,24 +1097,8 @@ def _square(C: Any) -> sparse.csr_array:
 
 def _table(C: Any) -> sparse.csr_array:
     """Counts as csr_array, checked."""
-    if isinstance(C, Blocks):
-        C = C.table()
-    if not sparse.issparse(C):
-        try:
-            if (C := np.asarray(C)).dtype.kind in "cmM":
-                raise TypeError(f"they have type {C.dtype}")
-            C = C.astype(np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise LatentiaError(f"The counts must be numbers ({error}).") from error
-    if C.ndim != 2:
-        raise LatentiaError(
-            f"The counts have shape {C.shape}: a square table is needed, or any table with symmetric=False."
-        )
-    table = sparse.csr_array(C)
-    if not table.has_canonical_format:  # which SciPy would otherwise change in place
-        table = table.copy()
-        table.sum_duplicates()
-    return _counts(table)
+    C = C.table() if isinstance(C, Blocks) else number_table(C, "C", dtype="numeric")
+    return _counts(sparse.csr_array(C))
 
 
 def _counts(table: sparse.csr_array) -> sparse.csr_array:

@@ -16,11 +16,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn.utils.validation import check_array
 
 from .._base import Estimator, fitted, fitting
 from .._parameters import Choice, OrNone
-from .._validation import check_sizes, finite_blocks, refuse_dates
+from .._validation import finite_blocks, number_table
 from ..evidence import (
     Check,
     Evidence,
@@ -621,15 +620,7 @@ def _column(column: Any, names: list[str] | None, width: int, view: int) -> int:
 
 
 def _checked(table: Any, number: int) -> Any:
-    refuse_dates(table)
-    try:
-        table = check_array(
-            table, accept_sparse="csr", dtype=np.float64, input_name=f"View {number + 1}",
-            ensure_all_finite=True if sparse.issparse(table) else "allow-nan",
-        )  # fmt: skip
-        return check_sizes(table, f" of view {number + 1}", missing=True)
-    except (ValueError, OverflowError) as error:
-        raise LatentiaError(str(error)) from error
+    return number_table(table, f"view {number + 1}", missing=True)
 
 
 def _whole(blocks: Blocks, observed: list[ObservedColumns]) -> Blocks:

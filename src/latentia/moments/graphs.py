@@ -15,6 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..exceptions import LatentiaError
 from ..passes import Blocks
+from ..passes.blocks import undamaged
 
 __all__ = ["Graph", "as_graph"]
 
@@ -212,7 +213,7 @@ def _is_weight(value: Any) -> bool:
 def _table(source: Any) -> tuple[Any, list[str] | None]:
     """A matrix as a sparse one, and the names of its nodes."""
     if sparse.issparse(source):
-        return source, None
+        return undamaged(source, "The adjacency matrix"), None
     names = None
     if hasattr(source, "columns") and hasattr(source, "index"):
         source, names = _of_frame(source)
@@ -226,7 +227,8 @@ def _table(source: Any) -> tuple[Any, list[str] | None]:
             raise LatentiaError(f"The adjacency matrix is no table of rows and columns: {error}") from error
         _check_square(source.shape)
         _check_type(source.dtype)
-        source = sparse.csr_array(source.astype(np.float32) if source.dtype == np.float16 else source)
+        dtype = np.float32 if source.dtype == np.float16 else source.dtype.newbyteorder("=")
+        source = sparse.csr_array(source.astype(dtype, copy=False))
     return source, names if names is not None and len(names) == source.shape[0] else None
 
 

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ..exceptions import LatentiaError
+from ..passes.blocks import as_table
 
 __all__ = ["LabelSets", "label_sets"]
 
@@ -45,7 +46,7 @@ class LabelSets:
 def label_sets(Y: Any) -> tuple[sparse.csr_array, LabelSets]:
     """A sparse table of label sets and what it was made from; one class a row becomes one label a row."""
     if sparse.issparse(Y):
-        return sparse.csr_array(Y), LabelSets(np.arange(Y.shape[1]), dtype=Y.dtype.name)
+        return as_table(Y, "Y"), LabelSets(np.arange(Y.shape[1]), dtype=Y.dtype.name)
     names = [str(c) for c in Y.columns] if hasattr(Y, "columns") else None
     table = np.asarray(Y)
     if table.dtype.kind == "f" and not np.isfinite(table).all():

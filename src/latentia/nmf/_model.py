@@ -8,10 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array
 
 from .._base import Estimator, fitted
-from .._validation import table_blocks
+from .._validation import number_table, table_blocks
 from ..exceptions import LatentiaError
 from ..likelihood import row_weights
 
@@ -60,10 +59,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         -------
         ndarray of shape (n_rows, d)
         """
-        try:
-            weights = check_array(X, accept_sparse="csr", dtype=np.float64)
-        except ValueError as error:
-            raise LatentiaError(str(error)) from error
+        weights = number_table(X)
         if weights.shape[1] != len(self.components_):
             raise LatentiaError(
                 f"The weights have {weights.shape[1]} columns, and there are {len(self.components_)} components."
@@ -99,6 +95,10 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             for first in range(0, block[0].shape[0], step):
                 rows = dense(block[0][first : first + step])
                 yield rows, row_weights(rows / unit, self.components_ / unit, self.mixing_, self.n_jobs)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
 
     def _unit(self) -> float:
         return float(np.abs(self.components_).max()) or 1.0

@@ -173,6 +173,7 @@ def _tables(path: Path, pieces: list[np.ndarray], sizes: list[int]) -> tuple[spa
     x = sparse.csr_array((x_data, x_indices, x_indptr), shape=(rows, sizes[0]))
     y = sparse.csr_array((np.ones(len(y_indices), np.int8), y_indices, y_indptr), shape=(rows, sizes[1]))
     x.sum_duplicates()
+    x.eliminate_zeros()
     y.sum_duplicates()
     y.data[:] = 1
     if not np.isfinite(x.data).all():

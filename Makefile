@@ -7,7 +7,6 @@ BIN := $(VENV)/bin
 
 demo: $(VENV)/.installed
 	$(BIN)/latentia demo --out out/demo
-	@echo "Open out/demo/index.html in a browser."
 
 test: $(VENV)/.installed-dev
 	$(BIN)/python -m pytest
@@ -45,7 +44,7 @@ fuzz: $(VENV)/.installed-fuzz
 	LATENTIA_FUZZ=1 $(BIN)/python -m pytest tests/fuzz
 	NUMBA_DISABLE_JIT=1 $(BIN)/python tests/fuzz/guided_readers.py -max_total_time=$(FUZZ_SECONDS) -seed=1
 
-# Source archive and wheel in dist, and every command with the wheel alone, without extras, in a fresh environment.
+# Source archive and wheel in dist; README and every command run with the wheel alone, without extras, in a fresh environment.
 dist: $(VENV)/.installed-release
 	rm -rf dist out/wheel
 	$(BIN)/python -m build --quiet

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from contract import CASES
-from try_package import COMMANDS, write_files
+from try_package import COMMANDS, readme_code, write_files
 
 import latentia
 
@@ -124,7 +124,7 @@ def test_all_documented_modules_and_families_are_public():
 
 
 @pytest.mark.slow
-def test_every_command_works_without_optional_packages(tmp_path):
+def test_the_readme_and_every_command_work_without_optional_packages(tmp_path):
     write_files(tmp_path)
     code = f"""
 import sys
@@ -133,6 +133,7 @@ class Missing:
         if name.partition(".")[0] in {OPTIONAL!r}:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Missing)
+exec(compile({readme_code()!r}, "README.md", "exec"), {{}})
 from latentia.cli.commands import app
 for name, arguments in {COMMANDS!r}.items():
     app([*arguments, "--out", f"out/{{name}}", "--quiet"], standalone_mode=False)

@@ -1,12 +1,12 @@
 """The README: its figures are those of the results, its families are all there, and its links and commands work."""
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from test_api import public_estimators
+from try_package import readme_commands, run, write_files
 
 from latentia.cli.commands import _COMMANDS
 
@@ -80,62 +80,28 @@ def test_pictures_exist_and_nothing_else_is_linked():
         assert (ROOT / "docs" / page).is_file() or (ROOT / page).is_file(), page
 
 
-# --- the four ways of a new user ------------------------------------------------------------------------------------
+# --- what a new user types -------------------------------------------------------------------------------------------
 
-WORDS = {"sea": "ship sail wave harbour captain anchor storm", "farm": "field harvest plough cattle barn seed wheat"}
-
-
-def command(name):
-    """The command that the README gives."""
-    (found,) = re.findall(rf"`latentia ({name}[ .][^`]*)`", README.partition("## One command")[2].partition("## ")[0])
-    return found.split()
-
-
-@pytest.fixture
-def files(tmp_path):
-    """What the commands read, under the names that they have in the README."""
-    import numpy as np
-
-    from latentia.datasets import planted
-
-    rng = np.random.default_rng(0)
-    pools = [[word + end for word in words.split() for end in "abcdefghijkl"] for words in WORDS.values()]
-    texts, tags = [], []
-    for _ in range(400):
-        mixed = rng.dirichlet([0.3, 0.3])
-        texts.append(" ".join(rng.choice(pools[k]) for k in rng.choice(2, 40, p=mixed)))
-        tags.append(";".join(np.array(list(WORDS))[mixed > 0.3]))
-    (tmp_path / "texts").mkdir()
-    for i, text in enumerate(texts):
-        (tmp_path / "texts" / f"{i}.txt").write_text(text)
-    lines = [f'"{text}","{tag}"' for text, tag in zip(texts, tags, strict=True)]
-    (tmp_path / "posts.csv").write_text("\n".join(["text,tags", *lines]))
-    graph = planted.mixed_membership_graph(400, 3, alpha0=0.1, degree=30, snr=4).adjacency.tocoo()
-    pairs = [f"node {a},node {b}" for a, b in zip(graph.row, graph.col, strict=True) if a < b]
-    (tmp_path / "links.csv").write_text("\n".join(["from,to", *pairs]))
-    table = planted.noisy_or_network(16, 3, leak=0.02).sample(3000).X
-    table = table.toarray() if hasattr(table, "toarray") else np.asarray(table)
-    rows = [",".join(map(str, row)) for row in table.astype(int)]
-    (tmp_path / "patients.csv").write_text("\n".join([",".join(f"symptom {j}" for j in range(16)), *rows]))
-    receipts = [",".join(f"item {j}" for j in np.flatnonzero(row)) for row in table]
-    (tmp_path / "receipts.txt").write_text("\n".join(receipts))
-    return tmp_path
+COMMANDS = [words for words in readme_commands() if "results" in words[2:]]
+SMALL = {"5:30:5": "2:3", "50": "5", "2:10": "2:4", "2:8": "2:4", "15": "15", "2:6": "2:3"}
+"""Numbers to compare in a small example."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "sizes"), [
-    ("topics", "2:3"), ("labels", "5"), ("communities", "2:4"), ("noisy-or patients", "2:4"),
-    ("noisy-or --baskets", "3"),
-])  # fmt: skip
-def test_the_commands_of_the_readme_run(name, sizes, files):
-    """As they stand, but for the numbers to compare, which are those of a small example."""
-    words = command(name)
-    words[words.index("-k") + 1] = sizes
-    done = subprocess.run(
-        [sys.executable, "-m", "latentia", *words, "--quiet"], cwd=files, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert (files / "results" / "report.html").is_file()
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]))
+def test_the_commands_of_the_readme_run(words, tmp_path):
+    """As they stand, but for numbers to compare; `try_package.py` runs them with theirs."""
+    write_files(tmp_path)
+    words = [SMALL[word] if option == "-k" else word for option, word in zip(["", *words], words, strict=False)]
+    run([*words, "--quiet"], tmp_path)
+    assert (tmp_path / "results" / "report.html").is_file()
+
+
+def test_no_command_of_the_readme_is_left_out():
+    table = README.partition("## One command")[2].partition("## ")[0]
+    assert len(COMMANDS) == len(re.findall(r"--out results", table)) >= 7
+    others = [words[0] for words in readme_commands() if words not in COMMANDS]
+    assert others == ["demo", "apply", "COMMAND"]
 
 
 def test_the_check_of_the_script_agrees(figures, monkeypatch):

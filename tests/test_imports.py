@@ -34,12 +34,15 @@ def statements(node: ast.AST, at_once: bool) -> Iterator[ast.Import | ast.Import
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.Import, ast.ImportFrom)):
             yield child
-        elif at_once and isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        elif at_once and isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
-            continue
-        else:
+        elif not at_once or not runs_later(child):
             yield from statements(child, at_once)
+
+
+def runs_later(node: ast.AST) -> bool:
+    """Whether what stands in a piece of code is not run while its module is imported."""
+    if isinstance(node, ast.If):
+        return ast.unparse(node.test).endswith("TYPE_CHECKING")
+    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
 
 
 @cache

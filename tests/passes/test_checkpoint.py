@@ -1,7 +1,7 @@
 """Fits that were killed and taken up again, and folders that are refused."""
 
+import contextlib
 import errno
-import io
 import json
 import os
 import pickle
@@ -12,12 +12,16 @@ import sys
 import numpy as np
 import pytest
 from contract import CASES
+from scipy import sparse
 
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
+from latentia.likelihood.rows import MixtureSums
 from latentia.mixtures import SphericalGaussianMixture
+from latentia.moments.absences import PackedRowsSum
+from latentia.moments.vectors import Coordinates
 from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.passes import Blocks, accumulate, checkpointing, write_cache
+from latentia.passes import Blocks, _packing, accumulate, checkpointing, write_cache
 from latentia.passes import checkpoint as room
 from latentia.topics import AnchorTopics
 
@@ -148,12 +152,31 @@ def left(rows, tmp_path, always, kill):
     return folder
 
 
+def scaled(X, factor):
+    return Blocks.from_array(X).map(lambda block: [block[0] * factor], [X.shape])
+
+
+def test_functions_of_maps_are_told_apart(tmp_path, rows, always, kill):
+    """They differ in a constant, and else in nothing."""
+    folder, twice, five_times = tmp_path / "kept", lambda b: [b[0] * 2.0], lambda b: [b[0] * 5.0]
+    kill(2)
+    with pytest.raises(Killed), checkpointing(folder):
+        SphericalGaussianMixture(3).fit(Blocks.from_array(rows).map(twice, [rows.shape]))
+    kill(10**9)
+    with pytest.raises(LatentiaError, match="other data"), checkpointing(folder):
+        SphericalGaussianMixture(3).fit(Blocks.from_array(rows).map(five_times, [rows.shape]))
+    with checkpointing(folder):
+        model = SphericalGaussianMixture(3).fit(Blocks.from_array(rows).map(twice, [rows.shape]))
+    np.testing.assert_array_equal(model.means_, SphericalGaussianMixture(3).fit(2 * rows).means_)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda X: SphericalGaussianMixture(4).fit(X), r"other parameters \(n_components\)"),
         (lambda X: SphericalGaussianMixture(3, refine=5, n_splits=1).fit(X), r"other parameters \(n_splits, refine\)"),
         (lambda X: SphericalGaussianMixture(3).fit(X + 1e-9), "other data"),
+        (lambda X: SphericalGaussianMixture(3).fit(scaled(X, 1.0)), "other data"),
         (lambda X: SphericalGaussianMixture(3).fit(X[::-1]), "other data"),
         (lambda X: AnchorTopics(3).fit(np.abs(X)), r"SphericalGaussianMixture\.fit, and this is AnchorTopics\.fit"),
     ],
@@ -202,13 +225,58 @@ def test_a_full_disk_is_said_and_loses_nothing(left, rows, monkeypatch):
         SphericalGaussianMixture(3).fit(rows)
 
 
-def test_folders_of_others_are_left_alone(tmp_path, rows):
-    (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(LatentiaError, match=r"holds thesis\.tex"), checkpointing(tmp_path):
+OTHERS = [
+    "thesis.tex", "lock", "fit-2026.csv", "fit-model.npz", "fit-001", "fit-001.json", "fit-001-pass-000001", "fit-002.partial",
+    "latentia-checkpoint.lock", ".latentia-a1b2c3d4.partial",
+]  # fmt: skip
+
+
+def contents(folder):
+    return {str(path): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_folder_with_files_of_others_is_refused_and_left_as_it_is(tmp_path, rows, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(LatentiaError, match=rf"holds {name}, which is no part"), checkpointing(tmp_path):
         SphericalGaussianMixture(3).fit(rows)
-    with pytest.raises(LatentiaError, match="is not a folder"), checkpointing(tmp_path / "thesis.tex"):
+    with pytest.raises(LatentiaError, match="is not a folder"), checkpointing(tmp_path / name):
         SphericalGaussianMixture(3).fit(rows)
-    assert (tmp_path / "thesis.tex").read_text() == "mine"
+    assert contents(tmp_path) == {str(tmp_path / name): b"mine"}
+
+
+@pytest.mark.parametrize("name", [name for name in OTHERS if name not in ("fit-001", "latentia-checkpoint.lock")])
+def test_files_of_others_that_come_meanwhile_stay(tmp_path, rows, name):
+    folder = tmp_path / "kept"
+    with checkpointing(folder):
+        SphericalGaussianMixture(3).fit(rows)
+        (folder / name).unlink(missing_ok=True)
+        (folder / name).write_text("mine")
+    assert contents(folder) == {str(folder / name): b"mine"}
+
+
+def test_a_folder_to_go_on_from_is_refused_while_others_have_files_in_it(left, rows):
+    before = contents(left)
+    (left / "fit-2026.csv").write_text("mine")
+    with pytest.raises(LatentiaError, match=r"holds fit-2026\.csv"), checkpointing(left):
+        SphericalGaussianMixture(3).fit(rows)
+    assert contents(left) == before | {str(left / "fit-2026.csv"): b"mine"}
+    (left / "fit-2026.csv").unlink()
+    with checkpointing(left):
+        SphericalGaussianMixture(3).fit(rows)
+    assert not left.exists()
+
+
+def test_links_in_a_folder_are_not_followed(tmp_path, rows):
+    (tmp_path / "victim").write_bytes(room._FIRST_LINE)
+    for name in ("fit-001", "latentia-checkpoint.lock"):
+        folder = tmp_path / f"with-{name}"
+        folder.mkdir()
+        (folder / name).symlink_to(tmp_path / "victim")
+        with pytest.raises(LatentiaError), checkpointing(folder):
+            SphericalGaussianMixture(3).fit(rows)
+        assert (folder / name).is_symlink()
+    assert (tmp_path / "victim").read_bytes() == room._FIRST_LINE
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the superuser may write everywhere")
@@ -290,3 +358,153 @@ def test_files_are_known_by_their_checksums(tmp_path, rows):
     assert prints[0] == prints[1] != prints[2]
     halves = [half.fingerprint() for half in Blocks.from_array(rows).split(2)]
     assert halves[0] != halves[1]
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+@pytest.mark.parametrize("case", REFINED, ids=lambda case: case.name)
+def test_every_pass_of_a_fit_is_kept_and_taken_up(case, tmp_path, always, monkeypatch):
+    """What a statistic holds, and what its sums are, can be told and written; nothing of it changes from run to run."""
+    own, kept, made = room._Folder.next_pass, [], []
+
+    def counted(self, statistics, blocks):
+        file = own(self, statistics, blocks)
+        if not any(getattr(statistic, "keeps_rows", False) for statistic in statistics) and self._thread:
+            assert file is not None, statistics
+            state = file.load()
+            (made if state is None or state.next_block < len(blocks) else kept).append(statistics)
+        return file
+
+    monkeypatch.setattr(room._Folder, "next_pass", counted)
+    monkeypatch.setattr(room._Folder, "clear", lambda self: None)
+    for _ in range(2):
+        with checkpointing(tmp_path / "kept"):
+            case.fit()
+        n_made, n_kept = len(made), len(kept)
+        made.clear()
+        kept.clear()
+    assert (n_made, n_kept > 0) == (0, True) or (n_made, n_kept) == (0, 0)
+
+
+def test_sums_of_another_pass_are_not_taken(left, rows):
+    """They may be left from a fit whose folder was not cleared to the end."""
+    whole, (file, *_) = SphericalGaussianMixture(3).fit(rows), sorted(left.glob("*-pass-*"))
+    for number in range(1, 9):
+        (left / f"fit-001-pass-{number:06d}").write_bytes(file.read_bytes())
+    with checkpointing(left):
+        again = SphericalGaussianMixture(3).fit(rows)
+    np.testing.assert_array_equal(again.means_, whole.means_)
+    assert not left.exists()
+
+
+def test_a_fit_that_fails_is_not_the_next_one(tmp_path, rows, always, kill):
+    def fits():
+        with pytest.raises(LatentiaError, match="many"):
+            SphericalGaussianMixture(3).fit(Blocks.from_array(rows).map(too_many, [rows.shape]))
+        return SphericalGaussianMixture(2).fit(rows)
+
+    def too_many(block):
+        raise LatentiaError("too many")
+
+    whole, folder = fits(), tmp_path / "kept"
+    kill(3)
+    with pytest.raises(Killed), checkpointing(folder):
+        fits()
+    kill(10**9)
+    assert {file.name[:7] for file in folder.glob("fit-*")} == {"fit-001", "fit-002"}
+    with checkpointing(folder):
+        np.testing.assert_array_equal(fits().means_, whole.means_)
+
+
+class Interrupted(Total):
+    """Ctrl-C in the middle of the pass, in the main thread or another one."""
+
+    def add(self, state, block):
+        if block.number == sys.modules[__name__].dies["at"]:
+            signal.raise_signal(signal.SIGINT)
+        return Total.zero(self) + state + self.factor * block[0].sum(axis=0)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_pass_that_is_interrupted_is_taken_up(tmp_path, rows, always, monkeypatch, n_jobs):
+    blocks, folder = Blocks.from_array(rows, block_rows=10), tmp_path / "kept"
+    with monkeypatch.context() as patch:
+        patch.setitem(dies, "at", 17)
+        with pytest.raises(KeyboardInterrupt):
+            accumulate(blocks, Interrupted(), n_jobs, checkpoint=folder)
+    assert not list(folder.rglob("*.partial"))
+    np.testing.assert_array_equal(accumulate(blocks, Interrupted(), checkpoint=folder), accumulate(blocks, Total()))
+    assert not folder.exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_writes_nothing_into_the_folder_of_its_parent(tmp_path, rows, always):
+    blocks, folder = Blocks.from_array(rows, block_rows=100), tmp_path / "kept"
+    with checkpointing(folder):
+        SphericalGaussianMixture(2, refine=0).fit(rows)
+        before = contents(folder)
+        child = os.fork()
+        if not child:
+            code = 1
+            with contextlib.suppress(BaseException):
+                SphericalGaussianMixture(3, refine=0).fit(blocks)
+                code = 0
+            os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert contents(folder) == before
+
+
+class Strange(Total):
+    def zero(self):
+        return Total()
+
+    def add(self, state, block):
+        return state
+
+
+def test_sums_that_cannot_be_kept_are_named(tmp_path, rows, always):
+    with pytest.raises(LatentiaError, match="Sums are a Total, and a checkpoint keeps numbers"):
+        accumulate(Blocks.from_array(rows), Strange(), checkpoint=tmp_path / "kept")
+
+
+def test_reading_a_state_runs_no_code(left, rows, tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "made"),)
+
+    dotted = b"\x80\x04\x8c\x0elatentia.passes\x8c\x15cache.os.path.os.mkdir\x93\x8c\x04made\x85R."
+    for file in left.glob("*-pass-*"):
+        for content in (pickle.dumps(Evil()), dotted):
+            room._Folder(left)._write(file.name, [content])
+            assert room._PassFile(room._Folder(left), file.name, "key").load() is None
+    assert not (tmp_path / "made").exists()
+    with checkpointing(left):
+        SphericalGaussianMixture(3).fit(rows)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["os:system", "builtins:eval", "latentia.passes.cache:os.system", "latentia.passes.dask:Cluster",
+     "latentia.passes:accumulate", "latentia.mixtures:SphericalGaussianMixture", "latentia..passes:Block",
+        "latentia.passes.blocks:Block", "", None, 5],
+)  # fmt: skip
+def test_records_of_others_are_not_made(name):
+    tree = {"record": name, "state": {}}
+    with pytest.raises(LatentiaError, match="is no record of this version"):
+        _packing.unpacked([json.dumps({"tree": tree, "arrays": []}).encode()])
+
+
+def test_sums_come_back_as_they_were():
+    square = np.arange(6.0).reshape(2, 3)
+    sums = [
+        (0, MixtureSums(square, [square], np.asfortranarray(square), 2.5, 3)), {(0, 1): square, "n": np.float64(3)},
+        Coordinates(np.array([True]), np.array(2 + 1j), True), PackedRowsSum(*[square] * len(PackedRowsSum._fields)),
+        sparse.csr_array(square), np.empty((0, 3)), square[:, ::2], {1, 2}, frozenset({3}), None,
+        float("inf"), "text", np.int32(5),
+    ]  # fmt: skip
+    pieces = _packing.packed(sums)
+    found = _packing.unpacked([bytearray(piece) for piece in pieces])
+    assert [type(one) for one in found] == [type(one) for one in sums]
+    assert found[0][1].__dict__.keys() == sums[0][1].__dict__.keys()
+    for one, other in zip(_packing.packed(found), pieces, strict=True):
+        assert bytes(one) == bytes(other)
+    assert found[1][0, 1] is found[0][1].mass  # the same array twice

@@ -76,12 +76,13 @@ def test_links_are_not_followed(name, tmp_path):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError(28, "No space left on device")])
 def test_an_interrupted_file_is_not_there(error, tmp_path):
     (tmp_path / "file").write_text("before")
-    with (
-        pytest.raises(LatentiaError if isinstance(error, OSError) else error),
-        _scratch.whole_file(tmp_path / "file") as file,
-    ):
-        file.write(b"after")
-        raise error
+    def write():
+        with _scratch.whole_file(tmp_path / "file") as file:
+            file.write(b"after")
+            raise error
+
+    with pytest.raises(LatentiaError if isinstance(error, OSError) else error):
+        write()
     assert contents(tmp_path) == {str(tmp_path / "file"): b"before"}
 
 

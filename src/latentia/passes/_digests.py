@@ -25,9 +25,9 @@ __all__ = ["digest"]
 
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, list, tuple, dict})
 _SLOTS = types.GetSetDescriptorType, types.MemberDescriptorType
-_NO_BODY = frozenset({
-    "__abstractmethods__", "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__", "__firstlineno__",
-    "__static_attributes__", "__weakref__", "_abc_impl",
+_NO_BODY = frozenset({  # what does nothing, or is put into classes when somebody looks at them
+    "__abstractmethods__", "__annotate_func__", "__annotations__", "__annotations_cache__", "__dataclass_fields__",
+    "__dataclass_params__", "__dict__", "__doc__", "__firstlineno__", "__static_attributes__", "__weakref__", "_abc_impl",
 })  # fmt: skip
 
 
@@ -120,7 +120,9 @@ def _is_library(module: str | None) -> bool:
     """Whether a module comes with Python, this library, or another one that is installed."""
     root = (module or "").partition(".")[0]
     if root in sys.stdlib_module_names or root == "latentia":
-        return root != "__main__"
+        return True
+    if root == "__main__":  # whose file may be that of a notebook's kernel
+        return False
     file = getattr(sys.modules.get(root), "__file__", None) or ""
     return not {"site-packages", "dist-packages"}.isdisjoint(Path(file).parts)
 

@@ -22,7 +22,7 @@ from .cumulants import (
     set_partitions,
 )
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
-from .findings import binary_rows, missing_findings, present_findings, rows_with_gaps
+from .findings import missing_findings, present_findings, rows_with_gaps
 from .fourth import FourthMoments, FourthSums, KStatistics
 from .graphs import Graph, as_graph
 from .labelled import (
@@ -112,7 +112,6 @@ __all__ = [
     "all_column_moments",
     "as_graph",
     "basket_table",
-    "binary_rows",
     "chosen_items",
     "column_moments",
     "common_frame",

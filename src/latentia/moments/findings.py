@@ -10,12 +10,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["binary_rows", "missing_findings", "present_findings", "rows_with_gaps"]
-
-
-def binary_rows(table: Any, rows: np.ndarray, names: Sequence[str] | None = None) -> np.ndarray:
-    """A dense table of bool, shape as given, or an error that names the row and column of the first other value."""
-    return _binary(table.toarray() if sparse.issparse(table) else np.asarray(table), rows, names)
+__all__ = ["missing_findings", "present_findings", "rows_with_gaps"]
 
 
 def rows_with_gaps(

@@ -36,7 +36,6 @@ _SAMPLE = 20_000  # rows of which pages show what encoder and decoder say
 _LISTED, _MEMBERS, _BELOW = 300, 24, 8
 _BINS, _TENTHS = 24, 20
 _WIDTH, _BOX, _BETWEEN, _NARROWEST = 760.0, 46.0, 62.0, 0.42
-_GREY = "#8a96a3"
 _NOUNS = Nouns("units", "unit", "rows")
 
 

@@ -9,8 +9,10 @@ from importlib import import_module
 import numpy as np
 import pytest
 from contract import CASES
+from fuzzing import models
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -20,6 +22,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import latentia
 from latentia import LatentiaError
 from latentia._base import Estimator
+from latentia._layouts import undeclared
 from latentia._parameters import SHARED, Anything, Choice, Flag, Integer, Names, Number, OrNone
 from latentia.evidence import Evidence
 from latentia.exceptions import LatentiaWarning
@@ -202,6 +205,45 @@ def test_methods_of_a_model_that_is_not_fitted_say_so(case):
     for use in case.uses:
         with pytest.raises(ValueError, match="not fitted"):
             getattr(case.new(), use)(*arguments.values())
+    if hasattr(case.estimator, "score"):
+        with pytest.raises(NotFittedError):
+            case.new().score(**scored(case.new(), case.data()))
+
+
+def scored(model, data):
+    """The arguments of ``fit`` that ``score`` takes."""
+    names = inspect.signature(model.score).parameters
+    found = {name: value for name, value in data.items() if name in names}
+    return found | {"y": data["Y"]} if "Y" in data else found
+
+
+def every_second(data, first):
+    """Half of the rows; tables that are one whole stay it."""
+    tables = {name: value for name, value in data.items() if hasattr(value, "shape")}
+    n, *width = next(iter(tables.values())).shape
+    return data if width == [n] else {**data, **{name: value[first::2] for name, value in tables.items()}}
+
+
+@every
+def test_a_score_is_a_finite_number_on_new_rows(case):
+    if not hasattr(case.estimator, "score"):
+        pytest.skip("this model has no score")
+    model = case.new(n_splits=0).fit(**every_second(case.data(), 0))
+    score = model.score(**scored(model, every_second(case.data(), 1)))
+    assert isinstance(score, float)
+    assert np.isfinite(score)
+
+
+@every
+def test_columns_have_names_wherever_rows_are_transformed(case):
+    pandas = pytest.importorskip("pandas")
+    if not hasattr(case.estimator, "transform"):
+        pytest.skip("this model transforms nothing")
+    model = case.new(n_splits=0).set_output(transform="pandas").fit(**case.data())
+    found = model.transform(*case.predicts(case.data()).values())
+    assert isinstance(found, pandas.DataFrame)
+    assert list(found.columns) == list(model.get_feature_names_out())
+    assert len(set(found.columns)) == found.shape[1]
 
 
 # --- the same bits --------------------------------------------------------------------------------------------------
@@ -351,6 +393,18 @@ def test_the_expected_error_of_a_refined_fit_is_of_the_size_of_the_true_one(case
     for parameters in (case.plain, case.refined):
         model = case.fit(**parameters)
         assert 1 / 2 < case.truth(model) / model.evidence_.expected_error < 2
+
+
+@every
+def test_all_that_a_fit_keeps_is_checked_when_it_is_loaded(case):
+    assert undeclared(case.fit(n_splits=0)) == []
+    assert undeclared(case.fit(n_splits=0, **case.refined)) == []
+
+
+@pytest.mark.parametrize("number", range(len(models())), ids=lambda i: f"{models()[i].name}-{i}")
+def test_all_that_options_of_a_fit_leave_is_checked_when_it_is_loaded(number):
+    world = models()[number]
+    assert undeclared(clone(world.estimator).fit(**world.data)) == []
 
 
 # --- errors and warnings --------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ __all__ = ["check_fitted", "check_record", "undeclared"]
 
 _TOLERANCE = 1e-6
 _LEAST, _MOST = 1e-100, 1e100  # sizes of numbers whose products stay in range
+_MOST_SINGLE = 1e15  # of float32
 _PLACE = re.compile(r"(?<=[\[({])\d+(?=[\])}])")
 _WHOLE = ("int64", "int32")
 
@@ -208,7 +209,7 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "_chain.transmat": _distributions("K K"),
         "_chain.emissions": _numbers("K S"),
         "_chain.variances": _or_none(_numbers("K S", _LEAST)),
-        "_chain.covariances": _or_none(_numbers("... S S")),
+        "_chain.covariances": _or_none(_numbers("K S S")),
         "_deviations": _numbers("S", _LEAST),
         "_kind": _record("Symbols", "Vectors"),
         "_kind.alphabet": _symbols("S"),
@@ -322,7 +323,7 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "layers_[]": Layout("U# W#", ("int8",), -1, 1, sparse=True),
         "undetermined_[]": Layout("U# W#", ("bool",), sparse=True),
         "densities_[]": _numbers("U#", *_SHARE), "observed_density_": _number(*_SHARE),
-        "scale_": _or_none(_numbers("V")), "offset_": _or_none(_numbers("V")), "noise_": _or_none(_numbers("V", 0.0)),
+        "scale_": _or_none(_numbers("V", _LEAST)), "offset_": _or_none(_numbers("V")), "noise_": _or_none(_numbers("V", 0.0)),
         "variance_": _or_none(_numbers("V", 0.0)),
     },
 }  # fmt: skip
@@ -462,7 +463,7 @@ def _has_type(dtype: np.dtype, types_: tuple[str, ...]) -> bool:
 
 
 def _check_numbers(place: str, array: np.ndarray, layout: Layout, sizes: _Sizes) -> None:
-    if layout.finite and not (np.abs(array) <= np.float64(_MOST)).all():
+    if layout.finite and not (np.abs(array) <= np.float64(_MOST if array.dtype != np.float32 else _MOST_SINGLE)).all():
         raise LatentiaError(f"{place} has NaN, infinity or numbers out of range")
     high = sizes.of.get(layout.below, 0) - 1 if layout.below else layout.high
     if (array < layout.low).any() or (array > high).any():  # NaN is neither: where it may be, it says nothing
@@ -601,8 +602,10 @@ def _check_covariances(found: np.ndarray | None, kind: str, name: str) -> None:
         return
     if not np.isfinite(found).all() or not np.allclose(found, found.swapaxes(1, 2)):
         raise LatentiaError(f"{name} is not symmetric")
-    if not (np.linalg.eigvalsh(found) > 0).all():
-        raise LatentiaError(f"{name} is not positive definite")
+    try:
+        np.linalg.cholesky(found)
+    except np.linalg.LinAlgError as error:
+        raise LatentiaError(f"{name} is not positive definite") from error
 
 
 def _two_states(model: Any, sizes: _Sizes) -> None:
@@ -665,6 +668,16 @@ def _layers_of_network(model: Any, sizes: _Sizes) -> None:
         raise LatentiaError("scale_ and noise_ are not those of the columns")
 
 
+def _whole_inverse(model: Any, sizes: _Sizes) -> None:
+    if not np.allclose(model.components_ @ model.mixing_, np.eye(sizes.of["K"]), rtol=0, atol=_TOLERANCE):
+        raise LatentiaError("mixing_ is not the inverse of components_")
+
+
+def _volume_of_views(model: Any, sizes: _Sizes) -> None:
+    if not np.isfinite(np.linalg.slogdet(model._within_root)[1]):
+        raise LatentiaError("_within_root is singular")
+
+
 def _pairs_of_ising(model: Any, sizes: _Sizes) -> None:
     if model.edges_.shape[1] != 2 or (model.edges_[:, 0] == model.edges_[:, 1]).any():
         raise LatentiaError("edges_ are no pairs of columns")
@@ -716,7 +729,9 @@ _FURTHER: Mapping[str, Sequence[Callable[[Any, _Sizes], None]]] = {
     "MomentMultiLabelClassifier": (_head_of_labels,),
     "ContrastiveLogisticRegression": (_one_of_two_classes, _parts_of_views),
     "ContrastiveComponents": (_parts_of_views, _cumulants_of_views),
-    **dict.fromkeys(("ContrastivePCA", "ContrastiveRegression", "ContrastiveGaussianMixture"), (_parts_of_views,)),
+    **dict.fromkeys(("ContrastivePCA", "ContrastiveRegression"), (_parts_of_views,)),
+    "ContrastiveGaussianMixture": (_parts_of_views, _volume_of_views),
+    "TensorICA": (_whole_inverse,),
     "ContrastiveIsing": (_parts_of_views, _pairs_of_ising),
     "RichComponents": (_sets_of_views,),
     "NoisyOr": (_names_of_causes,),
@@ -763,10 +778,15 @@ def _is_a(value: Any, hint: Any) -> bool:
     if hint is None or hint is type(None):
         return value is None
     if hint in (int, float):
-        return isinstance(value, (int, hint)) and not isinstance(value, bool)
+        return isinstance(value, (int, hint)) and not isinstance(value, bool) and _in_words(value)
     if hint is sparse.csr_array or hint is np.ndarray or (isinstance(hint, type) and not _is_protocol(hint)):
         return isinstance(value, hint)
     return dataclasses.is_dataclass(value)
+
+
+def _in_words(value: float) -> bool:
+    """Whether a whole number is none that only Python has."""
+    return isinstance(value, float) or abs(value) < 1 << 63
 
 
 def _is_protocol(hint: type) -> bool:

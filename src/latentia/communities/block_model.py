@@ -20,10 +20,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClusterMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Choice, Flag, Number, OrNone, check_parameter, seed_of
+from .._parameters import Choice, Flag, NComponents, Number, OrNone, check_parameter, seed_of
 from .._validation import number_table
 from ..evidence import Evidence, PartErrors
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
@@ -58,7 +58,7 @@ _LARGEST = 1e15  # weight
 _SCORED = 200_000  # pairs without edge that edges are compared with
 
 
-class MixedMembershipBlockModel(ClusterMixin, Estimator):
+class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """Overlapping communities of a graph, with shares of membership for every node.
 
     Choose it for graphs whose nodes may belong to several groups, from some hundred nodes to millions: for shares instead of
@@ -96,7 +96,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         Seed of the starting directions of iterations, and of which edges are left out. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress where a file is read.
 
     Attributes
@@ -186,7 +186,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
 
     def __init__(
         self,
-        n_components: Any = 10,
+        n_components: NComponents = 10,
         *,
         alpha0: float | None = None,
         method: Literal["stars", "partitioned"] = "stars",
@@ -197,7 +197,7 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         n_splits: int = 1,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.alpha0 = alpha0
@@ -402,6 +402,10 @@ class MixedMembershipBlockModel(ClusterMixin, Estimator):
         check_parameter("statistic", statistic, Choice("memberships", "averages"))
         found = self.memberships_ if statistic == "memberships" else self.averages_
         return np.nan_to_num(found, nan=-1.0) >= 0.75 * threshold
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.connectivity_)
 
     @fitted
     def transform(self, A: Any, A_in: Any = None) -> np.ndarray:

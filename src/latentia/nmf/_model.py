@@ -16,6 +16,7 @@ from ..likelihood import row_weights
 
 __all__ = ["FactorModel", "dense"]
 
+_APART = 1e100  # times that rows may be larger or smaller than components
 _AT_ONCE = 1 << 22  # entries of rows that are dense at a time
 
 
@@ -94,6 +95,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         for block in table_blocks(self, X, reset=False):
             for first in range(0, block[0].shape[0], step):
                 rows = dense(block[0][first : first + step])
+                self._check_units(rows, unit)
                 yield rows, row_weights(rows / unit, self.components_ / unit, self.mixing_, self.n_jobs)
 
     @property
@@ -102,6 +104,15 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _unit(self) -> float:
         return float(np.abs(self.components_).max()) or 1.0
+
+    def _check_units(self, rows: np.ndarray, unit: float) -> None:
+        """Raise for rows that are so much larger or smaller than the components that squares are out of range."""
+        largest = float(np.abs(rows).max(initial=0.0))
+        if largest > 0 and not 1 / _APART <= largest / unit <= _APART:
+            raise LatentiaError(
+                f"The largest entry of these rows is {largest:.3g}, and that of the components {unit:.3g}: give both in the "
+                "same units."
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,6 +19,7 @@ _PER_COMPONENT, _MORE = 3, 20  # leading singular vectors,
 _FOLD = 2  # and times as many features, from which on rows are replaced by their coordinates on these
 _SMALL = 1000  # rows or features, up to which singular vectors are computed at once
 _PLAIN = 1e20  # size of entries, up to which products of them are far from the ends of floats
+_SMALLEST = 1e-300  # entry of a table, whose inverse is in range
 _NOTHING = 1e-12  # of the largest singular value, or square of one
 _DARK = 0.1  # of the median row's sum, below which rows are not brightened further
 
@@ -145,6 +146,10 @@ def table_of(blocks: Blocks) -> Table:
     else:
         rows = (np.concatenate(parts) if len(parts) > 1 else np.asarray(parts[0])).astype(np.float64, copy=False)
         largest = float(np.abs(rows).max(initial=0.0))
+    if 0 < largest < _SMALLEST:
+        raise LatentiaError(
+            f"The largest entry is {largest:.3g}, and smaller than {_SMALLEST:g}: give the data in other units."
+        )
     unit = float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
     unit = 1.0 if 1 / _PLAIN < unit < _PLAIN else unit
     rows = rows if unit == 1 else rows / unit

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import fitted, fitting
-from .._parameters import Integer, Number
+from .._parameters import Integer, NComponents, Number
 from .._validation import table_blocks
 from ..evidence import Check, Evidence, PartErrors, PartFits, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
@@ -78,7 +78,7 @@ class ApproximateNMF(FactorModel):
         Seed of starts and halves.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -136,14 +136,14 @@ class ApproximateNMF(FactorModel):
 
     def __init__(
         self,
-        n_components: int = 3,
+        n_components: NComponents = 3,
         *,
         n_starts: int = 10,
         tol: float = 1e-6,
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.n_starts = n_starts

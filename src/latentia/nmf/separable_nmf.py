@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import fitting
-from .._parameters import Choice, Flag, Number, OrNone
+from .._parameters import Choice, Flag, NComponents, Number, OrNone
 from .._validation import table_blocks
 from ..evidence import Evidence
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -85,7 +85,7 @@ class SeparableNMF(FactorModel):
         Seed of the noise that is drawn again. The components do not depend on it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -153,7 +153,7 @@ class SeparableNMF(FactorModel):
 
     def __init__(
         self,
-        n_components: int = 5,
+        n_components: NComponents = 5,
         *,
         method: Method = "auto",
         mixing: Literal["auto", "simplex", "cone"] = "auto",
@@ -163,7 +163,7 @@ class SeparableNMF(FactorModel):
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.method = method

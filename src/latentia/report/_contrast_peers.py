@@ -14,6 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.mixture import GaussianMixture
 
+from ..exceptions import LatentiaError
+
 __all__ = ["PEERS", "answer_of", "contrast_peers", "differences", "in_units_of", "kind_of", "spread_of", "variances"]
 
 PEERS = ("U alone", "CCA", "V as covariates")
@@ -79,6 +81,9 @@ def contrast_peers(model: Any, U: np.ndarray, V: np.ndarray, y: Any = None) -> d
     if kind in ("regression", "logistic"):
         rows, others = (U - middle) / scale, centred / spread_of(V)
         target = np.asarray(y) == model.classes_[1] if kind == "logistic" else np.asarray(y, dtype=float)
+        if kind == "logistic" and len(np.unique(target)) < 2:
+            first, second = model.classes_
+            raise LatentiaError(f"y: rows of both classes of the fit, {first} and {second}, are needed to compare others with it.")
         fit = _logistic if kind == "logistic" else _linear
         width = U.shape[1]
         found = (

@@ -27,6 +27,7 @@ PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8
 _PALE, _INK = "pale", "ink"
 _ANNOTATED = 400  # cells that still have room for their numbers
 _MOST_POINTS = 2000
+_MOST_PLACES = 300  # that a float can be rounded to
 _NARROW = 230  # least width in pixels of a panel among others
 _APART = 0.17  # dots of the same row, in rows
 
@@ -365,7 +366,7 @@ def _rounded(values: Any, digits: int = 5) -> Any:
     array = np.asarray(values, dtype=float)
     known = np.isfinite(array)
     scale = np.abs(array[known]).max(initial=0.0)
-    places = digits - 1 - int(np.floor(np.log10(scale))) if scale > 0 else 0
+    places = min(digits - 1 - int(np.floor(np.log10(scale))), _MOST_PLACES) if scale > 0 else 0
     rounded = np.round(np.where(known, array, 0.0), places) + 0.0  # no "-0.0"
     whole = scale < 1e15 and bool((rounded == np.round(rounded)).all())
     found = (rounded.astype(int) if whole else rounded).astype(object)

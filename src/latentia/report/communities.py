@@ -308,7 +308,7 @@ def _edges(model: Any, joint: np.ndarray) -> dict[str, Any]:
         "numbered": len(table) <= _NUMBERED,
         "shown": len(table),
         "inside": float(np.trace(joint)) / total,
-        "chance": float(joint.sum(axis=0) @ joint.sum(axis=1)) / total**2,
+        "chance": float(joint.sum(axis=0) / total @ (joint.sum(axis=1) / total)),
     }
 
 

@@ -48,7 +48,7 @@ def excess_kurtosis(sources: np.ndarray) -> np.ndarray:
     """Excess kurtosis of the columns of (n_rows, K), shape (K,); 0 for a Gaussian."""
     centred = sources - sources.mean(axis=0)
     variance = np.maximum((centred**2).mean(axis=0), np.finfo(float).tiny)
-    return (centred**4).mean(axis=0) / variance**2 - 3
+    return (centred**4).mean(axis=0) / np.maximum(variance**2, np.finfo(float).tiny) - 3
 
 
 def write_ica_report(

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -129,6 +130,32 @@ def test_every_public_module_can_be_imported_first():
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == chosen
+
+
+def test_no_name_is_left_over():
+    """What a module defines is used by the package, or tested."""
+    tested = {
+        word for path in Path(__file__).parent.rglob("*.py") for word in re.findall(r"\w+", path.read_text("utf-8"))
+    }
+    used = set(tested)
+    for path in MODULES.values():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
+                used.add(node.id if isinstance(node, ast.Name) else node.attr)
+    defined = {name: set(names_of(parsed(path))) for name, path in MODULES.items()}
+    assert sum(len(names) for names in defined.values()) > 1000
+    assert not {f"{module}.{name}" for module, names in defined.items() for name in names - used}
+
+
+def names_of(module: ast.Module) -> Iterator[str]:
+    """The functions, classes and values that a module defines, but for what Python looks for."""
+    for node in module.body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("__"):
+            yield node.name
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found = [one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)]
+            yield from (name for name in found if not name.startswith("__"))
 
 
 # --- what importing costs -------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ import latentia
 from latentia import LatentiaError
 from latentia._base import Estimator
 from latentia._layouts import undeclared
-from latentia._parameters import SHARED, Anything, Choice, Flag, Integer, Names, Number, OrNone
+from latentia._parameters import SHARED, Anything, Choice, Flag, Integer, Names, Number, OrNone, Verbosity
 from latentia.evidence import Evidence
 from latentia.exceptions import LatentiaWarning
 from latentia.ica import TensorICA
@@ -121,6 +121,8 @@ def wrong_values(constraint):
         return ["a", True, np.nan, [0.5], np.inf]
     if isinstance(constraint, (Choice, Flag)):
         return ["no such thing", 7, ["auto"]]
+    if isinstance(constraint, Verbosity):
+        return ["yes", 1.5, -1, [1], np.nan]
     if isinstance(constraint, Names):
         return [5, "words", object()]
     return [] if isinstance(constraint, Anything) else ["3", 2.5, True, object()]

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,9 @@ from .metrics.matching import nearest_distances
 from .passes import Blocks, RowGroups
 from .passes.checkpoint import Identity, fit_kept
 from .passes.dask import in_blocks
+
+if TYPE_CHECKING:
+    from .evidence import Evidence
 
 __all__ = ["Estimator", "check_size", "fitted", "fitting", "halves_of_rows"]
 
@@ -51,8 +54,10 @@ class Estimator(BaseEstimator):
     _nouns: ClassVar[tuple[str, str, str]] = ("component", "components", "rows")
     """What one component is called, several, and the rows."""
     _seed: int
+    n_components: Any  # an int within a fit, whatever leaves a choice to the evidence outside
+    verbose: Any
     n_features_in_: int
-    evidence_: Any
+    evidence_: Evidence
 
     def _check_parameters(self) -> None:
         """Raise for values that the constraints allow one by one and not together."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -19,12 +19,14 @@ __all__ = [
     "Constraint",
     "Flag",
     "Integer",
+    "NComponents",
     "Names",
     "Number",
     "OrNone",
     "Sizes",
     "Steps",
     "Vectorizer",
+    "Verbosity",
     "check_parameter",
     "check_parameters",
     "seed_of",
@@ -32,6 +34,9 @@ __all__ = [
 
 _MOST_SEED = 2**32 - 1  # what NumPy's and scikit-learn's generators take
 _MOST_SIZES = 1000  # numbers of components that are compared
+
+NComponents: TypeAlias = int | Sequence[int] | Literal["auto"]
+"""A number of components, several that are compared, or "auto": what `Sizes` allows."""
 
 
 class Constraint(Protocol):
@@ -196,6 +201,16 @@ class Steps:
 
 
 @dataclass(frozen=True)
+class Verbosity:
+    """Whether progress is shown: True or False, or a whole number as in scikit-learn, 0 for no."""
+
+    needed: str = "True, False or a whole number of at least 0 is needed"
+
+    def allows(self, value: Any) -> bool:
+        return Flag().allows(value) or Integer(0).allows(value)
+
+
+@dataclass(frozen=True)
 class _Jobs:
     needed: str = "a number of threads is needed, -1 for all cores, or None for one"
 
@@ -220,7 +235,7 @@ SHARED: Mapping[str, Constraint] = {
     "vectorizer": OrNone(Vectorizer()),
     "random_state": _Seed(),
     "n_jobs": _Jobs(),
-    "verbose": Flag(),
+    "verbose": Verbosity(),
 }
 """Parameters that mean the same in every class that has them."""
 

@@ -141,7 +141,7 @@ def communities(
         sizes = possible_sizes(sizes, linked, f"{name}: {linked} nodes with edges", "communities", console)
     found = functools.cache(lambda model: described(model, graph, threshold))
 
-    def fit(size: int | None, **more: Any) -> MixedMembershipBlockModel:
+    def fit(size: Any, **more: Any) -> MixedMembershipBlockModel:
         return MixedMembershipBlockModel(size, **options | more).fit(graph)
 
     return run_command(

@@ -68,7 +68,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -129,7 +129,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.method = method
         self.order = order

@@ -54,7 +54,7 @@ class ContrastiveIsing(ContrastiveEstimator):
         Seed of the spins that are drawn, where they are more than 12.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -114,7 +114,7 @@ class ContrastiveIsing(ContrastiveEstimator):
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.edges = edges
         self.gradient = gradient

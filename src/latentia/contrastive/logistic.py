@@ -61,7 +61,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -121,7 +121,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.degree = degree
         self.approximation = approximation

@@ -63,7 +63,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         Seed of the tensor's starts.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -118,7 +118,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.method = method

@@ -42,7 +42,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -100,7 +100,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.penalty = penalty
         self.alpha = alpha

@@ -68,7 +68,7 @@ class RichComponents(Estimator):
         Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -157,7 +157,7 @@ class RichComponents(Estimator):
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.subsets = subsets
         self.order = order

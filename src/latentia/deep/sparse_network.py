@@ -62,7 +62,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         Seed of the halves, and of starting directions for real columns. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Accepted for all estimators; the rows are read once.
 
     Attributes
@@ -138,7 +138,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         n_splits: int = 1,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_layers = n_layers
         self.observed = observed

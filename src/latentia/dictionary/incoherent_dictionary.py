@@ -22,7 +22,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import Estimator, fitted, fitting
-from .._parameters import Choice, Integer, OrNone
+from .._parameters import Choice, Integer, NComponents, OrNone
 from .._validation import number_table, table_blocks
 from ..evidence import Evidence, PartFits
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -85,7 +85,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
         Seed of tuples, rows and halves. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -150,7 +150,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
 
     def __init__(
         self,
-        n_components: int = 100,
+        n_components: NComponents = 100,
         *,
         sparsity: int | None = None,
         start: Literal["graph", "random"] = "graph",
@@ -160,7 +160,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.sparsity = sparsity

@@ -87,7 +87,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -163,7 +163,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.whiten = whiten

@@ -127,7 +127,7 @@ class ProbabilityMatrix(Estimator):
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress where files are read.
 
     Attributes
@@ -232,7 +232,7 @@ class ProbabilityMatrix(Estimator):
         n_splits: int = 1,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.symmetric = symmetric

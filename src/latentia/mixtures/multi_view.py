@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from .._base import Estimator, fitted, fitting
-from .._parameters import Choice, OrNone
+from .._parameters import Choice, NComponents, OrNone
 from .._validation import finite_blocks, number_table
 from ..evidence import (
     Check,
@@ -104,7 +104,7 @@ class MultiViewMixture(Estimator):
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -160,14 +160,14 @@ class MultiViewMixture(Estimator):
 
     def __init__(
         self,
-        n_components: int = 5,
+        n_components: NComponents = 5,
         *,
         distribution: str | None = None,
         refine: Refine = "auto",
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.distribution = distribution

@@ -25,7 +25,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Choice, seed_of
+from .._parameters import Choice, NComponents, seed_of
 from .._validation import table_blocks
 from ..evidence import Check, Evidence, PartFits, above, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
@@ -100,7 +100,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -161,7 +161,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: NComponents = 10,
         *,
         covariance_type: str = "spherical",
         method: str = "auto",
@@ -169,7 +169,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type

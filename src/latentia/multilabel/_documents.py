@@ -32,7 +32,7 @@ class Passes:
 
     def follow(self, plans: Sequence[Plan]) -> list[Any]:
         """Results of plans that share their passes."""
-        results, n_passes = follow(self.blocks, plans, self.n_jobs, self.verbose * "pass {}")
+        results, n_passes = follow(self.blocks, plans, self.n_jobs, "pass {}" if self.verbose else "")
         self.n += n_passes
         return results
 

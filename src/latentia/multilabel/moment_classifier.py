@@ -25,7 +25,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from .._base import Estimator, check_size, fitted, fitting, halves_of_rows
-from .._parameters import Choice, Flag, Integer, Names, Number, OrNone, check_parameter
+from .._parameters import Choice, Flag, Integer, NComponents, Names, Number, OrNone, check_parameter
 from .._validation import check_vocabulary, table_blocks
 from ..evidence import PartErrors, PartFits
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -109,7 +109,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -202,7 +202,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
 
     def __init__(
         self,
-        n_components: int = 50,
+        n_components: NComponents = 50,
         *,
         moments: str = "auto",
         head: str = "auto",
@@ -215,7 +215,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         label_names: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.moments = moments

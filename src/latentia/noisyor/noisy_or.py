@@ -138,7 +138,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         Seed of the partitions and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -232,7 +232,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.prior = prior

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Anything, Choice, Integer, OrNone, seed_of
+from .._parameters import Anything, Choice, Integer, NComponents, OrNone, seed_of
 from .._validation import finite_blocks
 from ..evidence import (
     Check,
@@ -135,7 +135,7 @@ class SpectralHMM(ChainMethods, Estimator):
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -223,7 +223,7 @@ class SpectralHMM(ChainMethods, Estimator):
 
     def __init__(
         self,
-        n_components: int = 4,
+        n_components: NComponents = 4,
         *,
         kind: Literal["auto", "symbols", "vectors"] = "auto",
         n_symbols: int | None = None,
@@ -233,7 +233,7 @@ class SpectralHMM(ChainMethods, Estimator):
         n_splits: int = 3,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.kind = kind

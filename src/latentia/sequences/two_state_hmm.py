@@ -115,7 +115,7 @@ class TwoStateHMM(ChainMethods, Estimator):
         Seed of the eigenvectors' start. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Show a progress bar for each step of EM.
 
     Attributes
@@ -200,7 +200,7 @@ class TwoStateHMM(ChainMethods, Estimator):
         n_splits: int = 1,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.n_symbols = n_symbols

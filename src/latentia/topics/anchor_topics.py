@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import fitted, fitting
-from .._parameters import Anything, Choice, Integer, Number, OrNone, check_parameter, check_parameters
+from .._parameters import Anything, Choice, Integer, NComponents, Number, OrNone, check_parameter, check_parameters
 from .._validation import check_vocabulary, column_names
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, separation_limit, settled_checks
 from ..exceptions import LatentiaError
@@ -109,7 +109,7 @@ class AnchorTopics(Admixture):
         RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -201,7 +201,7 @@ class AnchorTopics(Admixture):
 
     def __init__(
         self,
-        n_components: int = 20,
+        n_components: NComponents = 20,
         *,
         embedding: Literal["subspace", "projection"] = "subspace",
         anchors: Any = "greedy",
@@ -216,7 +216,7 @@ class AnchorTopics(Admixture):
         vectorizer: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.embedding = embedding

@@ -21,7 +21,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from .._base import check_size, fitted, fitting
-from .._parameters import seed_of
+from .._parameters import NComponents, seed_of
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, at_most, spread_of_documents
 from ..exceptions import LatentiaError
 from ..likelihood import (
@@ -136,7 +136,7 @@ class SingleTopicModel(OfDocuments):
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -204,7 +204,7 @@ class SingleTopicModel(OfDocuments):
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: NComponents = 10,
         *,
         refine: Refine = "auto",
         n_splits: int = 3,
@@ -212,7 +212,7 @@ class SingleTopicModel(OfDocuments):
         vectorizer: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.refine = refine

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._base import fitting
-from .._parameters import Number, OrNone
+from .._parameters import NComponents, Number, OrNone
 from ..evidence import Check, Evidence, PartFits, between, settled_checks
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
@@ -102,7 +102,7 @@ class SpectralLDA(Admixture):
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
-    verbose : bool, default=False
+    verbose : bool or int, default=False
         Whether to show progress and the remaining time.
 
     Attributes
@@ -161,7 +161,7 @@ class SpectralLDA(Admixture):
 
     def __init__(
         self,
-        n_components: int = 10,
+        n_components: NComponents = 10,
         *,
         alpha0: float | None = None,
         refine: Refine = "auto",
@@ -170,7 +170,7 @@ class SpectralLDA(Admixture):
         vectorizer: Any = None,
         random_state: int = 0,
         n_jobs: int | None = None,
-        verbose: bool = False,
+        verbose: int = False,
     ) -> None:
         self.n_components = n_components
         self.alpha0 = alpha0

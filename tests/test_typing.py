@@ -1,0 +1,71 @@
+"""Type hints as a user meets them: mypy passes a script that uses the library as its documentation does."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import numpy as np
+
+from latentia.communities import MixedMembershipBlockModel
+from latentia.dictionary import IncoherentDictionary
+from latentia.evidence import Evidence
+from latentia.ica import TensorICA
+from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
+from latentia.multilabel import MomentMultiLabelClassifier
+from latentia.nmf import ApproximateNMF, SeparableNMF
+from latentia.noisyor import NoisyOr
+from latentia.sequences import SpectralHMM
+from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
+
+topics = AnchorTopics("auto", verbose=1)
+several = AnchorTopics(n_components=range(2, 7), verbose=True)
+models = [
+    SpectralLDA([2, 3]), SingleTopicModel("auto"), SphericalGaussianMixture(range(2, 5)), MultiViewMixture([2, 3]),
+    MomentMultiLabelClassifier(range(2, 9)), SeparableNMF("auto"), ApproximateNMF(3), SpectralHMM([2, 4]),
+    IncoherentDictionary("auto"), MixedMembershipBlockModel("auto"), TensorICA(), NoisyOr(3, verbose=0),
+]
+fitted = topics.fit(np.ones((4, 3)))
+evidence: Evidence = fitted.evidence_
+grade: str = evidence.grade
+reveal_type(fitted.evidence_)
+reveal_type(fitted)
+"""
+
+WRONG = """
+from latentia.topics import AnchorTopics
+
+AnchorTopics(n_components=2.5)
+AnchorTopics("five")
+AnchorTopics(3).fit([[1]]).evidence_.no_such_thing
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    pytest.importorskip("mypy")
+    return tmp_path_factory.mktemp("typing")
+
+
+def checked(folder, text):
+    script = folder / "script.py"
+    script.write_text(text)
+    run = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file=", "--strict", "--follow-imports=silent", str(script)],
+        capture_output=True, text=True, cwd=folder,
+    )  # fmt: skip
+    return run.returncode, run.stdout
+
+
+def test_code_of_users_passes(folder):
+    code, said = checked(folder, SCRIPT)
+    assert code == 0, said
+    assert 'Revealed type is "latentia.evidence.evidence.Evidence"' in said
+    assert 'Revealed type is "latentia.topics.anchor_topics.AnchorTopics"' in said
+
+
+def test_wrong_types_are_found(folder):
+    code, said = checked(folder, WRONG)
+    assert code == 1
+    assert said.count("error:") == 3, said

@@ -1,5 +1,6 @@
 """Dask collections, and passes on a cluster of two worker processes, one of which may die."""
 
+import contextlib
 import itertools
 import os
 import pickle
@@ -15,7 +16,7 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.passes import Blocks, RowGroups, accumulate, on_cluster, write_cache
+from latentia.passes import Blocks, RowGroups, accumulate, checkpoint, checkpointing, on_cluster, write_cache
 from latentia.passes.dask import Cluster
 from latentia.topics import AnchorTopics
 
@@ -49,6 +50,19 @@ class Ranks:
 
     def merge(self, first, second):
         return first[0] + second[0], first[1] | second[1]
+
+
+class Columns:
+    """Sums of the columns."""
+
+    def zero(self):
+        return np.zeros(6)
+
+    def add(self, state, block):
+        return state + block[0].sum(axis=0)
+
+    def merge(self, first, second):
+        return first + second
 
 
 class Gram:
@@ -110,6 +124,54 @@ def test_a_pass_does_not_wait_forever_for_workers(monkeypatch):
         Cluster(client)._added([Gram(2)], [future])
     assert future.waited == 6
     assert client.cancelled == [future]
+
+
+class Ended:
+    """A future that ends between two looks at it."""
+
+    def __init__(self, end):
+        self.end, self.looks = end, 0
+
+    def result(self, timeout=None):
+        self.looks += 1
+        if self.looks == 1:
+            raise TimeoutError("not yet")
+        return self.end()
+
+    def done(self):
+        return True
+
+
+def test_a_run_that_ends_while_it_is_looked_at_is_no_error():
+    assert Cluster(None)._awaited(Ended(lambda: [1.0])) == [1.0]
+
+    def late():
+        raise TimeoutError("its own")
+
+    with pytest.raises(TimeoutError, match="its own"):
+        Cluster(None)._awaited(Ended(late))
+
+
+def test_a_scheduler_that_does_not_answer_has_no_workers():
+    class Client:
+        def nthreads(self):
+            raise OSError("Timed out trying to connect")
+
+    with pytest.raises(LatentiaError, match="has no workers"):
+        Cluster(Client()).fold(Blocks.from_array(np.ones((4, 2)), block_rows=1), [Gram(2)], False)
+
+
+@pytest.mark.parametrize("client", [None, 5, [], object(), {"tcp": 1}])
+def test_what_is_no_client_is_refused(client):
+    with pytest.raises(LatentiaError, match=r"client=.*: need a distributed\.Client"), on_cluster(client):
+        pass
+
+
+def test_a_client_that_was_closed_is_refused(client):
+    other = distributed.Client(client.scheduler.address, set_as_default=False)
+    other.close()
+    with pytest.raises(LatentiaError, match="that is connected"), on_cluster(other):
+        pass
 
 
 def test_persisted_chunks_are_not_made_again(client, rows, tmp_path):
@@ -244,6 +306,85 @@ def test_a_worker_that_is_killed_in_a_pass_changes_nothing(rows, tmp_path):
         sums = accumulate(blocks, Dying(str(tmp_path / "died")))
         assert (tmp_path / "died").exists()
         np.testing.assert_allclose(sums, rows.sum(axis=0), rtol=1e-9)
+
+
+def deadly(number):
+    """A block that kills every worker that makes it."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Deadly(Dying):
+    def add(self, state, block):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_pass_that_kills_its_workers_is_a_sentence(rows):
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(**options) as cluster,
+        distributed.Client(cluster),
+    ):
+        blocks = Blocks.from_dask(da.from_array(rows, chunks=(300, 6)))
+        with pytest.raises(LatentiaError, match="cluster failed .KilledWorker.*Look at the logs.*fit again"):
+            accumulate(blocks, Deadly(""))
+        with pytest.raises(LatentiaError, match="cluster failed .KilledWorker"):
+            Blocks.from_dask([dask.delayed(deadly)(i) for i in range(2)])
+
+
+@pytest.mark.parametrize("places", ["here, then there", "there, then here"])
+def test_a_fit_goes_on_elsewhere(client, rows, tmp_path, monkeypatch, places):
+    monkeypatch.setattr(checkpoint, "_SHARE", np.inf)
+    write_cache(tmp_path / "cache", [[rows]])
+    blocks, folder = Blocks.from_files(tmp_path / "cache", block_rows=400), tmp_path / "kept"
+    here, there = contextlib.nullcontext, lambda: on_cluster(client)
+    first, second = (here, there) if places.startswith("here") else (there, here)
+    with first():
+        whole = SphericalGaussianMixture(3).fit(blocks)
+    written, own = itertools.count(), checkpoint._Folder._write
+
+    def write(self, name, pieces):
+        own(self, name, pieces)
+        if next(written) == 6:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint._Folder, "_write", write)
+    with pytest.raises(KeyboardInterrupt), first(), checkpointing(folder):
+        SphericalGaussianMixture(3).fit(blocks)
+    assert any(folder.glob("*-pass-*"))
+    with second(), checkpointing(folder):
+        model = SphericalGaussianMixture(3).fit(blocks)
+    np.testing.assert_allclose(model.means_, whole.means_, atol=1e-9)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("places", ["here, then there", "there, then here"])
+def test_sums_of_a_pass_serve_elsewhere(client, rows, tmp_path, monkeypatch, places):
+    """Those of a pass that has ended, and of statistics of both kinds."""
+    monkeypatch.setattr(checkpoint, "_SHARE", np.inf)
+    monkeypatch.setattr(checkpoint._Folder, "clear", lambda self: None)
+    write_cache(tmp_path / "cache", [[rows]])
+    blocks, folder = Blocks.from_files(tmp_path / "cache", block_rows=400), tmp_path / "kept"
+    here, there = contextlib.nullcontext, lambda: on_cluster(client)
+    first, second = (here, there) if places.startswith("here") else (there, here)
+    with first():
+        before = accumulate(blocks, [Columns(), Gram(6)], checkpoint=folder)
+    monkeypatch.setattr(type(blocks), "__getitem__", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(Cluster, "fold", lambda *_: pytest.fail("folded again"))
+    with second():
+        again = accumulate(blocks, [Columns(), Gram(6)], checkpoint=folder)
+    for one, other in zip(again, before, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_digest_of_chunks_is_found_by_the_workers(client, rows):
+    chunked = da.from_array(rows, chunks=(300, 6))
+    blocks = Blocks.from_dask(chunked)
+    assert blocks.fingerprint() == Blocks.from_dask(chunked).fingerprint()
+    assert blocks.fingerprint() != Blocks.from_dask(chunked * 2).fingerprint()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(blocks), "__getitem__", lambda *_: pytest.fail("read here"))
+        blocks.fingerprint()
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ import itertools
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from contextvars import ContextVar
 from typing import Any
 
@@ -33,6 +34,9 @@ __all__ = ["ChunkBlocks", "Cluster", "cluster_of", "from_collections", "in_block
 
 _ALIGNED = frozenset({"Y", "V", "y"})  # tables that a fit takes beside the first one, with the same rows
 _LOOKED_S, _WAITED_S = 5.0, 60.0  # how often workers are looked for, and how long a pass waits for one
+_GO_ON = (
+    "Start workers with `dask worker ADDRESS`, and fit again; with a checkpoint the passes that were finished are kept."
+)
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt
 _topics = itertools.count()
 
@@ -232,7 +236,8 @@ def _shapes(chunks: Sequence[Any]) -> list[list[tuple[int, int]]]:
     client = _client()
     if client is None:
         return [_shapes_of(chunk) for chunk in chunks]
-    return list(client.gather([client.submit(_shapes_of, chunk, pure=False) for chunk in chunks]))
+    with _cluster_at_work():
+        return list(client.gather([client.submit(_shapes_of, chunk, pure=False) for chunk in chunks]))
 
 
 def _shapes_of(chunk: Any) -> list[tuple[int, int]]:
@@ -278,12 +283,11 @@ class _Recipe:
 
 def _made(chunk: Any) -> Any:
     """What a chunk stands for."""
-    if _is_future(chunk):
-        return chunk.result()
-    client = _client()
-    if client is not None and not _on_worker():
-        return client.submit(chunk, pure=False).result()
-    return chunk()
+    client = None if _is_future(chunk) else _client()
+    with _cluster_at_work():
+        if client is not None and not _on_worker():
+            chunk = client.submit(chunk, pure=False)
+        return chunk.result() if _is_future(chunk) else chunk()
 
 
 def _is_future(chunk: Any) -> bool:
@@ -405,6 +409,11 @@ def on_cluster(client: Any) -> Iterator[Cluster]:
                 f"{client}: no Dask scheduler answers there ({error}). Start one with `dask scheduler`, and workers with "
                 "`dask worker ADDRESS`."
             ) from error
+    if not isinstance(client, distributed.Client) or client.status != "running":
+        raise LatentiaError(
+            "need a distributed.Client that is connected, or the address of a scheduler such as 'tcp://10.0.0.1:8786'.",
+            parameter="client", value=client,
+        )  # fmt: skip
     token = _ambient.set(Cluster(client))
     try:
         yield _ambient.get()  # type: ignore[misc]
@@ -448,14 +457,14 @@ class Cluster:
 
     def fold(self, blocks: Blocks, statistics: list[Any], progress: bool | str) -> list[Any]:
         """Sums of a pass: one partial sum a worker, added in the order of the blocks."""
-        workers = list(self.client.nthreads())
+        workers = self._workers()
         if not workers:
             raise LatentiaError("The Dask cluster has no workers: start some with `dask worker ADDRESS`.")
         runs = [run.tolist() for run in np.array_split(np.arange(len(blocks)), min(len(workers), len(blocks)))]
         name = "+".join(type(statistic).__name__.lstrip("_") for statistic in statistics)
         topic, token = f"latentia-{os.getpid()}-{next(_topics)}", uuid.uuid4().hex[:8]
         source = blocks.source
-        with progress_bar(progress, len(blocks), "blocks") as advance:
+        with _cluster_at_work(), progress_bar(progress, len(blocks), "blocks") as advance:
             self.client.subscribe_topic(topic, lambda event: advance(event[1]))
             try:
                 futures = [
@@ -484,21 +493,40 @@ class Cluster:
         return totals
 
     def _awaited(self, future: Any) -> list[Any]:
-        """What a worker found; an error if there have been no workers for a while."""
+        """What a worker found; an error if there have been no workers for a while, or the cluster gave up."""
         without = 0
         while True:
             try:
                 return list(future.result(timeout=_LOOKED_S))
             except TimeoutError:
-                if future.done():  # its own
-                    raise
-                without = 0 if self.client.nthreads() else without + 1
-                if without * _LOOKED_S >= _WAITED_S:
-                    raise LatentiaError(
-                        f"The Dask cluster has had no workers for {_WAITED_S:g} s: they died or were stopped, and none came "
-                        "back. Look at their logs, start workers with `dask worker ADDRESS`, and fit again; with a checkpoint "
-                        "the passes that were finished are kept."
-                    ) from None
+                if future.done():  # meanwhile, or the error is its own
+                    return list(future.result())
+            without = 0 if self._workers() else without + 1
+            if without * _LOOKED_S >= _WAITED_S:
+                raise LatentiaError(
+                    f"The Dask cluster has had no workers for {_WAITED_S:g} s: they died or were stopped, and none came back. "
+                    f"Look at their logs. {_GO_ON}"
+                )
+
+    def _workers(self) -> list[str]:
+        try:
+            return list(self.client.nthreads())
+        except OSError:  # the scheduler does not answer
+            return []
+
+
+@contextlib.contextmanager
+def _cluster_at_work() -> Iterator[None]:
+    """Say what happened where the cluster fails, and not what it computes."""
+    try:
+        yield
+    except Exception as error:
+        if not isinstance(error, CancelledError) and type(error).__module__.partition(".")[0] != "distributed":
+            raise
+        raise LatentiaError(
+            f"The Dask cluster failed ({type(error).__name__}: {error}). Look at the logs of its scheduler and workers; most "
+            f"die where their memory ends. {_GO_ON}"
+        ) from error
 
 
 def fold_run(

@@ -3,6 +3,7 @@
 import gzip
 import os
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -43,6 +44,23 @@ def test_a_third_column_without_numbers_is_no_weight(tmp_path):
     (tmp_path / "x.csv").write_text("id,n,a,b\n1,5,p,q\n2,1,q,r\n")
     assert edges(read_graph(tmp_path / "x.csv", columns=["a", "b", "n"])) == {("p", "q"): 5, ("q", "r"): 1}
     assert edges(read_graph(tmp_path / "x.csv", columns=["a", "b"])) == {("p", "q"): 1, ("q", "r"): 1}
+
+
+def test_nodes_may_be_fractions_where_their_columns_are_named(tmp_path):
+    (tmp_path / "x.csv").write_text("n,section,other\n1,1.1,1.2\n2,1.2,2.1\n")
+    assert edges(read_graph(tmp_path / "x.csv", columns=["section", "other"])) == {("1.1", "1.2"): 1, ("1.2", "2.1"): 1}
+    (tmp_path / "x.txt").write_text("intro 1.1\nintro 1.2\nx y\nx z\n")  # some names are
+    assert read_graph(tmp_path / "x.txt").n_edges == 4
+
+
+def test_columns_that_are_not_used_are_named(tmp_path):
+    (tmp_path / "x.csv").write_text("age,rooms,a,b,c,d,e,f\n" + "31,4,1,2,3,4,5,6\n45,3,1,2,3,4,5,6\n")
+    said = "'age' and 'rooms' were read as the nodes of edges; not used: 'b', 'c', 'd', 'e', 'f'. columns= names others"
+    with pytest.warns(FileNotice, match=said):
+        read_graph(tmp_path / "x.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_graph(tmp_path / "x.csv", columns=["age", "rooms"])
 
 
 def test_workbooks(tmp_path):
@@ -196,6 +214,10 @@ def test_a_pipe(tmp_path):
         ("x.csv", "a,b\np,q\n", {"columns": ["a", "c"]}, "no column 'c'"),
         ("x.csv", "a,b\np,q\n", {"columns": ["a"]}, "1 columns are named: two of nodes, and one of weights"),
         ("x.csv", "a,b,c\np,q,1\nq,r,\n", {}, "x.csv, line 3: '' is no weight"),
+        ("x.csv", "alcohol,acid,ash\n14.23,1.71,2.43\n13.2,1.78,2\n", {}, "first column holds numbers such as 14.23,"),
+        ("x.tsv", "class\tacid\n1\t1.71\n1\t2\n2\t-.3e5\n", {}, "second column .* 1.71, which are measurements and no nodes"),
+        ("x.csv", "a;b\n1,5;2\n2;3\n2,5;3\n", {}, "x.csv: the first column holds numbers such as 1,5"),
+        ("x.txt", "14.23 1.71 2.43\n13.2 1.78 2.14\n", {}, "x.txt: the first column holds numbers such as 14.23"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 3 1\n1 2 4\n", {"cache": False}, "2 rows and 3 col"),
         ("x.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 2 -4\n", {"cache": False}, "x.mtx: The weight"),
         ("x.txt.gz", gzip.compress(b"0 1\n" * 99, mtime=0)[:-9], {}, "x.txt.gz: the compressed file is damaged or truncated"),
@@ -254,5 +276,5 @@ def test_no_file(tmp_path):
 def test_a_missing_package_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "networkx", None)
     (tmp_path / "x.gml").write_text("graph [ ]")
-    with pytest.raises(ImportError, match=r"Reading GML files needs the package 'networkx'.*latentia\[data\]"):
+    with pytest.raises(ImportError, match=r"Reading GML files needs the package 'networkx'.*pip install networkx "):
         read_graph(tmp_path / "x.gml")

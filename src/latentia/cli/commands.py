@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 
 from .. import __version__
-from ..exceptions import FileNotice, LatentiaError
+from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning
 from ._json import JSON, plain, with_json
 from ._running import with_running
 from ._shared import in_options
@@ -38,6 +38,7 @@ __all__ = ["app", "run"]
 
 _ADVICE = {
     "cache=": "--cache DIR puts it elsewhere, and --no-cache keeps none.",
+    "columns=": "--columns names others.",
     "encoding=": "If letters are wrong in it, name another with --encoding.",
     "split=": "--split chapter, --split paragraph or --split 500 cuts it into chapters, paragraphs, or so many words.",
 }
@@ -85,6 +86,7 @@ def run() -> None:
             _print(console, "warning:", "yellow", re.sub(_PARAMETER, r"--\1 \2", str(message)))
 
     warnings.showwarning = show  # type: ignore[assignment]
+    warnings.simplefilter("ignore", NotSupportedWarning)  # a command prints the verdict itself
     if JSON in sys.argv[1:]:
         sys.exit(_run_for_programs(console, show))
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from .._progress import progress_bar
-from ..exceptions import LatentiaError
+from ..exceptions import FileNotice, LatentiaError, warn
 from ..passes import Blocks
 from ..passes.formats import bytes_read, open_unicode
 from ._csv import csv_rows, find_separator, is_csv
@@ -23,6 +24,8 @@ __all__ = ["ListOf", "numbered_rows", "order_of_numbers", "read_square"]
 
 _CHUNK = 1 << 18
 _MOST_EXACT = 2**40  # counts above are added as floats
+_LOOKED_AT, _LISTED = 1000, 5  # rows, and names of columns in a message
+_FRACTION = re.compile(r"[-+]?\d*[.,]\d+(e[-+]?\d+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,8 @@ class ListOf:
         Whether the third column may hold this number.
     weight : str, optional
         Heading of the numbers, wherever it stands. With it the third column is left out if it holds no number.
+    measured : str, optional
+        What to do where the names are decimal fractions, as in a table of measurements; without it they are names as others.
     """
 
     things: str
@@ -58,6 +63,7 @@ class ListOf:
     is_comment: Callable[[str], bool]
     allows: Callable[[float], bool]
     weight: str | None = None
+    measured: str | None = None
 
     def check_row(self, path: Path, number: int, cells: list[str]) -> None:
         """Raise if a row of a text cannot be read."""
@@ -90,12 +96,25 @@ def numbered_rows(
     size, done = path.stat().st_size, 0
     with _open(path, columns, encoding, kind) as (rows, read), progress_bar(progress, size, "bytes") as advance:
         while chunk := list(itertools.islice(rows, _CHUNK)):
+            if not numbers and columns is None:
+                _refuse_measurements(path, chunk[:_LOOKED_AT], kind)
             codes = [(numbers.setdefault(a, len(numbers)), numbers.setdefault(b, len(numbers))) for a, b, _ in chunk]
             yield np.array(codes), np.array([n for _, _, n in chunk])
             advance(read() - done)
             done = read()
     if not numbers:
         raise LatentiaError(f"{path}: there are no {kind.things} in the file.")
+
+
+def _refuse_measurements(path: Path, rows: Sequence[tuple[str, str, float | int]], kind: ListOf) -> None:
+    """Raise if most names of a column are decimal fractions: these are measured, and name nothing."""
+    for number, column in enumerate(("first", "second")):
+        fractions = [row[number] for row in rows if _FRACTION.fullmatch(row[number])]  # type: ignore[arg-type]
+        if kind.measured is not None and len(fractions) > len(rows) / 2:
+            raise LatentiaError(
+                f"{path}: the {column} column holds numbers such as {fractions[0]}, which are measurements and no "
+                f"{kind.ends}. {kind.measured}"
+            )
 
 
 def order_of_numbers(names: Sequence[str]) -> np.ndarray | None:
@@ -136,6 +155,14 @@ def _headed(
         first = next(rows, (0, []))
         rows = itertools.chain([first], rows)
         places = [*places[:2], *_weight(header, first[1], kind.weight)]
+    unused = [name for place, name in enumerate(header) if place not in places]
+    if columns is None and unused:
+        listed = ", ".join(map(repr, unused[:_LISTED])) + (
+            f" and {len(unused) - _LISTED} more" * (len(unused) > _LISTED)
+        )
+        used = " and ".join(repr(header[place]) for place in places[:2])
+        fact = f"{path}: columns {used} were read as the {kind.ends} of {kind.things}; not used: {listed}."
+        warn(FileNotice(fact, "columns= names others."))
     return places, rows
 
 

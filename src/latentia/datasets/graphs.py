@@ -43,6 +43,9 @@ _EDGES = ListOf(
     is_comment=lambda name: name.startswith(_COMMENT),
     allows=lambda weight: weight == 0 or _LEAST <= weight <= _MOST,
     weight="weight",
+    measured="A list of edges is two columns of nodes and, if wanted, a weight. If these are nodes after all, name the "
+    "columns that count, in a .csv or .tsv file with headings. Rows of measurements are data of another command, such as "
+    "'latentia mixture' or 'latentia ica'.",
 )
 
 

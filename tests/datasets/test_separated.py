@@ -3,7 +3,9 @@
 import datetime
 import gzip
 import io
+import re
 import sys
+import warnings
 import zipfile
 
 import numpy as np
@@ -47,6 +49,31 @@ def test_any_separator(tmp_path, name, text):
     assert (table.columns, table.texts) == (["a", "b"], {"id": ["u", "v"]})
     first = 1 + text.lower().startswith("sep=")
     assert (list(table.rows), table.unit) == ([first + 1, first + 2], "line")
+
+
+@pytest.mark.parametrize(
+    ("text", "noted"),
+    [
+        (
+            "id;a;b\nu;1,500;1\nv;900;2\nw;-2,250;3\n",
+            "x.csv: all commas in 'a' stand before .*: 1,500 is 1.500. If they group",
+        ),
+        ("id;a;b\nu;1,500;2,000\nv;1,750;3,000\n", "all commas in 'a', 'b' stand before three digits"),
+        ("id;a;b\nu;1,500;2\nv;1,75;3\n", None),
+        ("id;a;b\nu;1,500;2,5\nv;1,750;3,5\n", None),  # another column says what commas are
+        ("id;a;b\nu;0,125;2\nv;0,250;3\n", None),
+        ("id\ta\tb\nu\t0,125\t2\nv\t0,250\t3\n", None),
+    ],
+)
+def test_commas_that_may_group_thousands_are_told(tmp_path, text, noted):
+    path = write(tmp_path / "x.csv", text)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        table = read_table(path, everything)
+    first = text.splitlines()[1].replace("\t", ";").split(";")[1]
+    assert table.values[0, 0] == float(first.replace(",", "."))
+    assert [bool(re.search(noted or "$^", str(one.message))) for one in heard] == [True] * (noted is not None)
+    assert all(isinstance(one.message, FileNotice) for one in heard)
 
 
 def test_of_several_separators_the_one_that_cuts_all_rows_alike(tmp_path):
@@ -243,7 +270,7 @@ def test_workbooks_without_the_package(tmp_path, monkeypatch):
     (tmp_path / "x.xlsx").write_bytes(b"PK")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(
-        LatentiaError, match=r"unless you save the sheet as .csv, needs the package 'openpyxl'.*latentia\[data"
+        LatentiaError, match=r"unless you save the sheet as .csv, needs the package 'openpyxl', which is not installed"
     ):
         read_table(tmp_path / "x.xlsx")
     for name in ("x.xls", "x.ods"):

@@ -30,7 +30,7 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 _SUFFIXES = (".csv", ".tsv", ".xlsx", ".parquet", ".mtx")
 _PLAIN = (".txt", ".dat", ".data", ".tab")  # texts that may hold separated values
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?\s*")
-_THOUSANDS = re.compile(r"\s*[+-]?\d{1,3},\d{3}\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 _NAMED = 5  # rows that a note names
 
 
@@ -198,6 +198,7 @@ def _read_rows(path: Path, choose: Choose, missing: str, encoding: str | None) -
             lines += [line for line, _ in chunk]
             for i in texts:
                 strings[names[i]] += [cells.text(line, i, row[i]) for line, row in chunk]
+    cells.tell_thousands()
     others = _others(names, wanted)
     return Table(np.vstack(pieces), list(wanted.numbers), strings, lines, others, path.name, source.unit)
 
@@ -247,6 +248,10 @@ class _Cells:
         Whether cells may lack a value: as numbers they are NaN then, and "" as texts.
     points, commas : dict
         Of columns that are not separated by commas, the first line with a decimal point and with a decimal comma.
+    fractions : bool
+        Whether a number with a comma was met in which it can be nothing but a decimal comma.
+    grouped : str
+        The first number with a comma in which it may group thousands.
     """
 
     path: Path
@@ -256,6 +261,8 @@ class _Cells:
     allowed: bool
     points: dict[int, int] = field(default_factory=dict)
     commas: dict[int, int] = field(default_factory=dict)
+    fractions: bool = False
+    grouped: str = ""
 
     def numbers(self, chunk: list[tuple[int, list[str]]], places: list[int]) -> np.ndarray:
         """Cells of some columns, shape (n, D)."""
@@ -279,6 +286,15 @@ class _Cells:
         if not self.allowed:
             self._refuse_missing(line, column, cell)
         return ""
+
+    def tell_thousands(self) -> None:
+        """Say which columns would hold thousands if commas were not decimal ones, where nothing in the file says so."""
+        if self.commas and not self.fractions:
+            listed = ", ".join(repr(self.names[column]) for column in self.commas)
+            cell = self.grouped.strip()
+            fact = f"{self.path}: all commas in {listed} stand before three digits, and were read as decimal points:"
+            point = cell.replace(",", ".")
+            warn(FileNotice(f"{fact} {cell} is {point}.", "If they group thousands, take them out of the file."))
 
     def _value(self, line: int, column: int, cell: str) -> float:
         if _is_missing(cell):
@@ -304,8 +320,11 @@ class _Cells:
         for line, row in chunk:
             cell = row[column]
             if "," in cell:
-                if _DECIMAL_COMMA.fullmatch(cell) and (self.separator == ";" or not _THOUSANDS.fullmatch(cell)):
+                thousands = _THOUSANDS.fullmatch(cell) is not None
+                if _DECIMAL_COMMA.fullmatch(cell) and (self.separator == ";" or not thousands):
                     self.commas.setdefault(column, line)
+                    self.fractions |= not thousands
+                    self.grouped = self.grouped or cell
                     row[column] = cell.replace(",", ".")
             elif "." in cell and column not in self.points and _number(cell) is not None:
                 self.points[column] = line

@@ -127,6 +127,116 @@ def test_another_width(world):
         refused(world, as_blocks(world, wide))
 
 
+def frame(table):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(table, columns=[f"c{i}" for i in range(table.shape[1])])
+
+
+def with_entry(table, value, row=3, column=1):
+    """The table as one of objects, with another entry."""
+    found = table.astype(object)
+    found[row, column] = value
+    return found
+
+
+def with_dates(table):
+    found = frame(table)
+    found["c1"] = np.datetime64("2020-01-01", "s")
+    return found
+
+
+def with_names_of_two_types(table):
+    found = frame(table)
+    found.columns = [0, *found.columns[1:]]
+    return found
+
+
+def with_fields(table):
+    return np.zeros(len(table), dtype=[(f"c{i}", float) for i in range(table.shape[1])])
+
+
+UNUSABLE = {
+    "text in an array": (lambda t: with_entry(t, "red"), "Row 3, column 1.*'red' is text"),
+    "text in a frame": (lambda t: frame(with_entry(t, "red")), "Row 3, column 'c1'.*'red' is text"),
+    "text in a list": (lambda t: with_entry(t, "red").tolist(), "Row 3, column 1.*'red' is text"),
+    "an object": (lambda t: with_entry(t, {}), "Row 3, column 1.*not 'dict'"),
+    "a large whole number": (lambda t: with_entry(t, 10**400), r"Row 3, column 1.*10{10}.*\.\.\. is too large"),
+    "a large long number": (lambda t: with_entry(t, 0).astype(np.longdouble) * np.longdouble("1e400"), None),
+    "infinity of 16 bits": (lambda t: with_entry(t, np.inf).astype(np.float16), "Row 3, column 1.*: infinity"),
+    "infinity in a frame": (lambda t: frame(with_entry(t, -np.inf).astype(float)), "Row 3, column 'c1'.*: -infinity"),
+    "dates": (with_dates, "olumn 'c1' .*datetime64"),
+    "names of two types": (with_names_of_two_types, "several types, int and str"),
+    "fields": (with_fields, "named fields, c0, c1"),
+    "a generator": (lambda t: (row for row in t), "list"),
+    "a dict": (lambda t: {"a": [1, 2], "b": [3, 4]}, "of type dict.*DataFrame"),
+    "a set": (lambda t: {1, 2}, "of type set.*list"),
+    "ragged rows": (lambda t: [[1, 2], [3]], "row 1 has 1 entries and row 0 has 2"),
+    "one dimension": (lambda t: t[:, 0], "one dimension, of .* Reshape your data"),
+    "three dimensions": (lambda t: t[None], "3 dimensions"),
+    "nothing": (lambda t: [], "is empty: it has no rows"),
+    "None": (lambda t: None, "is None: a table"),
+    "truth": (lambda t: True, "of type bool"),
+}
+
+
+def is_table(world):
+    return world.table.ndim == 2 and world.name not in ("MixedMembershipBlockModel", "SpectralHMM")
+
+
+def used(world, name):
+    """Whether a kind of table is none of this estimator's own."""
+    return not (
+        (world.name == "NoisyOr" and name in ("ragged rows", "nothing", "a generator", "a set"))  # baskets of items
+        or (world.name in ("AnchorTopics", "SpectralLDA", "SingleTopicModel") and name == "one dimension")
+    )
+
+
+@pytest.mark.parametrize("kind", UNUSABLE)
+@pytest.mark.parametrize("world", [world for world in worlds() if is_table(world)], ids=label)
+def test_what_is_no_table_of_numbers_is_told_with_its_place(world, kind):
+    make, said = UNUSABLE[kind]
+    if not used(world, kind):
+        pytest.skip("a form of its own")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for use in ("fit", *world.uses):
+            _first, *others = world.data.items()
+            more = dict(others) if use == "fit" else {}
+            model = type(world.estimator)(**world.estimator.get_params()) if use == "fit" else fitted(world)
+            with pytest.raises(LatentiaError, match=said) as error:
+                getattr(model, use)(make(dense(world)), **more)
+            assert len(str(error.value)) < 400
+
+
+@every
+def test_numbers_that_are_missing_are_told_with_their_place(world):
+    if not is_table(world) or world.name in ("NoisyOr", "MultiViewMixture"):
+        pytest.skip("a form of its own, or NaN is an entry that is missing")
+    table = with_entry(dense(world), np.nan).astype(float)
+    masked = np.ma.masked_array(dense(world), mask=np.isnan(table))
+    for data, column in ((table, "1"), (frame(table), "'c1'"), (masked, "1")):
+        for use in world.uses:
+            with pytest.raises(LatentiaError, match=f"Row 3, column {column}.*NaN, and a number is needed") as error:
+                getattr(fitted(world), use)(data)
+            assert "Gradient" not in str(error.value)
+
+
+@pytest.mark.parametrize("world", named("NoisyOr", "MultiViewMixture"), ids=label)
+def test_masked_entries_are_missing(world):
+    table = dense(world)
+    hidden = np.zeros(table.shape, bool)
+    hidden[::7, 2] = True
+    masked, gaps = np.ma.masked_array(table, mask=hidden), np.where(hidden, np.nan, table)
+    for use in world.uses:
+        np.testing.assert_array_equal(*(getattr(fitted(world), use)(each) for each in (masked, gaps)))
+
+
+def test_sequences_of_different_lengths_are_told_how_to_join_them():
+    for X in ([[0, 1, 2], [1, 0]], [np.zeros((3, 2)), np.zeros((2, 2))]):
+        with pytest.raises(LatentiaError, match=r"numpy\.concatenate, and give lengths=\[3, 2\]"):
+            SpectralHMM(2).fit(X)
+
+
 @every
 @pytest.mark.parametrize("table", [None, 5, "abc", [], [[1, 2], [3]], np.zeros((2, 3, 4)), [["a", "b"]]])
 def test_what_is_no_table(world, table):

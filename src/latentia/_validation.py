@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, validate_data
 from ._entries import LARGEST, is_missing
 from .exceptions import LatentiaError
 from .passes import Block, Blocks, MappedBlocks
-from .passes.blocks import as_table
+from .passes.blocks import as_table, unmasked
 
 __all__ = [
     "check_same_rows",
@@ -151,10 +151,10 @@ def number_table(
     _check_form(X, name)
     if sparse.issparse(X):
         if not sparse_allowed:
-            raise LatentiaError(f"{name} is sparse, and a dense table is needed: use {name}.toarray().")
+            raise LatentiaError(f"{name} is sparse, and a dense table is needed: use its toarray().")
         table = as_table(X, name)
     else:
-        table = X.astype(np.float64).filled(np.nan) if isinstance(X, np.ma.MaskedArray) and X.mask.any() else X
+        table = unmasked(X)
     try:
         with np.errstate(all="ignore"):  # of conversions, whose results are looked at one by one
             found = check_array(
@@ -164,7 +164,7 @@ def number_table(
     except (ValueError, TypeError, OverflowError) as error:
         _check_cells(X, name)
         raise LatentiaError(f"{name}: {error}") from error
-    check_sizes(found, "" if name == "X" else f" of {name}", names=_names_of(X), missing=missing, given=X)
+    check_sizes(found, "" if name == "X" else f" of {name}", names=_names_of(X), missing=missing, given=table)
     return found
 
 
@@ -191,7 +191,7 @@ def _check_form(X: Any, name: str) -> None:
         if len(kinds) > 1 and "str" in kinds:
             raise LatentiaError(
                 f"The columns of {name} have names of several types, {' and '.join(kinds)}. Make all of them strings: "
-                f"{name}.columns = {name}.columns.astype(str)."
+                "frame.columns = frame.columns.astype(str)."
             )
         for column, dtype in zip(X.columns, X.dtypes, strict=True):
             refuse_dates(dtype, f"Column {column!r} of {name}")
@@ -204,20 +204,20 @@ def _check_form(X: Any, name: str) -> None:
     else:
         remedy = ""
         if isinstance(X, Mapping):
-            remedy = f" Of columns by their names pandas.DataFrame({name}) makes one."
+            remedy = " Of columns by their names pandas.DataFrame makes one."
         elif isinstance(X, (Iterator, Set)):
-            remedy = f" Make a list of it first: list({name})."
+            remedy = " Make a list of it first."
         shown = "None" if X is None else f"of type {type(X).__name__}"
         raise LatentiaError(f"{name} is {shown}: {what}.{remedy}")
 
 
 def _check_array(X: Any, name: str, what: str) -> None:
-    dtype, shape = getattr(X, "dtype", None), np.shape(X)
+    shape, dtype = np.shape(X), getattr(X, "dtype", None)
     kind = getattr(dtype, "kind", "")
-    if getattr(dtype, "names", None):
+    if dtype is not None and getattr(dtype, "names", None):
         raise LatentiaError(
-            f"{name} has named fields, {', '.join(dtype.names)}: {what}. "
-            f"numpy.lib.recfunctions.structured_to_unstructured({name}) makes one."
+            f"{name} has named fields, {_few(dtype.names)}: {what}. "
+            "numpy.lib.recfunctions.structured_to_unstructured makes one."
         )
     if kind == "c":
         raise LatentiaError(f"Complex data not supported: {name} has type {dtype}, and real numbers are needed.")
@@ -236,8 +236,8 @@ def _check_rows(X: Sequence[Any], name: str, what: str) -> None:
         raise LatentiaError(_one_dimension(name, len(X), _is_text(X)))
     odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
     if odd is not None:
-        one, other = ("no entries" if size is None else f"{size} entries" for size in (sizes[odd], sizes[0]))
-        raise LatentiaError(f"{name}: row {odd} has {one} and row 0 has {other}, and {what}.")
+        one, other = ("is no row" if size is None else f"has {size} entries" for size in (sizes[odd], sizes[0]))
+        raise LatentiaError(f"{name}: row {odd} {one} and row 0 {other}: {what}.")
 
 
 def _is_text(values: Any) -> bool:
@@ -248,12 +248,16 @@ def _one_dimension(name: str, size: int, texts: bool) -> str:
     if texts:
         return (
             f"{name} holds {size} texts in one dimension, and a table of numbers is needed. Count their words first, such as "
-            f"with latentia.words.WordVectorizer().fit_transform({name})."
+            "with latentia.words.WordVectorizer().fit_transform."
         )
     return (
-        f"{name} has one dimension, of {size} entries, and a table is needed. Reshape your data: {name}.reshape(-1, 1) if it "
-        f"is one column, {name}.reshape(1, -1) if it is one row."
+        f"{name} has one dimension, of {size} entries, and a table is needed. Reshape your data: .reshape(-1, 1) makes one "
+        "column of it, .reshape(1, -1) one row."
     )
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
 def _check_cells(X: Any, name: str) -> None:
@@ -329,7 +333,7 @@ def check_sizes(
     values = table.data if sparse.issparse(table) else table
     if values.dtype.kind not in "fiu" or not values.size or max(float(values.max()), -float(values.min())) <= LARGEST:
         return table
-    wrong = ~(np.abs(values.astype(np.float64, copy=False)) <= LARGEST)
+    wrong = ~(np.abs(values) <= np.float64(LARGEST))
     if sparse.issparse(table):
         entry = int(np.argmax(wrong))
         row, column = int(np.searchsorted(table.indptr, entry, side="right")) - 1, int(table.indices[entry])
@@ -340,10 +344,10 @@ def check_sizes(
     named = f"column {column}" if names is None else f"column {names[column]!r}"
     where = f"Row {row if rows is None else rows[row]}, {named}{place}"
     if np.isfinite(value):
-        raise LatentiaError(f"{where}: {value}, whose powers are out of range. Divide the data by its size.")
+        raise LatentiaError(f"{where}: {value!s}, whose powers are out of range. Divide the data by its size.")
     source = _cell(given, row, column)
     if source is not None:
-        raise LatentiaError(f"{where}: {source} is too large for a number of 64 bits. Divide the data by its size.")
+        raise LatentiaError(f"{where}: {source!s} is too large for a number of 64 bits. Divide the data by its size.")
     shown = "NaN" if np.isnan(value) else "infinity" if value > 0 else "-infinity"
     more = int(np.count_nonzero(~np.isfinite(values))) - 1
     raise LatentiaError(

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..exceptions import LatentiaError
 from ..passes import Blocks
-from ..passes.blocks import undamaged
+from ..passes.blocks import undamaged, unmasked
 
 __all__ = ["Graph", "as_graph"]
 
@@ -222,7 +222,7 @@ def _table(source: Any) -> tuple[Any, list[str] | None]:
         source = source.table()
     if not sparse.issparse(source):
         try:
-            source = np.asarray(source)
+            source = np.asarray(unmasked(source))
         except ValueError as error:  # rows of different lengths
             raise LatentiaError(f"The adjacency matrix is no table of rows and columns: {error}") from error
         _check_square(source.shape)

@@ -26,7 +26,7 @@ from sklearn.base import ClassifierMixin
 
 from .._base import Estimator, check_size, fitted, fitting, halves_of_rows
 from .._parameters import Choice, Flag, Integer, NComponents, Names, Number, OrNone, check_parameter
-from .._validation import check_vocabulary, table_blocks
+from .._validation import check_same_rows, check_vocabulary, table_blocks
 from ..evidence import PartErrors, PartFits
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import LogProbabilities, Refine, log_probabilities, topic_posterior
@@ -309,6 +309,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
                 )
             words = table_blocks(self, X, reset=True, what="words")
             labels, self._labels = label_sets(Y)
+            check_same_rows(X=words.n_rows, Y=labels.shape[0])
             blocks = Blocks.from_array(words.table(), labels)
         check_vocabulary(self)
         self.classes_ = self._labels.classes
@@ -460,9 +461,10 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         return self._two_classes(self._all_scores(X))
 
     def _all_scores(self, X: Any) -> np.ndarray:
-        self._check_size(X)
+        blocks = table_blocks(self, X, reset=False, what="words")
+        self._check_size(blocks.n_rows)
         scores, coordinates = self._scores(), self._coordinates_of()
-        return np.concatenate([scores(coordinates(table)) for table in self._tables(X)])
+        return np.concatenate([scores(coordinates(table)) for table in self._tables(blocks)])
 
     def _two_classes(self, scores: np.ndarray) -> np.ndarray:
         return scores[:, 1] - scores[:, 0] if self._labels.one_class and len(self.classes_) == 2 else scores
@@ -681,10 +683,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     def _probability(self, scores: np.ndarray) -> np.ndarray:
         return scores if self._calibration is None else self._calibration(scores)
 
-    def _check_size(self, X: Any) -> None:
-        rows = (
-            X.n_rows if isinstance(X, Blocks) else X.shape[0] if np.ndim(getattr(X, "shape", 0)) and X.shape else len(X)
-        )
+    def _check_size(self, rows: int) -> None:
         size = 8 * rows * len(self.label_frequencies_)
         if size > _MOST_BYTES:
             raise LatentiaError(

@@ -768,20 +768,14 @@ def _some_columns(blocks: Blocks, used: np.ndarray) -> Blocks:
 
 
 def _with_nan(X: Any) -> Any:
-    """Data frames and lists with gaps as floats with NaN; anything else as it is."""
-    frame = hasattr(X, "isna") and hasattr(X, "astype")
-    if not frame and not isinstance(X, np.ndarray | list | tuple):
+    """Data frames with gaps as floats with NaN; anything else as it is."""
+    if not (hasattr(X, "isna") and hasattr(X, "astype")):
         return X
+    gaps = X.isna()
     try:
-        if frame:
-            gaps = X.isna()
-            return X.astype(object).where(~gaps, np.nan).astype(float) if np.asarray(gaps, dtype=bool).any() else X
-        table = np.asarray(X)
-        if table.dtype.kind in "USVcmM":
-            raise TypeError(f"they have type {table.dtype}")
-        return table.astype(float) if table.dtype.kind == "O" else table
-    except (TypeError, ValueError, OverflowError) as error:
-        raise LatentiaError(f"The findings must be 0, 1 or NaN ({error}).") from error
+        return X.astype(object).where(~gaps, np.nan).astype(float) if np.asarray(gaps, dtype=bool).any() else X
+    except (TypeError, ValueError, OverflowError):  # what is no number is looked for where tables are checked
+        return X
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

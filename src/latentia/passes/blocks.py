@@ -33,6 +33,7 @@ __all__ = [
     "row_groups",
     "sequence_lengths",
     "undamaged",
+    "unmasked",
 ]
 
 _BLOCK_ENTRIES = 1 << 20
@@ -594,7 +595,7 @@ def as_table(part: Any, number: int | str, names: bool = False) -> Any:
         )  # for which None stands where a value is missing
         part = part.to_numpy(dtype=np.float64, na_value=np.nan) if nullable else part.to_numpy()
     try:
-        table = np.asarray(part)
+        table = np.asarray(unmasked(part))
     except ValueError as error:  # rows of different lengths
         raise LatentiaError(f"{place} is no table of rows and columns: {error}") from error
     if table.ndim == 1:
@@ -609,7 +610,13 @@ def _of_numbers(table: Any, place: str) -> Any:
     _check_type(table.dtype, place)
     plain = table.dtype.kind != "f" or table.dtype.itemsize in (4, 8)
     dtype = table.dtype.newbyteorder("=") if plain else np.dtype(np.float64)  # compiled kernels swap no bytes
-    return table if table.dtype == dtype else table.astype(dtype)
+    with np.errstate(over="ignore"):  # what becomes infinite is refused where numbers are looked at
+        return table if table.dtype == dtype else table.astype(dtype)
+
+
+def unmasked(table: Any) -> Any:
+    """A masked array as floats with NaN for what is masked; anything else as it is."""
+    return np.ma.filled(table.astype(np.float64), np.nan) if np.ma.is_masked(table) else table
 
 
 def _check_type(dtype: np.dtype, place: str) -> None:

@@ -11,6 +11,7 @@ from .._entries import is_missing
 from .._validation import number_table
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Block, Blocks
+from ..passes.blocks import unmasked
 
 _MOST_SYMBOLS = 1 << 20  # or a hundred for each step: of whole numbers, those that do not occur count as well
 _LARGEST_SYMBOL = 2.0**53  # up to which floats have all whole numbers
@@ -49,9 +50,16 @@ def first_block(X: Any, lengths: Any) -> Block:
             raise LatentiaError("The data is empty: it has no steps.")
         return next(block for block in X if len(block.rows))
     try:
-        table = np.asarray(X)
+        table = np.asarray(unmasked(X))
     except (ValueError, OverflowError):  # rows of different lengths
-        table = np.empty(())
+        sizes = [len(one) if hasattr(one, "__len__") else 1 for one in X]
+        shown = ", ".join(map(str, sizes[:5])) + (", ..." if len(sizes) > 5 else "")
+        raise LatentiaError(
+            f"X holds {len(sizes)} sequences of different lengths: join them, with numpy.concatenate, and give "
+            f"lengths=[{shown}]."
+        ) from None
+    if not table.ndim:
+        raise LatentiaError(f"X is of type {type(X).__name__}: a sequence of symbols or of vectors is needed.")
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or not table.size:
         raise LatentiaError(f"X has shape {table.shape}: a sequence of symbols or of vectors is needed.")

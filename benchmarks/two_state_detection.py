@@ -1,4 +1,4 @@
-"""Claim: chains of Theorem 1.5's family are detected from a few steps a symbol, and below 3/2 no method can.
+"""Claim: chains of Theorem 1.5's family are detected from a few steps a symbol; at one, no test is right above .71.
 
     python benchmarks/two_state_detection.py [--quick] [--runs 60]
 

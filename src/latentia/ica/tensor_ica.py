@@ -125,8 +125,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     1. Theorem 7.3 needs centred sources of unit variance; for others kappa = E h^4 - 3 (E h^2)^2.
     2. All K^4 entries of the whitened cumulant are decomposed by polar iteration, not the contraction M_4(I, I, I, v)
        with one vector, whose eigenvalues nearly coincide for an unlucky v. kappa_k keeps its sign.
-    3. Whitening is by the covariance. The theorem allows Gaussian noise in x, but its covariance is then in the way:
-       the answer is biased by about the ratio of noise to signal, which halves of the data cannot see. What it leaves of
+    3. Whitening is by the covariance, not by M_4(I, I, u, u), in which Gaussian noise vanishes. This is more accurate
+       without noise, and biased by about the ratio of noise to signal, which halves of the data cannot see. What it leaves of
        the cumulant shows that there is noise (*goodness of fit*), and widens the expected errors.
     4. ``refine`` is not in the thesis.
 

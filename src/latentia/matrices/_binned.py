@@ -21,7 +21,7 @@ __all__ = ["Binning", "binned_factors"]
 
 @dataclass(frozen=True)
 class Binning:
-    """Constants of Algorithm 1. The defaults work; `printed` gives those of the paper, at which no word is left.
+    """Constants of Algorithm 1. The defaults work; those of the paper, `printed`, leave out words seen less than 1e10 times.
 
     Attributes
     ----------

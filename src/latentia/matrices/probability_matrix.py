@@ -178,7 +178,7 @@ class ProbabilityMatrix(Estimator):
     3. Eigenvalues are shrunk to sqrt(lambda^2 - e^2) (see `latentia.linalg.scaled`), which minimises the Frobenius error of
        the scaled matrix; where the paper cuts at rank R, directions in the noise are dropped.
     4. Entries below a tenth of the product of marginals are raised to it, and the matrix is scaled to sum to one.
-    5. "binned": the printed constants leave out all words at any size; every one is a parameter (`Binning`), the sample is
+    5. "binned": the printed constants leave out words seen less than 1e10 times; all are parameters (`Binning`), the sample is
        reused for the three steps unless ``split`` is set, and words outside all bins keep r r^T.
     6. ``refine`` is not in the paper.
     7. Ordered pairs and discounts are not in the paper.

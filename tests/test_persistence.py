@@ -1,5 +1,6 @@
 """Saved models: files that claim what they do not hold, headers of other versions, attributes that make no sense."""
 
+import copy
 import io
 import json
 import os
@@ -144,6 +145,60 @@ def test_deeply_nested_values(saved):
             assert latentia.load(saved).x_
         else:
             refused(saved)
+
+
+@pytest.mark.parametrize("item", [b"{}", b'{"a":1}', b'"ab"'])
+@pytest.mark.parametrize("around", [b'{"format": 3, "x": [%s]}', b'["\\"[{", %s'])
+def test_a_header_takes_no_more_memory_than_is_said(tmp_path, item, around):
+    text = around % b",".join([item] * (60_000_000 // (len(item) + 1)))
+    np.savez_compressed(tmp_path / "m.npz", header=np.frombuffer(text, np.uint8))
+    assert (tmp_path / "m.npz").stat().st_size < 200_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(LatentiaError, match=r"m\.npz: not a model saved by latentia, or damaged"):
+            latentia.load(tmp_path / "m.npz")
+        assert tracemalloc.get_traced_memory()[1] < 6 * len(text) + persistence._MOST_PARSED
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_parsing_takes_is_not_more_than_what_is_counted():
+    """Each of the kinds of values, many of them."""
+    for item in (
+        b"{}",
+        b"[]",
+        b'{"%d":1}',
+        b"[0]",
+        b'"word%d"',
+        b"%d.5",
+        b'[["a%d", [0, {}]]]',
+        b'{"a%d": {"b": [], "c": ""}}',
+    ):
+        text = b"[" + b",".join([item % i if b"%d" in item else item for i in range(100_000)]) + b"]"
+        counted, depth = persistence._parsed(text)
+        tracemalloc.start()
+        parsed = json.loads(text)
+        taken = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert len(parsed) == 100_000
+        assert taken <= counted + 4 * len(text)
+        assert depth == 1 + max(item.count(b"{") + item.count(b"["), 0)
+
+
+def test_brackets_in_names_are_no_brackets(model, tmp_path):
+    names = ['"[{' * 30 + "\\", "[" * 3000, "{" * 3000, ",:" * 2000, "ß[" * 99]
+    named = copy.copy(model)
+    vars(named)["x_"] = names
+    assert latentia.load(latentia.save(named, tmp_path / "m")).x_ == names
+
+
+def test_what_cannot_be_read_is_not_saved(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(persistence, "_MOST_PARSED", 1 << 20)
+    wide = copy.copy(model)
+    vars(wide)["x_"] = [[]] * 10_000
+    with pytest.raises(LatentiaError, match="AnchorTopics cannot be saved: its header would take .* MiB of memory"):
+        latentia.save(wide, tmp_path / "m")
+    assert not list(tmp_path.iterdir())
 
 
 # --- sizes --------------------------------------------------------------------------------------------------------

@@ -30,7 +30,14 @@ __all__ = ["load", "save"]
 _FORMAT = 3
 _READS = (2, 3)
 _HEADER = "header"
-_LONGEST_HEADER = 1 << 26
+_LONGEST_HEADER, _DEEPEST_HEADER = 1 << 26, 1000  # bytes, and brackets within brackets
+_MOST_PARSED = 1 << 28  # bytes of memory that a header takes besides its own
+_PIECE = 1 << 20  # bytes of it that are looked at together
+_PARSED_SIZES = {"{": 240, "[": 80, ",": 72, ":": 100}  # bytes of an object, a list, a value and a key
+_STEPS = np.zeros(256, np.int64)  # how much deeper a mark leads
+_STEPS[list(b"{[")], _STEPS[list(b"}]")] = 1, -1
+_IS_MARK = np.zeros(256, bool)
+_IS_MARK[list(b"{}[],:")] = True
 _MOST_TEXTS = 1 << 22  # strings of an array that become objects
 _LAST_CODE_POINT = 0x10FFFF
 
@@ -70,7 +77,12 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
         "parameters": {name: _encode(value, arrays, name) for name, value in parameters.items()},
         "attributes": {name: _encode(value, arrays, name) for name, value in attributes.items()},
     }
-    arrays[_HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    text = json.dumps(header).encode()
+    try:
+        _check_size(text)
+    except LatentiaError as error:
+        raise LatentiaError(f"A {type(model).__name__} cannot be saved: {error}.") from None
+    arrays[_HEADER] = np.frombuffer(text, np.uint8)
     with whole_file(target) as file:
         write_arrays(file, arrays)
     return target
@@ -137,9 +149,11 @@ def _header(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     if _HEADER not in arrays:
         raise LatentiaError("it has no header")
     text = arrays.pop(_HEADER)
-    if text.dtype != np.uint8 or text.ndim != 1 or len(text) > _LONGEST_HEADER:
-        raise LatentiaError("its header is no text, or too long")
-    header = json.loads(text.tobytes())
+    if text.dtype != np.uint8 or text.ndim != 1:
+        raise LatentiaError("its header is no text")
+    text = text.tobytes()
+    _check_size(text)
+    header = json.loads(text)
     if not isinstance(header, dict) or type(header.get("format")) is not int:
         raise LatentiaError("its header names no format")
     if header["format"] not in _READS:
@@ -151,6 +165,33 @@ def _header(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         state = header["model"]["state"]
         return {"class": header["model"]["class"], "parameters": state, "attributes": state}
     return header
+
+
+def _check_size(text: bytes) -> None:
+    """Raise if a header would take much memory, or is deep: of its marks outside of strings each is an object."""
+    if len(text) > _LONGEST_HEADER:
+        raise LatentiaError(f"its header has {len(text)} bytes, and at most {_LONGEST_HEADER} are read")
+    size, depth = _parsed(text)
+    if size > _MOST_PARSED:
+        raise LatentiaError(f"its header would take more than {_MOST_PARSED >> 20} MiB of memory")
+    if depth > _DEEPEST_HEADER:
+        raise LatentiaError(f"its header has more than {_DEEPEST_HEADER} values within values")
+
+
+def _parsed(text: bytes) -> tuple[int, int]:
+    """About how many bytes of memory a JSON text takes when it is parsed, besides its strings; and how deep it is."""
+    plain = text.replace(rb"\\", b"").replace(rb"\"", b"")  # every quote that is left begins or ends a string
+    size = level = deepest = within = 0
+    for start in range(0, len(plain), _PIECE):
+        symbols = np.frombuffer(plain[start : start + _PIECE], np.uint8)
+        inside = np.bitwise_xor.accumulate((symbols == ord('"')).view(np.uint8)) ^ within
+        marks, within = symbols[(inside == 0) & _IS_MARK[symbols]], int(inside[-1])
+        size += sum(int(np.count_nonzero(marks == ord(mark))) * each for mark, each in _PARSED_SIZES.items())
+        levels = level + np.cumsum(_STEPS[marks])
+        level, deepest = int(levels[-1]) if len(levels) else level, max(deepest, int(levels.max(initial=0)))
+        if size > _MOST_PARSED or deepest > _DEEPEST_HEADER:
+            break
+    return size, deepest
 
 
 def _model(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Any:

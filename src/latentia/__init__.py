@@ -6,6 +6,7 @@ Families are imported by name: ``from latentia.topics import AnchorTopics``.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ._compiled import keep_compiled_code
 from .exceptions import LatentiaError, LatentiaWarning
 
 if TYPE_CHECKING:
@@ -72,6 +73,9 @@ __all__ = [
     "topics",
     "words",
 ]
+
+
+keep_compiled_code()
 
 
 def __getattr__(name: str) -> Any:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
@@ -226,6 +227,48 @@ def test_apply_leaves_rows_without_a_value_out(call, rows, refused, table, holes
     with pytest.warns(DroppedDataWarning, match="3 of 1500 rows"):
         call("apply", tmp_path / "m", holes, "--missing", "drop", "--out", tmp_path / "p")
     assert len(rows(tmp_path / "p" / "labels.csv")) == 1497
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "file"),
+    [
+        ("mixture", ["--refine", 0], "labels.csv"),
+        ("ica", [], "sources.csv"),
+        ("dictionary", ["--sparsity", 1], "codes.csv"),
+        ("nmf", [], "weights.csv"),
+        ("contrast", [], "scores.csv"),
+        ("network", [], "codes.csv"),
+        ("noisy-or", [], "posteriors.csv"),
+    ],
+)
+def test_rows_keep_their_names(call, rows, tmp_path, command, options, file):
+    rng = np.random.default_rng(0)
+    values = rng.gamma(np.repeat(np.eye(6) * 9 + 1, 50, axis=0))
+    values[:, 0] += rng.exponential(5, 300)
+    if command == "noisy-or":
+        values = np.where(values > 5, 1, 0)
+    if command == "network":
+        values = planted.sparse_network(1000, (100, 20), 5, 0.04).Y.toarray().astype(int)
+    names = [f"plant {i}, {'of its own ' if i == 7 else ''}x" for i in range(len(values))]
+    lines = [f'"{name}",{",".join(f"{v:.4g}" for v in row)}' for name, row in zip(names, values, strict=True)]
+    lines[20] = lines[20].rpartition(",")[0] + ","  # dropped, with its name
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join([f"who,{','.join(f'c{i}' for i in range(values.shape[1]))}", *lines]) + "\n")
+    V = values[:, 1:3] + rng.normal(size=(len(values), 2))
+    (tmp_path / "v.csv").write_text("who,p,q\n" + "".join(f"no {i},{a:.4g},{b:.4g}\n" for i, (a, b) in enumerate(V)))
+    other = [tmp_path / "v.csv"] if command == "contrast" else []
+    size = [] if command in ("contrast", "network") else ["-k", 2]
+    missing = ["--missing", "drop"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        printed = call(command, path, *other, *size, *options, *missing, "--out", tmp_path / "o")
+        call("apply", tmp_path / "o", path, *other, *missing, "--out", tmp_path / "p")
+    assert "rows are named as in the first column of text: plant 0, x, plant 1, x, plant 2, x and " in printed
+    for folder in ("o", "p"):
+        found = rows(tmp_path / folder / file)
+        assert {(row["row"], row["name"]) for row in found} <= {(str(i + 2), name) for i, name in enumerate(names)}
+        assert len({row["name"] for row in found}) > 250
+        assert "plant 20, x" not in {row["name"] for row in found}
 
 
 # --- what is printed ------------------------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from ._shared import Reading, say
 
 __all__ = [
     "MISSING",
+    "Labels",
     "MayBeMissing",
     "Table",
     "Wanted",
@@ -29,6 +31,7 @@ __all__ = [
     "is_table",
     "known",
     "missing_help",
+    "naming",
     "numeric_columns",
     "quoted",
     "read_known_columns",
@@ -62,6 +65,8 @@ def announce(table: Table, console: Console) -> None:
     """Print what was read and what was not, and which columns merely count the rows."""
     n, width = table.values.shape
     say(console, f"{table.source}: {n:,} rows, {width} columns: {_listed(table.columns, 10)}")
+    if table.names:
+        say(console, f"rows are named as in the first column of text: {_listed(table.names, 3)}")
     if table.left_out:
         say(console, f"not used: {_listed(table.left_out, 10)}")
     if sparse.issparse(table.values) or n < 3:
@@ -119,7 +124,7 @@ def read_numbers(
     """Read the columns of numbers that options name, or all; see `numeric_columns`."""
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
-        return Wanted(numeric_columns(path, kinds, columns, ignore, least, why, option))
+        return Wanted(numeric_columns(path, kinds, columns, ignore, least, why, option), names=naming(kinds))
 
     return read_table(path, choose, reading)
 
@@ -130,15 +135,49 @@ def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, re
     def choose(kinds: Mapping[str, str]) -> Wanted:
         if columns is not None:
             known(path, kinds, None, columns)
-            return Wanted(columns)
+            return Wanted(columns, names=naming(kinds))
         found = numeric_columns(path, kinds, None)
         if len(found) != width:
             raise LatentiaError(
                 f"{path}: {len(found)} columns of numbers, and the model was fitted on {width}, of which it has no names."
             )
-        return Wanted(found)
+        return Wanted(found, names=naming(kinds))
 
     return read_table(path, choose, reading, other="")
+
+
+def naming(kinds: Mapping[str, str]) -> str | None:
+    """The column that names the rows: the first one of text."""
+    return next((name for name, kind in kinds.items() if kind == "text"), None)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What tells the rows of a file apart in results.
+
+    Attributes
+    ----------
+    rows : sequence of int
+        Their lines or numbers.
+    names : sequence of str
+        Empty where they have none.
+    """
+
+    rows: Sequence[int] = ()
+    names: Sequence[str] = ()
+
+    @property
+    def head(self) -> list[str]:
+        """Headings of the columns."""
+        return ["row", "name"] if self.names else ["row"]
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        """The cells of every row in these columns."""
+        return ([*cells] for cells in (zip(self.rows, self.names, strict=True) if self.names else zip(self.rows)))
+
+    def kept(self, mask: np.ndarray) -> Labels:
+        """Those of some rows."""
+        return Labels(list(compress(self.rows, mask)), list(compress(self.names, mask)))
 
 
 def numeric_columns(

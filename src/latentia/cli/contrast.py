@@ -51,11 +51,13 @@ from ._shared import (
 )
 from ._tables import (
     MISSING,
+    Labels,
     MayBeMissing,
     Table,
     Wanted,
     announce,
     known,
+    naming,
     numeric_columns,
     read_known_columns,
     read_table,
@@ -266,8 +268,8 @@ class _Data:
     U, V : ndarrays
     y : ndarray or None
     columns, columns_v : list of str
-    rows : sequence of int
-        Lines of U's file.
+    labels : Labels
+        Lines of U's file, and their names.
     source : str
         Both files in messages.
     files : (str, str)
@@ -281,7 +283,7 @@ class _Data:
     y: np.ndarray | None
     columns: list[str]
     columns_v: list[str]
-    rows: Sequence[int]
+    labels: Labels
     source: str
     files: tuple[str, str]
     target: str
@@ -345,7 +347,7 @@ def _read_view(
             raise LatentiaError(f"{option} and --target both name {target!r}: what is predicted cannot predict.")
         if chosen is not None and (both := [name for name in chosen if name in ignored]):
             raise LatentiaError(f"{option} and --ignore both name {both[0]!r}: name it in one.")
-        return Wanted(numeric_columns(path, found, chosen, left_out, least, _WHY[least], option))
+        return Wanted(numeric_columns(path, found, chosen, left_out, least, _WHY[least], option), names=naming(found))
 
     return read_table(path, choose, how, option)
 
@@ -414,11 +416,11 @@ def _matched(
         names.append(columns)
     _check_dependence(views, names, source)
     y, called = _target_of(tables, parts, fit, target)
-    rows = [row for row, here in zip(tables[0].rows, parts[0], strict=True) if here]
+    labels = Labels(tables[0].rows, tables[0].names).kept(parts[0])
     width = len(names[0]) + len(names[1])
-    _check_width(fit, width, len(rows), source, console)
+    _check_width(fit, width, len(views[0]), source, console)
     return _Data(
-        views[0], views[1], y, names[0], names[1], rows, source, (tables[0].source, tables[1].source), called, remarks
+        views[0], views[1], y, names[0], names[1], labels, source, (tables[0].source, tables[1].source), called, remarks
     )
 
 
@@ -646,7 +648,7 @@ def _write(folder: Path, model: Any, found: _Found, comparison: Rows | None) -> 
     lines_of_map = ([name, *(f"{v:.8g}" for v in row)] for name, row in zip(data.columns_v, per_unit, strict=True))
     write_csv(folder / _MAP, ["column of V", *data.columns], lines_of_map)
     if kind != "ising":
-        _write_scores(folder / _SCORES, model, found.rows, data.V, data.rows)
+        _write_scores(folder / _SCORES, model, found.rows, data.V, data.labels)
     write_contrast_report(
         folder / "report.html", model, found.rows, data.V, data.y, columns=data.columns, columns_v=data.columns_v,
         scaling=scaling, peers=peers, files=data.files, target=data.target,
@@ -695,7 +697,7 @@ def _write_answer(path: Path, model: Any, found: _Found, peers: Mapping[str, np.
         write_csv(path, [*heads, "this fit", *relative, *peers], lines)
 
 
-def _write_scores(path: Path, model: Any, U: np.ndarray, V: np.ndarray | None, rows: Sequence[int]) -> None:
+def _write_scores(path: Path, model: Any, U: np.ndarray, V: np.ndarray | None, labels: Labels) -> None:
     """What the model says of every row."""
     kind = CONTRASTIVE[type(model)]
     cells: list[list[Any]]
@@ -713,7 +715,7 @@ def _write_scores(path: Path, model: Any, U: np.ndarray, V: np.ndarray | None, r
         names = model.reading_["columns"] if kind == "components" and hasattr(model, "reading_") else None
         heads = names or [f"{'direction' if kind == 'pca' else 'column'} {i}" for i in range(scores.shape[1])]
         cells = [[f"{v:.8g}" for v in line] for line in scores]
-    write_csv(path, ["row", *heads], ([row, *line] for row, line in zip(rows, cells, strict=True)))
+    write_csv(path, [*labels.head, *heads], ([*label, *line] for label, line in zip(labels, cells, strict=True)))
 
 
 # --- applying -------------------------------------------------------------------------------------------------------
@@ -749,5 +751,5 @@ def apply_contrast(
     ]
     if "divided_by" in reading:
         values[0] = (values[0] - reading["subtracted"]) / reading["divided_by"]
-    rows = [row for row, here in zip(tables[0].rows, kept[places[0]], strict=True) if here]
-    return lambda path: _write_scores(path, model, values[0], values[1] if other is not None else None, rows)
+    labels = Labels(tables[0].rows, tables[0].names).kept(kept[places[0]])
+    return lambda path: _write_scores(path, model, values[0], values[1] if other is not None else None, labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,6 +61,7 @@ from ._shared import (
 )
 from ._tables import (
     MISSING,
+    Labels,
     MayBeMissing,
     Table,
     announce,
@@ -101,7 +102,7 @@ class _Data:
         The name of the source, and with what was done to it.
     reading : dict
         How other data is read.
-    numbers : sequence of int
+    labels : Labels
         Of the rows in the file; empty for patches.
     patch : tuple of int
         Shape of a patch; empty for tables.
@@ -114,7 +115,7 @@ class _Data:
     source: str
     described: str
     reading: dict[str, Any]
-    numbers: Sequence[int] = ()
+    labels: Labels = field(default_factory=Labels)
     patch: tuple[int, ...] = ()
     pictures: Sequence[tuple[str, np.ndarray]] = ()
 
@@ -240,7 +241,7 @@ def _table(
         reading |= scaling(table.values)
         say(console, "Columns are scaled: weights and errors are in standard deviations.")
     rows = scaled_rows(table.values, reading)
-    return _Data(rows, table.columns, table.source, described(table), reading, table.rows)
+    return _Data(rows, table.columns, table.source, described(table), reading, Labels(table.rows, table.names))
 
 
 def _patches(source: Path, size: int, n_patches: int, grey: bool, seed: int, console: Console) -> _Data:
@@ -407,7 +408,7 @@ def _write(
     if data.patch:
         write_image(folder / "atoms.png", mosaic(model.components_, data.patch))
     else:
-        _write_codes(folder / _CODES, codes, data.numbers)
+        _write_codes(folder / _CODES, codes, data.labels)
     if "divided_by" in data.reading:
         scales = zip(data.columns, data.reading["subtracted"], data.reading["divided_by"], strict=True)
         write_csv(folder / "scaling.csv", ["column", "subtracted", "divided by"], scales)
@@ -417,17 +418,17 @@ def _write(
     )  # fmt: skip
 
 
-def _write_codes(path: Path, codes: sparse.csr_array, numbers: Sequence[int]) -> None:
+def _write_codes(path: Path, codes: sparse.csr_array, labels: Labels) -> None:
     """A line for every atom of every row, those of most weight first."""
-    write_csv(path, ["row", "atom", "weight"], _codes(codes, numbers))
+    write_csv(path, [*labels.head, "atom", "weight"], _codes(codes, labels))
 
 
-def _codes(codes: sparse.csr_array, numbers: Sequence[int]) -> Iterator[list[Any]]:
-    for i, number in enumerate(numbers):
+def _codes(codes: sparse.csr_array, labels: Labels) -> Iterator[list[Any]]:
+    for i, label in enumerate(labels):
         own = slice(codes.indptr[i], codes.indptr[i + 1])
         atoms, weights = codes.indices[own], codes.data[own]
         for place in np.argsort(-np.abs(weights), kind="stable"):
-            yield [number, atoms[place], f"{weights[place]:.6g}"]
+            yield [*label, atoms[place], f"{weights[place]:.6g}"]
 
 
 # --- applying -------------------------------------------------------------------------------------------------------
@@ -455,19 +456,20 @@ def apply_dictionary(
     say(console, f"Left over of a row: {left:.2g}% of its squares (median).")
     if denoise:
         return lambda path: _write_denoised(path, model, codes, table, reading)
-    return lambda path: _write_codes(path, codes, table.rows)
+    return lambda path: _write_codes(path, codes, Labels(table.rows, table.names))
 
 
 def _write_denoised(path: Path, model: Any, codes: sparse.csr_array, table: Table, reading: dict[str, Any]) -> None:
     """The rows that the atoms make, in the units of the file."""
+    labels = Labels(table.rows, table.names)
 
     def lines() -> Iterator[list[Any]]:
-        for i, number in enumerate(table.rows):
+        for i, label in enumerate(labels):
             row = (codes[[i]] @ model.components_)[0]
             row = row * reading["divided_by"] + reading["subtracted"] if "divided_by" in reading else row
-            yield [number, *(f"{value:.8g}" for value in row)]
+            yield [*label, *(f"{value:.8g}" for value in row)]
 
-    write_csv(path, ["row", *table.columns], lines())
+    write_csv(path, [*labels.head, *table.columns], lines())
 
 
 def _apply_to_image(

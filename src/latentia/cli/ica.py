@@ -39,7 +39,17 @@ from ._shared import (
     sizes_help,
     write_csv,
 )
-from ._tables import MISSING, MayBeMissing, Table, announce, described, read_known_columns, read_numbers, split_names
+from ._tables import (
+    MISSING,
+    Labels,
+    MayBeMissing,
+    Table,
+    announce,
+    described,
+    read_known_columns,
+    read_numbers,
+    split_names,
+)
 
 __all__ = ["apply_ica", "ica"]
 
@@ -152,8 +162,9 @@ def _write(folder: Path, model: Any, table: Table, values: np.ndarray, compariso
 def _write_sources(path: Path, model: Any, table: Table, values: np.ndarray) -> np.ndarray:
     """Every source at every row; they are returned."""
     sources: np.ndarray = model.transform(values)
-    lines = ([row, *(f"{value:.6g}" for value in line)] for row, line in zip(table.rows, sources, strict=True))
-    write_csv(path, ["row", *(f"source {i}" for i in range(sources.shape[1]))], lines)
+    labels = Labels(table.rows, table.names)
+    lines = ([*row, *(f"{value:.6g}" for value in line)] for row, line in zip(labels, sources, strict=True))
+    write_csv(path, [*labels.head, *(f"source {i}" for i in range(sources.shape[1]))], lines)
     return sources
 
 

@@ -45,6 +45,7 @@ from ._shared import (
 )
 from ._tables import (
     MISSING,
+    Labels,
     Table,
     announce,
     described,
@@ -271,8 +272,9 @@ def _write_labels(path: Path, model: Any, rows: Any, table: Table) -> np.ndarray
     probabilities = model.predict_proba(rows)
     labels = probabilities.argmax(axis=1)
     sure = probabilities[np.arange(len(labels)), labels]
-    lines = ([row, label, f"{p:.5f}"] for row, label, p in zip(table.rows, labels, sure, strict=True))
-    write_csv(path, ["row", "component", "probability"], lines)
+    rows_of = Labels(table.rows, table.names)
+    lines = ([*row, label, f"{p:.5f}"] for row, label, p in zip(rows_of, labels, sure, strict=True))
+    write_csv(path, [*rows_of.head, "component", "probability"], lines)
     return labels  # type: ignore[no-any-return]
 
 

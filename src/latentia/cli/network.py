@@ -47,6 +47,7 @@ from ._shared import (
     write_csv,
 )
 from ._tables import (
+    Labels,
     Table,
     announce,
     binary,
@@ -250,7 +251,7 @@ def _write(folder: Path, model: Any, data: Table, found: Sequence[Unit], compari
     write_csv(folder / "units.csv", header, rows)
     write_csv(folder / "edges.csv", ["unit", "layer", "to", "sign"], _edges(found))
     write_csv(folder / "columns.csv", ["column", "mean", "switched on by", "switched off by"], _columns(model, data))
-    _write_codes(folder / _CODES, model, data.values, data.rows)
+    _write_codes(folder / _CODES, model, data)
     write_network_report(
         folder / "report.html", model, data.values, columns=data.columns, comparison=comparison,
         title=f"Hidden units of {data.source}", source=described(data),
@@ -274,15 +275,15 @@ def _columns(model: Any, data: Table) -> Iterator[list[Any]]:
         yield [name, f"{share:.6g}", *(" ".join(map(str, np.sort(places[signs * s > 0]))) for s in (1, -1))]
 
 
-def _write_codes(path: Path, model: Any, values: Any, numbers: Sequence[int]) -> None:
+def _write_codes(path: Path, model: Any, data: Table) -> None:
     """For every row the units of each layer that are on, by their numbers."""
     names = [f"layer {i}" for i in range(1, len(model.layers_) + 1)]
-    write_csv(path, ["row", *names], _codes(model, values, numbers))
+    labels = Labels(data.rows, data.names)
+    write_csv(path, [*labels.head, *names], _codes(model, data.values, labels))
 
 
-def _codes(model: Any, values: Any, numbers: Sequence[int]) -> Iterator[list[Any]]:
-    firsts = np.cumsum([0, *map(len, unit_names(model))])
-    place = 0
+def _codes(model: Any, values: Any, labels: Labels) -> Iterator[list[Any]]:
+    firsts, rows = np.cumsum([0, *map(len, unit_names(model))]), iter(labels)
     for part in _parts(values, model):
         on = [sparse.csr_array(model.encode(part, layer=i)) for i in range(1, len(model.layers_) + 1)]
         for i in range(part.shape[0]):
@@ -290,8 +291,7 @@ def _codes(model: Any, values: Any, numbers: Sequence[int]) -> Iterator[list[Any
                 " ".join(str(first + unit) for unit in np.sort(one.indices[one.indptr[i] : one.indptr[i + 1]]))
                 for first, one in zip(firsts, on, strict=False)
             ]
-            yield [numbers[place], *cells]
-            place += 1
+            yield [*next(rows), *cells]
 
 
 def _parts(values: Any, model: Any) -> Iterator[Any]:
@@ -324,8 +324,9 @@ def apply_network(
     announce(table, console)
     data = _on(table, model.observed == "real", reading["above"], None)
     if denoise:
-        return lambda path: write_csv(path, ["row", *data.columns], _denoised(model, data))
-    return lambda path: _write_codes(path, model, data.values, data.rows)
+        heads = [*Labels(data.rows, data.names).head, *data.columns]
+        return lambda path: write_csv(path, heads, _denoised(model, data))
+    return lambda path: _write_codes(path, model, data)
 
 
 def _in_columns(table: Table, names: Sequence[str] | None, width: int, console: Console) -> Table:
@@ -345,11 +346,10 @@ def _in_columns(table: Table, names: Sequence[str] | None, width: int, console: 
 
 
 def _denoised(model: Any, data: Table) -> Iterator[list[Any]]:
-    place, form = 0, "{:.6g}" if model.observed == "real" else "{:d}"
+    labels, form = iter(Labels(data.rows, data.names)), "{:.6g}" if model.observed == "real" else "{:d}"
     for part in _parts(data.values, model):
         rows = model.denoise(part)
         rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
         rows = rows if model.observed == "real" else rows.astype(int)
         for row in rows:
-            yield [data.rows[place], *(form.format(value) for value in row)]
-            place += 1
+            yield [*next(labels), *(form.format(value) for value in row)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -55,11 +55,13 @@ from ._shared import (
 )
 from ._tables import (
     MISSING,
+    Labels,
     MayBeMissing,
     Wanted,
     announce,
     described,
     known,
+    naming,
     numeric_columns,
     read_known_columns,
     read_table,
@@ -285,13 +287,13 @@ def _table(
         known(source, kinds, "--names", [] if names is None else [names])
         unused = [*(split_names(ignore) or []), *([names] if names and kinds[names] != "text" else [])]
         chosen = numeric_columns(source, kinds, split_names(columns), unused, 2, "mixtures need two or more")
-        return Wanted(chosen, [] if names is None else [names])
+        return Wanted(chosen, [] if names is None else [names], naming(kinds) if names is None else None)
 
     table = read_table(source, choose, how)
     announce(table, console)
     _fits(table.source, "--image", image, table.values.shape[0], "rows")
     _fits(table.source, "--shape", picture, table.values.shape[1], "columns")
-    called = [] if names is None else [str(name) for name in table.texts[names]]
+    called = list(table.names) if names is None else [str(name) for name in table.texts[names]]
     reading = {"columns": table.columns, "names": names}
     return _Data(
         table.values, table.columns, table.source, described(table), reading, table.rows, called, table.unit, image, picture
@@ -439,13 +441,9 @@ def _write(folder: Path, model: Any, data: _Data, weights: np.ndarray, compariso
 
 def _write_weights(path: Path, weights: np.ndarray, numbers: Sequence[int], names: Sequence[str]) -> None:
     """A line for every row: its number, its name if it has one, and the weight of each component."""
-    head = ["row", *(["name"] if names else []), *(f"component {i}" for i in range(weights.shape[1]))]
-
-    def lines() -> Iterator[list[Any]]:
-        for i, row in enumerate(weights):
-            yield [numbers[i], *([names[i]] if names else []), *(f"{value:.6g}" for value in row)]
-
-    write_csv(path, head, lines())
+    labels = Labels(numbers, names)
+    lines = ([*label, *(f"{value:.6g}" for value in row)] for label, row in zip(labels, weights, strict=True))
+    write_csv(path, [*labels.head, *(f"component {i}" for i in range(weights.shape[1]))], lines)
 
 
 def _side_by_side(images: Sequence[np.ndarray]) -> np.ndarray:
@@ -491,7 +489,7 @@ def apply_nmf(model: Any, source: Path, console: Console, how: Reading) -> Calla
     else:
         table = read_known_columns(source, reading.get("columns"), model.n_features_in_, how)
         announce(table, console)
-        rows, numbers = table.values, table.rows
+        rows, numbers, names = table.values, table.rows, list(table.names)
     weights = np.asarray(model.transform(rows))
     left = 100 * float(np.sqrt(np.median(row_errors(model, rows, weights))))
     say(console, f"Left over of a row: {left:.2g}% of its length (median).")

@@ -49,7 +49,7 @@ from ._shared import (
     say,
     write_csv,
 )
-from ._tables import Table, announce, binary, described, quoted, read_known_columns, read_numbers, split_names
+from ._tables import Labels, Table, announce, binary, described, quoted, read_known_columns, read_numbers, split_names
 
 __all__ = ["apply_noisy_or", "noisy_or"]
 
@@ -372,15 +372,17 @@ def _write_parameters(folder: Path, model: Any, data: Table, threshold: float) -
 
 def _write_posteriors(path: Path, model: Any, data: Table) -> None:
     """The probability of every cause in every row."""
-    write_csv(path, ["row", *model.cause_names_, "accuracy", "method"], _probabilities(model, data))
+    labels = Labels(data.rows, data.names)
+    heads = [*labels.head, *model.cause_names_, "accuracy", "method"]
+    write_csv(path, heads, _probabilities(model, data, labels))
 
 
-def _probabilities(model: Any, data: Table) -> Iterator[list[Any]]:
-    rows = iter(data.rows)
+def _probabilities(model: Any, data: Table, labels: Labels) -> Iterator[list[Any]]:
+    rows = iter(labels)
     for batch in _posteriors(model, data.values, "probabilities" if model.verbose else ""):
         for probabilities, error, method in zip(batch.probabilities, batch.error, batch.method, strict=True):
             how = "sampled" if method == SAMPLING else "exact"
-            yield [next(rows), *(f"{p:.6g}" for p in probabilities), f"{error:.2g}", how]
+            yield [*next(rows), *(f"{p:.6g}" for p in probabilities), f"{error:.2g}", how]
 
 
 # --- applying ---------------------------------------------------------------------------------------------------

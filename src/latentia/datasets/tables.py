@@ -36,10 +36,11 @@ _NAMED = 5  # rows that a note names
 
 @dataclass(frozen=True)
 class Wanted:
-    """The columns to read: as numbers, and as they are."""
+    """The columns to read: as numbers, as they are, and one that names the rows, in which cells may be empty."""
 
     numbers: Sequence[str] = ()
     texts: Sequence[str] = ()
+    names: str | None = None
 
 
 Choose = Callable[[Mapping[str, str]], Wanted]
@@ -68,6 +69,8 @@ class Table:
         How many rows were left out, as they lack a value.
     n_filled : int
         How many cells without a value were given the mean of their column.
+    names : sequence of str
+        Names of the rows; empty where no column was to name them.
     """
 
     values: Any
@@ -79,6 +82,7 @@ class Table:
     unit: str = "row"
     n_dropped: int = 0
     n_filled: int = 0
+    names: Sequence[str] = ()
 
 
 class CellError(LatentiaError):
@@ -192,15 +196,19 @@ def _read_rows(path: Path, choose: Choose, missing: str, encoding: str | None) -
         numbers, texts = [names.index(n) for n in wanted.numbers], [names.index(n) for n in wanted.texts]
         cells = _Cells(path, names, source.unit, source.separator, missing != "error")
         pieces, lines, strings = [], [], {name: [] for name in wanted.texts}  # type: ignore[var-annotated]
+        called, place = [], None if wanted.names is None else names.index(wanted.names)  # type: ignore[var-annotated]
         everything = chain(first, source.rows)
         while chunk := list(islice(everything, _CHUNK)):
             pieces.append(cells.numbers(chunk, numbers))
             lines += [line for line, _ in chunk]
             for i in texts:
                 strings[names[i]] += [cells.text(line, i, row[i]) for line, row in chunk]
+            if place is not None:
+                called += [row[place].strip() for _, row in chunk]
     cells.tell_thousands()
     others = _others(names, wanted)
-    return Table(np.vstack(pieces), list(wanted.numbers), strings, lines, others, path.name, source.unit)
+    values = np.vstack(pieces)
+    return Table(values, list(wanted.numbers), strings, lines, others, path.name, source.unit, names=called)
 
 
 def _header(path: Path, header: list[str]) -> list[str]:
@@ -340,7 +348,8 @@ def _is_missing(cell: str) -> bool:
 
 
 def _others(names: Sequence[str], wanted: Wanted) -> list[str]:
-    return [name for name in names if name not in wanted.numbers and name not in wanted.texts]
+    used = {*wanted.numbers, *wanted.texts, wanted.names}
+    return [name for name in names if name not in used]
 
 
 # --- missing values ---------------------------------------------------------------------------------------------
@@ -397,8 +406,8 @@ def _dropped(path: Path, table: Table, lacking: np.ndarray, each: Counter[str]) 
         DroppedDataWarning,
     )
     texts = {name: [cells[i] for i in kept] for name, cells in table.texts.items()}
-    rows = [table.rows[int(i)] for i in kept]
-    return replace(table, values=table.values[kept], texts=texts, rows=rows, n_dropped=n)
+    rows, names = [table.rows[int(i)] for i in kept], [table.names[int(i)] for i in kept] if table.names else ()
+    return replace(table, values=table.values[kept], texts=texts, rows=rows, n_dropped=n, names=names)
 
 
 def _counted(each: Counter[str]) -> str:
@@ -415,7 +424,8 @@ def _read_parquet(path: Path, choose: Choose, missing: str) -> Table:
         schema = file.schema_arrow
         kinds = {name: arrow_kind(schema.field(name).type) for name in schema.names}
         wanted = choose(kinds)
-        table = file.read(columns=[*wanted.numbers, *wanted.texts])
+        given = [wanted.names] if wanted.names is not None else []
+        table = file.read(columns=[*dict.fromkeys([*wanted.numbers, *wanted.texts, *given])])
         for name in wanted.numbers:
             if kinds[name] == "text":
                 raise LatentiaError(
@@ -424,7 +434,7 @@ def _read_parquet(path: Path, choose: Choose, missing: str) -> Table:
         values = np.empty((table.num_rows, len(wanted.numbers)))
         for i, name in enumerate(wanted.numbers):
             values[:, i] = table[name].to_numpy()
-        texts = {name: table[name].to_pylist() for name in wanted.texts}
+        texts = {name: table[name].to_pylist() for name in (*wanted.texts, *given)}
     if missing == "error":
         _refuse_nulls(path, table, wanted)
     for i, name in enumerate(wanted.numbers):
@@ -435,8 +445,10 @@ def _read_parquet(path: Path, choose: Choose, missing: str) -> Table:
             row = int(np.argmax(np.isnan(values[:, i]))) + 1
             raise CellError(f"{path}, row {row}, column {name!r}: nan is not a number.", missing=True)
     strings = {name: ["" if text is None else str(text) for text in column] for name, column in texts.items()}
-    rows = range(1, table.num_rows + 1)
-    return Table(values, list(wanted.numbers), strings, rows, _others(schema.names, wanted), path.name)
+    called = strings[wanted.names] if wanted.names is not None else ()
+    strings, rows = {name: strings[name] for name in wanted.texts}, range(1, table.num_rows + 1)
+    others = _others(schema.names, wanted)
+    return Table(values, list(wanted.numbers), strings, rows, others, path.name, names=called)
 
 
 def _refuse_nulls(path: Path, table: Any, wanted: Wanted) -> None:

@@ -9,11 +9,18 @@ from scipy import sparse
 
 import latentia
 from latentia import LatentiaError
+from latentia.contrastive import RichComponents
+from latentia.evidence import bounds
+from latentia.evidence.goodness import Misfit
+from latentia.evidence.views import ViewMisfits
+from latentia.likelihood import dirichlet_fit
 from latentia.linalg import scaled_eigenspace
 from latentia.matrices import ProbabilityMatrix
+from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM, TwoStateHMM
+from latentia.tensor import decompose
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning", "error::RuntimeWarning")
 
@@ -259,6 +266,117 @@ def test_entries_that_are_listed_twice(world):
             one, other = (each.toarray() if sparse.issparse(each) else each for each in (one, other))
             np.testing.assert_allclose(one, other, rtol=1e-12)
     assert twice.nnz == 2 * single.nnz
+
+
+@pytest.mark.parametrize("world", named("ContrastiveRegression", "ContrastiveLogisticRegression"), ids=label)
+def test_targets_of_two_views(world):
+    U, V, y = world.data.values()
+    missing = np.r_[np.nan, y[1:]]
+    model = fitted(world)
+    for arguments, said in (
+        ((U, V), "A target is needed.*after both views"),
+        ((U, V, y[:9]), "U has 400 rows and y has 9"),
+        ((U, V[:9], y), "U has 400 rows and V has 9"),
+        ((U, V, missing), "Row 0.* of y"),
+        ((U, V, missing.astype(object)), "Row 0.* of y"),
+        ((U, V, [None] * 400), "Row 0.* of y"),
+    ):
+        for method in (type(model)().fit, model.score):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                with pytest.raises(LatentiaError, match=said) as error:
+                    method(*arguments)
+            assert len(str(error.value)) < 300
+    for method in (type(model)().fit, model.score):
+        with pytest.raises(LatentiaError, match="A target is needed"):
+            method(U, y)
+    assert np.isfinite(model.score(U, V, y))
+
+
+def test_rows_of_labels_are_those_of_the_table():
+    world = named("MomentMultiLabelClassifier")[0]
+    X, Y = world.data.values()
+    with pytest.raises(LatentiaError, match="X has 300 rows and Y has 9"):
+        MomentMultiLabelClassifier(2).fit(X, Y[:9])
+    with pytest.raises(LatentiaError, match="300 texts.*WordVectorizer"):
+        MomentMultiLabelClassifier(2).fit(["some words of a text"] * 300, Y)
+
+
+@pytest.mark.parametrize("views", [np.array(5), np.float64(5), 5, None, "abc", {}, []], ids=repr)
+def test_views_that_are_no_list(views):
+    with pytest.raises(LatentiaError, match="list of tables is needed|There is no view"):
+        RichComponents().fit(views)
+
+
+@pytest.mark.parametrize("seed", [-1, "abc", [], [1, 2], 1e300, 2.5, True, 2**32], ids=repr)
+def test_seeds_of_decompositions(seed):
+    for method in ("polar", "robust"):
+        with pytest.raises(LatentiaError, match=r"random_state=.*whole number from 0"):
+            decompose(np.ones((2, 2, 2)), 1, random_state=seed, method=method)
+    with pytest.raises(LatentiaError, match="T is no array of numbers"):
+        decompose([[[1, 2]], [[3]]], 1)
+
+
+@pytest.mark.parametrize("eps", ["a", None, 0, 1, -0.5, np.nan, [0.1], True], ids=repr)
+def test_sizes_of_nets(eps):
+    model = fitted(named("ApproximateNMF")[0])
+    if eps is not None:
+        with pytest.raises(LatentiaError, match="eps="):
+            model.net_size(eps)
+    assert model.net_size(0.1) < model.net_size(0.01) < model.net_size(1e-300) == np.inf
+
+
+@pytest.mark.parametrize("alpha0", [5e-324, 1e-320, 1e-310, 1e-300, 1e-30])
+def test_concentrations_near_zero(alpha0):
+    world = named("MixedMembershipBlockModel")[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        found = type(world.estimator)(2, alpha0=alpha0).fit(**world.data)
+    assert np.isfinite(found.memberships_).all()
+
+
+@pytest.mark.parametrize("logs", [-np.inf, -1e300, -1e5, 0.0])
+def test_dirichlet_parameters_of_extreme_logarithms(logs):
+    for start in (0.0, 5e-324, 1.0, 1e8):
+        assert np.isfinite(dirichlet_fit(np.array([logs, -1.0]), np.full(2, start))).all()
+
+
+@pytest.mark.parametrize(
+    "numbers", [(1.0, 0.0, 1.0), (1e300, 0.0, 0.0), (0.0, 0.0, 0.0), (1e300, 1e-300, 1e-300)], ids=repr
+)
+def test_quotients_without_noise(numbers):
+    left = tuple(np.float64(one) for one in numbers)
+    misfit = Misfit.of(*left)
+    assert not np.isnan(misfit.ratio)
+    assert np.isfinite(misfit.bias(np.array([0.0, 1.0]))).all()
+    for surplus in (False, True):
+        views = ViewMisfits.of(left, left, left, surplus)
+        assert np.isfinite(views.together(True).bias(np.array([0.0, 1.0]))).all()
+
+
+def test_error_of_the_theorem_where_there_is_no_bound():
+    for density, tau in ((0.0, np.inf), (0.5, np.inf), (0.5, np.nan), (0.5, 1e300)):
+        assert bounds.noisy_or_error(3, density, 0.1, tau) == np.inf
+    assert bounds.noisy_or_error(3, 0.0, 0.1, 2.0) == 0.0
+
+
+def test_reports_with_tables_of_other_types(tmp_path):
+    codes, labels = named("IncoherentDictionary")[0], named("MomentMultiLabelClassifier")[0]
+    assert fitted(codes).report(tmp_path / "codes.html", dense(codes) > 0).exists()
+    X, Y = (table.toarray().astype(object) for table in labels.data.values())
+    assert fitted(labels).report(tmp_path / "labels.html", X, Y).exists()
+    with pytest.raises(LatentiaError, match="Row 3, column 1 of Y: 'red' is text"):
+        fitted(labels).report(tmp_path / "labels.html", X, with_entry(Y, "red"))
+
+
+@pytest.mark.parametrize("world", named("TensorICA", "IncoherentDictionary", "SeparableNMF", "AnchorTopics"), ids=label)
+def test_tables_of_inverse_transforms(world):
+    model = fitted(world)
+    wrong = [None, 5, [], [1.0], {"a": 1}, np.full((2, len(model.components_)), np.nan), np.zeros((2, 99)), [["a"]]]
+    wrong += [sparse.csr_array((2, 3))] * (world.name in ("TensorICA", "AnchorTopics"))
+    for table in wrong:
+        with pytest.raises(LatentiaError):
+            model.inverse_transform(table)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import column_or_1d
 
+from .._entries import is_missing
 from .._validation import check_same_rows, finite_blocks, number_table, table_blocks
 from ..exceptions import LatentiaError
 from ..moments import (
@@ -32,6 +33,7 @@ __all__ = [
     "JointSums",
     "check_constant",
     "dense_rows",
+    "target_column",
     "two_views",
     "view_table",
     "whitener",
@@ -62,12 +64,11 @@ def two_views(estimator: Any, U: Any, V: Any, y: Any = None, *, reset: bool = Tr
         names = ["U", "V", "y"][: len(U.shapes)]
         blocks = finite_blocks(table_blocks(estimator, U, reset=reset, sparse=False), range(len(names)), names)
     else:
+        last = [target_column(y)[:, None]] if target else []  # before V: it may have been given in its place
         if V is None:
             raise LatentiaError("A second view is needed: give V, a table with as many rows as U.")
         first = table_blocks(estimator, U, reset=reset, sparse=False, min_rows=_FEWEST_ROWS if reset else 1)
-        tables = [first.table(), view_table(V, "V")]
-        if target:
-            tables.append(_target(y))
+        tables = [first.table(), view_table(V, "V"), *last]
         check_same_rows(**{name: len(table) for name, table in zip("UVy", tables, strict=False)})
         blocks = Blocks.from_array(*tables, names=first.names)
     width = blocks.shapes[1][1]
@@ -89,15 +90,22 @@ def view_table(table: Any, name: str) -> np.ndarray:
     return np.asarray(number_table(table, name, sparse_allowed=False))
 
 
-def _target(y: Any) -> np.ndarray:
-    """A column of numbers."""
+def target_column(y: Any, numbers: bool = True) -> np.ndarray:
+    """The target, shape (n,): numbers, or classes of any kind; none may be missing."""
     if y is None:
-        raise LatentiaError("A target is needed: give y, a number for every row.")
+        raise LatentiaError(
+            "A target is needed: give y, a value for every row, after both views, (U, V, y), or by its name."
+        )
     try:
         column = column_or_1d(y, warn=False)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise LatentiaError(f"y: {error}") from error
-    return view_table(column[:, None], "y")
+    if numbers:
+        return view_table(column[:, None], "y")[:, 0]
+    lost = column != column if column.dtype.kind == "f" else [is_missing(value) for value in column]
+    if np.any(lost):
+        raise LatentiaError(f"Row {int(np.argmax(lost))} of y is missing, and a class is needed. Drop such rows.")
+    return np.asarray(column)
 
 
 # --- joint moments ------------------------------------------------------------------------------------------------

@@ -21,9 +21,11 @@ from sklearn.utils.multiclass import unique_labels
 
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer
+from .._validation import check_same_rows
 from ..evidence import Check, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+from ._views import target_column
 
 __all__ = ["ContrastiveLogisticRegression"]
 
@@ -34,7 +36,8 @@ _LARGEST = 8.0  # standard deviation of beta . s1 + b beyond which there is no s
 
 class _Logistic(NamedTuple):
     """Coefficients for columns in unit variance, (d_u,), the intercept at the mean, whether the equations were solved, and how
-    often they were evaluated."""
+    often they were evaluated.
+    """
 
     coef: np.ndarray
     intercept: float
@@ -163,13 +166,14 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         if y is None:
             self.classes_ = np.array([0, 1])
             return None
+        column = target_column(y, numbers=False)
         try:
-            self.classes_ = unique_labels(y)
-        except ValueError as error:
+            self.classes_ = unique_labels(column)
+        except (ValueError, TypeError) as error:
             raise LatentiaError(f"y: {error}") from error
         if len(self.classes_) != 2:
             raise LatentiaError(f"y has {len(self.classes_)} different values: two classes are needed.")
-        return (np.asarray(y) == self.classes_[1]).astype(float)
+        return (column == self.classes_[1]).astype(float)
 
     def _learn(self, own: Own) -> _Logistic:
         """Solve gradient = 0 for columns in unit variance."""
@@ -312,7 +316,10 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         -------
         float
         """
-        return float(np.mean(self.predict(U, V) == np.asarray(y)))
+        true = target_column(y, numbers=False)
+        found = self.predict(U, V)
+        check_same_rows(U=len(found), y=len(true))
+        return float(np.mean(found == true))
 
 
 def _polynomial(degree: int, approximation: str, at: float, spread: float) -> np.ndarray:

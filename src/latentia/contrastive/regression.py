@@ -17,7 +17,9 @@ from sklearn.metrics import r2_score
 
 from .._base import fitted, fitting
 from .._parameters import Choice, Number, OrNone
+from .._validation import check_same_rows
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+from ._views import target_column
 
 __all__ = ["ContrastiveRegression"]
 
@@ -201,7 +203,10 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         -------
         float
         """
-        return float(r2_score(y, self.predict(U, V)))
+        true = target_column(y)
+        found = self.predict(U, V)
+        check_same_rows(U=len(found), y=len(true))
+        return float(r2_score(true, found))
 
 
 def _lasso(covariance: np.ndarray, target: np.ndarray, alpha: float) -> np.ndarray:

@@ -392,7 +392,7 @@ def _views(X: Any) -> Blocks:
 
 
 def _listed(X: Any) -> bool:
-    return isinstance(X, Iterable) and not isinstance(X, (str, dict))
+    return isinstance(X, Iterable) and not isinstance(X, (str, dict)) and getattr(X, "ndim", 1) > 0
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

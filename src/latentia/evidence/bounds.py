@@ -70,6 +70,8 @@ __all__ = [
     "weak_dictionary",
 ]
 
+_LARGEST_TAU = 1e100  # whose powers are in range
+
 
 def topic_documents(
     eps: float,
@@ -453,6 +455,8 @@ def noisy_or_error(n_causes: int, density: float, prior: float, tau: float) -> f
     -------
     float
     """
+    if not tau < _LARGEST_TAU:  # no bound at all
+        return math.inf
     return math.sqrt(n_causes * density) * prior * tau**1.5
 
 

@@ -21,10 +21,11 @@ from scipy.special import fdtri
 from ..tensor import apply_to_modes
 from .checks import Check, at_most
 
-__all__ = ["Misfit", "WhitenedMoments", "misfit_of_tensor"]
+__all__ = ["Misfit", "WhitenedMoments", "misfit_of_tensor", "share_of"]
 
 _MOST = 2.0  # ratio that noise alone seldom has
 _CHANCE, _MANY = 0.01, 1000
+_TINY, _MOST_OF_NOTHING = float(np.finfo(float).tiny), 1e16
 _PER_SHARE = 1.2  # error of a component, in distances to the nearest other one, if the misfit is all of the tensor
 
 
@@ -46,6 +47,11 @@ class WhitenedMoments:
         """The tensor as the whitening of these rows alone would have it, to first order."""
         turn = np.eye(len(self.second)) - (self.second - np.eye(len(self.second))) / 2
         return apply_to_modes(self.third, turn)
+
+
+def share_of(beyond: float, whole: float) -> float:
+    """Norm of a part as a share of that of the whole, from their squares; of nothing at most 1e8."""
+    return float(np.sqrt(min(max(float(beyond), 0.0) / max(float(whole), _TINY), _MOST_OF_NOTHING)))
 
 
 @dataclass(frozen=True)
@@ -74,8 +80,12 @@ class Misfit:
         exceeds the limit in one of a hundred.
         """
         most = _MOST if entries > _MANY else max(_MOST, float(fdtri(entries, n_splits * entries, 1 - _CHANCE)))
-        beyond, tiny = max(left - most * noise, 0.0), np.finfo(float).tiny
-        return cls(left / max(noise, tiny), float(np.sqrt(beyond / max(whole, tiny))), most)
+        left, noise, whole = (
+            float(left),
+            float(noise),
+            float(whole),
+        )  # whose quotients may be infinite, without a warning
+        return cls(left / max(noise, _TINY), share_of(left - most * noise, whole), most)
 
     def bias(self, distances: np.ndarray) -> np.ndarray:
         """Error that it adds to each component, from their distances to the nearest other ones, shape (K,)."""

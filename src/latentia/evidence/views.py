@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from .checks import Check, at_most
-from .goodness import Misfit
+from .goodness import Misfit, share_of
 
 __all__ = ["ViewMisfits", "counted_parameters"]
 
@@ -45,8 +45,7 @@ class ViewMisfits(NamedTuple):
         beyond = Misfit.of(*across)
         if surplus:
             left, noise, whole = across
-            share = float(np.sqrt(max(left - noise, 0.0) / max(whole, np.finfo(float).tiny)))
-            beyond = replace(beyond, share=share)
+            beyond = replace(beyond, share=share_of(left - noise, whole))
         return cls(Misfit.of(*tensor), beyond, None if within is None else Misfit.of(*within))
 
     def together(self, refined: bool) -> Misfit:

@@ -109,11 +109,11 @@ def dirichlet_posteriors(
 
 def dirichlet_fit(mean_logs: np.ndarray, start: np.ndarray, n_steps: int = 5) -> np.ndarray:
     """Parameters alpha, shape (K,), of a Dirichlet distribution with given E[log w_k]: steps of Minka's fixed point."""
-    alpha = np.asarray(start, dtype=np.float64)
+    alpha = np.maximum(np.asarray(start, dtype=np.float64), _LEAST_ALPHA)
     for _ in range(n_steps):
-        target = digamma(alpha.sum()) + mean_logs
+        target = np.maximum(digamma(alpha.sum()) + mean_logs, digamma(_LEAST_ALPHA))
         with np.errstate(over="ignore"):
-            alpha = np.where(target > -2.22, np.exp(target) + 0.5, -1 / (target - digamma(1)))
+            alpha = np.where(target > -2.22, np.exp(target) + 0.5, -1 / (np.minimum(target, -2.22) - digamma(1)))
         for _ in range(5):  # Newton's steps for the inverse of digamma
             alpha = alpha - (digamma(alpha) - target) / polygamma(1, alpha)
         alpha = np.maximum(alpha, _LEAST_ALPHA)

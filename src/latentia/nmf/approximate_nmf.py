@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import fitted, fitting
-from .._parameters import Integer, NComponents, Number
+from .._parameters import Integer, NComponents, Number, check_parameter
 from .._validation import table_blocks
 from ..evidence import Check, Evidence, PartErrors, PartFits, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
@@ -343,13 +343,13 @@ class ApproximateNMF(FactorModel):
         float
         """
         eps = self.relative_error_ if eps is None else eps
-        if not 0 < eps < 1:
-            raise LatentiaError("a number above 0 and below 1 is needed.", parameter="eps", value=eps)
+        check_parameter("eps", eps, Number(0, 1))
         r = len(self.components_)
-        cutoff = bounds.approximate_factorization_bounds(eps, r).cutoff
-        of_rows = (1 + 2 * math.sqrt(r) * cutoff / eps) ** (r * r)
-        of_directions = (1 + 2 / min(eps / (cutoff * r), 0.1)) ** (r * (r - 1))
-        return of_rows * of_directions
+        cutoff = bounds.approximate_factorization_bounds(float(eps), r).cutoff
+        of_rows = r * r * math.log1p(2 * math.sqrt(r) * cutoff / eps)
+        of_directions = r * (r - 1) * math.log1p(2 / min(eps / (cutoff * r), 0.1))
+        logarithm = of_rows + of_directions
+        return math.exp(logarithm) if logarithm < math.log(np.finfo(float).max) else math.inf
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -15,6 +15,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import number_table
 from ..exceptions import LatentiaError
 from ..passes import Blocks
 from ._figures import heat_map, shortened
@@ -254,7 +255,7 @@ def _examples(model: Any, X: Any, Y: Any, words: Names, labels: Names) -> list[_
         raise LatentiaError("X is blocks and Y a table: make blocks of both, Blocks.from_array(X, Y).")
     if X is None or (Y is None and not isinstance(X, Blocks)):
         return []
-    blocks = X if isinstance(X, Blocks) else Blocks.from_array(sparse.csr_array(X), sparse.csr_array(Y))
+    blocks = X if isinstance(X, Blocks) else Blocks.from_array(number_table(X), number_table(Y, "Y"))
     if len(blocks.shapes) < 2:
         return []
     found = np.concatenate([block.start + _filled(block) for block in blocks])

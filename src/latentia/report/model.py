@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import number_table
 from ..exceptions import LatentiaError
 from ..moments import as_graph
 from ..passes import Blocks
@@ -136,12 +137,10 @@ def _labels(path: Any, model: Any, X: Any = None, Y: Any = None, **options: Any)
 
 def _label_sets(model: Any, Y: Any) -> Any:
     """A table of 0 and 1 with a column for every label; one class a row becomes one label a row."""
-    if sparse.issparse(Y):
-        return sparse.csr_array(Y)
-    table = np.asarray(Y)
+    table = Y if sparse.issparse(Y) else np.asarray(Y)
     if table.ndim == 1 or (model._labels.one_class and table.shape[1] == 1):
         return sparse.csr_array(table.reshape(-1, 1) == model.classes_)
-    return sparse.csr_array(table)
+    return sparse.csr_array(number_table(table, "Y"))
 
 
 def _pairs(path: Any, model: Any, C: Any = None, y: Any = None, **options: Any) -> Path:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 
+from .._parameters import seed_of
 from ..exceptions import LatentiaError
 from ._operators import SymmetricTensor, operator, stable
 from .cp import als
@@ -213,7 +214,10 @@ def _stable_triples(tensor: np.ndarray, weights: np.ndarray, triple: tuple[np.nd
 def _checked(T: Any, n_components: int | None, method: str) -> np.ndarray:
     if method not in _METHODS:
         raise _no_method(method, _METHODS)
-    tensor = np.asarray(T)
+    try:
+        tensor = np.asarray(T)
+    except ValueError as error:  # parts of different lengths
+        raise LatentiaError(f"T is no array of numbers: {error}") from error
     if tensor.dtype.kind not in "fiub" or tensor.ndim not in (3, 4) or not tensor.size:
         raise LatentiaError(
             f"T has shape {tensor.shape} and type {tensor.dtype}: real numbers in three or four modes are needed."
@@ -309,6 +313,4 @@ def _projected(options: dict[str, Any], lift: np.ndarray | None) -> dict[str, An
 def _generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if isinstance(random_state, (int, np.integer)):
-        return np.random.default_rng(int(random_state))
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    return np.random.default_rng(seed_of(random_state))

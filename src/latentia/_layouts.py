@@ -1,4 +1,4 @@
-"""What fitted estimators hold, as data: types, sizes, ranges and sums of all that a saved model has, which `latentia.load` checks.
+"""What fitted estimators hold: types, sizes, ranges and sums of all that a saved model has, which `latentia.load` checks.
 
 A table has a line for every attribute, and for every field of a record and item of a list in it: ``_chain.startprob``,
 ``means_[]`` of a list, ``_layout.columns()[]`` of lists in a tuple, ``linear_maps_{}`` of a dict. A size is a letter that must
@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Protocol, Union
 
 import numpy as np
@@ -26,7 +27,7 @@ from .words import UnsavedVectorizer, WordVectorizer
 
 __all__ = ["check_fitted", "check_record", "undeclared"]
 
-_TOLERANCE = 1e-6
+_TOLERANCE, _OF_SUMS = 1e-6, 1e-9
 _LEAST, _MOST = 1e-100, 1e100  # sizes of numbers whose products stay in range
 _MOST_SINGLE = 1e15  # of float32
 _PLACE = re.compile(r"(?<=[\[({])\d+(?=[\])}])")
@@ -143,7 +144,12 @@ def _errors(size: str) -> dict[str, Layout]:
 
 
 _SHARE = (0.0, 1.0 + _TOLERANCE)
-_EVERY = {"_seed": _whole(), "n_features_in_": _size("V"), "n_passes_": _whole(), "n_components_": _optional(_size("K"))}
+_EVERY = {
+    "_seed": _whole(),
+    "n_features_in_": _size("V"),
+    "n_passes_": _whole(),
+    "n_components_": _optional(_size("K")),
+}
 _ROUNDS = {"refinement_": _numbers("*")}
 _TOPICS = _EVERY | _ROUNDS | _errors("K") | {
     "components_": _distributions("K V"), "word_frequencies_": _numbers("V", *_SHARE), "_confusions": _numbers("* K K"),
@@ -275,7 +281,7 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "errors_": _numbers("R", 0.0), "sparsity_": _whole(1), "start_": _text("graph", "random"), "noise_": _number(0.0),
         "reconstruction_error_": _number(0.0), "_n_features_out": _size("K"),
     },
-    "ContrastiveComponents": _CONTRASTIVE | _errors("*") | {
+    "ContrastiveComponents": _CONTRASTIVE | _errors("N") | {
         "_regression": _numbers("V W"), "_covariances[]": _numbers("C# C#"), "_cumulants{}": _optional(_numbers("...")),
         "_n_features_out": _size("V"),
     },
@@ -298,7 +304,7 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
     "ContrastiveIsing": _CONTRASTIVE | _errors("E") | {
         "couplings_": _numbers("E"), "edges_": _places("E *", "V"), "correlations_": _numbers("V V"),
     },
-    "RichComponents": _EVERY | _errors("*") | {
+    "RichComponents": _EVERY | _errors("N") | {
         "_scale": _numbers("I V", _LEAST), "zero_test_": _numbers("J"), "present_": Layout("J", ("bool",)),
         "linear_maps_{}": _numbers("V V"), "_cumulants{}": _numbers("..."), "n_views_": _size("I"),
         "subsets_[]()": _places("", "I"), "distinguishing_sets_[]()": _places("", "I"),
@@ -307,19 +313,20 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "refinement_": _optional(_numbers("*")),
         "weights_": _optional(_numbers("K", *_SHARE)), "word_probabilities_": _optional(_numbers("K V", *_SHARE)),
         "label_probabilities_": _optional(_numbers("K L", *_SHARE)), "word_frequencies_": _numbers("V", 0.0),
-        "label_frequencies_": _numbers("L", *_SHARE), "inverse_document_frequency_": _or_none(_numbers("V")),
+        "label_frequencies_": _numbers("L", *_SHARE), "inverse_document_frequency_": _or_none(_numbers("V", 0.0, _MOST_SINGLE)),
         "classes_": _symbols("L"), "_labels": _record("LabelSets"), "_labels.classes": _symbols("L"),
         "_labels.one_class": _flag(), "_labels.dense": _flag(), "_labels.dtype": _text(),
         "_labels.names": _NONE, "_labels.names[]": _text(),
         "word_features_": _optional(Layout("V H", ("float32", "float64"))),
-        "coef_": _optional(_numbers("H L")), "intercept_": _optional(_numbers("L")),
-        "_occurrences": _flag(), "head_": _text("bayes", "ridge", "logistic"),
+        "coef_": _optional(_numbers("H L", -_MOST_SINGLE, _MOST_SINGLE)),
+        "intercept_": _optional(_numbers("L", -_MOST_SINGLE, _MOST_SINGLE)),
+        "_occurrences": _flag(), "head_": _text("bayes", "ridge", "logistic", "full"),
         "_calibration": _or_none(_record("Calibration")), "_calibration.logistic": _flag(),
         "_calibration.edge": _number(), "_calibration.low": _number(),
         "_calibration.high": _number(), "_calibration.shift": _number(),
         "_penalty": _optional(_number(0.0)), "_explained": _optional(_number()), "_share": _optional(_number(*_SHARE)),
     },
-    "SparseNetwork": _EVERY | _errors("*") | {
+    "SparseNetwork": _EVERY | _errors("N") | {
         "layers_[]": Layout("U# W#", ("int8",), -1, 1, sparse=True),
         "undetermined_[]": Layout("U# W#", ("bool",), sparse=True),
         "densities_[]": _numbers("U#", *_SHARE), "observed_density_": _number(*_SHARE),
@@ -327,11 +334,11 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "variance_": _or_none(_numbers("V", 0.0)),
     },
 }  # fmt: skip
-"""The attributes of every class by their paths; after "#" a size is its own for each item of a list, and "..." is any number of sizes."""
+"""The attributes of every class by their paths. A size with "#" is one for each item of a list; "..." are any sizes."""
 
 _APART = frozenset({
     "_column_names", "feature_names_in_", "_v_names", "names_", "vectorizer_", "reading_", "comparison_", "recommendation_",
-    "evidence_", "_sklearn_output_config",
+    "_sklearn_output_config",
 })  # fmt: skip
 """Attributes that have checks of their own, in all classes."""
 
@@ -349,7 +356,7 @@ def check_fitted(model: Any) -> None:
     table, sizes = LAYOUTS[type(model).__name__], _Sizes()
     roots = {_root(path) for path in table}
     found = [(_path(place), place, value) for place, value in _items(vars(model)) if _root(place) in roots]
-    found = [one for one in found if one[0] in table or not one[0].startswith("evidence_")]  # records with types of their own
+    found = [one for one in found if one[0] in table or not _of_checks(*one)]  # records with types of their own
     paths, empty = {path for path, *_ in found}, tuple(path for path, _, value in found if value is _EMPTY)
     for path, layout in table.items():
         if layout.required and "." not in path and path not in paths and not path.startswith(empty):
@@ -371,8 +378,14 @@ def undeclared(model: Any) -> list[str]:
     """Paths of what a fitted estimator keeps beside its parameters, and no table has."""
     table = LAYOUTS.get(type(model).__name__, {})
     apart = _APART | set(model.get_params(deep=False))
-    paths = {_path(place) for place, value in _items(vars(model)) if value is not _EMPTY}
-    return sorted(path for path in paths - table.keys() if _root(path) not in apart)
+    found = [(_path(place), place, value) for place, value in _items(vars(model)) if value is not _EMPTY]
+    paths = {path for path, place, value in found if _root(path) not in apart and not _of_checks(path, place, value)}
+    return sorted(paths - table.keys())
+
+
+def _of_checks(path: str, place: str, value: Any) -> bool:
+    """Whether an item is of the evidence, and no array."""
+    return _root(path) == "evidence_" and not isinstance(value, np.ndarray)
 
 
 class _Sizes:
@@ -389,7 +402,7 @@ class _Sizes:
 
 
 _EMPTY = object()  # stands for the items of an empty list
-_MAY_BE_ZERO = "EDPHUN*"
+_MAY_BE_ZERO = "EDPHU*"
 
 
 def _items(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
@@ -412,7 +425,7 @@ def _items(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _path(place: str) -> str:
-    return _PLACE.sub("", place)
+    return _PLACE.sub("", place).replace("evidence_.topics.", "evidence_.")  # of a classifier that has evidence on both
 
 
 def _root(path: str) -> str:
@@ -468,7 +481,7 @@ def _check_numbers(place: str, array: np.ndarray, layout: Layout, sizes: _Sizes)
     high = sizes.of.get(layout.below, 0) - 1 if layout.below else layout.high
     if (array < layout.low).any() or (array > high).any():  # NaN is neither: where it may be, it says nothing
         raise LatentiaError(f"{place} has entries outside of {layout.low:g} to {high:g}")
-    if layout.sums and not np.allclose(array.sum(axis=-1), 1.0, rtol=0, atol=_TOLERANCE):
+    if layout.sums and not np.allclose(array.sum(axis=-1), 1.0, rtol=0, atol=_OF_SUMS):
         raise LatentiaError(f"{place} has rows that do not sum to one")
 
 
@@ -491,16 +504,14 @@ def _check_apart(model: Any) -> None:
 
 def _all_plain(row: Mapping[Any, Any]) -> bool:
     """Whether a row of a table has names, and numbers or texts."""
-    return all(
-        isinstance(key, str) and (one is None or isinstance(one, (str, float, int))) for key, one in row.items()
-    )
+    return all(isinstance(key, str) and (one is None or isinstance(one, (str, float, int))) for key, one in row.items())
 
 
 def _check_names(model: Any) -> None:
     """Names of columns, which must be as many as the columns."""
     width, state = getattr(model, "n_features_in_", None), vars(model)
     for name, n, kind in (
-        ("_column_names", width, (list, tuple)),
+        ("_column_names", width, (list, tuple, np.ndarray)),
         ("feature_names_in_", width, np.ndarray),
         ("_v_names", state.get("n_features_v_"), (list, tuple)),
         ("names_", width, (list, tuple)),
@@ -639,7 +650,9 @@ def _factors_of_pairs(model: Any, sizes: _Sizes) -> None:
 def _head_of_labels(model: Any, sizes: _Sizes) -> None:
     needed = ["inverse_document_frequency_", "_occurrences", "_calibration", "head_"]
     needed += ["word_features_", "coef_", "intercept_"] if model.head != "bayes" else []
-    needed += ["weights_", "word_probabilities_", "label_probabilities_", "_share", "refinement_"] if model.topics else []
+    needed += (
+        ["weights_", "word_probabilities_", "label_probabilities_", "_share", "refinement_"] if model.topics else []
+    )
     missing = [name for name in needed if name not in vars(model)]
     if missing:
         raise LatentiaError(f"{missing[0]} is missing")
@@ -676,6 +689,18 @@ def _whole_inverse(model: Any, sizes: _Sizes) -> None:
 def _volume_of_views(model: Any, sizes: _Sizes) -> None:
     if not np.isfinite(np.linalg.slogdet(model._within_root)[1]):
         raise LatentiaError("_within_root is singular")
+
+
+def _nodes_of_graph(model: Any, sizes: _Sizes) -> None:
+    known = model.labels_ >= 0
+    shares = model.memberships_[known]
+    whole = np.isfinite(shares).all() and np.allclose(shares.sum(axis=1), 1.0, rtol=0, atol=_TOLERANCE)
+    if not known.any() or not whole or not np.isfinite(model.averages_[known]).all():
+        raise LatentiaError("memberships_ are not those of the nodes that have labels_")
+    if "names_" not in vars(model):
+        raise LatentiaError("names_ is missing")
+    if not model._rates.any():
+        raise LatentiaError("_rates are zero")
 
 
 def _pairs_of_ising(model: Any, sizes: _Sizes) -> None:
@@ -731,6 +756,7 @@ _FURTHER: Mapping[str, Sequence[Callable[[Any, _Sizes], None]]] = {
     "ContrastiveComponents": (_parts_of_views, _cumulants_of_views),
     **dict.fromkeys(("ContrastivePCA", "ContrastiveRegression"), (_parts_of_views,)),
     "ContrastiveGaussianMixture": (_parts_of_views, _volume_of_views),
+    "MixedMembershipBlockModel": (_nodes_of_graph,),
     "TensorICA": (_whole_inverse,),
     "ContrastiveIsing": (_parts_of_views, _pairs_of_ising),
     "RichComponents": (_sets_of_views,),
@@ -748,10 +774,17 @@ def check_record(record: Any) -> None:
 
 
 def _check_types(owner: Any, state: Mapping[str, Any]) -> None:
-    hints = typing.get_type_hints(type(owner))
+    hints = _hints(type(owner))
     for name, value in state.items():
         if name in hints and not _is_a(value, hints[name]):
             raise LatentiaError(f"{type(owner).__name__}.{name} is a {type(value).__name__}")
+
+
+@cache
+def _hints(cls: type) -> dict[str, Any]:
+    return typing.get_type_hints(
+        cls, localns={"Evidence": Evidence}
+    )  # which the base of estimators imports for types alone
 
 
 def _is_a(value: Any, hint: Any) -> bool:

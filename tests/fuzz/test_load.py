@@ -400,7 +400,9 @@ def attribute_edited(content, rng):
         other, place = places[int(rng.integers(len(places)))]
         holder[key], other[place] = other[place], value
     elif kind == 3 and type(value) in (int, float):
-        holder[key] = value * float(rng.choice(FACTORS)) if type(value) is float else value + int(rng.choice([-2, 1, 7]))
+        holder[key] = (
+            value * float(rng.choice(FACTORS)) if type(value) is float else value + int(rng.choice([-2, 1, 7]))
+        )
     elif kind == 4 and isinstance(value, dict) and "csr" in value:
         value["shape"] = [int(size + rng.choice([-1, 0, 1])) for size in value["shape"]]
     else:

@@ -10,9 +10,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from ..exceptions import LatentiaError
+
 __all__ = ["draw_edges"]
 
 _MOST_LIKELY = 0.99  # chance of an edge
+_MOST_DRAWN = 1e9  # edges between two communities
 _CHUNK = 1 << 16
 
 
@@ -62,6 +65,10 @@ def _proposed(
     for a in range(k):
         for b in range(0 if directed else a, k):
             rate = float(rates[a, b]) * left[a, -1] * right[b, -1] * (0.5 if a == b and not directed else 1.0)
+            if rate > _MOST_DRAWN:
+                raise LatentiaError(
+                    f"Communities {a} and {b} have {rate:.3g} edges: at most {_MOST_DRAWN:.0e} can be drawn."
+                )
             size = int(rng.poisson(rate))
             i, j = (_drawn(sums, size, rng) for sums in (left[a], right[b]))
             kept = i != j

@@ -59,7 +59,7 @@ class Calibration:
         """log u and -log(1 - u)."""
         if self.logistic:
             return -np.logaddexp(0, -scores), np.logaddexp(0, scores)
-        u = unit_interval(scores, self.edge)
+        u = np.clip(unit_interval(scores, self.edge), np.finfo(float).tiny, 1 - np.finfo(float).epsneg)
         return np.log(u), -np.log1p(-u)
 
 

@@ -83,7 +83,9 @@ def contrast_peers(model: Any, U: np.ndarray, V: np.ndarray, y: Any = None) -> d
         target = np.asarray(y) == model.classes_[1] if kind == "logistic" else np.asarray(y, dtype=float)
         if kind == "logistic" and len(np.unique(target)) < 2:
             first, second = model.classes_
-            raise LatentiaError(f"y: rows of both classes of the fit, {first} and {second}, are needed to compare others with it.")
+            raise LatentiaError(
+                f"y: rows of both classes of the fit, {first} and {second}, are needed for a comparison."
+            )
         fit = _logistic if kind == "logistic" else _linear
         width = U.shape[1]
         found = (

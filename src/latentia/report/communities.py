@@ -298,7 +298,7 @@ def _edges(model: Any, joint: np.ndarray) -> dict[str, Any]:
     """The connectivity as cells with colours, and what share of the edges is inside communities."""
     table = model.connectivity_[:_TABLE, :_TABLE]
     top = float(table.max()) or 1.0
-    digits = 1 - int(np.floor(np.log10(top)))
+    digits = min(1 - int(np.floor(np.log10(top))), 300)
     unit = 10.0 ** (max(digits, 2) if digits > 0 else 0)
     total = max(float(joint.sum()), 1e-300)
     cells = [[_cell(float(value), top, unit, i, j) for j, value in enumerate(row)] for i, row in enumerate(table)]

@@ -145,7 +145,7 @@ def test_a_table_with_texts_says_what_to_give():
     table = pandas.DataFrame({"body": ["red apple", "blue pear"] * 9, "year": range(18)})
     with pytest.raises(LatentiaError, match=r"give the column itself, table\['body'\]"):
         AnchorTopics(2).fit(table[["body"]])
-    with pytest.raises(LatentiaError, match="one column of a data frame"):
+    with pytest.raises(LatentiaError, match="column 'body'.* one column of a data frame"):
         AnchorTopics(2).fit(table)
 
 

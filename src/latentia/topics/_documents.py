@@ -79,10 +79,10 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
         try:
             blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
         except LatentiaError as error:
-            if "could not convert string" not in error.problem:
+            if "is text" not in error.problem:
                 raise
             raise LatentiaError(
-                f"{error.problem}. Texts are given as a sequence: one column of a data frame."
+                f"{error.problem} Texts are given as a sequence: one column of a data frame."
             ) from error
         if reset:
             if self._column_names is None and self.vocabulary is None:

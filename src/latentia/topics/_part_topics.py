@@ -15,7 +15,7 @@ from ..passes import OwnOrder
 from ._anchors import Anchor
 from ._corpus import Words
 from ._embedding import Embedding, GroupSketches
-from ._refine import PART_SWEEPS, RefinedTopics, led_astray, n_candidates, refine_topics
+from ._refine import RefinedTopics, led_astray, n_candidates, refine_topics
 
 __all__ = ["PartTopics", "Recovered"]
 
@@ -119,25 +119,27 @@ class PartTopics:
         """Topics to start with: more than asked for, where the data has them."""
         return n_candidates(self._n_components, self._rank) if self._free else self._n_components
 
-    def _candidates(self) -> np.ndarray | None:
+    def _candidates(self, groups: tuple[int, ...]) -> np.ndarray | None:
+        """More topics than asked for, of some groups, to start a search from."""
         if self._n_tried == self._n_components:
             return None
+        tol = self._tol if groups == self._all else max(self._tol, _PART_TOL)
         try:
-            found = self._recover(self._sketches.embedding(self._all, self._n_tried), self._n_tried, self._tol)
+            found = self._recover(self._sketches.embedding(groups, self._n_tried), self._n_tried, tol)
         except LatentiaError:
             return None
         return self._words.spread(found.topics)
 
     def _sweep(self, groups: tuple[int, ...]) -> RefinedTopics:
-        dealt, whole = self._sketches.dealt, groups == self._all
+        dealt = self._sketches.dealt
         return refine_topics(
             self.recovered(groups),
             self._order.group(groups, dealt),
             self._words.probabilities,
-            PART_SWEEPS if self._steps == "auto" and not whole else self._steps,
+            self._steps,
             soft=self._free,
             n_entries=self._n_entries * len(groups) / dealt.n,
-            candidates=self._candidates() if whole else None,
+            candidates=self._candidates(groups),
             **self._passes,
         )
 

@@ -19,6 +19,9 @@ from ._refine import smoothed
 __all__ = ["OtherDocuments", "completion", "other_documents", "prediction_checks"]
 
 _DOCUMENTS = 500
+_DEVIATIONS = (
+    2.0  # standard errors of the gain in predicting other documents: topics of nothing gain that much by chance
+)
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def prediction_checks(
         return []
     words = split_tokens(others.counts)[1] if halved else others.counts
     trivial = words @ np.log(smoothed(frequencies, frequencies, 1.0))
-    options = {"extra": 0, "n_rows": 2}
+    options = {"extra": 0, "n_rows": 2, "deviations": _DEVIATIONS}
     return trivial_checks(of_topics, trivial, **options, against="word frequencies", unit="document")
 
 

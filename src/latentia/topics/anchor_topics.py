@@ -40,7 +40,7 @@ from ._part_topics import PartTopics, Recovered
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._prevalence import confusions_of
 from ._recover import inverse_topics, kl_topics, l2_topics
-from ._refine import SETTLED, collapsed_by, smoothed
+from ._refine import SETTLED, smoothed, sweeps_bias
 
 __all__ = ["AnchorTopics"]
 
@@ -94,8 +94,8 @@ class AnchorTopics(Admixture):
         refined, and by document completion from a grid of scales otherwise; or by Algorithm 3.4.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
-        documents; with ``refine`` a single split is made, whose halves are refined by five sweeps, or by as many as you ask
-        for. With 0 no errors are measured.
+        documents; with ``refine`` a single split is made, whose halves are fitted as all documents are: about as much work
+        again. With 0 no errors are measured.
     tol : float, default=1e-6
         Relative duality gap at which a word's weights are accepted.
     vocabulary : sequence of str or dict, optional
@@ -310,7 +310,7 @@ class AnchorTopics(Admixture):
         parts = fits.errors(refined, n_splits) if self.recover == "l2" else PartErrors.none(unmeasured)
         self._confusions = confusions_of(fits, refined, n_splits)
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(self.components_))
-        bias = np.hypot(bias, collapsed_by(learned.topics, recovered))
+        bias = np.hypot(bias, sweeps_bias(learned.topics, recovered, is_refined))
         others = other_documents(blocks, dealt, topics.refining) if parts.errors is not None else None
         trivial = prediction_checks(predicted, self.word_frequencies_, others, halved=True)
         return self._weigh_evidence(parts.widened(bias, 2.0), refined.refinement, trivial)

@@ -47,7 +47,7 @@ from ._documents import SMOOTHING, Admixture
 from ._mixing import Corpus, Mixing, mixing_by_prediction
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._prevalence import confusions_of
-from ._refine import PART_SWEEPS, SETTLED, collapsed_by, refine_topics, smoothed
+from ._refine import SETTLED, refine_topics, smoothed, sweeps_bias
 
 __all__ = ["SpectralLDA"]
 
@@ -90,8 +90,8 @@ class SpectralLDA(Admixture):
         *refinement has settled* in the evidence.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
-        documents; with ``refine`` a single split is made, whose halves are refined by five sweeps, or by as many as you ask
-        for. With 0 no errors are measured.
+        documents; with ``refine`` a single split is made, whose halves are fitted as all documents are: about as much work
+        again. With 0 no errors are measured.
     vocabulary : sequence of str or dict, optional
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
         ``vocabulary_`` of scikit-learn's vectorizers.
@@ -256,7 +256,8 @@ class SpectralLDA(Admixture):
             of_moments = other_documents(blocks, moments.dealt, refined=False) if self.n_splits else None
             mixing = mixing_by_prediction(corpus, alpha0, of_moments)
         bias = np.hypot(misfit.bias(nearest_others(self.components_)), mixing.bias(self.components_))
-        parts = parts.widened(np.hypot(bias, collapsed_by(self.components_, recovered.found.topics)), 2.0)
+        swept = sweeps_bias(self.components_, recovered.found.topics, len(self.refinement_) > 0)
+        parts = parts.widened(np.hypot(bias, swept), 2.0)
         checks = moment_checks(refined, recovered.fit, moments, corrected, parts, misfit)
         checks += prediction_checks(predicted, self.word_frequencies_, others, halved=True)
         checks += (
@@ -289,14 +290,14 @@ class SpectralLDA(Admixture):
         n_entries: float,
     ) -> Refined:
         """After sweeps over the documents of some groups, the largest share first."""
-        auto, dirichlet = self.refine == "auto", alpha0 * found.shares
+        dirichlet = alpha0 * found.shares
         if order is None:
             return Refined(_Mixture(found.topics, dirichlet).sorted(), Refinement.none())
         refined = refine_topics(
             smoothed(found.topics, self.word_frequencies_, SMOOTHING),
             order.group(groups, order.dealt(dealt)),
             self.word_frequencies_,
-            PART_SWEEPS if auto and groups != dealt.all else self.refine,
+            self.refine,
             soft=False,  # without signal all parts would agree on the word frequencies
             n_entries=n_entries * len(groups) / dealt.n,
             dirichlet=dirichlet,

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
 from ._threads import one_blas_thread
 from .evidence.sizes import CANDIDATES, Size, enough_sizes, recommend
-from .exceptions import LatentiaError, LatentiaWarning, warn
+from .exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
 from .metrics.matching import nearest_distances
 from .passes import Blocks, RowGroups
 from .passes.checkpoint import Identity, fit_kept
@@ -129,6 +129,9 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
         with one_blas_thread(), fit_kept(identity, seed) as fresh._seed:
             fresh = _of_best_size(fresh, fit, *given[0], **given[1])
         self.__dict__ = fresh.__dict__
+        evidence = getattr(self, "evidence_", None)
+        if evidence is not None and evidence.grade == "not supported" and evidence.measured:
+            warn(f"{evidence.verdict} {evidence.advice} evidence_ has the measurements.", NotSupportedWarning)
         return self
 
     return wrapper

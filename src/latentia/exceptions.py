@@ -16,6 +16,7 @@ __all__ = [
     "MissingExtraError",
     "NegativeRecoveryWarning",
     "NonIntegerCountWarning",
+    "NotSupportedWarning",
     "warn",
 ]
 
@@ -63,6 +64,10 @@ class DroppedDataWarning(LatentiaWarning):
 
 class EvidenceWarning(LatentiaWarning):
     """An assumption of the method's theorem does not hold on this data."""
+
+
+class NotSupportedWarning(EvidenceWarning):
+    """The data does not support the fit: its evidence has the last grade."""
 
 
 class FileNotice(LatentiaWarning):

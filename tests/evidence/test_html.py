@@ -51,7 +51,7 @@ NOTE = Check("sample size", "N", 12.0, above(10.0), "Rows needed.", "Theorem 3",
         (evidence(0.2, CAUTION), "SUPPORTED WITH CARE"),
         (evidence(0.6), "PARTLY SUPPORTED"),
         (evidence(0.6, n=1), "NOT SUPPORTED"),
-        (Evidence([]), "NOT SUPPORTED"),
+        (Evidence([]), "NOT MEASURED"),
     ],
 )
 def test_the_verdict_comes_first_and_every_tag_is_closed(found, head):

@@ -371,6 +371,7 @@ def _said(evidence: Evidence) -> dict[str, Any]:
         "expected_error": evidence.expected_error,
         "components": [asdict(component) for component in evidence.components],
         "checks": checks,
+        **({} if evidence.topics is None else {"topics": _said(evidence.topics)}),
     }
 
 
@@ -649,7 +650,9 @@ def _short(value: Any) -> str:
 
 def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) -> None:
     """The verdict and what to do next; what that rests on, or every check if ``full``; and what errors are."""
-    console.print(evidence.verdict, style=_STYLES[evidence.grade], highlight=False, markup=False)
+    console.print(
+        evidence.verdict, style=_STYLES[evidence.grade] if evidence.measured else "bold", highlight=False, markup=False
+    )
     console.print(evidence.advice, highlight=False, markup=False)
     console.print()
     _print_checks(evidence.rests_on(), console, full)
@@ -657,7 +660,15 @@ def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) 
     if full and notes:
         say(console, "\nFor theorists, and deciding nothing:")
         _print_checks(notes, console, full)
-    errors = "" if evidence.component_errors is None else f"{first_sentence(evidence.closing)} "
+    errors = (
+        f"{first_sentence(evidence.closing)} "
+        if evidence.on_components and evidence.component_errors is not None
+        else ""
+    )
+    if evidence.topics is not None:
+        say(console, f"\n{evidence.topics.nouns[1].capitalize()}:")
+        print_evidence(evidence.topics, console, full=full)
+        return
     say(console, errors + ("" if full else "All checks: --evidence, and in evidence.csv and report.html."))
 
 
@@ -697,11 +708,14 @@ def component_cells(evidence: Evidence, number: int, digits: int = 4) -> list[st
 
 
 def _write_evidence(path: Path, evidence: Evidence) -> None:
-    """The grade, and every check with what it says."""
+    """The grade, and every check with what it says; after those of predictions those of topics that these do not use."""
     header = ["says", "name", "symbol", "measured", "needed", "meaning", "reference"]
-    first = [evidence.grade, "grade", "", "", "", f"{evidence.verdict} {evidence.advice}", ""]
-    checks = ([status(check), *(getattr(check, name) for name in header[1:])] for check in evidence.checks)
-    write_csv(path, header, [first, *checks])
+    rows = list[list[Any]]()
+    for what, one in (("grade", evidence), ("grade of the topics", evidence.topics)):
+        if one is not None:
+            rows.append([one.grade, what, "", "", "", f"{one.verdict} {one.advice}", ""])
+            rows += ([status(check), *(getattr(check, name) for name in header[1:])] for check in one.checks)
+    write_csv(path, header, rows)
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Any) -> None:

@@ -21,7 +21,8 @@ _GRADES = {
     "partly": ("◐", "#946200"),
     "not supported": ("✕", "#a33b00"),
 }
-_SAYS = {"ok": _GRADES["supported"], "look": _GRADES["with care"], "bad": _GRADES["not supported"]}
+_UNMEASURED = ("?", "#5f6b76")
+_SAYS = {"ok": _GRADES["supported"], "look": _GRADES["with care"], "bad": _GRADES["not supported"], "open": _UNMEASURED}
 _LINE = "border-bottom:1px solid rgba(128,128,128,.35)"
 _CELL = f"text-align:left;vertical-align:top;padding:.25em .8em .25em 0;white-space:normal;{_LINE}"
 _NUMBER = f"text-align:right;vertical-align:top;padding:.25em .8em .25em 0;white-space:nowrap;{_LINE}"
@@ -31,16 +32,20 @@ _MOST = 100  # components that are listed
 def evidence_page(evidence: Evidence) -> str:
     """Verdict and advice, the checks that decide, and folded the components and the lines for theorists."""
     head, _, sentence = evidence.verdict.partition(". ")
-    closing = evidence.closing.partition(". ")[0].rstrip(".") + "."  # the lines for theorists are here
+    # Lines for theorists are on this page.
+    closing = evidence.closing.partition(". ")[0].rstrip(".") + "." if evidence.on_components else ""
     parts = [
-        f"<p style='margin:.2em 0;font-size:1.1em'>{_badge(*_GRADES[evidence.grade], head)} "
+        f"<p style='margin:.2em 0;font-size:1.1em'>{_badge(*(_GRADES[evidence.grade] if evidence.measured else _UNMEASURED), head)} "
         f"<b>{escape(sentence)}</b></p>",
         f"<p style='margin:.4em 0'>{escape(evidence.advice)}</p>",
         _checks(evidence),
         _components(evidence),
         _notes(evidence),
-        f"<p style='margin:.4em 0;opacity:.75'><small>{escape(closing)}</small></p>",
+        f"<p style='margin:.4em 0;opacity:.75'><small>{escape(closing)}</small></p>" if closing else "",
     ]
+    if evidence.topics is not None:
+        heading = escape(evidence.topics.nouns[1].capitalize())
+        parts.append(f"<p style='margin:1em 0 .2em'><b>{heading}</b></p>{evidence_page(evidence.topics)}")
     return f"<div style='max-width:64em;line-height:1.45'>{''.join(parts)}</div>"
 
 
@@ -79,7 +84,7 @@ def _checks(evidence: Evidence) -> str:
 
 
 def _components(evidence: Evidence) -> str:
-    records = list(evidence.components)
+    records = [] if evidence.topics is not None else list(evidence.components)
     if len(records) < 2:
         return ""
     one, many, rows = evidence.nouns

@@ -13,13 +13,13 @@ from sklearn.base import clone
 from ..exceptions import LatentiaError, MissingExtraError
 from ._html import evidence_page
 from .checks import EXPECTED_ERROR, Check, describe
-from .grades import Component, Components, Grade, component_grades, grade_of, status
+from .grades import Component, Components, Grade, Status, component_grades, grade_of, status
 
 __all__ = ["Evidence"]
 
 _COLUMNS = ("name", "symbol", "measured", "needed", "holds", "meaning", "reference")
 _WIDTH = 110
-_MARKS = {"ok": "ok", "look": "look", "bad": "bad"}
+_USE = "Use them for rows like those that were learned from."
 
 
 @dataclass
@@ -41,6 +41,9 @@ class Evidence:
         What one component is called, several, and the rows of the data.
     shares : ndarray of shape (K,) or None
         What share of the data each component stands for.
+    topics : Evidence or None
+        Of a classifier that predicts without its topics: what the data says of these. Grade, verdict and checks are then on the
+        predictions, and ``components`` and expected errors on the topics.
     """
 
     checks: list[Check]
@@ -48,6 +51,7 @@ class Evidence:
     subject: str = ""
     nouns: tuple[str, str, str] = ("component", "components", "rows")
     shares: np.ndarray | None = None
+    topics: Evidence | None = None
     _estimator: Any = field(default=None, repr=False, compare=False)
 
     # --- the verdict --------------------------------------------------------------------------------------------
@@ -55,7 +59,7 @@ class Evidence:
     @property
     def grade(self) -> Grade:
         """One of "supported", "with care", "partly" and "not supported". What was not measured is not supported."""
-        return grade_of(self.checks, self.components)
+        return grade_of(self.checks, self._judged)
 
     @property
     def holds(self) -> bool:
@@ -65,6 +69,8 @@ class Evidence:
     @property
     def components(self) -> Components:
         """A record of each component: number, share of the data, expected error, grade; empty where no errors were measured."""
+        if self.topics is not None:
+            return self.topics.components
         grades = component_grades(self.checks, self.component_errors, self.limit)
         errors: Any = [] if self.component_errors is None else self.component_errors
         shares = [None] * len(grades) if self.shares is None or len(self.shares) != len(grades) else self.shares
@@ -76,10 +82,15 @@ class Evidence:
         )
 
     @property
+    def _judged(self) -> Components:
+        """The components, if the verdict is on them."""
+        return self.components if self.topics is None else Components([])
+
+    @property
     def verdict(self) -> str:
         """The grade as a sentence."""
         _, many, rows = self.nouns
-        if self.grade == "partly" or (self.grade == "with care" and len(self.components)):
+        if self.grade == "partly" or (self.grade == "with care" and len(self._judged)):
             supported, care = self.components.of("supported"), self.components.of("with care")
             n, rest = len(self.components), len(self.components.of("not supported"))
             parts = [
@@ -92,7 +103,9 @@ class Evidence:
             return f"{head}. {', '.join(part for part in parts if part)}."
         if self.grade in ("supported", "with care"):
             return f"SUPPORTED{' WITH CARE' if self.grade == 'with care' else ''}. The data supports {self._subject}."
-        return f"NOT SUPPORTED. {'The data does not support' if self.measured else 'Nothing was measured of'} {self._subject}."
+        if self.measured:
+            return f"NOT SUPPORTED. The data does not support {self._subject}."
+        return f"NOT MEASURED. How far to trust {self._subject} was not measured."
 
     @property
     def _subject(self) -> str:
@@ -102,12 +115,24 @@ class Evidence:
     @property
     def advice(self) -> str:
         """What to do next, as far as can be from what was measured on this data."""
+        if self.topics is None:
+            return self._next
+        many, graded = self.topics.nouns[1], self.topics.grade if self.topics.measured else "not measured"
+        return f"{self._next} The predictions do not use the {many}, which have a grade of their own: {graded}."
+
+    @property
+    def on_components(self) -> bool:
+        """Whether the verdict is on the components, and not on predictions."""
+        return any(check.name == EXPECTED_ERROR for check in self.checks)
+
+    @property
+    def _next(self) -> str:
         if self.grade == "supported":
-            return f"The {self.nouns[1]} can be read and compared one by one."
+            return f"The {self.nouns[1]} can be read and compared one by one." if self.on_components else _USE
         order = {"veto": 0, "verdict": 1, "caution": 2, "note": 3}
         wanting = sorted(
-            (check for check in self.checks if check.holds is False or status(check) == "bad"),
-            key=lambda check: ({"bad": 0, "look": 1}.get(status(check), 2), order[check.role]),
+            (check for check in self.checks if check.holds is False or status(check) in ("bad", "open")),
+            key=lambda check: ({"bad": 0, "open": 1, "look": 2}.get(status(check), 3), order[check.role]),
         )
         remedies = [check.remedy for check in wanting if check.remedy]
         usable = self.components.of("supported") or self.components.of("with care")
@@ -119,31 +144,36 @@ class Evidence:
     @property
     def failed(self) -> list[Check]:
         """The checks because of which the grade is not the first one."""
-        return [check for check in self.checks if status(check) in ("bad", "look")]
+        return [check for check in self.checks if status(check) in ("bad", "look", "open")]
 
     @property
     def measured(self) -> bool:
-        """Whether some verdict was measured, or a veto fails."""
-        decided = {"verdict": (True, False), "veto": (False,), "caution": (), "note": ()}
-        return any(check.holds in decided[check.role] for check in self.checks)
+        """Whether all that the grade rests on was measured, or what was measured is bad."""
+        found = [status(check) for check in self.checks]
+        return "bad" in found or ("open" not in found and any(check.role == "verdict" for check in self.checks))
 
     @property
     def expected_error(self) -> float | None:
         """Mean expected error of a component; None if it was not measured."""
+        if self.topics is not None:
+            return self.topics.expected_error
         value = next((check.measured for check in self.checks if check.name == EXPECTED_ERROR), None)
         return None if value is None or isinstance(value, str) else float(value)
 
     @property
     def limit(self) -> float | None:
-        """The mean expected error up to which a fit is supported."""
+        """The mean expected error up to which the components are supported."""
+        if self.topics is not None:
+            return self.topics.limit
         return next((c.bound.limit for c in self.checks if c.name == EXPECTED_ERROR and c.bound is not None), None)
 
     def __getitem__(self, name: str) -> Check:
-        """The check of that name."""
-        for check in self.checks:
+        """The check of that name, also of the topics."""
+        checks = self.checks + ([] if self.topics is None else self.topics.checks)
+        for check in checks:
             if check.name == name:
                 return check
-        raise KeyError(f"{name!r}; there are {', '.join(check.name for check in self.checks)}")
+        raise KeyError(f"{name!r}; there are {', '.join(check.name for check in checks)}")
 
     # --- fits on parts ------------------------------------------------------------------------------------------
 
@@ -176,6 +206,8 @@ class Evidence:
         """
         self.nouns = estimator._nouns
         self.shares = estimator._shares() if self.shares is None else self.shares
+        if self.topics is not None:
+            self.topics.bind(estimator)
         self._estimator = clone(estimator)
         if hasattr(estimator, "n_components_"):  # the number that was chosen
             self._estimator.n_components = estimator.n_components_
@@ -186,8 +218,8 @@ class Evidence:
 
     # --- tables -------------------------------------------------------------------------------------------------
 
-    def rests_on(self) -> list[tuple[str, Check]]:
-        """The checks that decide, each with "ok", "look" or "bad"."""
+    def rests_on(self) -> list[tuple[Status, Check]]:
+        """The checks that decide, each with "ok", "look", "bad", or "open" where it was not measured."""
         return [(status(check), check) for check in self.checks if status(check)]
 
     def to_frame(self) -> Any:
@@ -216,17 +248,19 @@ class Evidence:
         for mark, check in self.rests_on():
             name, measured, needed, _, _ = describe(check)
             lines.append(f"  {mark:<5} {name:<26} {measured:>10}   needed {needed}")
-        lines += ["", self.closing]
+        if self.closing:
+            lines += ["", self.closing]
+        if self.topics is not None:
+            lines += ["", f"--- {self.topics.nouns[1]}", str(self.topics)]
         return "\n".join(lines)
 
     @property
     def closing(self) -> str:
         """What the errors are, and where the other checks are."""
         notes = sum(check.role == "note" for check in self.checks)
-        more = f" {notes} more lines for theorists: evidence_.table()." if notes else ""
-        return (
-            f"Expected errors assume that the data follows the model; where a misfit was found, they include it.{more}"
-        )
+        more = f"{notes} more lines for theorists: evidence_.table()." if notes else ""
+        errors = "Expected errors assume that the data follows the model; where a misfit was found, they include it."
+        return f"{errors} {more}".strip() if self.on_components else more
 
     def _repr_html_(self) -> str:
         """What notebooks show."""

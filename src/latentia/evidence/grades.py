@@ -3,8 +3,9 @@
 A fit is *supported* if every verdict was measured and is met, no veto and no caution fails, and its expected error is clearly
 below the limit; *with care* if only cautions fail, or the error is about the limit; *partly* if the mean error is above it, but
 that of components which stand for a tenth of the data or more is not; *not supported* otherwise. A component has the grade that
-its own error gives it, at best that which the cautions leave, and none where a veto fails. Where the mean error is too large,
-those of the largest errors cannot be used: so many of them that the mean of the others is not.
+its own error gives it, at best that which the cautions leave, and none where a veto fails. Where the mean error is too large
+although each error alone would pass with care, those of the largest errors cannot be used: so many of them that the mean of the
+others is not.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import numpy as np
 from ..exceptions import MissingExtraError
 from .checks import EXPECTED_ERROR, Check
 
-__all__ = ["GRADES", "Component", "Components", "Grade", "component_grades", "grade_of", "status"]
+__all__ = ["GRADES", "Component", "Components", "Grade", "Status", "component_grades", "grade_of", "status"]
 
 Grade: TypeAlias = Literal["supported", "with care", "partly", "not supported"]
+Status: TypeAlias = Literal["ok", "look", "bad", "open", ""]
 GRADES: tuple[Grade, ...] = ("supported", "with care", "partly", "not supported")
 
 _CLEARLY, _ABOUT = 0.85, 1.15  # of the limit of the mean error: up to the first supported, up to the second with care
@@ -78,15 +80,15 @@ class Components(Sequence[Component]):
         return pd.DataFrame([vars(one) for one in self._records], columns=list(Component.__annotations__))
 
 
-def status(check: Check) -> Literal["ok", "look", "bad", ""]:
-    """What a check that counts says; nothing for notes."""
+def status(check: Check) -> Status:
+    """What a check that counts says, "open" where it was not measured; nothing for notes."""
     if check.role == "note":
         return ""
     if check.name == EXPECTED_ERROR and check.bound is not None and isinstance(check.measured, (int, float)):
         share = check.measured / check.bound.limit if check.bound.limit > 0 else np.inf
         return "ok" if share <= _CLEARLY else "look" if share <= _ABOUT else "bad"
     if check.holds is None:
-        return "bad" if check.role == "verdict" else ""
+        return "open" if check.role == "verdict" else ""
     return "ok" if check.holds else "look" if check.role == "caution" else "bad"
 
 
@@ -94,7 +96,7 @@ def grade_of(checks: Sequence[Check], components: Components) -> Grade:
     """The grade of a fit."""
     verdicts = [check for check in checks if check.role == "verdict"]
     bad = [check for check in checks if status(check) == "bad"]
-    if not verdicts:
+    if not verdicts or any(status(check) == "open" for check in checks):
         return "not supported"
     if not bad:
         return "with care" if any(status(check) == "look" for check in checks) else "supported"
@@ -121,14 +123,16 @@ def component_grades(checks: Sequence[Check], errors: np.ndarray | None, limit: 
 def _most_usable(errors: np.ndarray, limit: float) -> float:
     """The largest error of a component that can be used.
 
-    It is at most twice the limit, and the mean of the errors up to it is about the limit or less: a fit whose mean error is
-    *bad* never has components that can all be used.
+    It is at most twice the limit. Where that would let all of them pass and their mean is *bad*, only the smallest can be used,
+    whose mean is not: a fit whose mean error is bad never has components that can all be used.
     """
+    if np.max(errors) > _CARE * limit:
+        return _CARE * limit
     ascending = np.sort(errors)
     means = np.cumsum(ascending) / np.arange(1, len(errors) + 1)
     beyond = (means > _ABOUT * limit) | (limit <= 0)
     few = ascending[ascending < ascending[beyond.argmax()]] if beyond.any() else ascending
-    return min(float(few[-1]), _CARE * limit) if len(few) else -np.inf
+    return float(few[-1]) if len(few) else -np.inf
 
 
 def _finite(value: object) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from ..exceptions import LatentiaError
+from ..exceptions import LatentiaError, NotSupportedWarning
 
 __all__ = ["half_split_errors"]
 
@@ -43,5 +44,8 @@ def half_split_errors(
             model = clone(estimator)
             if "n_splits" in model.get_params():
                 model.set_params(n_splits=0)
-            distances.append(estimator._distances(model.fit(**half)))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", NotSupportedWarning)  # it is about half of the data
+                model.fit(**half)
+            distances.append(estimator._distances(model))
     return np.mean(distances, axis=0)

@@ -74,7 +74,8 @@ def error_checks(
     errors = parts.errors
     if errors is None:
         remedy = f"Error bars were not made. {parts.reason}"
-        return [Check(EXPECTED_ERROR, symbol, None, at_most(limit), parts.reason, source, "verdict", remedy)]
+        unmeasured = Check(EXPECTED_ERROR, symbol, None, at_most(limit), parts.reason, source, "verdict", remedy)
+        return [unmeasured, *_fitted_parts(parts)]
     mean, worst = float(errors.mean()), int(errors.argmax())
     shaky = int((errors > 2 * limit).sum())
     lines = [
@@ -88,15 +89,18 @@ def error_checks(
             f"{what.capitalize()} {worst}. {shaky} {_plural(what)} are above the limit: do not rely on them.", source,
         ),
     ]  # fmt: skip
-    if parts.n_failed:
-        lines.append(
-            Check(
-                "parts fitted", "halves, three quarters", float(parts.n_parts - parts.n_failed),
-                at_least(-(-3 * parts.n_parts // 4), f"of {parts.n_parts}"),
-                f"Parts of the data that carry the components. {parts.reason}", "parts of the data", "verdict",
-            )
-        )  # fmt: skip
-    return lines
+    return lines + _fitted_parts(parts)
+
+
+def _fitted_parts(parts: PartErrors) -> list[Check]:
+    """How many parts could be fitted, where some could not."""
+    return [
+        Check(
+            "parts fitted", "halves, three quarters", float(parts.n_parts - parts.n_failed),
+            at_least(-(-3 * parts.n_parts // 4), f"of {parts.n_parts}"),
+            f"Parts of the data that carry the components. {parts.reason}", "parts of the data", "verdict",
+        )
+    ] if parts.n_failed else []  # fmt: skip
 
 
 def _with_article(what: str) -> str:

@@ -79,12 +79,12 @@ def evidence_parts(evidence: Evidence) -> dict[str, Any]:
     """The evidence as pages show it: verdict and advice, how many components have which grade, checks, and what errors are."""
     sentence = evidence.verdict.partition(". ")[2]
     return {
-        "mark": mark_of(evidence.grade),
+        "mark": mark_of(evidence.grade) if evidence.measured else _UNMEASURED,
         "sentence": sentence,
         "advice": evidence.advice,
-        "grades": _grades(evidence),
+        "grades": _grades(evidence) if evidence.topics is None else [],
         "checks": _checks(evidence),
-        "closing": "" if evidence.component_errors is None else first_sentence(evidence.closing),
+        "closing": "" if evidence.component_errors is None or not evidence.on_components else first_sentence(evidence.closing),
         "limit": evidence.limit,
     }
 

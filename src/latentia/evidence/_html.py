@@ -34,9 +34,9 @@ def evidence_page(evidence: Evidence) -> str:
     head, _, sentence = evidence.verdict.partition(". ")
     # Lines for theorists are on this page.
     closing = evidence.closing.partition(". ")[0].rstrip(".") + "." if evidence.on_components else ""
+    look = _GRADES[evidence.grade] if evidence.measured else _UNMEASURED
     parts = [
-        f"<p style='margin:.2em 0;font-size:1.1em'>{_badge(*(_GRADES[evidence.grade] if evidence.measured else _UNMEASURED), head)} "
-        f"<b>{escape(sentence)}</b></p>",
+        f"<p style='margin:.2em 0;font-size:1.1em'>{_badge(*look, head)} <b>{escape(sentence)}</b></p>",
         f"<p style='margin:.4em 0'>{escape(evidence.advice)}</p>",
         _checks(evidence),
         _components(evidence),

@@ -148,10 +148,10 @@ def _header(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """The header in the newest format; what it does not know in it stays unread."""
     if _HEADER not in arrays:
         raise LatentiaError("it has no header")
-    text = arrays.pop(_HEADER)
-    if text.dtype != np.uint8 or text.ndim != 1:
+    symbols = arrays.pop(_HEADER)
+    if symbols.dtype != np.uint8 or symbols.ndim != 1:
         raise LatentiaError("its header is no text")
-    text = text.tobytes()
+    text = symbols.tobytes()
     _check_size(text)
     header = json.loads(text)
     if not isinstance(header, dict) or type(header.get("format")) is not int:

@@ -265,7 +265,9 @@ def test_what_a_killed_conversion_leaves_is_removed_by_the_next(path, cache, tmp
 
 
 def test_folders_without_a_lock_are_removed_when_they_are_old(tmp_path):
-    young, old, other = (tmp_path / name for name in ("latentia-aaaaaaaa.scratch", "latentia-bbbbbbbb.scratch", "b.scratch"))
+    young, old, other = (
+        tmp_path / name for name in ("latentia-aaaaaaaa.scratch", "latentia-bbbbbbbb.scratch", "b.scratch")
+    )
     for folder in (young, old, other):
         folder.mkdir()
     for folder in (old, other):
@@ -273,3 +275,37 @@ def test_folders_without_a_lock_are_removed_when_they_are_old(tmp_path):
     with _scratch.scratch_folder(tmp_path) as folder:
         assert folder.exists()
     assert sorted(tmp_path.iterdir()) == [other, young]
+
+
+AT_ONCE = """
+import sys, warnings
+import numpy as np
+from latentia.passes import Blocks, read_cache, write_cache
+warnings.simplefilter("ignore")
+print("ready", flush=True)
+sys.stdin.readline()
+for i in range(40):
+    write_cache(sys.argv[2], [[np.full((50, 4), 1000 * int(sys.argv[3]) + i)]])
+    assert Blocks.from_files(sys.argv[1]).table().sum() == 7
+print("done", flush=True)
+"""
+
+
+def test_processes_that_write_the_same_caches_at_once(path, tmp_path):
+    """The last one wins, all are whole, and nothing else is left. A conversion serves all that find it."""
+    command = [sys.executable, "-c", AT_ONCE, str(path), str(tmp_path / "written")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen([*command, str(number)], **pipes) for number in range(3)]
+    for process in running:
+        assert process.stdout.readline() == "ready\n"
+    for process in running:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in running:
+        out, errors = process.communicate()
+        assert (out, errors) == ("done\n", "")
+    (table,), _ = read_cache(tmp_path / "written")
+    assert (table == table[0, 0]).all()
+    assert table[0, 0] % 1000 == 39
+    np.testing.assert_array_equal(read_cache(tmp_path / CACHE)[0][0].toarray(), TABLE)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["docword.x.txt", CACHE, "written"]

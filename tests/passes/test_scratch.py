@@ -4,6 +4,7 @@ import ast
 import contextlib
 import os
 import re
+import tempfile
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.noisyor import NoisyOr
-from latentia.passes import _scratch, write_cache
+from latentia.passes import Blocks, _scratch, write_cache
 
 resource = pytest.importorskip("resource")
 
@@ -62,6 +63,40 @@ def test_on_a_full_disk_nothing_changes_and_the_file_is_named(name, tmp_path):
     assert contents(tmp_path) == before
 
 
+def table_of(name):
+    """A file of 2,000 rows."""
+    rows = range(1, 2001)
+    return {
+        "docword.x.txt": "2000\n3\n2000\n" + "".join(f"{i} 1 4\n" for i in rows),
+        "x.mtx": "%%MatrixMarket matrix array integer general\n2000 1\n" + "".join(f"{i}\n" for i in rows),
+        "y.mtx": "%%MatrixMarket matrix coordinate integer general\n2000 3 2000\n"
+        + "".join(f"{i} 1 4\n" for i in rows),
+        "x.svm": "".join(f"1,2 {i % 50}:1\n" for i in rows),
+        "pairs.txt": "".join(f"{i} {i + 1}\n" for i in rows),
+    }[name]
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.FileNotice")
+@pytest.mark.parametrize("name", ["docword.x.txt", "x.mtx", "y.mtx", "x.svm", "pairs.txt"])
+@pytest.mark.parametrize("cache", [None, False])
+def test_on_a_full_disk_a_conversion_leaves_nothing_and_is_named(name, cache, tmp_path, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / name).write_text(table_of(name))
+    options = (
+        {"format": "pairs"}
+        if name == "pairs.txt"
+        else {"format": "svmlight", "zero_based": True}
+        if name == "x.svm"
+        else {}
+    )
+    before = contents(tmp_path)
+    with full_disk(), pytest.raises(LatentiaError, match=rf"{name}.*: .*cannot be .*\(File too large\)"):
+        Blocks.from_files(tmp_path / name, cache=cache, **options)
+    assert contents(tmp_path) == before
+    assert Blocks.from_files(tmp_path / name, cache=cache, **options).n_rows == 2000
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_links_are_not_followed(name, tmp_path):
     (tmp_path / "folder").mkdir()
@@ -76,6 +111,7 @@ def test_links_are_not_followed(name, tmp_path):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, OSError(28, "No space left on device")])
 def test_an_interrupted_file_is_not_there(error, tmp_path):
     (tmp_path / "file").write_text("before")
+
     def write():
         with _scratch.whole_file(tmp_path / "file") as file:
             file.write(b"after")

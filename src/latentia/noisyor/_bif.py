@@ -15,7 +15,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import IO
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def _check_parents(linked: np.ndarray, strengths: np.ndarray, names: Sequence[st
         )  # fmt: skip
 
 
-def _write(file: TextIO, network: Network, linked: np.ndarray, names: list[str]) -> None:
+def _write(file: IO[str], network: Network, linked: np.ndarray, names: list[str]) -> None:
     causes, findings = names[: network.m], names[network.m :]
     file.write("network noisy_or {\n}\n")
     for name in names:

@@ -83,7 +83,7 @@ def _tree(value: Any, arrays: _Arrays) -> Any:
     if type(value) is dict:
         return {"dict": [[_tree(key, arrays), _tree(one, arrays)] for key, one in value.items()]}
     if _is_record(type(value)):
-        fields = value._asdict() if isinstance(value, tuple) else vars(value)
+        fields = dict(zip(value._fields, value, strict=True)) if isinstance(value, tuple) else vars(value)  # type: ignore[attr-defined]
         state = {name: _tree(one, arrays) for name, one in fields.items()}
         return {"record": f"{type(value).__module__}:{type(value).__qualname__}", "state": state}
     raise LatentiaError(
@@ -101,7 +101,8 @@ def _value(tree: Any, arrays: Sequence[np.ndarray]) -> Any:
     if kind == "number":
         return arrays[content][()]
     if kind == "csr":
-        return checked_csr(*(arrays[number] for number in content), rest[0][1])
+        data, indices, indptr = (arrays[number] for number in content)
+        return checked_csr(data, indices, indptr, rest[0][1])
     if kind == "dict":
         return {_value(key, arrays): _value(one, arrays) for key, one in content}
     if kind == "record":

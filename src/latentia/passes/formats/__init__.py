@@ -114,7 +114,7 @@ _Tables = tuple[list[Any], list[str] | None]
 def _without_cache(path: Path, kind: str, progress: bool, options: dict[str, Any]) -> _Tables:
     """Through a temporary copy, which goes as soon as it is mapped."""
     with scratch_folder() as folder:
-        return _through_cache(path, kind, folder / f"tables{CACHE_SUFFIX}", progress, options)
+        return _through_cache(path, kind, folder / f"{path.name[:50]}{CACHE_SUFFIX}", progress, options)
 
 
 def _through_unwritable(path: Path, kind: str, folder: Path, progress: bool, options: dict[str, Any]) -> _Tables:

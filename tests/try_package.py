@@ -70,8 +70,8 @@ def write_files(folder):
     sides = np.arange(90) % 3
     pairs = [(i, j) for i in range(90) for j in range(i) if rng.random() < (0.4 if sides[i] == sides[j] else 0.03)]
     _write_lines(folder / "links.csv", ["from,to", *(f"node {i},node {j}" for i, j in pairs)])
-    _write_table(folder / "patients.csv", _findings(rng, 3).astype(int))
-    baskets = _findings(rng, 15)
+    _write_table(folder / "patients.csv", findings(rng, 3).astype(int))
+    baskets = findings(rng, 15)
     _write_lines(folder / "receipts.txt", [",".join(f"item {j}" for j in np.flatnonzero(row)) for row in baskets])
     for name in ("table.csv", "new.csv"):
         _write_table(folder / name, 6 * np.eye(4)[rng.integers(3, size=1000)] + rng.normal(size=(1000, 4)))
@@ -84,7 +84,7 @@ def _words(stems):
     return [stem + end for stem in stems.split() for end in "abcdefghijkl"]
 
 
-def _findings(rng, n_causes):
+def findings(rng, n_causes):
     """Four findings a cause, in 3,000 rows."""
     return rng.random((3000, 4 * n_causes)) < 0.02 + 0.68 * np.repeat(rng.random((3000, n_causes)) < 0.2, 4, axis=1)
 

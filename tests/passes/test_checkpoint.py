@@ -385,15 +385,21 @@ def test_every_pass_of_a_fit_is_kept_and_taken_up(case, tmp_path, always, monkey
     assert (n_made, n_kept > 0) == (0, True) or (n_made, n_kept) == (0, 0)
 
 
-def test_sums_of_another_pass_are_not_taken(left, rows):
-    """They may be left from a fit whose folder was not cleared to the end."""
-    whole, (file, *_) = SphericalGaussianMixture(3).fit(rows), sorted(left.glob("*-pass-*"))
-    for number in range(1, 9):
-        (left / f"fit-001-pass-{number:06d}").write_bytes(file.read_bytes())
-    with checkpointing(left):
+@pytest.mark.parametrize("number", range(1, 7))
+def test_sums_of_another_pass_are_not_taken(tmp_path, rows, always, kill, number):
+    """They may be left from a fit whose folder was not cleared to the end, or whose sums were rounded differently."""
+    whole, folder = SphericalGaussianMixture(3).fit(rows), tmp_path / "kept"
+    kill(8)
+    with pytest.raises(Killed), checkpointing(folder):
+        SphericalGaussianMixture(3).fit(rows)
+    kill(10**9)
+    sums = (folder / f"fit-001-pass-{number:06d}").read_bytes()
+    for other in range(1, 40):
+        (folder / f"fit-001-pass-{other:06d}").write_bytes(sums)
+    with checkpointing(folder):
         again = SphericalGaussianMixture(3).fit(rows)
     np.testing.assert_array_equal(again.means_, whole.means_)
-    assert not left.exists()
+    assert not folder.exists()
 
 
 def test_a_fit_that_fails_is_not_the_next_one(tmp_path, rows, always, kill):

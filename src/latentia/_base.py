@@ -171,6 +171,7 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
             break
     size, why = recommend(found, empty._nouns[1])
     best = fits[size]
+    best.evidence_.forget_sizes(fits)
     for message in heard[size]:
         warn(cast(Any, message.message), cast(Any, message.category))
     best.__dict__ |= {

@@ -65,7 +65,7 @@ def pictures(tmp_path_factory):
 
 
 def _entries(found, first):
-    return np.array([[float(value) for value in list(row.values())[first:]] for row in found])
+    return np.array([[float(value) for name, value in list(row.items())[first:] if name != "name"] for row in found])
 
 
 def _apart(true, found):

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 
 import latentia
+from latentia import mixtures
 from latentia.cli import _shared as shared
 from latentia.cli.commands import app
 from latentia.datasets import planted
@@ -284,6 +285,24 @@ def test_the_default_output_is_short_and_all_checks_are_there_on_request(call, t
     assert "tensor residual" in printed
     assert "All checks:" not in printed
     assert "NO" not in printed
+
+
+def test_advice_names_no_number_that_was_compared(call, table, tmp_path, monkeypatch):
+    line = Check("rank supported", "r", 3.0, at_most(2), "more", "", "caution", "Compare with 3.", 3)
+    fit = mixtures.SphericalGaussianMixture.fit
+
+    def fitted(model, X):
+        model = fit(model, X)
+        model.evidence_.checks = [Check("expected error", "e", 0.1, at_most(0.5), "far", "", "verdict"), line]
+        return model
+
+    monkeypatch.setattr(mixtures.SphericalGaussianMixture, "fit", fitted)
+    assert "Compare with 3." in call("mixture", table, "-k", 2, "--refine", 0, "--out", tmp_path / "o")
+    printed = call("mixture", table, "-k", "2:3", "--refine", 0, "--out", tmp_path / "p")
+    assert "Compare with 3." not in printed
+    assert "Compare with 3." in (tmp_path / "o" / "report.html").read_text("utf-8")
+    assert "Compare with 3." not in (tmp_path / "p" / "report.html").read_text("utf-8")
+    assert "Compare with 3." not in latentia.load(tmp_path / "p" / "model.npz").evidence_.advice
 
 
 @pytest.mark.parametrize("size", [3, 4])

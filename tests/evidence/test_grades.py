@@ -12,6 +12,7 @@ from latentia.evidence import (
     error_checks,
     recommend,
 )
+from latentia.evidence.tensors import rank_checks
 
 
 def error(measured, limit=0.4):
@@ -93,6 +94,29 @@ def test_partly_needs_components_that_stand_for_a_tenth_of_the_data():
     assert found.components[0].share == 0.3
     assert "30%" in found.verdict
     assert "0" in found.advice
+
+
+def rank(edge, k=2, extra=0):
+    """The line on directions above the noise, of eigenvalues 5, 4, 3, 2, 1."""
+    return rank_checks(np.array([5.0, 4, 3, 2, 1]), edge, k, extra)[0]
+
+
+@pytest.mark.parametrize(("edge", "number"), [(0.5, "5 or more"), (1.5, "4")])
+def test_advice_names_no_number_that_was_compared(edge, number):
+    found = evidence(0.2, rank(edge), errors=(0.1, 0.3))
+    found.forget_sizes([2, 9])
+    assert f"compare with {number}." in found.advice
+    whole = Evidence([error(0.2)], topics=found)
+    whole.forget_sizes(range(2, 9))
+    assert "compare with" not in found.advice
+    assert "compare with" not in str(found.checks)
+    assert [one.measured for one in found.checks] == [0.2, float(number[0])]
+
+
+def test_where_errors_are_too_large_advice_asks_for_no_more_components():
+    assert evidence(9.0, rank(0.5), errors=(9.0, 9.0)).advice == "Get more rows."
+    fewer = evidence(9.0, rank(4.5, k=4, extra=1), errors=(9.0,) * 5)
+    assert fewer.advice == "Get more rows. The data carries 1 directions above its noise: compare with 2."
 
 
 def test_advice_begins_with_what_is_worst_and_was_measured():

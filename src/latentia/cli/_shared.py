@@ -334,6 +334,8 @@ def run_command(
         model = fit(size)
     model.reading_ = dict(reading)
     found = evidence(model)
+    if rows:
+        found.forget_sizes([next(iter(row.values())) for row in rows])
 
     def write_all(folder: Path) -> None:
         persistence.save(model, folder / MODEL_FILE)

@@ -105,7 +105,8 @@ def read_table(
 ) -> Table:
     """Read columns as `datasets.tables.read_table` does; the option ``other``, if there is one, chooses other columns."""
     try:
-        return tables.read_table(path, choose, missing=reading.missing, cache=reading.cache, encoding=reading.encoding)
+        table = tables.read_table(path, choose, missing=reading.missing, cache=reading.cache, encoding=reading.encoding)
+        return table if len(set(table.names)) > 1 else replace(table, names=())
     except CellError as error:
         text = f"{error.problem.removesuffix('.')}, or use other columns with {other}." if other else error.problem
         ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]

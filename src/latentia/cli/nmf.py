@@ -287,7 +287,9 @@ def _table(
         known(source, kinds, "--names", [] if names is None else [names])
         unused = [*(split_names(ignore) or []), *([names] if names and kinds[names] != "text" else [])]
         chosen = numeric_columns(source, kinds, split_names(columns), unused, 2, "mixtures need two or more")
-        return Wanted(chosen, [] if names is None else [names], naming(kinds) if names is None else None)
+        return Wanted(
+            chosen, [] if names is None else [names], naming(kinds) if names is None and image is None else None
+        )
 
     table = read_table(source, choose, how)
     announce(table, console)

@@ -348,8 +348,7 @@ def _is_missing(cell: str) -> bool:
 
 
 def _others(names: Sequence[str], wanted: Wanted) -> list[str]:
-    used = {*wanted.numbers, *wanted.texts, wanted.names}
-    return [name for name in names if name not in used]
+    return [name for name in names if name not in wanted.numbers and name not in wanted.texts]
 
 
 # --- missing values ---------------------------------------------------------------------------------------------

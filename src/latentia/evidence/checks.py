@@ -118,6 +118,8 @@ class Check:
         are for theorists and never decide.
     remedy : str
         What to do where it fails, in a sentence; as far as can be, something that was measured on this data.
+    suggests : int
+        How many components the remedy says to try; 0 if it names no number.
     """
 
     name: str
@@ -128,6 +130,7 @@ class Check:
     reference: str
     role: Literal["note", "caution", "veto", "verdict"] = "note"
     remedy: str = ""
+    suggests: int = 0
 
     @property
     def holds(self) -> bool | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -120,6 +120,14 @@ class Evidence:
         many, graded = self.topics.nouns[1], self.topics.grade if self.topics.measured else "not measured"
         return f"{self._next} The predictions do not use the {many}, which have a grade of their own: {graded}."
 
+    def forget_sizes(self, compared: Collection[int]) -> None:
+        """Advise no number of components that was fitted for a comparison."""
+        for one in (self, self.topics):
+            if one is not None:
+                one.checks = [
+                    replace(check, remedy="", suggests=0) if check.suggests in compared else check for check in one.checks
+                ]
+
     @property
     def on_components(self) -> bool:
         """Whether the verdict is on the components, and not on predictions."""
@@ -134,7 +142,9 @@ class Evidence:
             (check for check in self.checks if check.holds is False or status(check) in ("bad", "open")),
             key=lambda check: ({"bad": 0, "open": 1, "look": 2}.get(status(check), 3), order[check.role]),
         )
-        remedies = [check.remedy for check in wanting if check.remedy]
+        too_many = any(check.name == EXPECTED_ERROR and status(check) == "bad" for check in self.checks)
+        most = len(self.component_errors) if too_many and self.component_errors is not None else np.inf
+        remedies = [check.remedy for check in wanting if check.remedy and check.suggests <= most]
         usable = self.components.of("supported") or self.components.of("with care")
         if self.grade == "partly":
             numbers = ", ".join(str(one.component) for one in usable[:10]) + (", ..." if len(usable) > 10 else "")

@@ -171,6 +171,8 @@ def write_matrix_report(
     if unknown:
         raise LatentiaError(f"near: {unknown[0]!r} is not in the model's vocabulary.")
     evidence = community_evidence(model) if found else evidence_of(model)
+    if found:
+        evidence.forget_sizes([row["rank"] for row in comparison or ()])
     error, thing = evidence_of(model).expected_error, "node" if found else "word"
     figures = {"spectrum": _spectrum(model)}
     pictured = [] if found else _groups(model, [names.index(word) for word in near])
@@ -316,7 +318,7 @@ def community_evidence(model: Any) -> Evidence:
     decides = Check(
         "directions kept", "|lambda_k| > e", float(kept), at_least(wanted),
         "Directions that stand out of the noise: so many communities, less one, can be told apart. Single nodes with few edges "
-        "may be in a wrong one all the same.", "section 2", "verdict", remedy,
+        "may be in a wrong one all the same.", "section 2", "verdict", remedy, kept + 1 if kept else 0,
     )  # fmt: skip
     others = [replace(check, role="note") for check in evidence_of(model).checks if check.name != decides.name]
     nouns = ("community", "communities", "edges")

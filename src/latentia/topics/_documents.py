@@ -208,7 +208,9 @@ class Admixture(OfDocuments):
         n_documents, length = check_size(n_documents, "n_documents"), check_size(length, "length")
         check_size(n_documents * length, "n_documents * length")
         rng = np.random.default_rng(seed_of(random_state))
-        proportions = rng.dirichlet(self.dirichlet_, size=n_documents)
+        found = self.dirichlet_ > 0  # of two or more topics that never are, NumPy's draws would not end
+        proportions = np.zeros((n_documents, len(found)))
+        proportions[:, found] = rng.dirichlet(self.dirichlet_[found], size=n_documents)
         return WordSampler(self.components_)(rng.multinomial(length, proportions), rng), proportions
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:

@@ -158,7 +158,7 @@ def test_what_is_no_number_is_named_in_blocks(data, make):
     x = data.X[:100].copy()
     x[77, 3] = np.nan
     for use in (model.predict, model.predict_proba, model.score, model.score_samples):
-        with pytest.raises(LatentiaError, match="Row 77, column 3: nan"):
+        with pytest.raises(LatentiaError, match="Row 77, column 3: NaN"):
             use(Blocks.from_array(make(x), block_rows=30))
 
 

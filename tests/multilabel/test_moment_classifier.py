@@ -431,7 +431,7 @@ def test_fewer_rows_than_the_square_of_topics_warn(corpus):
         (lambda X, Y: (X * 0, Y), "None of the 500 rows has a word"),
         (lambda X, Y: (-X, Y), "Negative values in data"),
         (lambda X, Y: (X, Y * 2), "Y has 2 in row"),
-        (lambda X, Y: (X, Y[:400]), "aligned parts need equally many"),
+        (lambda X, Y: (X, Y[:400]), "X has 500 rows and Y has 400"),
         (lambda X, Y: (X, None), "requires y to be passed"),
         (lambda X, Y: (X, np.zeros(500, int)), "one class"),
         (lambda X, Y: (X, np.full((500, 2), np.nan)), "Y contains NaN"),
@@ -493,7 +493,7 @@ def test_words_without_topics():
     with pytest.warns(EvidenceWarning, match="The words carry no 3 topics"):
         model = MomentMultiLabelClassifier(3).fit(X, Y)
     assert model.word_probabilities_.shape == (1, 6)
-    assert not model.evidence_.holds
+    assert not model.evidence_.topics.holds
     assert model.score(X, Y) > 0.8
     with pytest.raises(LatentiaError, match="supports|no topics"):
         MomentMultiLabelClassifier(3, head="bayes").fit(X, Y)
@@ -569,7 +569,7 @@ def test_blocks_with_what_is_no_number_are_refused_at_prediction(corpus, fitted)
             fitted.posterior,
             fitted.decision_function,
         ):
-            with pytest.raises(LatentiaError, match="Row 37, column 5: nan"):
+            with pytest.raises(LatentiaError, match="Row 37, column 5: NaN"):
                 use(blocks)
 
 
@@ -577,7 +577,12 @@ def test_evidence_that_was_not_measured_does_not_hold(corpus):
     model = MomentMultiLabelClassifier(6, n_splits=0).fit(corpus.X, corpus.Y)
     assert model.evidence_["expected error"].measured is None
     assert "stability(X, Y=Y)" in model.evidence_["expected error"].meaning
-    assert not model.evidence_.holds
+    assert not model.evidence_.topics.holds
+    assert not model.evidence_.topics.measured
+    assert model.evidence_.topics.verdict.startswith("NOT MEASURED")
+    assert model.evidence_.holds  # the predictions, which were measured
+    assert "grade of their own: not measured" in model.evidence_.advice
+    assert not MomentMultiLabelClassifier(6, n_splits=0, head="bayes").fit(corpus.X, corpus.Y).evidence_.holds
     with pytest.raises(LatentiaError, match="stability needs the labels as well"):
         model.evidence_.stability(corpus.X)
     assert model.evidence_.stability(corpus.X, n_splits=1, Y=corpus.Y).shape == (6,)
@@ -596,10 +601,10 @@ def test_documents_of_one_topic_are_not_alike_where_words_come_from_others():
         return model, recovery_errors(normalised(model.word_probabilities_), normalised(words)).mean()
 
     right, _ = fitted(0)
-    assert right.evidence_.grade == "supported"
+    assert right.evidence_.topics.grade == "supported"
     assert right.evidence_["documents of a topic alike"].measured == 0
     wrong, error = fitted(1 / 3)
-    assert wrong.evidence_.grade != "supported"
+    assert wrong.evidence_.topics.grade != "supported"
     assert wrong.evidence_.expected_error == pytest.approx(error, rel=0.4)
 
 
@@ -611,7 +616,7 @@ def test_topics_that_predict_no_better_than_word_frequencies_are_not_supported(r
     X = rng.random((3000, 150)) < 1 - np.exp(np.log1p(-frequencies) * np.exp(spread * rng.standard_normal((3000, 1))))
     model = MomentMultiLabelClassifier(4, refine=refine).fit(X.astype(int), rng.random((3000, 10)) < 0.15)
     assert not model.evidence_["better than word frequencies"].holds
-    assert model.evidence_.grade == "not supported"
+    assert model.evidence_.topics.grade == "not supported"
 
 
 def test_another_head_leaves_nothing_of_the_one_before(corpus):

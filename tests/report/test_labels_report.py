@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 from latentia.datasets import planted
-from latentia.evidence import Evidence
 from latentia.exceptions import LatentiaError
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.passes import Blocks
@@ -61,8 +60,8 @@ def test_every_topic_has_its_error_and_grade(model, page):
 
 
 def test_the_evidence_is_shown(model, page):
-    names = [check.name for check in model.evidence_.checks]
-    assert {"documents against topics", "condition of M2", "sample size of the theorem"} <= set(names)
+    names = [check.name for check in model.evidence_.checks + model.evidence_.topics.checks]
+    assert {"better than label frequencies", "documents against topics", "condition of M2"} <= set(names)
     for name in names:
         assert name in page.cells
 
@@ -78,7 +77,9 @@ def test_words_and_labels_of_topics(model, corpus, page):
 def test_metrics_and_facts(page):
     for text in ("0.640", "0.140", "2,515", "not defined", "4,880", "rows learned from"):
         assert text in page.cells
-    assert any("the first one is right for 64% of the rows tested on" in cell for cell in page.cells)
+    assert any(
+        "The first label that is predicted is right for 64% of the rows tested on" in cell for cell in page.cells
+    )
 
 
 def test_examples_are_rows_with_their_labels_predictions_and_words(model, rows):
@@ -112,17 +113,41 @@ def test_rows_without_labels_or_words_are_no_examples(model, rows):
     assert [e.number for e in report_labels._examples(model, X[:4], one, *names)] == [4]
 
 
-def test_the_map_holds_correlations_over_the_topics(model, page):
+def test_the_headline_is_on_the_predictions_and_topics_have_a_box_of_their_own(model, page):
+    sentence, own = (one.verdict.partition(". ")[2] for one in (model.evidence_, model.evidence_.topics))
+    text = " ".join(page.cells)
+    assert 0 <= text.find(sentence) < text.find("All topics") < text.find(own)
+    assert "first label is right for" in sentence
+    assert "Labels are predicted without the topics" not in text
+
+
+def test_the_map_holds_correlations_of_labels_in_rows(rows, page):
     figure = page.data["label-space"]
     z, names = np.array(figure["values"]), figure["columns"]
-    assert z.shape == (30, 30)
     order = [0 if "script" in name else int(name.removeprefix("tag ")) for name in names]
-    gamma = model.label_probabilities_[:, order]
-    about = (gamma - model.weights_ @ gamma) * np.sqrt(model.weights_)[:, None]
-    expected = about.T @ about / np.linalg.norm(about, axis=0) / np.linalg.norm(about, axis=0)[:, None]
+    expected = np.corrcoef(rows[1].toarray().T)[np.ix_(order, order)]
     np.testing.assert_allclose(z, np.maximum(expected, 0), atol=1e-3)
-    beside = np.mean([expected[i, i + 1] for i in range(29)])
-    assert beside > 0.3 + expected[~np.eye(30, dtype=bool)].mean()
+    n = len(order)
+    beside = np.mean([expected[i, i + 1] for i in range(n - 1)])
+    assert beside > 0.01 + expected[~np.eye(n, dtype=bool)].mean()
+
+
+def test_labels_that_are_never_together_do_not_go_together(corpus, read_page, tmp_path):
+    """Not even where both are labels of the same topic."""
+    X, tags = corpus.X[:600], np.random.default_rng(0).integers(0, 2, 600) + 2 * (corpus.topics[:600] > 1)
+    Y = np.eye(4, dtype=int)[tags]
+    model = MomentMultiLabelClassifier(3).fit(X, Y)
+    for given in ((X, Y), (Blocks.from_array(X, sparse.csr_array(Y), block_rows=100), None)):
+        page = read_page(write_labels_report(tmp_path / "r.html", model, *given))
+        assert page.data == {}
+    twice = np.hstack([Y, Y[:, :1]])
+    model = MomentMultiLabelClassifier(3).fit(X, twice)
+    figure = read_page(write_labels_report(tmp_path / "r.html", model, label_sets=twice)).data["label-space"]
+    values = np.array(figure["values"])
+    assert values.sum() == pytest.approx(7, abs=0.01)  # themselves, and one label and its copy
+    assert (values > 0.99).sum() == 7
+    hover = [text for line in figure["hover"] for text in line]
+    assert sum(text.endswith("no document has both") for text in hover) == 25 - 7
 
 
 def test_hostile_text_stays_text(page):
@@ -143,13 +168,13 @@ def test_the_model_alone_is_enough(model, read_page, tmp_path):
     page = read_page(write_labels_report(tmp_path / "r.html", model))
     assert "label 3" in " ".join(page.cells)
     ids = {attrs.get("id") for _, attrs in page.tags}
-    assert ids & {"examples", "measures", "facts"} == set()
+    assert ids & {"examples", "measures", "facts", "space"} == set()  # rows tell which labels go together
     assert "topics" in ids
 
 
-def test_one_topic_has_no_map(corpus, read_page, tmp_path):
-    model = MomentMultiLabelClassifier(1).fit(corpus.X[:500], corpus.Y[:500])
-    page = read_page(write_labels_report(tmp_path / "r.html", model, corpus.X[:50], corpus.Y[:50]))
+def test_two_labels_have_no_map(corpus, read_page, tmp_path):
+    model = MomentMultiLabelClassifier(1).fit(corpus.X[:500], corpus.Y[:500, :2])
+    page = read_page(write_labels_report(tmp_path / "r.html", model, corpus.X[:50], corpus.Y[:50, :2]))
     assert page.data == {}
     assert not [tag for tag, attrs in page.tags if attrs.get("role") == "img"]
 
@@ -159,7 +184,8 @@ def test_the_bayes_head(corpus, read_page, tmp_path):
     text = " ".join(read_page(write_labels_report(tmp_path / "r.html", model, corpus.X[:50], corpus.Y[:50])).cells)
     assert "The topics both show what the documents are about and predict their labels" in text
     assert "without the topics" not in text
-    assert "Not supported Nothing was measured" in text
+    assert "Not measured How far to trust" in text
+    assert "Not supported" not in text.partition("How to read this")[0]
 
 
 def test_without_topics_there_are_none_on_the_page(corpus, read_page, tmp_path):
@@ -167,19 +193,19 @@ def test_without_topics_there_are_none_on_the_page(corpus, read_page, tmp_path):
     page = read_page(write_labels_report(tmp_path / "r.html", model, corpus.X[:50], corpus.Y[:50]))
     text = " ".join(page.cells)
     ids = {attrs.get("id") for _, attrs in page.tags}
-    assert ids & {"topics", "space"} == set()
-    assert "examples" in ids
+    assert "topics" not in ids
+    assert {"examples", "space"} <= ids
     assert "no topics were asked for" in text
-    assert "better than the most frequent label" in page.cells
+    assert "better than label frequencies" in page.cells
     assert "about three in ten are right" in text
     assert model.evidence_["rare labels"].measured in text or model.evidence_["rare labels"].measured.startswith("0 ")
 
 
-def test_a_verdict_speaks_of_predictions_where_these_were_measured(model):
-    no_errors = [None]
-    assert report_labels._sentence(model, no_errors, []) == "Labels are predicted without the topics."
-    assert "Expected error of a topic: 0.50" in report_labels._sentence(model, [0.5], MEASURES)
-    assert isinstance(model.evidence_, Evidence)
+def test_a_verdict_speaks_of_predictions_where_these_do_not_use_the_topics(model, corpus):
+    assert report_labels._sentence(model, [0.5], []) == ""
+    assert report_labels._sentence(model, [0.5], MEASURES).endswith("is right for 64% of the rows tested on.")
+    bayes = MomentMultiLabelClassifier(5, head="bayes").fit(corpus.X, corpus.Y)
+    assert "Expected error of a topic: 0.50" in report_labels._sentence(bayes, [0.5], MEASURES)
 
 
 def test_names_count_as_the_source_counts():

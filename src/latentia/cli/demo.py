@@ -181,7 +181,8 @@ def _labels() -> Fitted:
     model.fit(X[~test], Y[~test])
     right = np.mean(model.decision_function(X[test]).argmax(axis=1) == Y[test].argmax(axis=1))
     answer = f"The right kind of book for {right:.0%} of {test.sum()} chapters that it had not seen."
-    return Fitted(model, (X[test], Y[test]), answer, {"vocabulary": vocabulary, "label_names": tags})
+    facts = [(f"of {test.sum()} chapters that it had not seen get the right kind", f"{right:.0%}")]
+    return Fitted(model, (X[test], Y[test]), answer, {"vocabulary": vocabulary, "label_names": tags, "facts": facts})
 
 
 def _sequences() -> Fitted:

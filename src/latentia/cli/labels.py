@@ -456,7 +456,7 @@ class _Run:
         write_labels_report(
             folder / "report.html", model, None if self.data.held else self.data.test, vocabulary=self.data.words,
             label_names=self.data.labels, measures=[vars(measure) for measure in self.measures], facts=self._facts(model),
-            comparison=comparison, title=f"Labels of {self.data.source}", source=self.data.source,
+            comparison=comparison, title=f"Labels of {self.data.source}", source=self.data.source, label_sets=self.data.train,
         )  # fmt: skip
 
     def _other(self, model: Any) -> Any:

@@ -50,7 +50,8 @@ class Size:
 
     @classmethod
     def of(cls, n_components: int, evidence: Evidence) -> Size:
-        """From the evidence of a fit."""
+        """From the evidence of a fit, on its components."""
+        evidence = evidence.topics or evidence
         fit = next((check for check in evidence.checks if check.name == "goodness of fit"), None)
         goodness = fit.measured if fit is not None and isinstance(fit.measured, (int, float)) else None
         return cls(n_components, evidence.grade, evidence.expected_error, evidence.limit, goodness)

@@ -4,10 +4,10 @@ In the white coordinates of the sources the cumulant C of independent ones is di
 rest R of C is compared with half of the difference N of the cumulants of two halves, each whitened on its own, and what the fit
 absorbs is left out of both: C_kkkk and, of each pair (C_kkkl, C_lllk), the direction (kappa_k, -kappa_l) of a rotation.
 
-The whole cumulant is compared with N as well. Of Gaussian rows the different entries of C, each times the root of how often it
-occurs, are independent with the same variance 24 / n, to first order also after whitening, and the three splits of four groups
-of rows give three independent N. So |C|^2 over the mean of |N|^2 has the distribution of F, with as many and three times as many
-degrees of freedom as C has different entries.
+The whole cumulant is compared with that of Gaussian rows, whose different entries, times the root of how often each occurs, are
+then independent with the variance 24 / n, to first order also after whitening, and those of the covariance with the variance
+2 / n. Three splits of four groups of rows give three independent differences D of the halves' covariances, half of each, from
+which n is estimated, so that rows which depend on each other count less. The ratio of both has the distribution of F.
 
 Noise in the data, more sources than components and dependent sources all show in R. Entries C_kkll alone say that sources are
 loud at the same times: that moves no direction, and errors are not widened by it.
@@ -29,7 +29,7 @@ __all__ = ["CumulantFit", "fit_of_cumulant"]
 _MOST = 2.0  # ratio that noise alone seldom has, where there are many entries
 _CHANCE = 0.01
 _GAUSSIAN = 0.005  # of Gaussian rows, that their cumulant is taken for one
-_EXCESS = 2.0  # of the squared cumulant over its noise, that rows which depend on each other seldom have
+_EXCESS = 2.0  # that rows which depend on each other seldom have
 _AMPLITUDE = 1.7  # of other sources in a recovered one, for a misfit that is all of the cumulant
 _LEAST = 1e-2  # variance of a half in white coordinates
 _MANY = 16  # components from which on one split has entries enough
@@ -44,7 +44,7 @@ class CumulantFit(NamedTuple):
     most : float
         The ratio that noise seldom exceeds: it is larger for fewer than four components, which leave few entries.
     excess : float or None
-        |C|^2 / |N|^2: about one for Gaussian data. None if there is nothing to compare.
+        |C|^2 over its mean for Gaussian data, which is about one for such data. None if there is nothing to compare.
     least : float
         The excess that Gaussian data has in one of two hundred fits; it is larger for few components.
     noise : SymmetricFour
@@ -90,9 +90,7 @@ def fit_of_cumulant(
     beyond = max(others - others_noise, 0.0) if ratio > most else 0.0
     size = float(left + kurtosis @ kurtosis)
     misfit = Misfit(float(ratio), float(np.sqrt(beyond / size)))
-    all_noise = float(np.mean([one.squared_norm() for one in noises]))
-    excess = cumulant.squared_norm() / max(all_noise, np.finfo(float).tiny)
-    return CumulantFit(misfit, most, excess, _least_excess(k, len(noises)), noises[0])
+    return CumulantFit(misfit, most, *_excess(cumulant, splits, unmixing), noises[0])
 
 
 def _own(half: FourthSums, matrix: np.ndarray) -> SymmetricFour:
@@ -122,10 +120,16 @@ def _repeated(tensor: SymmetricFour) -> tuple[np.ndarray, np.ndarray]:
     return tensor.packed[own[:, None], place], tensor.packed[np.ix_(own, own)]
 
 
-def _least_excess(k: int, n_splits: int) -> float:
-    """What |C|^2 / |N|^2 of Gaussian rows exceeds in one of two hundred fits, and at least 2."""
-    entries = k * (k + 1) * (k + 2) * (k + 3) // 24
-    return max(_EXCESS, float(stats.f.isf(_GAUSSIAN, entries, n_splits * entries)))
+def _excess(
+    cumulant: SymmetricFour, splits: list[tuple[FourthSums, FourthSums]], unmixing: np.ndarray
+) -> tuple[float, float]:
+    """The squared cumulant over its mean for Gaussian rows, and what that exceeds for such rows in one of two hundred fits."""
+    k = len(unmixing)
+    fourth, second = k * (k + 1) * (k + 2) * (k + 3) // 24, k * (k + 1) // 2
+    halves = [unmixing @ (first.covariance - second.covariance) @ unmixing.T / 2 for first, second in splits]
+    variance = max(float(np.mean([(half**2).sum() for half in halves])) / second, np.finfo(float).tiny)  # 2 / n
+    least = float(stats.f.isf(_GAUSSIAN, fourth, len(splits) * second))
+    return cumulant.squared_norm() / (12 * variance * fourth), max(_EXCESS, least)
 
 
 def _most(k: int, n_splits: int) -> float:

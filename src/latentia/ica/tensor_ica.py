@@ -494,8 +494,8 @@ def _excess(cumulant: CumulantFit) -> list[Check]:
         return []
     return [
         Check(
-            "cumulant above noise", "|C|^2 / |N|^2", cumulant.excess, above(cumulant.least, "1 for Gaussian data"),
-            "The fourth cumulant beside its noise, as halves of the data tell it. It is all that sources are told apart by.",
+            "cumulant above noise", "|C|^2 / E|C|^2", cumulant.excess, above(cumulant.least, "1 for Gaussian data"),
+            "The fourth cumulant beside that of Gaussian data of as many rows. It is all that sources are told apart by.",
             "Theorem 7.3", "veto", "The data looks Gaussian, beside its noise: nothing tells its sources apart.",
         )
     ]  # fmt: skip

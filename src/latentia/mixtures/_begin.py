@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..clusters import label_starts, shares_of_labels
+from ..exceptions import LatentiaError
 from ..passes import Blocks, sample_rows
 from ._moments import Moments
 from ._moves import Shape, merged_shares
@@ -100,17 +101,20 @@ def shape_to_try(blocks: Blocks, shares: np.ndarray, shape: Shape, least: float)
     n, width = rows.shape
     if n < _PER_COLUMN * width:
         return ""
-    center, gains = np.asarray(rows.mean(axis=0)).ravel(), {}
+    center, gains = np.asarray(rows.mean(axis=0)).ravel(), dict[Shape, float]()
     others: tuple[Shape, ...] = ("diag", "tied", "full")
     for other in others:
         if other == shape:
             continue
         shaped = GaussianRows.of(Blocks.from_array(rows), center, other)
-        height = shaped.climb(shaped.start(shares), _STEPS).height / n
+        try:
+            height = shaped.climb(shaped.start(shares), _STEPS).height / n
+        except LatentiaError:  # singular
+            continue
         penalty = 0.5 * n_parameters(len(shares), width, other) * np.log(blocks.n_rows) / blocks.n_rows
         gains[other] = height - penalty - least
-    best = max(gains, key=gains.__getitem__)
-    if gains[best] <= 0:
+    best = max(gains, key=gains.__getitem__, default=None)
+    if best is None or gains[best] <= 0:
         return ""
     return (
         f"Components of this shape predict no better than one component: do not use them. On a sample of rows those with "

@@ -20,6 +20,7 @@ from ._calibration import Calibration, calibrated
 from ._full import SHARES, STRENGTHS, LogisticHeads, Rows, full_ridge, moment_head
 from ._head import LinearHead
 from ._held_out import HeldOut, held_out, precision_of
+from ._naive_bayes import naive_bayes
 
 __all__ = ["Chosen", "Heads", "allowed_heads", "choose", "edge_of", "left_out", "rows_in_memory"]
 
@@ -138,7 +139,9 @@ def choose(rows: Rows, heads: Heads, n_components: int, random_state: int) -> Ch
     values = [precision_of(one.scores, rest.labels, rows.n_jobs).criterion for one in all_tried]
     best = all_tried[int(np.argmax(values))]
     head = _fitted(rows, best, heads, n_components, random_state, logistic)
-    held = held_out("held out", best.scores, rest.labels, part.label_counts)
+    d, n_labels = rows.features.shape[1], rows.labels.shape[1]
+    bayes = naive_bayes(part, rest) if d * n_labels <= _MOST_COEFFICIENTS else None
+    held = held_out("held out", best.scores, rest.labels, part.label_counts, bayes)
     calibration = calibrated(Calibration(head.kind == "logistic", edge), best.scores, rest.labels)
     return Chosen(head, held, calibration, _told(all_tried, values))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ..metrics import document_auc, precision_at_k, top_indices
 
-__all__ = ["RARE", "HeldOut", "Precision", "held_out", "precision_of"]
+__all__ = ["RARE", "Gain", "HeldOut", "Precision", "held_out", "precision_of"]
 
 RARE = 5  # rows, fewer of which make a label a rare one
 _AT = (1, 3, 5)
@@ -17,23 +18,52 @@ _AT = (1, 3, 5)
 
 @dataclass(frozen=True)
 class Precision:
-    """Precision at 1, 3 and 5 (as far as there are labels) of each row, and the mean document-averaged AUC.
+    """Precision at 1, 3 and 5 (as far as there are labels) of each row, and its AUC.
 
     Attributes
     ----------
     rows : ndarray of shape (n, at most 3)
-    auc : float
-        NaN where no row has a label and lacks another.
+    each_auc : ndarray of shape (n,)
+        NaN where a row has no label, or lacks none.
     """
 
     rows: np.ndarray
-    auc: float
+    each_auc: np.ndarray
+
+    @property
+    def auc(self) -> float:
+        """The mean; NaN where no row has a label and lacks another."""
+        known = np.isfinite(self.each_auc)
+        return float(self.each_auc[known].mean()) if known.any() else np.nan
 
     @property
     def criterion(self) -> float:
         """What heads are compared by: the mean of the precisions and the AUC."""
         values = [*self.rows.mean(axis=0), *([self.auc] if np.isfinite(self.auc) else [])]
         return float(np.mean(values))
+
+    @property
+    def ranking(self) -> np.ndarray:
+        """The same of each row, shape (n,)."""
+        return np.asarray(np.nanmean(np.column_stack([self.rows, self.each_auc]), axis=1))
+
+
+class Gain(NamedTuple):
+    """How much better the labels of a row are ranked than by something simpler, on average, and its standard error.
+
+    ``value`` and ``simple`` are the rankings themselves: means of the precisions and the AUC.
+    """
+
+    value: float
+    simple: float
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, found: Precision, simple: Precision) -> Gain:
+        gains = found.ranking - simple.ranking
+        error = float(gains.std() / np.sqrt(max(len(gains), 1)))
+        return cls(float(found.ranking.mean()), float(simple.ranking.mean()), float(gains.mean()), error)
 
 
 @dataclass(frozen=True)
@@ -50,8 +80,10 @@ class HeldOut:
     auc : float
     frequent : float
         Precision at 1 of the most frequent label.
-    gain, error : float
-        Of ``first`` over ``frequent``, and its standard error.
+    over_frequencies : Gain
+        Over labels in the order of their frequencies, the same for all rows.
+    over_bayes : Gain or None
+        Over naive Bayes, where that was fitted.
     n_rare, rare_told, rare_right : int
         Labels of fewer than 5 rows, how often one is among the first five of a row, and how often it is right.
     """
@@ -63,8 +95,8 @@ class HeldOut:
     first_five: float
     auc: float
     frequent: float
-    gain: float
-    error: float
+    over_frequencies: Gain
+    over_bayes: Gain | None
     n_rare: int
     rare_told: int
     rare_right: int
@@ -74,24 +106,30 @@ def precision_of(scores: np.ndarray, labels: sparse.csr_array, n_jobs: int | Non
     """Precision of scores (n, L) of rows with labels (n, L)."""
     top, _ = top_indices(scores, max(_AT), n_jobs)
     at = [k for k in _AT if k <= top.shape[1]]
-    auc = document_auc(labels, scores, n_jobs)
-    known = np.isfinite(auc)
     return Precision(
-        np.stack([precision_at_k(labels, top, k) for k in at], axis=1),
-        float(auc[known].mean()) if known.any() else np.nan,
+        np.stack([precision_at_k(labels, top, k) for k in at], axis=1), document_auc(labels, scores, n_jobs)
     )
 
 
-def held_out(how: str, scores: np.ndarray, labels: sparse.csr_array, label_counts: np.ndarray) -> HeldOut:
-    """What scores (n, L) of rows with labels (n, L) say; ``label_counts`` are those of the rows that were learned from."""
+def held_out(
+    how: str,
+    scores: np.ndarray,
+    labels: sparse.csr_array,
+    label_counts: np.ndarray,
+    bayes: np.ndarray | None = None,
+) -> HeldOut:
+    """What scores (n, L) of rows with labels (n, L) say; ``label_counts`` are those of the rows that were learned from.
+
+    ``bayes`` are scores of naive Bayes for the same rows.
+    """
     found, top = precision_of(scores, labels), top_indices(scores, max(_AT))[0]
-    frequent = np.asarray(labels[:, [int(label_counts.argmax())]].toarray()).ravel() != 0
-    gains = found.rows[:, 0] - frequent
+    frequent = precision_of(np.tile(label_counts.astype(scores.dtype), (len(scores), 1)), labels)
     rare = (label_counts > 0) & (label_counts < RARE)
     told = rare[top]
     right = np.asarray(labels[np.repeat(np.arange(len(top)), top.shape[1]), top.ravel()]).ravel() != 0
     return HeldOut(
         how, len(top), labels.shape[1], float(found.rows[:, 0].mean()), float(found.rows[:, -1].mean()), found.auc,
-        float(frequent.mean()), float(gains.mean()), float(gains.std() / np.sqrt(max(len(gains), 1))),
+        float(frequent.rows[:, 0].mean()), Gain.of(found, frequent),
+        None if bayes is None else Gain.of(found, precision_of(bayes, labels)),
         int(rare.sum()), int(told.sum()), int((right.reshape(told.shape) & told).sum()),
     )  # fmt: skip

@@ -25,7 +25,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from .._base import Estimator, check_size, fitted, fitting, halves_of_rows
-from .._parameters import Choice, Flag, Integer, NComponents, Names, Number, OrNone, check_parameter
+from .._parameters import Choice, Flag, Integer, Names, NComponents, Number, OrNone, check_parameter
 from .._validation import check_same_rows, check_vocabulary, table_blocks
 from ..evidence import PartErrors, PartFits
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -137,8 +137,10 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     classes_ : ndarray of shape (L,)
         Numbers of the labels; the classes where ``fit`` was given one class a row.
     evidence_ : Evidence
-        Checks of the assumptions; ``component_errors`` are expected l1 errors of the topics' word distributions. It names the
-        head, with its precision on rows that had no part in their own scores.
+        Of the predictions of a linear head: whether it ranks labels better than their frequencies do, and as well as naive
+        Bayes, on rows that had no part in their own scores. ``evidence_.topics`` is then on the topics, which such a head does
+        not use; with ``head="bayes"`` it is all on the topics. ``component_errors`` are expected l1 errors of the topics' word
+        distributions.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of words and labels at every step of EM, in nats.
     n_passes_ : int
@@ -159,7 +161,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
     4. Where M_2 without its diagonal has no K eigenvalues above the noise, as much of its diagonal is kept as lifts the
        last one to the noise; a component that is noise stays noise, and its expected error says so.
     5. The tensor is decomposed by polar iteration, not by deflation.
-    6. "Three passes" leaves out those inside the eigensolver. Here the whole of it, head and error bars included, is five,
+    6. "Three passes" need all pairs of words in memory. Here, without them, all of it, head and error bars included, is five,
        and up to four more with the ridge head and fewer labels than K; "paper" makes up to nine, and one more with a head in
        memory, four with the ridge head.
     7. Posteriors are computed in logarithms; absent words enter through one constant a topic, so that eta saves nothing.
@@ -325,16 +327,18 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         n, words_seen, usable = seen.n_rows, int((seen.document_frequency > 0).sum()), int(seen.usable[2])
         if k > min(n, words_seen):
             raise LatentiaError(
-                f"{n} rows with {words_seen} different words carry at most {min(n, words_seen)} topics.",
+                f"{n} rows with {words_seen} different words carry at most {min(n, words_seen)} "
+                f"{'topics' if self.topics else 'directions'}.",
                 parameter="n_components", value=k,
             )  # fmt: skip
-        if n < k**2:
+        if self.topics and n < k**2:
+            unused = "." if self.head == "bayes" else "; the predictions do not use them."
             warn(
                 f"{n} rows are fewer than K^2 = {k**2} for {k} topics, and moments need more (paper, section 6). Ask for "
-                "fewer topics, or do not rely on them; the ridge head does not use them.",
+                f"fewer topics, or do not rely on them{unused}",
                 EvidenceWarning,
             )
-        if not documents.occurrences and usable < 2 * k:
+        if self.topics and not documents.occurrences and usable < 2 * k:
             raise LatentiaError(
                 f"{usable} of {n} rows have three words or more, and moments of counts need two of them for each topic at the "
                 "very least.",

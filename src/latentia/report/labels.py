@@ -100,6 +100,7 @@ def write_labels_report(
     title: str = "Labels",
     source: str = "",
     comparison: Sequence[Mapping[str, Any]] | None = None,
+    label_sets: Any = None,
 ) -> Path:
     """Write what a multi-label classifier learned, and how far it can be trusted, to one HTML file that works offline.
 
@@ -124,6 +125,8 @@ def write_labels_report(
         Heading of the page, and where the rows came from.
     comparison : sequence of dict, optional
         Rows of a table that compares numbers of topics, the first value the number.
+    label_sets : table of shape (m, L), or Blocks with labels as their second part, optional
+        Rows in which it is counted which labels go together; by default Y.
 
     Returns
     -------
@@ -134,14 +137,17 @@ def write_labels_report(
     words = _names("word", vocabulary, model._word_names(), len(model.word_frequencies_))
     labels = _names("label", label_names, model._names_of_labels(), len(model.label_frequencies_))
     topics = _describe(model, words, labels) if model.topics else []
-    space = _label_space(model, labels, topics) if topics else None
+    counted = (label_sets, Y, X if isinstance(X, Blocks) else None)
+    space = _label_space(model, labels, next((one for one in counted if one is not None), None))
+    evidence = evidence_of(model)
     page = render(
         "labels.html",
         title=title,
         source=source,
         summary=_summary(model),
         nouns=_NOUNS,
-        evidence=evidence_parts(evidence_of(model)),
+        evidence=evidence_parts(evidence),
+        of_topics=None if evidence.topics is None else evidence_parts(evidence.topics),
         error=_sentence(model, [topic.error for topic in topics], measures),
         facts=facts,
         measures=measures,
@@ -200,27 +206,37 @@ def _probable_labels(probabilities: np.ndarray, labels: Names) -> list[tuple[str
 # --- labels ---------------------------------------------------------------------------------------------------------
 
 
-def _label_space(model: Any, labels: Names, topics: list[_Topic]) -> dict[str, Any] | None:
-    """Which of the most frequent labels go together, as a heat map in which alike ones stand side by side."""
-    frequent = largest(model.label_frequencies_, _MAP_LABELS)
-    gamma = model.label_probabilities_[:, frequent]
-    together = _correlations(gamma, model.weights_)
-    varied = np.diag(together) > 0.5
-    if varied.sum() < 3:
+def _label_space(model: Any, labels: Names, label_sets: Any) -> dict[str, Any] | None:
+    """Which of the most frequent labels go together in rows, as a heat map in which alike ones stand side by side."""
+    if label_sets is None or (isinstance(label_sets, Blocks) and len(label_sets.shapes) < 2):
         return None
-    order = np.flatnonzero(varied)[_neighbours_together(together[np.ix_(varied, varied)])]
-    gamma, together = gamma[:, order], together[np.ix_(order, order)]
-    names = [labels[label] for label in frequent[order]]
-    hover = [[_pair(model, gamma, names, topics, i, j) for j in range(len(order))] for i in range(len(order))]
-    return heat_map(np.maximum(together, 0), names, names, hover=hover)
+    together, n_rows = _counted(label_sets, largest(model.label_frequencies_, _MAP_LABELS))
+    seen = (np.diag(together) > 0) & (np.diag(together) < n_rows)
+    if seen.sum() < 3:
+        return None
+    correlations = _correlations(together[np.ix_(seen, seen)], n_rows)
+    if not (np.triu(correlations, 1) > 0).any():
+        return None
+    order = np.flatnonzero(seen)[alike := _neighbours_together(correlations)]
+    together, correlations = together[np.ix_(order, order)], correlations[np.ix_(alike, alike)]
+    names = [labels[label] for label in largest(model.label_frequencies_, _MAP_LABELS)[order]]
+    hover = [[_pair(together, n_rows, names, i, j) for j in range(len(order))] for i in range(len(order))]
+    return heat_map(np.maximum(correlations, 0), names, names, hover=hover)
 
 
-def _correlations(gamma: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Of the labels' probabilities (K, n) over the topics; zero for a label that is as probable in all of them."""
-    about = (gamma - weights @ gamma) * np.sqrt(weights)[:, None]
-    norms = np.sqrt((about**2).sum(axis=0))
-    about /= np.where(norms > 1e-12, norms, np.inf)
-    return about.T @ about
+def _counted(label_sets: Any, chosen: np.ndarray) -> tuple[np.ndarray, int]:
+    """In how many rows each two of some labels are together, (n, n), and the number of rows."""
+    blocks = [block[1] for block in label_sets] if isinstance(label_sets, Blocks) else [number_table(label_sets, "Y")]
+    tables = [sparse.csr_array(block)[:, chosen].astype(np.float64) for block in blocks]
+    return sum((table.T @ table).toarray() for table in tables), sum(table.shape[0] for table in tables)
+
+
+def _correlations(together: np.ndarray, n_rows: int) -> np.ndarray:
+    """Of the labels of a row, from how often each two are together, (n, n)."""
+    shares = together / n_rows
+    about = shares - np.outer(np.diag(shares), np.diag(shares))
+    spread = np.sqrt(np.diag(about))
+    return about / np.outer(spread, spread)
 
 
 def _neighbours_together(together: np.ndarray) -> np.ndarray:
@@ -230,20 +246,16 @@ def _neighbours_together(together: np.ndarray) -> np.ndarray:
     return leaves_list(linkage(squareform(distances, checks=False), "average", optimal_ordering=True))
 
 
-def _pair(model: Any, gamma: np.ndarray, names: list[str], topics: list[_Topic], i: int, j: int) -> str:
-    """What the cell of two labels, with probabilities (K, n) in the topics, says when it is pointed at."""
-    frequencies = model.weights_ @ gamma
-    own = model.weights_ * gamma[:, i]
-    joint = own if i == j else own * gamma[:, j]
-    topic = topics[int(joint.argmax())]
-    words = ", ".join(shortened(word, 18) for word, _ in topic.words[:4])
-    where = f"topic {topic.number}{': ' * bool(words)}{words}"
+def _pair(together: np.ndarray, n_rows: int, names: list[str], i: int, j: int) -> str:
+    """What the cell of two labels, together in so many rows, says when it is pointed at."""
+    both, own, other = int(together[i, j]), together[i, i], together[j, j]
     if i == j:
-        return f"{shortened(names[i])}\n{frequencies[i]:.1%} of the documents\nmost of them in {where}"
-    times = joint.sum() / max(frequencies[i] * frequencies[j], 1e-300)
-    told = f"documents with one have the other {times:.1f} times as often as all documents"
-    pair = f"{shortened(names[i])} and {shortened(names[j])}\n{told}"
-    return f"{pair}\ntogether most of all in {where}" if times > 1 else pair
+        return f"{shortened(names[i])}\n{count(both, 'document')}, {both / n_rows:.1%} of all"
+    pair = f"{shortened(names[i])} and {shortened(names[j])}"
+    if not both:
+        return f"{pair}\nno document has both"
+    times = both * n_rows / (own * other)
+    return f"{pair}\n{count(both, 'document')} with both: {times:.1f} times as many as by chance"
 
 
 # --- examples -------------------------------------------------------------------------------------------------------
@@ -308,14 +320,11 @@ def _summary(model: Any) -> str:
 def _sentence(model: Any, errors: Sequence[float | None], measures: Sequence[Mapping[str, Any]]) -> str:
     measured = [error for error in errors if error is not None]
     text = ""
-    if measured:
+    if measured and evidence_of(model).topics is None:
         mean = float(np.mean(measured))
         text = f"Expected error of a topic: {mean:.2f} on average, where 0 is perfect and 2 is all wrong. "
     first = {measure["name"]: measure["value"] for measure in measures}.get("precision@1", float("nan"))
-    if model.head_ != "bayes" and model.topics:
-        text += "Labels are predicted without the topics"
-        text += f": the first one is right for {first:.0%} of the rows tested on." if np.isfinite(first) else "."
-    elif np.isfinite(first):
+    if np.isfinite(first):
         text += f"The first label that is predicted is right for {first:.0%} of the rows tested on."
     return text.strip()
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import latentia
 from latentia.datasets import planted
 from latentia.deep import SparseNetwork
 from latentia.deep._evidence import unit_distances
@@ -218,3 +219,33 @@ def test_units_are_ordered_by_their_firings_and_named(model):
     assert (np.diff(model.densities_[0]) <= 0).all()
     assert len(model.get_feature_names_out()) == 150
     assert model.n_passes_ <= 2
+
+
+def changed(path, name, change):
+    """The same file with another array."""
+    with np.load(path) as file:
+        arrays = dict(file)
+    arrays[name] = change(arrays[name])
+    np.savez(path, **arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("header", lambda a: np.frombuffer(a.tobytes().replace(b"60]}", b"67]}"), np.uint8)),
+        ("layers_.0.data", lambda a: np.full_like(a, 99)),
+        ("layers_.0.data", lambda a: a.astype(np.float64)),
+        ("layers_.0.indices", lambda a: np.zeros_like(a)),
+        ("undetermined_.0.data", lambda a: a.astype(np.int8)),
+        ("densities_.0", lambda a: a[:-1]),
+    ],
+    ids=["columns", "edges", "type", "places", "undetermined", "densities"],
+)
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+def test_a_saved_network_that_no_fit_makes_is_not_loaded(name, change, tmp_path):
+    model = SparseNetwork(n_splits=0).fit(planted.sparse_network(500, (60, 15), 6, 0.05, random_state=1).Y)
+    path = latentia.save(model, tmp_path / "network.npz")
+    assert latentia.load(path).layers_[0].shape[1] == 60
+    changed(path, name, change)
+    with pytest.raises(latentia.LatentiaError, match="not a model saved by latentia, or damaged"):
+        latentia.load(path)

@@ -1,11 +1,13 @@
 """Approximate factorization: the certificate bounds the error, and is one where nothing better exists."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.decomposition import NMF
 
 from latentia.exceptions import LatentiaError
-from latentia.nmf import ApproximateNMF
+from latentia.nmf import ApproximateNMF, SeparableNMF
 from latentia.nmf._span import in_span
 
 
@@ -81,3 +83,18 @@ def test_answers_that_are_not_unique_are_not_trusted():
     rng = np.random.default_rng(0)
     M = (5 + rng.random((80, 3))) @ (5 + rng.random((3, 40)))
     assert not ApproximateNMF(3).fit(M).evidence_.holds
+
+
+@pytest.mark.parametrize("estimator", [ApproximateNMF(2, n_splits=0), SeparableNMF(2, n_splits=0)])
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+def test_tables_of_tiny_numbers_have_a_finite_score_or_an_error(estimator):
+    table = np.random.default_rng(0).random((60, 2)) @ np.random.default_rng(1).random((2, 10))
+    model = estimator.fit(table * 1e-200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert 0.99 < model.score(table * 1e-200) <= 1
+        for rows in (table, table * 1e-305):
+            with pytest.raises(LatentiaError, match="give both in the same units"):
+                model.score(rows)
+    with pytest.raises(LatentiaError, match="give the data in other units"):
+        estimator.fit(table * 1e-310)

@@ -55,6 +55,20 @@ def test_no_page_shows_what_nothing_prints():
         assert not shown, f"{path.name}: {shown}"
 
 
+def test_the_example_of_a_family_is_the_source():
+    page = (ROOT / "docs" / "adding-a-family.md").read_text("utf-8")
+    path, size, of_fit = re.search(r"`(src/[\w/]+\.py)`[^:]*: (\d+) lines[^,]*, and a `fit` of (\d+)", page).groups()
+    source = [line.strip() for line in (ROOT / path).read_text("utf-8").splitlines()]
+    assert len(source) == pytest.approx(int(size), rel=0.1)
+    (fit,) = re.findall(r"```python\n(@fitting\n.*?)```", page, re.DOTALL)
+    shown = [line.strip() for line in fit.splitlines()]
+    assert len(shown) - 2 == int(of_fit)
+    at = source.index(shown[2])
+    assert source[at : at + len(shown) - 2] == shown[2:]
+    for place in re.findall(r"`((?:src|docs|tests|benchmarks|examples|cli|report|plots)/[\w./-]+)`", page):
+        assert (ROOT / place).exists() or (ROOT / "src" / "latentia" / place).exists(), place
+
+
 def test_sessions_are_compared():
     assert agree("error 0.128, 1,190 rows", "error 0.13,  1,200 rows")
     assert not agree("error 0.128", "error 0.2")

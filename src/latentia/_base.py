@@ -53,6 +53,7 @@ class Estimator(BaseEstimator):
     """Attributes that `_distances` reads."""
     _nouns: ClassVar[tuple[str, str, str]] = ("component", "components", "rows")
     """What one component is called, several, and the rows."""
+    _column_names: Any = None
     _seed: int
     n_components: Any  # an int within a fit, whatever leaves a choice to the evidence outside
     verbose: Any

@@ -408,7 +408,7 @@ _MAY_BE_ZERO = "EDPHU*"
 def _items(value: Any, place: str = "") -> Iterator[tuple[str, Any]]:
     """Attributes, fields of records and items of lists, each with its place, such as ``_chain.startprob`` or ``means_[0]``."""
     if isinstance(value, (list, tuple, dict)) and place:
-        first, last = {"list": "[]", "tuple": "()"}.get(type(value).__name__, "{}")
+        first, last = {"list": ("[", "]"), "tuple": ("(", ")")}.get(type(value).__name__, ("{", "}"))
         if not value:
             yield f"{place}{first}{last}", _EMPTY
         for i, one in enumerate(value.values() if isinstance(value, dict) else value):
@@ -774,7 +774,7 @@ def check_record(record: Any) -> None:
 
 
 def _check_types(owner: Any, state: Mapping[str, Any]) -> None:
-    hints = _hints(type(owner))
+    hints = _hints(type(owner))  # type: ignore[arg-type]
     for name, value in state.items():
         if name in hints and not _is_a(value, hints[name]):
             raise LatentiaError(f"{type(owner).__name__}.{name} is a {type(value).__name__}")

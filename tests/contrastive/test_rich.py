@@ -416,17 +416,17 @@ def test_a_saved_model_is_the_same(model, data, tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda views: [views[0], views[1][:-1], views[2]], "View 1 has 499 rows and view 0 has 500"),
+        (lambda views: [views[0], views[1][:-1], views[2]], "view 0 has 500 rows and view 1 has 499"),
         (lambda views: [views[0], views[1], views[2][:, 1:]], "View 2 has 2 columns and view 0 has 3"),
-        (lambda views: [views[0], sparse.csr_array(views[1]), views[2]], "View 1 is sparse"),
+        (lambda views: [views[0], sparse.csr_array(views[1]), views[2]], "view 1 is sparse"),
         (lambda views: [views[0], views[1], views[2] * [1, 0, 1]], "Column 1 of view 2 is constant"),
         (
             lambda views: [views[0][:, [0, 1, 1]], views[1], views[2]],
             "covariance of view 0 is singular: columns .*1, 2",
         ),
         (lambda views: [view[:20] for view in views], "The data has 20 rows"),
-        (lambda views: [view[:, 0] for view in views], "View 0: Expected 2D array"),
-        (lambda views: [np.array([["a", "b", "c"]] * 500)] * 3, "View 0: could not convert"),
+        (lambda views: [view[:, 0] for view in views], "view 0 has one dimension, of 500 entries"),
+        (lambda views: [np.array([["a", "b", "c"]] * 500)] * 3, "Row 0, column 0 of view 0: 'a' is text"),
         (lambda views: views[:1], "There is one view"),
         (lambda views: [], "There is no view"),
         (lambda views: views[0], "A list of tables is needed"),
@@ -445,5 +445,5 @@ def test_entries_that_are_no_numbers_are_named():
     data.views[1][7, 2] = np.nan
     frames = [pd.DataFrame(view, columns=["a", "b", "c"]) for view in data.views]
     for views, column in ((data.views, "2"), (Blocks.from_array(*data.views), "2"), (frames, "'c'")):
-        with pytest.raises(LatentiaError, match=f"Row 7, column {column} of view 1: nan"):
+        with pytest.raises(LatentiaError, match=f"Row 7, column {column} of view 1: NaN"):
             RichComponents().fit(views)

@@ -279,7 +279,7 @@ def spoiled(table, value):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda u, v: (u, v[:-1]), "V has 199 rows and U 200"),
+        (lambda u, v: (u, v[:-1]), "U has 200 rows and V has 199"),
         (lambda u, v: (spoiled(u, np.nan), v), "NaN"),
         (lambda u, v: (u, spoiled(v, np.nan)), "V.*NaN"),
         (lambda u, v: (u, spoiled(v, np.inf)), "V.*infinity"),
@@ -302,7 +302,7 @@ def test_wrong_targets_edges_and_numbers_are_refused():
     u, v = views()
     with pytest.raises(LatentiaError, match="target is needed"):
         ContrastiveRegression().fit(u, v)
-    with pytest.raises(LatentiaError, match="y has 199 rows"):
+    with pytest.raises(LatentiaError, match="U has 200 rows and y has 199"):
         ContrastiveRegression().fit(u, v, np.arange(199.0))
     with pytest.raises(LatentiaError, match="y is constant"):
         ContrastiveRegression().fit(u, v, np.ones(200))

@@ -16,8 +16,8 @@ from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, above, at_
 from ..exceptions import LatentiaError
 from ..passes import Blocks
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
-from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map
-from ._views import JointMoments, two_views, view_table
+from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of
+from ._views import JointMoments, check_shape, two_views, view_table
 
 __all__ = ["CONSTRAINTS", "ContrastiveEstimator", "Order", "Own", "misfit_of_parts"]
 
@@ -91,6 +91,7 @@ class ContrastiveEstimator(Estimator):
     def _fit(self, U: Any, V: Any, y: Any = None) -> Any:
         """Find the shared part, remove it from the moments of u, and learn from what is left."""
         blocks = two_views(self, U, V, self._checked_target(y), target=self._target)
+        check_shape(blocks, orders_of(self.method, self.order))  # type: ignore[attr-defined]
         # Two passes: columns, and joint moments of four groups of rows.
         moments = JointMoments(blocks, n_jobs=self.n_jobs, progress=self.verbose)  # type: ignore[attr-defined]
         choice, signal = choose(moments, self.method, self.order, self.n_shared)  # type: ignore[attr-defined]

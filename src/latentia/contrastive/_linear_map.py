@@ -20,7 +20,7 @@ from scipy import linalg
 from ..exceptions import LatentiaError
 from ._views import Grams, JointMoments, JointSums
 
-__all__ = ["Choice", "LinearMap", "Signal", "choose", "find_map", "held_out_share", "left_by_map"]
+__all__ = ["Choice", "LinearMap", "Signal", "choose", "find_map", "held_out_share", "left_by_map", "orders_of"]
 
 _ENOUGH = 2.0  # times the noise that the weakest signal must have for total least squares
 _LEAST = 0.25  # of the noise, below which a signal is not told from none
@@ -106,13 +106,19 @@ def choose(moments: JointMoments, method: str, order: int | str, n_shared: int |
             f"views of {moments.widths[0]} and {moments.widths[1]} columns share at most {min(moments.widths[:2])} dimensions.",
             parameter="n_shared", value=n_shared,
         )  # fmt: skip
-    orders = ([4] if method == "eq2" else [3, 4]) if order == "auto" else [int(order)]
-    found = [measure(moments, one, rank) for one in orders]
+    found = [measure(moments, one, rank) for one in orders_of(method, order)]
     signal = max(found, key=lambda one: float(one.strengths[-1] / max(one.scatter, np.finfo(float).tiny)))
     if method != "auto":
         return Choice(method, method, signal.order, rank), signal
     forward = "gtls" if signal.strengths[-1] > _LEAST else "least squares"
     return Choice(forward, "gtls" if signal.in_v[-1] > _ENOUGH else "bls", signal.order, rank), signal
+
+
+def orders_of(method: str, order: int | str) -> list[int]:
+    """The orders of the cumulants that are compared."""
+    if order != "auto":
+        return [int(order)]
+    return [4] if method == "eq2" else [3, 4]
 
 
 def measure(moments: JointMoments, order: int, rank: int) -> Signal:

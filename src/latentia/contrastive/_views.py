@@ -22,6 +22,7 @@ from ..moments import (
     all_column_moments,
     cross_cumulant,
 )
+from ..moments.cumulants import MOST_ENTRIES
 from ..passes import Block, Blocks, RowGroups, accumulate, deal
 from ..tensor import apply_to_modes
 
@@ -32,6 +33,7 @@ __all__ = [
     "JointMoments",
     "JointSums",
     "check_constant",
+    "check_shape",
     "dense_rows",
     "target_column",
     "two_views",
@@ -83,6 +85,30 @@ def two_views(estimator: Any, U: Any, V: Any, y: Any = None, *, reset: bool = Tr
     elif width != estimator.n_features_v_:
         raise LatentiaError(f"V has {width} features and the model was fitted on {estimator.n_features_v_}.")
     return blocks
+
+
+def check_shape(blocks: Blocks, orders: Sequence[int]) -> None:
+    """Raise, before any pass, for views of which their shape says that cumulants of these orders cannot be used."""
+    (n, d_u), (_, d_v) = blocks.shapes[:2]
+    n, d = blocks.n_rows, d_u + d_v
+    if n <= d:
+        raise LatentiaError(
+            f"The views have {d:,} columns together and {n:,} rows: with no more rows than columns their covariance is "
+            f"singular. Reduce each view to far fewer than {max(n // 2, 1):,} columns, by PCA for example, or use more rows."
+        )
+    if d <= MOST_IN_TENSORS:
+        return
+    if n * d > _MOST_IN_MEMORY:
+        raise LatentiaError(
+            f"The views have {d:,} columns and {n:,} rows: with more than {MOST_IN_TENSORS} columns at most "
+            f"{_MOST_IN_MEMORY // d:,} rows are compared with each other. Reduce the columns first, by PCA of each view, "
+            "or take a sample of the rows."
+        )
+    if 3 in orders and d_u * d_v * d > MOST_ENTRIES:
+        raise LatentiaError(
+            f"Views of {d_u:,} and {d_v:,} columns have third cumulants of {d_u * d_v * d:,} entries, and at most "
+            f"{MOST_ENTRIES:,} are computed. Reduce the views first, by PCA of each, or use order=4."
+        )
 
 
 def view_table(table: Any, name: str) -> np.ndarray:
@@ -173,17 +199,11 @@ class JointMoments:
         if d <= MOST_IN_TENSORS:
             self._statistic = FourthMoments(coordinates, self.dealt)
             self._sums = accumulate(joined, self._statistic, **options)
-        elif blocks.n_rows * d <= _MOST_IN_MEMORY:
+        else:
             found = [(self.dealt.of(block.rows), coordinates(block[0])[:, :-1]) for block in joined]
             self._rows = np.vstack([rows for _, rows in found])
             self._groups = np.concatenate([groups for groups, _ in found]).astype(int)
             _check_groups(np.bincount(self._groups, minlength=self.dealt.n))
-        else:
-            raise LatentiaError(
-                f"The views have {d} columns and {blocks.n_rows:,} rows: with more than {MOST_IN_TENSORS} columns at most "
-                f"{_MOST_IN_MEMORY // d:,} rows are compared with each other. Reduce the columns first, by PCA of each view, "
-                "or take a sample of the rows."
-            )
         self.n_passes = 2
         whole = self.of(self.dealt.all).covariance
         self._whitening = [whitener(whole[one, one], name) for one, name in ((self.u, "U"), (self.v, "V"))]

@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 MOST_ORDER = 6
-_MOST_ENTRIES = 1 << 26
+MOST_ENTRIES = 1 << 26
 _CHUNK_ENTRIES = 1 << 22
 
 Partition = tuple[tuple[int, ...], ...]
@@ -142,9 +142,9 @@ def cross_cumulant(
             f"A cumulant of order {order} needs at least {max(order, 2)} rows, and there are {blocks.n_rows}."
         )
     shape = tuple(blocks.shapes[p][1] if m is None else m.shape[1] for p, m in zip(parts, mapped, strict=True))
-    if math.prod(shape) > _MOST_ENTRIES:
+    if math.prod(shape) > MOST_ENTRIES:
         raise LatentiaError(
-            f"The cumulant would have {math.prod(shape):,} entries, more than {_MOST_ENTRIES:,}: project modes by maps, or "
+            f"The cumulant would have {math.prod(shape):,} entries, more than {MOST_ENTRIES:,}: project modes by maps, or "
             "choose fewer columns."
         )
     options: dict[str, Any] = {"n_jobs": n_jobs, "progress": progress}

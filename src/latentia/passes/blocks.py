@@ -26,18 +26,19 @@ __all__ = [
     "Blocks",
     "MappedBlocks",
     "RowGroups",
+    "SomeRows",
     "TableBlocks",
     "as_table",
     "canonical",
     "mixed_bits",
     "row_groups",
     "sequence_lengths",
+    "some_places",
     "undamaged",
     "unmasked",
 ]
 
 _BLOCK_ENTRIES = 1 << 20
-_STRIPS = 16  # blocks of which some rows are taken
 _DEALT_AT_ONCE = 1 << 20  # a multiple of 8: rows whose groups are found together
 
 
@@ -300,17 +301,12 @@ class Blocks(ABC):
         return sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.vstack(pieces)
 
     def some_rows(self, most: int) -> tuple[Any, ...]:
-        """At most ``most`` rows of all parts, evenly from up to 16 blocks, in their order; all where there are no more."""
-        numbers = np.unique(np.linspace(0, len(self) - 1, min(len(self), _STRIPS)).round().astype(int))
-        wanted, rng = -(-most // max(len(numbers), 1)), np.random.default_rng(0)
-        pieces = []
-        for block in (self[int(number)] for number in numbers):
-            rows = _some(rng, block[0].shape[0], wanted)
-            pieces.append([part[rows] for part in block[: len(self.shapes)]])
-        return tuple(
-            sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
-            for parts in zip(*pieces, strict=True)
-        )
+        """At most ``most`` rows of all parts, at random, in their order: the same ones however rows are cut into blocks."""
+        sample = SomeRows(some_places(self.n_rows, most), len(self.shapes))
+        found = sample.zero()
+        for block in self:
+            found = sample.add(found, block)
+        return sample.tables(found)
 
     def map(self, function: Callable[[Block], Sequence[Any]], shapes: Sequence[tuple[int, int]]) -> Blocks:
         """Blocks whose parts, of these shapes, ``function`` computes from those of each block as it is read."""
@@ -413,7 +409,7 @@ class TableBlocks(Blocks):
 
     def some_rows(self, most: int) -> tuple[Any, ...]:
         chosen = None if self._chosen is None else np.flatnonzero(self._rows_of_all())
-        rows = _some(np.random.default_rng(0), self.n_rows, most)
+        rows = some_places(self.n_rows, most)
         rows = rows if chosen is None else chosen[rows]
         return tuple(_taken(part, rows) for part in self._parts)
 
@@ -511,7 +507,7 @@ class MappedBlocks(Blocks):
         return digest([self.source.fingerprint(), self.maps])
 
     def some_rows(self, most: int) -> tuple[Any, ...]:
-        if self.lengths is not None:
+        if self.lengths is not None:  # which the function needs as well
             return super().some_rows(most)
         return tuple(self._function(Block.of(self._blocks.some_rows(most))))
 
@@ -559,9 +555,34 @@ def row_groups(rows: np.ndarray, n_groups: int, random_state: int = 0) -> np.nda
     return (keys < own[:, None]).sum(axis=1).astype(np.int8)
 
 
-def _some(rng: np.random.Generator, n: int, wanted: int) -> np.ndarray:
+class SomeRows:
+    """Statistic: the rows of these places, ascending, of all parts."""
+
+    def __init__(self, places: np.ndarray, n_parts: int) -> None:
+        self.places, self.n_parts = places, n_parts
+
+    def zero(self) -> list[list[Any]]:
+        return []
+
+    def add(self, state: list[list[Any]], block: Block) -> list[list[Any]]:
+        first, last = np.searchsorted(self.places, [block.start, block.start + len(block.rows)])
+        own = self.places[first:last] - block.start
+        return [*state, [_taken(part, own) for part in block[: self.n_parts]]]
+
+    def merge(self, first: list[list[Any]], second: list[list[Any]]) -> list[list[Any]]:
+        return first + second
+
+    def tables(self, state: list[list[Any]]) -> tuple[Any, ...]:
+        """The rows of each part."""
+        return tuple(
+            sparse.vstack(pieces, format="csr") if sparse.issparse(pieces[0]) else np.concatenate(pieces)
+            for pieces in zip(*state, strict=True)
+        )
+
+
+def some_places(n: int, wanted: int) -> np.ndarray:
     """Numbers of so many of n rows, ascending; all if there are no more."""
-    return np.arange(n) if n <= wanted else np.sort(rng.choice(n, wanted, replace=False))
+    return np.arange(n) if n <= wanted else np.sort(np.random.default_rng(0).choice(n, wanted, replace=False))
 
 
 def mixed_bits(x: np.ndarray) -> np.ndarray:

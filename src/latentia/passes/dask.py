@@ -28,7 +28,7 @@ from scipy import sparse
 
 from .._progress import progress_bar
 from ..exceptions import LatentiaError, MissingExtraError
-from .blocks import Blocks, RowGroups, TableBlocks, as_table, sequence_lengths
+from .blocks import Blocks, RowGroups, SomeRows, TableBlocks, as_table, sequence_lengths, some_places
 
 __all__ = ["ChunkBlocks", "Cluster", "cluster_of", "from_collections", "in_blocks", "is_collection", "on_cluster"]
 
@@ -92,7 +92,10 @@ class ChunkBlocks(TableBlocks):
         return Blocks.table(self)
 
     def some_rows(self, most: int) -> tuple[Any, ...]:
-        return Blocks.some_rows(self, most)
+        from .accumulate import accumulate  # which passes over chunks are made with
+
+        sample = SomeRows(some_places(self.n_rows, most), len(self.shapes))
+        return sample.tables(accumulate(self, sample))
 
     def fingerprint(self) -> str:
         return Blocks.fingerprint(self)

@@ -8,7 +8,7 @@ import pytest
 from test_api import public_estimators
 from try_package import readme_commands, run, write_files
 
-from latentia.cli.commands import _COMMANDS
+from latentia.cli.commands import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -67,7 +67,7 @@ def test_every_estimator_and_every_command_stands_in_the_table():
     table = README.partition("## What is there")[2].partition("## ")[0]
     estimators = {estimator.__name__ for estimator in public_estimators()}
     assert estimators <= set(re.findall(r"\w+", table))
-    assert {f"`{name}`" for name in _COMMANDS} - {"`apply`", "`demo`"} <= set(re.findall(r"`[\w-]+`", table))
+    assert {f"`{name}`" for name in COMMANDS} - {"`apply`", "`demo`"} <= set(re.findall(r"`[\w-]+`", table))
 
 
 def test_pictures_exist_and_nothing_else_is_linked():

@@ -4,7 +4,6 @@ import inspect
 import re
 
 import pytest
-import typer
 
 from latentia.cli import commands
 from latentia.communities import MixedMembershipBlockModel
@@ -19,7 +18,7 @@ from latentia.noisyor import NoisyOr
 from latentia.sequences import SpectralHMM
 from latentia.topics import AnchorTopics
 
-COMMANDS = typer.main.get_command(commands.app).commands
+COMMANDS = {name: commands.command_of(name) for name in commands.COMMANDS}
 LEARN = {
     "topics": AnchorTopics, "labels": MomentMultiLabelClassifier, "hmm": SpectralHMM, "mixture": SphericalGaussianMixture,
     "ica": TensorICA, "noisy-or": NoisyOr, "matrix": ProbabilityMatrix, "communities": MixedMembershipBlockModel,
@@ -117,6 +116,12 @@ def test_defaults_are_those_of_the_estimator(command):
     for parameter, option in given.items():
         if option is not None and option.default is not None:
             assert str(option.default) == str(parameters[parameter].default), parameter
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_list_of_commands_says_what_the_command_says(command):
+    assert " ".join(COMMANDS[command].help.partition("\n\n")[0].split()) == commands.COMMANDS[command]
+    assert COMMANDS[command].name == command
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -55,7 +55,8 @@ def test_the_command_line_says_it_on_standard_error():
     code = """
 from numba.core import event
 import latentia.cli.commands as commands
-def run():
+def run(ready):
+    ready()
     with event.trigger_event("numba:compile"):
         __import__("time").sleep(3)
 commands.run = run

@@ -12,13 +12,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import typer
 from rich.console import Console
 
 import latentia
 from latentia import mixtures
 from latentia.cli import _shared as shared
-from latentia.cli.commands import app
+from latentia.cli.commands import app, command_of
 from latentia.datasets import planted
 from latentia.evidence import Check, Evidence, at_most
 from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError
@@ -45,7 +44,7 @@ def table(tmp_path_factory):
 
 @pytest.mark.parametrize("command", LEARN)
 def test_every_command_that_learns_has_the_same_options(command):
-    options = {name for each in typer.main.get_command(app).commands[command].params for name in each.opts}
+    options = {name for each in command_of(command).params for name in each.opts}
     shared_by_all = {
         "--out",
         "--refine",
@@ -63,8 +62,9 @@ def test_every_command_that_learns_has_the_same_options(command):
 
 
 def test_older_names_of_the_number_are_kept():
-    commands = typer.main.get_command(app).commands
-    found = [{name for each in commands[c].params for name in each.opts} for c in ("noisy-or", "matrix", "dictionary")]
+    found = [
+        {name for each in command_of(c).params for name in each.opts} for c in ("noisy-or", "matrix", "dictionary")
+    ]
     assert "-m" in found[0]
     assert "-r" in found[1]
     assert "-m" in found[2]
@@ -483,6 +483,81 @@ def test_what_a_killed_run_left_is_removed_by_the_next(call, table, tmp_path):
     )
 
 
+# --- what a start costs ---------------------------------------------------------------------------------------------
+
+
+def started(*arguments, code=""):
+    """Exit code, what was printed, and the modules that were imported for it."""
+    script = f"""
+import atexit, sys
+sys.argv = ["latentia", *{[*map(str, arguments)]!r}]
+atexit.register(lambda: print("\\nmodules:", *sys.modules))
+{code}
+from latentia.cli import main
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    printed, _, modules = done.stdout.rpartition("modules:")
+    return done.returncode, printed + done.stderr, set(modules.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["--version"], 0, latentia.__version__),
+        (["--help"], 0, "noisy-or"),
+        ([], 0, "noisy-or"),
+        (["topicz"], 2, "Did you mean 'topics'"),
+        (["--wrong"], 2, "No such option"),
+        (["--json", "topicz"], 2, "No such option"),
+    ],
+)
+def test_nothing_heavy_is_imported_before_a_command_is_called(arguments, code, says):
+    found, printed, modules = started(*arguments)
+    assert (found, says in printed) == (code, True)
+    assert "latentia.cli.commands" in modules
+    assert not modules & {"numpy", "scipy", "sklearn", "pandas", "numba", "jinja2", "joblib", "latentia.topics"}
+
+
+@pytest.mark.parametrize(("command", "own"), [("topics", "topics"), ("noisy-or", "noisyor"), ("apply", None)])
+def test_a_command_imports_no_family_but_its_own(command, own):
+    code, printed, modules = started(command, "--help")
+    assert code == 0
+    assert "--out" in printed
+    families = {
+        "communities", "contrastive", "deep", "dictionary", "ica", "matrices", "mixtures", "multilabel", "nmf", "noisyor",
+        "sequences", "topics",
+    }  # fmt: skip
+    assert {name for name in families if f"latentia.{name}" in modules} <= {own, "topics"}
+
+
+# --- letters that a screen does not have ----------------------------------------------------------------------------
+
+STRICT = "sys.stdout.reconfigure(encoding='ascii', errors='strict'); sys.stderr.reconfigure(encoding='ascii', errors='strict')"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["mixture", "--help"], ["topic\u0435"], ["mixture", "\u0435.csv"]])
+def test_what_cannot_be_encoded_is_escaped(arguments):
+    code, printed, _ = started(*arguments, code=STRICT)
+    assert code == (0 if "--help" in arguments else 2)
+    assert "Traceback" not in printed
+    assert printed.isascii()
+    assert ("\\u0435" in printed) == (code == 2)
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_results_on_a_screen_that_has_no_other_letters(table, tmp_path, options):
+    lines = table.read_text().splitlines()
+    source = tmp_path / "\u0435.csv"
+    source.write_text("\n".join([",".join(f"{name}\u0436" * 15 for name in "abcd"), *lines[1:300]]), "utf-8")
+    code, printed, _ = started(
+        "mixture", source, "-k", 2, "--refine", 0, "--out", tmp_path / "o", *options, code=STRICT
+    )
+    assert code == 0, printed
+    assert "Traceback" not in printed
+    assert "\\u0435.csv" in printed
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("module", ["typer", "sklearn", "latentia.topics"])
 def test_ctrl_c_while_modules_are_loaded(module):
@@ -493,6 +568,7 @@ class Interrupt:
         if name == {module!r}:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Interrupt)
+sys.argv = ["latentia", "topics", "x.txt"]
 from latentia.cli import main
 main()
 """

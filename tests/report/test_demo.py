@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import latentia
-from latentia.cli.commands import _COMMANDS, _LEARN_NOTHING, app
+from latentia.cli.commands import COMMANDS, LEARN_NOTHING, app
 from latentia.cli.demo import CHAPTERS
 from latentia.evidence.grades import GRADES
 
@@ -44,7 +44,7 @@ def test_every_family_has_a_report_and_a_model(summary, folder):
 
 def test_every_command_that_learns_has_a_chapter():
     used = {chapter.command.split()[1] for chapter in CHAPTERS}
-    assert used == set(_COMMANDS) - set(_LEARN_NOTHING)
+    assert used == set(COMMANDS) - set(LEARN_NOTHING)
 
 
 def test_the_index_says_what_the_reports_say(summary, folder, read_page):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -20,15 +21,20 @@ def main() -> None:
     """Run the command line; Ctrl-C ends it with a line on standard error and exit code 130."""
     # While modules are loaded, which takes seconds, nothing has to be cleaned up, and some modules would catch an exception.
     signal.signal(signal.SIGINT, _leave)
-    from ._compiling import announced
     from .commands import run
 
+    with contextlib.ExitStack() as around:
+        # While the interpreter is taken down all is done.
+        around.callback(signal.signal, signal.SIGINT, signal.SIG_IGN)
+        run(lambda: _ready(around))
+
+
+def _ready(around: contextlib.ExitStack) -> None:
+    """The modules of a command are there, and it begins."""
+    from ._compiling import announced
+
     signal.signal(signal.SIGINT, _stop)
-    try:
-        with announced(_say_compiling):
-            run()
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # while the interpreter is taken down: all is done by then
+    around.enter_context(announced(_say_compiling))
 
 
 def _say_compiling() -> None:

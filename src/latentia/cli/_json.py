@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, get_type_hints
 
-import numpy as np
 import typer
 
 __all__ = ["JSON", "plain", "with_json"]
@@ -34,7 +33,7 @@ def with_json(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def plain(value: Any) -> Any:
     """A value as JSON has it; NaN and infinity, which it has not, become null."""
-    if isinstance(value, np.ndarray | np.generic):
+    if hasattr(value, "tolist"):  # of NumPy
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
         return None

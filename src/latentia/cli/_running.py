@@ -11,8 +11,6 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from ..passes import checkpointing, on_cluster
-
 __all__ = ["with_running"]
 
 _Checkpoint = Annotated[
@@ -37,6 +35,8 @@ def with_running(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def run(*, checkpoint: Path | None = None, scheduler: str | None = None, **options: Any) -> Any:
+        from ..passes import checkpointing, on_cluster  # takes a second, and --help none
+
         with contextlib.ExitStack() as around:
             if checkpoint is not None:
                 around.enter_context(checkpointing(checkpoint))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,61 +13,34 @@ import typer
 from rich.console import Console
 
 from .. import persistence
-from ..communities import MixedMembershipBlockModel
-from ..deep import SparseNetwork
-from ..dictionary import IncoherentDictionary
 from ..exceptions import LatentiaError
-from ..ica import TensorICA
-from ..matrices import ProbabilityMatrix
-from ..mixtures import MultiViewMixture, SphericalGaussianMixture
-from ..multilabel import MomentMultiLabelClassifier
-from ..nmf import ApproximateNMF, SeparableNMF
-from ..noisyor import NoisyOr
-from ..sequences import SpectralHMM, TwoStateHMM
-from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from . import dictionary, network
 from ._shared import MODEL_FILE, Cache, Encoding, Force, Jobs, NoCache, Out, Quiet, Reading, Results, named, say
 from ._tables import missing_help
-from .communities import apply_communities
-from .contrast import CONTRASTIVE, apply_contrast
-from .dictionary import apply_dictionary
-from .hmm import apply_hmm
-from .ica import apply_ica
-from .labels import apply_labels
-from .matrix import apply_matrix
-from .mixture import apply_mixture
-from .network import apply_network
-from .nmf import apply_nmf
-from .noisy_or import apply_noisy_or
-from .topics import apply_topics
 
 __all__ = ["apply"]
 
-_Apply = Callable[..., Callable[[Path], object]]
-_FAMILIES: dict[type, tuple[_Apply, str]] = {
-    AnchorTopics: (apply_topics, "documents.csv"),
-    SpectralLDA: (apply_topics, "documents.csv"),
-    SingleTopicModel: (apply_topics, "documents.csv"),
-    MomentMultiLabelClassifier: (apply_labels, "predictions.csv"),
-    SpectralHMM: (apply_hmm, "paths.csv"),
-    TwoStateHMM: (apply_hmm, "paths.csv"),
-    SphericalGaussianMixture: (apply_mixture, "labels.csv"),
-    MultiViewMixture: (apply_mixture, "labels.csv"),
-    TensorICA: (apply_ica, "sources.csv"),
-    NoisyOr: (apply_noisy_or, "posteriors.csv"),
-    ProbabilityMatrix: (apply_matrix, "pairs.csv"),
-    MixedMembershipBlockModel: (apply_communities, "memberships.csv"),
-    IncoherentDictionary: (apply_dictionary, "codes.csv"),
-    SparseNetwork: (apply_network, "codes.csv"),
-    SeparableNMF: (apply_nmf, "weights.csv"),
-    ApproximateNMF: (apply_nmf, "weights.csv"),
+_FAMILIES = {
+    "AnchorTopics": ("topics", "documents.csv"),
+    "SpectralLDA": ("topics", "documents.csv"),
+    "SingleTopicModel": ("topics", "documents.csv"),
+    "MomentMultiLabelClassifier": ("labels", "predictions.csv"),
+    "SpectralHMM": ("hmm", "paths.csv"),
+    "TwoStateHMM": ("hmm", "paths.csv"),
+    "SphericalGaussianMixture": ("mixture", "labels.csv"),
+    "MultiViewMixture": ("mixture", "labels.csv"),
+    "TensorICA": ("ica", "sources.csv"),
+    "NoisyOr": ("noisy_or", "posteriors.csv"),
+    "ProbabilityMatrix": ("matrix", "pairs.csv"),
+    "MixedMembershipBlockModel": ("communities", "memberships.csv"),
+    "IncoherentDictionary": ("dictionary", "codes.csv"),
+    "SparseNetwork": ("network", "codes.csv"),
+    "SeparableNMF": ("nmf", "weights.csv"),
+    "ApproximateNMF": ("nmf", "weights.csv"),
 }
-_OF_ROWS = apply_mixture, apply_ica, apply_noisy_or, apply_dictionary, apply_network, apply_nmf
-_OF_TEXTS = apply_topics, apply_labels
-_DENOISING: dict[Any, Callable[[Any, Path, bool], str]] = {
-    apply_dictionary: dictionary.applied_file,
-    apply_network: network.applied_file,
-}
+"""Of each estimator the module of its command, imported when a model is applied, and the file that is written."""
+_OF_ROWS = "mixture", "ica", "noisy_or", "dictionary", "network", "nmf"
+_OF_TEXTS = "topics", "labels"
+_DENOISING = "dictionary", "network"
 _SCORES = "scores.csv"  # of models of two tables
 
 
@@ -106,20 +80,22 @@ def apply(
     if not path.exists():
         raise LatentiaError(f"{model}: no model there. Give a folder of results, or its {MODEL_FILE}.")
     fitted = persistence.load(path)
-    of_two = type(fitted) in CONTRASTIVE
-    if type(fitted) not in _FAMILIES and not of_two:
-        raise LatentiaError(f"{path}: a {type(fitted).__name__}, which cannot be applied to other data here.")
+    kind = type(fitted).__name__
+    of_two = kind.startswith("Contrastive")
+    if kind not in _FAMILIES and not of_two:
+        raise LatentiaError(f"{path}: a {kind}, which cannot be applied to other data here.")
     if other is not None and not of_two:
-        raise LatentiaError(f"{other}: a {type(fitted).__name__} is applied to one source; leave this one out.")
-    family, file = (None, _SCORES) if of_two else _FAMILIES[type(fitted)]
-    own: dict[str, Any] = {}
+        raise LatentiaError(f"{other}: a {kind} is applied to one source; leave this one out.")
+    family, file = ("contrast", _SCORES) if of_two else _FAMILIES[kind]
+    module = import_module(f".{family}", __package__)
+    own: dict[str, Any] = {"other": other} if of_two else {}
     if family in _DENOISING:
-        file, own = _DENOISING[family](fitted, source, denoise), {"denoise": denoise}
+        file, own = module.applied_file(fitted, source, denoise), {"denoise": denoise}
     elif denoise:
-        raise LatentiaError(f"--denoise: a {type(fitted).__name__} has no rows to write; leave it out.")
+        raise LatentiaError(f"--denoise: a {kind} has no rows to write; leave it out.")
     texts = {name: value for name, value in (("column", column), ("split", split)) if value is not None}
     if texts and family not in _OF_TEXTS:
-        raise LatentiaError(f"--{next(iter(texts))}: a {type(fitted).__name__} is not applied to texts; leave it out.")
+        raise LatentiaError(f"--{next(iter(texts))}: a {kind} is not applied to texts; leave it out.")
     own |= texts
     results = Results(out, source, (file,), force, progress=not quiet, model=path)
     for one in (source, other):
@@ -127,19 +103,15 @@ def apply(
             replace(results, source=one).check()
     ways = ("drop",) if of_two or family in _OF_ROWS else ()
     if missing is not None and not ways:
-        raise LatentiaError(f"--missing: a {type(fitted).__name__} is not applied to rows of a table; leave it out.")
+        raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
     how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     console = Console()
     with named(source.name), warnings.catch_warnings():  # names of columns are compared as the source is read
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        write = (
-            family(fitted, source, console, how, **own)
-            if family
-            else apply_contrast(fitted, source, console, how, other)
-        )
+        write: Callable[[Path], object] = getattr(module, f"apply_{family}")(fitted, source, console, how, **own)
         files = results.write(lambda folder: write(folder / file))
-    say(console, f"Wrote {file} of the {type(fitted).__name__} in {path} to {out}")
+    say(console, f"Wrote {file} of the {kind} in {path} to {out}")
     return {
-        "source": str(source), "out": str(out), "files": files, "model": str(path), "estimator": type(fitted).__name__,
+        "source": str(source), "out": str(out), "files": files, "model": str(path), "estimator": kind,
     }  # fmt: skip

@@ -1,41 +1,52 @@
-"""The command ``latentia``: errors of input end with a message and exit code 2."""
+"""The command ``latentia``: errors of input end with a message and exit code 2.
+
+What a command needs is imported when it is called, so that ``--version``, ``--help`` and a wrong command wait for nothing.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import re
 import signal
 import sys
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
 from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning
 from ._json import JSON, plain, with_json
 from ._running import with_running
-from ._shared import in_options
-from .apply import apply
-from .communities import communities
-from .contrast import contrast
-from .demo import demo
-from .dictionary import dictionary
-from .hmm import hmm
-from .ica import ica
-from .labels import labels
-from .matrix import matrix
-from .mixture import mixture
-from .network import network
-from .nmf import nmf
-from .noisy_or import noisy_or
-from .topics import topics
 
-__all__ = ["app", "run"]
+__all__ = ["COMMANDS", "LEARN_NOTHING", "app", "command_of", "run"]
 
+COMMANDS = {
+    "topics": "Learn topics of documents and write tables, a model and a report.",
+    "labels": "Learn which labels text has, predict those of new text, and write tables, a model and a report.",
+    "hmm": "Learn a hidden Markov model of sequences and write tables, a model and a report.",
+    "mixture": "Learn a mixture of components of the rows of a table and write tables, a model and a report.",
+    "ica": "Separate mixed signals into independent sources and write tables, a model and a report.",
+    "noisy-or": "Learn hidden causes of findings that are present or absent and write tables, a network and a report.",
+    "matrix": "Learn how probable every pair is, what is near to what, or communities, and write tables and a report.",
+    "communities": "Find overlapping communities of a graph, and write tables, a model and a report.",
+    "dictionary": "Learn atoms of which rows, or patches of images, are sums of few, and write tables, a model and a report.",
+    "network": "Learn a sparse network of hidden units above columns that are on or off, and write tables, a model and a "
+    "report.",
+    "nmf": "Find the rows of which all others are mixtures, and the shares, and write tables, a model and a report.",
+    "contrast": "Learn what one table has and another one of the same rows has not, and write tables, a model and a report.",
+    "apply": "Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or "
+    "codes.",
+    "demo": "Learn a model of every family, and write their reports with a page that opens them: index.html.",
+}
+"""Each command, and what the list of commands says of it: the docstring of its function, the first line."""
+LEARN_NOTHING = "apply", "demo"
 _ADVICE = {
     "cache=": "--cache DIR puts it elsewhere, and --no-cache keeps none.",
     "columns=": "--columns names others.",
@@ -46,20 +57,36 @@ _ADVICE = {
 _PARAMETER = re.compile(r"\b(refine|missing|encoding)='?(\w+)'?")
 """Parameters that warnings name and that are options of the same name."""
 
+
+def command_of(name: str) -> TyperCommand:
+    """A command with its options; its module is imported."""
+    module = name.replace("-", "_")
+    function = getattr(import_module(f".{module}", __package__), module)
+    alone = typer.Typer(add_completion=False)
+    alone.command(name)(with_json(function if name in LEARN_NOTHING else with_running(function)))
+    return typer.main.get_command(alone)  # type: ignore[return-value]
+
+
+class _Commands(TyperGroup):
+    """Commands that are listed as they stand in `COMMANDS`, and made when they are called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] in self.commands:
+            self.commands[args[0]] = command_of(args[0])
+            if ctx.obj is not None:
+                ctx.obj()
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Latent-variable models from data, the same answer every run, with evidence.",
     invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-_COMMANDS: dict[str, Callable[..., Any]] = {
-    "topics": topics, "labels": labels, "hmm": hmm, "mixture": mixture, "ica": ica, "noisy-or": noisy_or, "matrix": matrix,
-    "communities": communities, "dictionary": dictionary, "network": network, "nmf": nmf, "contrast": contrast, "apply": apply,
-    "demo": demo,
-}  # fmt: skip
-_LEARN_NOTHING = "apply", "demo"
-for _name, _command in _COMMANDS.items():
-    app.command(_name)(with_json(_command if _name in _LEARN_NOTHING else with_running(_command)))
+for _name, _help in COMMANDS.items():
+    app.command(_name, help=_help)(lambda: None)
 
 
 @app.callback()
@@ -74,8 +101,14 @@ def root(
         typer.echo(context.get_help())
 
 
-def run() -> None:
-    """Run the command line; a `LatentiaError` or one of the system becomes a message on standard error and exit code 2."""
+def run(ready: Callable[[], None] | None = None) -> None:
+    """Run the command line; a `LatentiaError` or one of the system becomes a message on standard error and exit code 2.
+
+    ``ready`` is called when the modules of the command are there, before it runs.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # what the screen has no letters for
     console = Console(stderr=True)
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
@@ -88,19 +121,23 @@ def run() -> None:
     warnings.showwarning = show  # type: ignore[assignment]
     warnings.simplefilter("ignore", NotSupportedWarning)  # a command prints the verdict itself
     if JSON in sys.argv[1:]:
-        sys.exit(_run_for_programs(console, show))
+        sys.exit(_run_for_programs(console, show, ready))
     try:
-        app()
+        app(obj=ready)
     except (LatentiaError, OSError, MemoryError) as error:
         _print(console, "error:", "bold red", _text(error))
         sys.exit(2)
 
 
 def _text(error: Exception) -> str:
-    return in_options(error) if isinstance(error, LatentiaError) else str(error) or "there is not enough memory."
+    if not isinstance(error, LatentiaError):
+        return str(error) or "there is not enough memory."
+    from ._shared import in_options  # with all that a command needs
+
+    return in_options(error)
 
 
-def _run_for_programs(console: Console, show: Callable[..., None]) -> int:
+def _run_for_programs(console: Console, show: Callable[..., None], ready: Callable[[], None] | None) -> int:
     """Run a command with one JSON object on standard output, and all else on standard error; its exit code."""
     heard: list[str] = []
 
@@ -113,7 +150,7 @@ def _run_for_programs(console: Console, show: Callable[..., None]) -> int:
     summary: dict[str, Any] = {"latentia": __version__, "command": name}
     with contextlib.redirect_stdout(sys.stderr):
         try:
-            done = app(standalone_mode=False)
+            done = app(standalone_mode=False, obj=ready)
             summary |= done if isinstance(done, dict) else {}
         except (LatentiaError, OSError, MemoryError) as error:
             code, summary["error"] = 2, _text(error)

@@ -637,6 +637,10 @@ def _factors_of_pairs(model: Any, sizes: _Sizes) -> None:
             raise LatentiaError("column_marginals_ is missing")
         if (model._matrix.seen is None) is not (model._matrix.given_up is None):
             raise LatentiaError("_matrix.seen is not what the discounts leave")
+        for name in ("sums", "marginals"):  # which entries are divided by
+            found = getattr(model._matrix, name)
+            if not found.any() or found[found > 0].min() < _LEAST:
+                raise LatentiaError(f"_matrix.{name} are nothing")
         return
     factored = model._matrix.factored
     if factored.least is not None:  # whose products no entry is below

@@ -6,6 +6,7 @@ A new family adds its case here, and nothing to `test_api.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -41,6 +42,7 @@ from latentia.sequences import SpectralHMM, TwoStateHMM
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 
 Arguments = Mapping[str, Any]
+_FITS: dict[tuple[str, str], Any] = {}
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,13 @@ class Case:
     def fit(self, **parameters: Any) -> Any:
         """A fresh estimator, fitted on the data."""
         return self.new(**parameters).fit(**self.data())
+
+    def shared(self, **parameters: Any) -> Any:
+        """The same, fitted once for all tests and copied for each, so that no test sees what another one does to it."""
+        key = (self.name, repr(sorted(parameters.items())))
+        if key not in _FITS:
+            _FITS[key] = self.fit(**parameters)
+        return deepcopy(_FITS[key])
 
     def stability(self, model: Any, data: Arguments) -> np.ndarray:
         """The errors that refits on halves of the data give."""

@@ -3,7 +3,6 @@
 import inspect
 import pkgutil
 import threading
-import warnings
 from importlib import import_module
 
 import numpy as np
@@ -25,7 +24,6 @@ from latentia._base import Estimator
 from latentia._layouts import undeclared
 from latentia._parameters import SHARED, Anything, Choice, Flag, Integer, Names, Number, OrNone, Verbosity
 from latentia.evidence import Evidence
-from latentia.exceptions import LatentiaWarning
 from latentia.ica import TensorICA
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.passes import Blocks, write_cache

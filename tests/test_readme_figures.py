@@ -82,13 +82,13 @@ def test_pictures_exist_and_nothing_else_is_linked():
 
 # --- what a new user types -------------------------------------------------------------------------------------------
 
-COMMANDS = [words for words in readme_commands() if "results" in words[2:]]
+TYPED = [words for words in readme_commands() if "results" in words[2:]]
 SMALL = {"5:30:5": "2:3", "50": "5", "2:10": "2:4", "2:8": "2:4", "15": "15", "2:6": "2:3"}
 """Numbers to compare in a small example."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]))
+@pytest.mark.parametrize("words", TYPED, ids=lambda words: " ".join(words[:2]))
 def test_the_commands_of_the_readme_run(words, tmp_path):
     """As they stand, but for numbers to compare; `try_package.py` runs them with theirs."""
     write_files(tmp_path)
@@ -99,8 +99,8 @@ def test_the_commands_of_the_readme_run(words, tmp_path):
 
 def test_no_command_of_the_readme_is_left_out():
     table = README.partition("## One command")[2].partition("## ")[0]
-    assert len(COMMANDS) == len(re.findall(r"--out results", table)) >= 7
-    others = [words[0] for words in readme_commands() if words not in COMMANDS]
+    assert len(TYPED) == len(re.findall(r"--out results", table)) >= 7
+    others = [words[0] for words in readme_commands() if words not in TYPED]
     assert others == ["demo", "apply", "COMMAND"]
 
 

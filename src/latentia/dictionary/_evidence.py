@@ -204,10 +204,10 @@ def _log_density(rows: np.ndarray, atoms: np.ndarray, codes: Codes, amplitude: f
     n, k = rows.shape[1], codes.atoms.shape[1]
     chosen = codes.atoms >= 0
     places = np.where(chosen, codes.atoms, 0)
-    of_rows = atoms[places] * chosen[:, :, None]
-    gram = np.einsum("rin,rjn->rij", of_rows, of_rows)
+    both = chosen[:, :, None] & chosen[:, None, :]
+    gram = (atoms @ atoms.T)[places[:, :, None], places[:, None, :]] * both
     inner = np.eye(k) + amplitude / noise * gram
-    along = np.einsum("rin,rn->ri", of_rows, rows)
+    along = np.take_along_axis(rows @ atoms.T, places, axis=1) * chosen
     solved = np.linalg.solve(inner, along[:, :, None])[:, :, 0]
     square = np.einsum("rn,rn->r", rows, rows) - amplitude / noise * np.einsum("ri,ri->r", along, solved)
     square = np.maximum(square, codes.left[:, -1])
@@ -218,8 +218,9 @@ def _log_density(rows: np.ndarray, atoms: np.ndarray, codes: Codes, amplitude: f
 def _of_directions(learned: np.ndarray, others: np.ndarray, k: int, least: float) -> np.ndarray:
     """Log-density of rows under a Gaussian about the origin with k directions of its own and noise in all others."""
     n = learned.shape[1]
-    values, vectors = np.linalg.eigh(learned.T @ learned / max(len(learned), 1))
-    values, vectors = values[::-1][:k], vectors[:, ::-1][:, :k]
+    k = min(k, len(learned))
+    _, singular, directions = np.linalg.svd(learned, full_matrices=False)  # no matrix of features by features
+    values, vectors = singular[:k] ** 2 / max(len(learned), 1), directions[:k].T
     rest = max((float(np.einsum("ij,ij->", learned, learned)) / max(len(learned), 1) - values.sum()) / (n - k), least)
     values = np.maximum(values, rest)
     along = (others @ vectors) ** 2

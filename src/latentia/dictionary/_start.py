@@ -20,6 +20,7 @@ __all__ = ["Start", "start_from"]
 
 _ROWS_PER_ATOM, _FEWEST_ROWS, _MOST_ROWS = 24, 1000, 20_000
 _PAIRS = 20_000
+_AT_ONCE = 1 << 20  # numbers of the rows of some pairs
 _NORMAL_MEDIAN = 0.6745  # of the size of a standard normal number
 _DEVIATIONS = 2.25  # of a product by chance, beyond which two rows are connected
 _STEPS = 30  # of power iterations
@@ -93,7 +94,9 @@ def start_from(
 def _threshold(rows: np.ndarray, rng: np.random.Generator) -> float:
     """The size of products beyond which they are hardly by chance."""
     pairs = rng.integers(0, len(rows), (2, _PAIRS))
-    products = np.abs(np.einsum("ij,ij->i", rows[pairs[0]], rows[pairs[1]]))[pairs[0] != pairs[1]]
+    pieces = np.array_split(pairs, max(1, -(-_PAIRS * rows.shape[1] // _AT_ONCE)), axis=1)
+    each = np.concatenate([np.einsum("ij,ij->i", rows[one], rows[other]) for one, other in pieces])
+    products = np.abs(each)[pairs[0] != pairs[1]]
     return _DEVIATIONS * float(np.median(products)) / _NORMAL_MEDIAN if len(products) else 0.0
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["NOISE", "column_lengths", "coordinates", "least_weights", "solve_point", "work_space"]
+__all__ = ["NOISE", "coordinates", "improved_weights", "least_weights"]
 
 _DEPENDENT = 1e-12  # of its length: a vertex that is no farther from the span of those in use adds nothing to them
 _TWICE = 0.1  # what orthogonalisation must leave of a length, lest it be repeated
@@ -38,38 +38,42 @@ def coordinates(points: np.ndarray, vertices: np.ndarray, *, affine: bool) -> tu
     return np.ascontiguousarray(points, dtype=np.float64), np.ascontiguousarray(inside, dtype=np.float64)
 
 
+def improved_weights(
+    columns: np.ndarray, lengths: np.ndarray, points: np.ndarray, weights: np.ndarray, *, affine: bool
+) -> np.ndarray:
+    """Optimal weights of each row of ``points`` on the columns, from other ones, which may be zero; shape (n, K)."""
+    weights = np.array(weights, dtype=np.float64)
+    numbers = np.empty((len(points), min(columns.shape) + 1), dtype=np.int64)
+    least_weights(columns, lengths, points, np.ones(weights.shape, dtype=bool), weights, numbers, affine, np.inf)
+    return weights
+
+
 @njit(nogil=True, cache=True)
-def least_weights(columns, points, weights, affine):  # pragma: no cover - compiled
-    """Weights of each row of ``points`` on the columns, started from those in ``weights``, which may be zero."""
+def least_weights(columns, lengths, points, usable, weights, numbers, affine, enough):  # pragma: no cover - compiled
+    """Weights of each row of ``points`` on the columns that it may use, started from those in ``weights``.
+
+    Row i of ``numbers`` receives the columns in use, ended by -1.
+    """
     k, n_columns = columns.shape
-    usable = np.ones(n_columns, np.bool_)
-    lengths = column_lengths(columns)
-    space, numbers = work_space(k, n_columns)
-    for i in range(len(points)):
-        size = solve_point(columns, lengths, points[i], usable, weights[i], affine, np.inf, space, numbers)
-        weights[i] = 0.0
-        for p in range(size):
-            weights[i, numbers[p]] = space[0, p]
-
-
-@njit(nogil=True, cache=True)
-def column_lengths(columns):  # pragma: no cover - compiled
-    squared = np.zeros(columns.shape[1])
-    for a in range(columns.shape[0]):
-        for j in range(columns.shape[1]):
-            squared[j] += columns[a, j] * columns[a, j]
-    return np.sqrt(squared)
-
-
-@njit(nogil=True, cache=True)
-def work_space(k, n_columns):  # pragma: no cover - compiled
-    """Memory for `solve_point`: floats, whose first row receives the weights, and the numbers of the columns in use."""
     room = min(k, n_columns) + 1
-    return np.empty((2 * room + 8, max(k, n_columns, room) + 1)), np.empty(room + n_columns, np.int64)
+    space = np.empty((2 * room + 8, max(k, n_columns) + 2))
+    tried = np.empty(n_columns, np.int64)
+    for i in range(len(points)):
+        size = _solve_point(
+            columns, lengths, points[i], usable[i], weights[i], affine, enough, space, tried, numbers[i]
+        )
+        for j in range(weights.shape[1]):
+            weights[i, j] = 0.0
+        for p in range(size):
+            weights[i, numbers[i, p]] = space[0, p]
+        for p in range(size, numbers.shape[1]):
+            numbers[i, p] = -1
 
 
-@njit(nogil=True, cache=True)
-def solve_point(columns, lengths, y, usable, start, affine, enough, space, numbers):  # pragma: no cover - compiled
+@njit(inline="always")
+def _solve_point(
+    columns, lengths, y, usable, start, affine, enough, space, tried, numbers
+):  # pragma: no cover - compiled
     """Weights of one point: how many columns are in use; their numbers begin ``numbers``, their weights ``space[0]``.
 
     Columns that are not ``usable`` get no weight. Without any usable column, the answer is 0. With ``affine``, it also stops
@@ -80,8 +84,8 @@ def solve_point(columns, lengths, y, usable, start, affine, enough, space, numbe
     current, target, inner, ones = space[0], space[1], space[2], space[3]  # weights, Q y, and Q e with e . column = 1
     residual, gradient, new, along = space[4], space[5], space[6], space[7]
     basis, upper = space[8 : 8 + room], space[8 + room : 8 + 2 * room]  # rows of Q; row p is column p of R
-    tried = numbers[room + 1 :]  # 1: in use, 2: tried since the columns in use last changed
-    size, shift, left = 0, 0.0, 0.0
+    # Of each column: 1 in use, 2 tried since the columns in use last changed.
+    size, shift, left = np.int64(0), 0.0, 0.0  # not a literal, for which helpers would be compiled once more
     for j in range(n_columns):
         tried[j] = 0 if usable[j] else 1
     norm = 0.0
@@ -123,7 +127,7 @@ def solve_point(columns, lengths, y, usable, start, affine, enough, space, numbe
                     break
             entered = False
             while not entered and size < room:
-                j = -1
+                j = np.int64(-1)
                 best = -noise
                 if affine and size == 0:
                     best = -np.inf
@@ -154,7 +158,7 @@ def solve_point(columns, lengths, y, usable, start, affine, enough, space, numbe
                 break
         warm = False
         while True:
-            step, leaving = 1.0, -1
+            step, leaving = 1.0, np.int64(-1)
             for p in range(size):
                 if target[p] <= 0.0:
                     reach = current[p] / (current[p] - target[p]) if current[p] > 0.0 else 0.0

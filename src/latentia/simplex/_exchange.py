@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ._active_set import NOISE, solve_point, work_space
+from ._active_set import NOISE
 
 __all__ = ["MOST_VERTICES", "least_weights"]
 
@@ -28,20 +28,18 @@ _HOPELESS = 0.9  # negative weights for each positive one in the start: no sign 
 
 
 @njit(nogil=True, cache=True)
-def least_weights(columns, gram, lengths, points, products, weights, affine):  # pragma: no cover - compiled
+def least_weights(columns, gram, lengths, points, products, weights, left, affine):  # pragma: no cover - compiled
     """Weights of each row of ``points`` on the columns. Those in ``weights``, of any sign, say where to start.
 
-    ``gram`` holds the inner products of the columns, ``products`` those of points with columns.
+    ``gram`` holds the inner products of the columns, ``products`` those of points with columns. A row of ``left`` that
+    becomes True is for active sets, from the weights that are given then.
     """
     k, n_columns = columns.shape
-    usable = np.ones(n_columns, np.bool_)
-    space, numbers = work_space(k, n_columns)
-    factor = np.zeros((n_columns, n_columns, _LANES))
-    used, right = np.zeros((n_columns, _LANES)), np.zeros((n_columns, _LANES))
-    solution, ones = np.zeros((n_columns, _LANES)), np.zeros((n_columns, _LANES))
-    gradient, wrong = np.zeros((n_columns, _LANES)), np.zeros((n_columns, _LANES))
-    shift, squared, dependent = np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES)
-    noise, fewest = np.zeros(_LANES), np.zeros(_LANES)
+    space = np.zeros((n_columns + 6, n_columns, _LANES))
+    factor, used, right, solution = space[6:], space[0], space[1], space[2]
+    ones, gradient, wrong = space[3], space[4], space[5]
+    lanes = np.zeros((5, _LANES))
+    shift, squared, dependent, noise, fewest = lanes[0], lanes[1], lanes[2], lanes[3], lanes[4]
     whose, patience, turns = np.full(_LANES, -1), np.zeros(_LANES, np.int64), np.zeros(_LANES, np.int64)
     floats = np.empty((4, max(k, n_columns)))
     queue, n = np.empty(len(points), np.int64), 0
@@ -51,8 +49,9 @@ def least_weights(columns, gram, lengths, points, products, weights, affine):  #
             positive += max(weights[i, j], 0.0)
             negative -= min(weights[i, j], 0.0)
         if negative > _HOPELESS * positive:
-            weights[i] = 0.0
-            _write(columns, lengths, points[i], usable, affine, space, numbers, weights[i])
+            left[i] = True
+            for j in range(n_columns):
+                weights[i, j] = 0.0
         else:
             queue[n] = i
             n += 1
@@ -108,22 +107,13 @@ def least_weights(columns, gram, lengths, points, products, weights, affine):  #
             ):
                 for j in range(n_columns):
                     weights[i, j] = max(solution[j, lane], 0.0) * used[j, lane] if dependent[lane] == 0.0 else 0.0
-                _write(columns, lengths, points[i], usable, affine, space, numbers, weights[i])
+                left[i] = True
             if following < n:
                 _load(queue[following], lane, points, weights, used, noise, fewest, patience, turns, whose)
                 following += 1
             else:
                 whose[lane] = -1
                 busy -= 1
-
-
-@njit(nogil=True, cache=True)
-def _write(columns, lengths, y, usable, affine, space, numbers, weights):  # pragma: no cover - compiled
-    """Weights by active sets, from those given."""
-    size = solve_point(columns, lengths, y, usable, weights, affine, np.inf, space, numbers)
-    weights[:] = 0.0
-    for p in range(size):
-        weights[numbers[p]] = space[0, p]
 
 
 @njit(nogil=True, cache=True)

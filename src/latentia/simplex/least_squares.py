@@ -115,21 +115,26 @@ def _exact(
     gram = columns.T @ columns
     if columns.shape[1] > min(len(columns), _exchange.MOST_VERTICES):
         weights = np.zeros((len(inside), len(gram))) if start is None else np.array(start, dtype=np.float64)
-        for_chunks(
-            lambda a, b: _active_set.least_weights(columns, inside[a:b], weights[a:b], affine),
-            len(points), _CHUNK, n_jobs,
-        )  # fmt: skip
+        lengths = np.linalg.norm(columns, axis=0)
+
+        def improve(a: int, b: int) -> None:
+            weights[a:b] = _active_set.improved_weights(columns, lengths, inside[a:b], weights[a:b], affine=affine)
+
+        for_chunks(improve, len(points), _CHUNK, n_jobs)
         return weights
     products = inside @ columns
     # Without constraints the weights come from one product, and most of their signs are right.
     weights = inside @ np.linalg.pinv(columns).T if start is None else np.array(start, dtype=np.float64)
     lengths = np.sqrt(np.diag(gram))
-    for_chunks(
-        lambda a, b: _exchange.least_weights(
-            columns, gram, lengths, inside[a:b], products[a:b], weights[a:b], affine
-        ),
-        len(points), _CHUNK, n_jobs,
-    )  # fmt: skip
+
+    def exchange(a: int, b: int) -> None:
+        left = np.zeros(b - a, dtype=bool)
+        _exchange.least_weights(columns, gram, lengths, inside[a:b], products[a:b], weights[a:b], left, affine)
+        if left.any():
+            rows = a + np.flatnonzero(left)
+            weights[rows] = _active_set.improved_weights(columns, lengths, inside[rows], weights[rows], affine=affine)
+
+    for_chunks(exchange, len(points), _CHUNK, n_jobs)
     return weights
 
 

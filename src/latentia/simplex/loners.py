@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import connected_components
 
 from .._threads import for_chunks, one_blas_thread
 from ..exceptions import LatentiaError
-from ._active_set import column_lengths, solve_point, work_space
+from ._active_set import improved_weights, least_weights
 
 __all__ = ["Loners", "distance_loners", "exact_loners", "hull_separation", "loner_groups", "robust_loners"]
 
@@ -306,15 +306,25 @@ class _Hulls:
         found = _Bounds(
             np.empty(m), np.empty(m), np.empty(m), np.empty(m), support, weights, np.empty((m, self.points.shape[1]))
         )
-        lengths, all_columns = column_lengths(inside), np.ones((_CHUNK, n_columns), dtype=bool)
+        lengths, all_columns = np.linalg.norm(inside, axis=0), np.ones((_CHUNK, n_columns), dtype=bool)
+        enough = _BEYOND * threshold if threshold >= 0.0 else np.inf
 
         def solve(a: int, b: int) -> None:
             mask = all_columns[: b - a] if usable is None else usable(a, b)
+            every = np.zeros((b - a, n_columns + 1))  # the last column is where -1 points to
+            np.put_along_axis(every, support[a:b], weights[a:b], axis=1)
+            least_weights(inside, lengths, coordinates[a:b], mask, every, support[a:b], True, enough)
+            weights[a:b] = np.take_along_axis(every, support[a:b], axis=1)
             _bounds(
-                inside, lengths, own, wanted[a:b], coordinates[a:b], mask, threshold, sharpen,
-                found.lower[a:b], found.upper[a:b], found.squared[a:b], found.reach[a:b],
-                support[a:b], weights[a:b], found.residual[a:b],
+                own, wanted[a:b], mask, support[a:b], weights[a:b], threshold, enough,
+                found.lower[a:b], found.upper[a:b], found.squared[a:b], found.reach[a:b], found.residual[a:b],
             )  # fmt: skip
+            if sharpen:
+                for i in a + np.flatnonzero((found.lower[a:b] <= threshold) & (threshold < found.upper[a:b])):
+                    found.lower[i], found.upper[i] = _sharpened(
+                        own, wanted[i], mask[i - a], threshold, support[i][support[i] >= 0],
+                        found.residual[i], found.lower[i], found.upper[i],
+                    )  # fmt: skip
 
         for_chunks(solve, m, _CHUNK, self.n_jobs)
         if columns is not None:
@@ -726,49 +736,25 @@ def _leaders(points, order, place, radius):  # pragma: no cover - compiled
 
 @njit(nogil=True, cache=True)
 def _bounds(
-    columns,
-    lengths,
-    own,
-    targets,
-    inside,
-    usable,
-    threshold,
-    sharpen,
-    lower,
-    upper,
-    squared,
-    reach,
-    support,
-    weights,
-    residual,
+    own, targets, usable, support, weights, threshold, enough, lower, upper, squared, reach, residual
 ):  # pragma: no cover - compiled
-    d, n_columns = targets.shape[1], columns.shape[1]
-    start, normal = np.zeros(n_columns), np.empty(d)
-    space, numbers = work_space(columns.shape[0], n_columns)
-    enough = _BEYOND * threshold if threshold >= 0.0 else np.inf
+    d, n_columns = targets.shape[1], len(own)
+    normal = np.empty(d)
     for i in range(len(targets)):
-        for p in range(support.shape[1]):
-            if support[i, p] < 0:
-                break
-            start[support[i, p]] = weights[i, p]
-        size = solve_point(columns, lengths, inside[i], usable[i], start, True, enough, space, numbers)
-        for p in range(support.shape[1]):
-            if support[i, p] < 0:
-                break
-            start[support[i, p]] = 0.0
-        support[i, size] = -1
-        if size == 0:
+        for a in range(d):
+            residual[i, a] = 0.0
+        if support[i, 0] < 0:
             lower[i], upper[i], squared[i], reach[i] = np.inf, np.inf, np.inf, np.inf
-            residual[i] = 0.0
             continue
         near = np.inf
         for a in range(d):
             residual[i, a] = targets[i, a]
-        for p in range(size):
-            j = numbers[p]
-            support[i, p], weights[i, p] = j, space[0, p]
+        for p in range(support.shape[1]):
+            j = support[i, p]
+            if j < 0:
+                break
             for a in range(d):
-                residual[i, a] -= space[0, p] * own[j, a]
+                residual[i, a] -= weights[i, p] * own[j, a]
             near = min(near, _l1(targets[i], own[j]))
         total, largest, length = 0.0, 0.0, 0.0
         for a in range(d):
@@ -789,77 +775,45 @@ def _bounds(
                     most = max(most, _dot(normal, own[j]))
             lower[i] = max(lower[i], _dot(normal, targets[i]) - most)
             height = 0.5 * min(height, 4.0 * np.sqrt(length / d))
-        if sharpen and lower[i] <= threshold < upper[i]:
-            lower[i], upper[i] = _sharpened(
-                own, targets[i], usable[i], threshold, numbers[:size], residual[i], lower[i], upper[i]
-            )
 
 
-@njit(nogil=True, cache=True)
-def _sharpened(own, target, usable, threshold, support, residual, lower, upper):  # pragma: no cover - compiled
+def _sharpened(
+    own: np.ndarray,
+    target: np.ndarray,
+    usable: np.ndarray,
+    threshold: float,
+    chosen: np.ndarray,
+    residual: np.ndarray,
+    lower: float,
+    upper: float,
+) -> tuple[float, float]:
     """Better bounds of an l1 distance, by projections in which entry a of the residual has weight 1 / max(|residual_a|, h).
 
     As the height h falls, they tend to the nearest point in l1, and the weighted residual, whose entries are at most one, to
-    the normal of the best plane. Rows enter as that plane asks for them.
+    the normal of the best plane. Rows enter those chosen as that plane asks for them.
     """
-    d, n = len(target), len(own)
-    most = len(support) + _ROUNDS * _ENTERING
-    chosen, taken = np.empty(most, np.int64), ~usable
-    size = len(support)
-    for p in range(size):
-        chosen[p] = support[p]
-        taken[support[p]] = True
-    scaled_flat, y, root = np.empty((d + 1) * most), np.zeros(d + 1), np.empty(d)
-    rho, normal, ahead = residual.copy(), np.empty(d), np.empty(n)
-    space, numbers = work_space(d + 1, most)
-    everyone, start = np.ones(most, np.bool_), np.zeros(most)
-    height = np.abs(rho).max()
+    free = usable.copy()
+    free[chosen] = False
+    start, height = np.zeros(len(chosen)), np.abs(residual).max()
     for _ in range(_ROUNDS):
         height *= 0.5
-        for a in range(d):
-            root[a] = np.sqrt(height / max(abs(rho[a]), height))
-        scaled = scaled_flat[: (d + 1) * size].reshape(d + 1, size)
-        squared = 0.0
-        for a in range(d):
-            for p in range(size):
-                scaled[a, p] = root[a] * (own[chosen[p], a] - target[a])
-                squared += scaled[a, p] ** 2
-        lift = np.sqrt(squared / size)
+        root = np.sqrt(height / np.maximum(np.abs(residual), height))
+        scaled = root[:, None] * (own[chosen] - target).T
+        lift = np.sqrt((scaled**2).sum() / len(chosen))
         if not lift > 0.0:
             break
-        scaled[d, :] = lift
-        y[d] = lift
-        used = solve_point(scaled, column_lengths(scaled), y, everyone, start[:size], True, np.inf, space, numbers)
-        start[:] = 0.0
-        for a in range(d):
-            rho[a] = target[a]
-        for p in range(used):
-            start[numbers[p]] = space[0, p]
-            j = chosen[numbers[p]]
-            for a in range(d):
-                rho[a] -= space[0, p] * own[j, a]
-        total = 0.0
-        for a in range(d):
-            total += abs(rho[a])
-            normal[a] = min(max(rho[a] * root[a] ** 2 / height, -1.0), 1.0)
-        upper = min(upper, total)
-        top = -np.inf
-        for j in range(n):
-            ahead[j] = -np.inf
-            if usable[j]:
-                ahead[j] = _dot(normal, own[j])
-                top = max(top, ahead[j])
-        lower = max(lower, _dot(normal, target) - top)
+        columns = np.vstack([scaled, np.full(len(chosen), lift)])
+        origin = np.append(np.zeros(len(target)), lift)[None]
+        start = improved_weights(columns, np.linalg.norm(columns, axis=0), origin, start[None], affine=True)[0]
+        residual = target - start @ own[chosen]
+        normal = np.clip(residual * root**2 / height, -1.0, 1.0)
+        ahead = own @ normal
+        upper = min(upper, float(np.abs(residual).sum()))
+        lower = max(lower, float(normal @ target - ahead[usable].max()))
         if upper <= threshold or lower > threshold:
             break
-        for _ in range(_ENTERING):
-            best = -1
-            for j in range(n):
-                if not taken[j] and (best < 0 or ahead[j] > ahead[best]):
-                    best = j
-            if best < 0:
-                break
-            taken[best] = True
-            chosen[size] = best
-            size += 1
+        others = np.flatnonzero(free)
+        entering = others[np.argsort(-ahead[others], kind="stable")[:_ENTERING]]
+        free[entering] = False
+        chosen, start = np.append(chosen, entering), np.append(start, np.zeros(len(entering)))
     return lower, upper

@@ -44,7 +44,11 @@ def farthest_vertices(
     known = np.empty((0, chosen.shape[1])) if start is None else np.asarray(start, dtype=np.float64)
     basis = np.linalg.qr(known.T)[0].T if len(known) else known
     room = max(0, min(n_vertices, chosen.shape[1] - len(basis), len(chosen)))
-    found, distances = _farthest(chosen, np.ascontiguousarray(basis), room, _VANISHED)
+    space = np.empty((len(basis) + room + 1, chosen.shape[1]))
+    space[: len(basis)] = basis
+    found, distances = np.empty(room, np.int64), np.empty(room)
+    size = _farthest(chosen, space, len(basis), _VANISHED, found, distances)
+    found, distances = found[:size], distances[:size]
     return found if candidates is None else np.asarray(candidates)[found], distances
 
 
@@ -72,18 +76,16 @@ def clean_up_vertices(points: np.ndarray, vertices: np.ndarray, *, candidates: n
 
 
 @njit(nogil=True, cache=True)
-def _farthest(points, known, room, vanished):  # pragma: no cover - compiled
+def _farthest(points, basis, size, vanished, found, distances):  # pragma: no cover - compiled
+    """How many vertices are found, of at most ``len(found)``. The first ``size`` rows of ``basis`` are known."""
     n, d = points.shape
-    basis = np.empty((len(known) + room, d))
-    basis[: len(known)] = known
-    size = len(known)
     squared, level = np.empty(n), np.zeros(n, np.int64)
+    largest = 0.0
     for i in range(n):
         squared[i] = np.dot(points[i], points[i])
-    floor = vanished**2 * squared.max()
-    found, distances = np.empty(room, np.int64), np.empty(room)
+        largest = max(largest, squared[i])
     last = -1
-    for k in range(room):
+    for k in range(len(found)):
         # The runner-up of the last round is usually near the front: starting from it saves updates.
         best, at, second, second_at = -1.0, -1, -1.0, -1
         for turn in range(-1, n):
@@ -99,16 +101,21 @@ def _farthest(points, known, room, vanished):  # pragma: no cover - compiled
                 best, at = squared[i], i
             elif squared[i] > second:
                 second, second_at = squared[i], i
-        residual = points[at].copy()
+        residual = basis[size]
+        for a in range(d):
+            residual[a] = points[at, a]
         for _ in range(2):
             for b in range(size):
-                residual -= np.dot(residual, basis[b]) * basis[b]
+                along = np.dot(residual, basis[b])
+                for a in range(d):
+                    residual[a] -= along * basis[b, a]
         length = np.sqrt(np.dot(residual, residual))
-        if length * length <= floor:
-            return found[:k], distances[:k]
-        basis[size] = residual / length
+        if length * length <= vanished**2 * largest:
+            return k
+        for a in range(d):
+            residual[a] /= length
         size += 1
         found[k], distances[k] = at, length
         squared[at] = -1.0
         last = second_at
-    return found, distances
+    return len(found)

@@ -65,7 +65,7 @@ def one_fit(family: str, name: str, seed: int, refine: int | str, timed: bool) -
 
 
 def judged(case: Any, fitted: Any) -> Fit:
-    evidence = fitted.evidence_
+    evidence = getattr(fitted.evidence_, "topics", None) or fitted.evidence_  # the truth is of the topics
     errors = case.errors_by_component(fitted)
     new, trivial = case.new_score(fitted) if case.new_score else (None, None)
     return {

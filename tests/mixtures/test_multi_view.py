@@ -100,7 +100,7 @@ def test_bad_input(data):
     x = data.X[:500]
     with pytest.raises(LatentiaError, match="2 views: three or more"):
         MultiViewMixture(2).fit([x, x])
-    with pytest.raises(LatentiaError, match="Part 1 has 400 rows and part 0 has 500"):
+    with pytest.raises(LatentiaError, match="view 1 has 500 rows and view 2 has 400"):
         MultiViewMixture(2).fit([x, x[:400], x])
     with pytest.raises(LatentiaError, match="one table with views="):
         MultiViewMixture(2).fit(x)
@@ -174,7 +174,7 @@ def test_what_is_no_number_is_named_in_every_view_of_blocks(data, make, value):
     x[77, 24] = value
     blocks = Blocks.from_array(*(make(x[:, list(view)]) for view in VIEWS), block_rows=30)
     for use in (model.predict, model.predict_proba, model.score):
-        with pytest.raises(LatentiaError, match=f"Row 77, column 4 of view 3: {value}"):
+        with pytest.raises(LatentiaError, match=f"(?i)Row 77, column 4 of view 3: {value}"):
             use(blocks)
 
 

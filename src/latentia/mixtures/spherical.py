@@ -332,7 +332,8 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         return self._covariances[0] if self.covariance_type == "tied" else self._covariances
 
     def _n_parameters(self) -> int:
-        return n_parameters(*self.means_.shape, self.covariance_type)
+        k, width = self.means_.shape
+        return n_parameters(k, width, self.covariance_type)
 
     def _of_rows(self, blocks: Blocks) -> list[Check]:
         """What a sample of rows says: whether the fit predicts better than one Gaussian, and whether rows are far off."""

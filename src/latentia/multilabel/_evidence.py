@@ -299,7 +299,8 @@ def _ranking(held: HeldOut | None) -> list[Check]:
         Check(
             "as good as naive Bayes", symbol, bayes.mean + _DEVIATIONS * bayes.error, at_least(0),
             f"{ours}, and {bayes.simple:.3f} for naive Bayes. Measured is the gain, plus two standard errors.",
-            "not in the paper", "caution", "Naive Bayes of the same words ranks labels better: try another head, or n_components.",
+            "not in the paper", "caution",
+            "Naive Bayes of the same words ranks labels better: try another head, or n_components.",
         ),
     ]  # fmt: skip
 

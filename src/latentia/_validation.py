@@ -212,7 +212,8 @@ def _check_form(X: Any, name: str) -> None:
 
 
 def _check_array(X: Any, name: str, what: str) -> None:
-    shape, dtype = np.shape(X), getattr(X, "dtype", None)
+    array = X if hasattr(X, "shape") else np.asarray(X)
+    shape, dtype = array.shape, getattr(array, "dtype", None)
     kind = getattr(dtype, "kind", "")
     if dtype is not None and getattr(dtype, "names", None):
         raise LatentiaError(
@@ -222,7 +223,7 @@ def _check_array(X: Any, name: str, what: str) -> None:
     if kind == "c":
         raise LatentiaError(f"Complex data not supported: {name} has type {dtype}, and real numbers are needed.")
     if len(shape) == 1:
-        raise LatentiaError(_one_dimension(name, shape[0], kind in "US" or (kind == "O" and _is_text(X))))
+        raise LatentiaError(_one_dimension(name, shape[0], kind in "US" or (kind == "O" and _is_text(array))))
     if len(shape) != 2:
         raise LatentiaError(f"{name} has {len(shape)} dimensions: {what}.")
 

@@ -19,7 +19,7 @@ from scipy.spatial.distance import cdist
 
 from .._base import Estimator, fitted, fitting
 from .._parameters import Choice, NComponents, OrNone
-from .._validation import finite_blocks, number_table
+from .._validation import check_same_rows, finite_blocks, number_table
 from ..evidence import (
     Check,
     Evidence,
@@ -575,7 +575,12 @@ def _split(X: Any, views: Any, width: int | None = None) -> Blocks:
     if _is_several(X):
         if views is not None:
             raise LatentiaError("views: they cut one table, and there is one for each view already.")
-        return X if isinstance(X, Blocks) else Blocks.from_array(*[_checked(table, i) for i, table in enumerate(X)])
+        if isinstance(X, Blocks):
+            return X
+        tables = [_checked(table, i) for i, table in enumerate(X)]
+        if tables:
+            check_same_rows(**{f"view {i}": table.shape[0] for i, table in enumerate(tables, 1)})
+        return Blocks.from_array(*tables)
     if views is None:
         raise LatentiaError(
             "X: a list of three or more tables is needed, or one table with views=[columns, columns, ...]."

@@ -44,7 +44,7 @@ def _places(table: Any, chosen: Any) -> tuple[np.ndarray, np.ndarray]:
         rows.sort_indices()
         return rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
     found = chosen(np.asarray(table))
-    return np.append(0, np.cumsum(np.count_nonzero(found, axis=1))), np.nonzero(found)[1]
+    return np.append(0, np.cumsum(np.count_nonzero(found, axis=1))), np.ascontiguousarray(np.nonzero(found)[1])
 
 
 def _gaps(dense: np.ndarray) -> np.ndarray | None:

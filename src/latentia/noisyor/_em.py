@@ -33,21 +33,22 @@ from ..likelihood.rows import merged, normalised
 from ..moments import missing_findings, present_findings, rows_with_gaps
 from ..passes import Block
 from .inference.network import Network
-from .inference.search import MOST_FOUND, likely_configurations, log_fired
+from .inference.search import Likely, SearchModel, likely_configurations, log_fired
 
 __all__ = [
     "LEAST_GAIN",
     "MOST_CROWDED",
     "MOST_ENUMERATED",
+    "Configurations",
     "NoisyOrSums",
     "NoisyOrUpdate",
     "RefinedNetwork",
-    "likely_model",
     "refined_network",
 ]
 
 MOST_ENUMERATED = 8  # causes: 256 configurations
 _CHUNK_ENTRIES = 1 << 19  # of posteriors: 4 MB
+_SEARCHED = 4096  # rows at once: 8 MB of configurations
 _LEAST_SUPPORT = 2.0  # of a link, in squares of its standard error
 _LEAK_PRIOR = 0.5, 50.5  # rows in which it acts, and all
 _LEAST, _LEAST_LEAK = 1e-12, 1e-9
@@ -166,6 +167,15 @@ class NoisyOrUpdate:
         order = np.argsort(-self.priors, kind="stable")
         return Network(-np.log1p(-self.strengths[order]), self.priors[order], self.leak)
 
+    def likely(self, *lists: np.ndarray) -> Likely:
+        """Likely configurations of rows, given as lists of the findings that are present, and of those that are not known."""
+        kept = 1 - self.strengths
+        silent, loads = 1 - self.leak, -np.log(kept)
+        # What a present finding adds to the gain of a cause beside the empty set.
+        gains = np.ascontiguousarray((loads + np.log1p(-silent * kept) - np.log(self.leak)).T)
+        base = np.log(self.priors) - np.log1p(-self.priors) - loads.sum(axis=1)
+        return likely_configurations(SearchModel(gains, np.ascontiguousarray(loads.T), base, kept, silent), *lists)
+
     def zero(self) -> NoisyOrSums:
         m, n = self.strengths.shape
         return NoisyOrSums(np.zeros(m), np.zeros((m + 1, n)), np.zeros((m, n)), np.zeros((m + 1, n)))
@@ -273,24 +283,50 @@ def _without_values(log_likelihood: list[float], settled: bool = False, remainin
     return Refinement((), np.array(log_likelihood), settled, remaining)
 
 
+@dataclass(frozen=True)
+class Configurations:
+    """All configurations of the causes of a network, and what findings do under each.
+
+    Attributes
+    ----------
+    table : ndarray of shape (2^m, m)
+        Whether each cause is on.
+    silent : ndarray of shape (2^m, n)
+        -log P(s_i = 0 | d).
+    present : ndarray of shape (2^m, n)
+        P(s_i = 1 | d).
+    log_prior : ndarray of shape (2^m,)
+    """
+
+    table: np.ndarray
+    silent: np.ndarray
+    present: np.ndarray
+    log_prior: np.ndarray
+
+    @classmethod
+    def of(cls, update: NoisyOrUpdate) -> Configurations:
+        m = len(update.priors)
+        table = (np.arange(1 << m)[:, None] >> np.arange(m) & 1).astype(float)
+        silent = -(table @ np.log1p(-update.strengths)) - np.log1p(-update.leak)
+        odds = np.log(update.priors) - np.log1p(-update.priors)
+        return cls(table, silent, -np.expm1(-silent), table @ odds + np.log1p(-update.priors).sum())
+
+    def log_joint(self, present: np.ndarray, missing: np.ndarray | None) -> np.ndarray:
+        """Logarithms of the joint probabilities with rows of findings, shape (n_rows, 2^m)."""
+        joint = present @ (np.log(self.present) + self.silent).T + (self.log_prior - self.silent.sum(axis=1))
+        return joint if missing is None else joint + missing @ self.silent.T
+
+
 def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
     """Add rows, by sums over all configurations."""
-    m = len(update.priors)
-    table = (np.arange(1 << m)[:, None] >> np.arange(m) & 1).astype(float)
-    silent = -(table @ np.log1p(-update.strengths)) - np.log1p(-update.leak)
-    present = -np.expm1(-silent)
-    slope = np.log(present) + silent
-    odds = np.log(update.priors) - np.log1p(-update.priors)
-    base = table @ odds + np.log1p(-update.priors).sum() - silent.sum(axis=1)
-    mass, found = np.zeros(len(table)), np.zeros_like(slope)
+    every = Configurations.of(update)
+    table = every.table
+    mass, found = np.zeros(len(table)), np.zeros_like(every.silent)
     step = _CHUNK_ENTRIES // len(table)
     for start in range(0, block[0].shape[0], step):
         rows, missing = rows_with_gaps(block[0][start : start + step], block.rows[start : start + step])
         X = rows.astype(float)
-        joint = X @ slope.T + base
-        if missing is not None:
-            joint += missing @ silent.T
-        posterior, log_likelihood = normalised(joint, mass)
+        posterior, log_likelihood = normalised(every.log_joint(X, missing), mass)
         mass += posterior.sum(axis=0)
         found += posterior.T @ X
         if missing is not None:
@@ -300,31 +336,26 @@ def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
         state.log_likelihood += float(log_likelihood.sum())
     state.on += table.T @ mass
     state.together += table.T @ found
-    found /= present
+    found /= every.present
     state.explained[:-1] += table.T @ found
     state.explained[-1] += found.sum(axis=0)
 
 
 def _add_likely(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
     """Add rows, by sums over the likely configurations of each."""
-    rows, gaps, silent = present_findings(block[0]), missing_findings(block[0]), 1 - update.leak
-    sums = state.on, state.explained, state.together, state.unknown
-    log_likelihood, n_crowded = _add_rows(*rows, *gaps, *likely_model(update), *sums)
+    (starts, present), (gap_starts, missing) = present_findings(block[0]), missing_findings(block[0])
+    sums, total = (state.on, state.explained, state.together, state.unknown), 0.0
+    for first in range(0, block[0].shape[0], _SEARCHED):
+        some = slice(first, first + _SEARCHED + 1)
+        lists = starts[some], present, gap_starts[some], missing
+        likely = update.likely(*lists)
+        total = _add_rows(*lists, *likely[:-1], 1 - update.strengths, 1 - update.leak, *sums, total)
+        state.n_crowded += int(likely.crowded.sum())
+    silent = 1 - update.leak
     empty = np.log1p(-update.priors).sum() + np.log(silent).sum()
     odds = np.log(update.leak) - np.log(silent)
-    state.log_likelihood += log_likelihood + block[0].shape[0] * float(empty) + float(odds[rows[1]].sum())
-    state.log_likelihood -= float(np.log(silent)[gaps[1]].sum())
-    state.n_crowded += n_crowded
-
-
-def likely_model(update: NoisyOrUpdate) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """A network as the search for configurations takes it: gains and loads (n, m), base (m,), kept (m, n), silent (n,)."""
-    kept = 1 - update.strengths
-    silent, loads = 1 - update.leak, -np.log(kept)
-    # What a present finding adds to the gain of a cause beside the empty set.
-    gains = np.ascontiguousarray((loads + np.log1p(-silent * kept) - np.log(update.leak)).T)
-    base = np.log(update.priors) - np.log1p(-update.priors) - loads.sum(axis=1)
-    return gains, np.ascontiguousarray(loads.T), base, kept, silent
+    state.log_likelihood += total + block[0].shape[0] * float(empty) + float(odds[present].sum())
+    state.log_likelihood -= float(np.log(silent)[missing].sum())
 
 
 @njit(nogil=True, cache=True)
@@ -333,48 +364,46 @@ def _add_rows(
     indices: np.ndarray,
     gap_indptr: np.ndarray,
     gap_indices: np.ndarray,
-    gains: np.ndarray,
-    loads: np.ndarray,
-    base: np.ndarray,
+    causes: np.ndarray,
+    masks: np.ndarray,
+    logs: np.ndarray,
+    n_found: np.ndarray,
     kept: np.ndarray,
     silent: np.ndarray,
     on: np.ndarray,
     explained: np.ndarray,
     together: np.ndarray,
     unknown: np.ndarray,
-) -> tuple[float, int]:  # pragma: no cover - compiled
-    """Log-likelihood relative to the empty configuration, and rows with more configurations than were kept.
-
-    Rows are lists of the findings that are present, and of those that are not known. ``gains`` and ``loads`` (n, m): what a
-    present finding adds to the gains beside the empty set, and to ``base`` (m,), which is that of a row without findings;
-    ``kept`` (m, n), ``silent`` (n,).
-    """
-    m, total, n_crowded = len(base), 0.0, 0
-    masks, logs, alone, own = np.empty(MOST_FOUND, np.int64), np.empty(MOST_FOUND), np.empty(m), np.empty(m)
+    total: float,
+) -> float:  # pragma: no cover - compiled
+    """Add rows with their likely configurations to sums; returns ``total`` and their log-likelihood, relative to no causes."""
+    m, n = kept.shape
+    off = np.empty(n)
     for r in range(len(indptr) - 1):
         present = indices[indptr[r] : indptr[r + 1]]
         missing = gap_indices[gap_indptr[r] : gap_indptr[r + 1]]
-        causes, n, crowded = likely_configurations(
-            present, missing, gains, loads, base, kept, silent, alone, own, masks, logs
-        )
-        n_crowded += crowded
-        highest, mass, off = logs[:n].max(), 0.0, np.empty(len(present))
+        highest, mass, n_causes = -np.inf, 0.0, 0
+        for x in range(n_found[r]):
+            highest = max(highest, logs[r, x])
+        for x in range(n_found[r]):
+            mass += np.exp(logs[r, x] - highest)
+        total += highest + np.log(mass)
         for i in missing:
             unknown[m, i] += 1.0
-        for x in range(n):
-            mass += np.exp(logs[x] - highest)
-        total += highest + np.log(mass)
-        for x in range(n):
-            share = np.exp(logs[x] - highest) / mass
-            log_fired(masks[x], kept, silent, causes, present, off)
+        while n_causes < causes.shape[1] and causes[r, n_causes] < m:
+            n_causes += 1
+        for x in range(n_found[r]):
+            share = np.exp(logs[r, x] - highest) / mass
+            log_fired(masks[r, x], kept, silent, causes[r, :n_causes], present, off)
             for j, i in enumerate(present):
                 explained[m, i] += share / (1.0 - off[j])
-            for a, k in enumerate(causes):
-                if masks[x] >> a & 1:
+            for a in range(n_causes):
+                if masks[r, x] >> a & 1:
+                    k = causes[r, a]
                     on[k] += share
                     for i in missing:
                         unknown[k, i] += share
                     for j, i in enumerate(present):
                         explained[k, i] += share / (1.0 - off[j])
                         together[k, i] += share
-    return total, n_crowded
+    return total

@@ -18,15 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from ..evidence import Check, Misfit, at_most
+from ..likelihood.rows import scaled_exp
 from ..moments import AbsenceMoments, ExactAbsences, missing_findings, present_findings, rows_with_gaps
 from ..passes import RowGroups
-from ._em import NoisyOrUpdate, likely_model
+from ._em import Configurations, NoisyOrUpdate
 from ._recovery import scaled_pairs
 from .inference.network import Network
-from .inference.search import MOST_FOUND, likely_configurations
 
 __all__ = ["Goodness", "against_independence", "missing_by_chance", "most_mean_square", "pairs_misfit", "rows_goodness"]
 
@@ -110,9 +109,7 @@ def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:
     """Of some rows of 0 and 1, shape (n, n_findings)."""
     update = NoisyOrUpdate.of(network)
     present, missing = _cells(rows)
-    uniform = np.random.default_rng(seed).random((len(present), _DRAWS))
-    present_and_gaps, model = _lists(rows), likely_model(update)
-    causes, _ = _drawn(*present_and_gaps, *model, uniform)  # type: ignore[call-arg]
+    causes, _ = _drawn(update, rows, np.random.default_rng(seed).random((len(present), _DRAWS)))
     weights, (n, m) = -np.log1p(-update.strengths), causes.shape[1:]
     together, left = np.zeros((n, m, m)), np.zeros((present.shape[1],) * 2)
     excess, scale = np.zeros(n), 0.0
@@ -137,14 +134,9 @@ def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:
 
 
 def against_independence(network: Network, rows: Any, frequency: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Log-likelihoods of rows of 0 and 1 under a network, over likely configurations, and under independent findings."""
-    update, n = NoisyOrUpdate.of(network), rows.shape[0]
-    present_and_gaps, model = _lists(rows), likely_model(update)
-    _, found = _drawn(*present_and_gaps, *model, np.empty((n, 0)))  # type: ignore[call-arg]
-    present, missing = _cells(rows)
-    found += np.log1p(-update.priors).sum()
-    chance = np.clip(frequency, _TINY, 1 - _TINY)
-    return found + _independent(present, missing, update.leak), _independent(present, missing, chance)
+    """Log-likelihoods of rows of 0 and 1 under a network, over the configurations of EM, and under independent findings."""
+    _, found = _drawn(NoisyOrUpdate.of(network), rows, np.empty((rows.shape[0], 0)))
+    return found, _independent(*_cells(rows), np.clip(frequency, _TINY, 1 - _TINY))
 
 
 def _independent(present: np.ndarray, missing: np.ndarray, chance: np.ndarray) -> np.ndarray:
@@ -175,10 +167,6 @@ def _cells(rows: Any) -> tuple[np.ndarray, np.ndarray]:
     return present.astype(float), np.zeros(present.shape, bool) if missing is None else missing
 
 
-def _lists(rows: Any) -> Any:
-    return *present_findings(rows), *missing_findings(rows)
-
-
 def _mean_square(products: np.ndarray) -> float | None:
     """Mean square of the standard scores of pairs, from products for each row, shape (n, m, m)."""
     n, m = products.shape[:2]
@@ -189,38 +177,30 @@ def _mean_square(products: np.ndarray) -> float | None:
     return float(((pairs.mean(axis=0) / deviation) ** 2).mean())
 
 
-@njit(nogil=True, cache=True)
-def _drawn(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    gap_indptr: np.ndarray,
-    gap_indices: np.ndarray,
-    gains: np.ndarray,
-    loads: np.ndarray,
-    base: np.ndarray,
-    kept: np.ndarray,
-    silent: np.ndarray,
-    uniform: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:  # pragma: no cover - compiled
-    """Causes drawn from the likely configurations of each row, (draws, n, m), for ``uniform`` numbers (n, draws).
+def _drawn(update: NoisyOrUpdate, rows: Any, uniform: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Causes drawn from the posteriors of rows, (draws, n, m), for ``uniform`` numbers (n, draws); log-likelihoods (n,).
 
-    And the log-likelihood of each row over these configurations, beside that of no cause at all, (n,).
+    Both are over the configurations that EM sums over: all of them, or with many causes the likely ones of each row.
     """
-    m, log_likelihood = len(base), np.empty(len(indptr) - 1)
-    drawn = np.zeros((uniform.shape[1], uniform.shape[0], m))
-    masks, logs, alone, own = np.empty(MOST_FOUND, np.int64), np.empty(MOST_FOUND), np.empty(m), np.empty(m)
-    for r in range(len(indptr) - 1):
-        present = indices[indptr[r] : indptr[r + 1]]
-        missing = gap_indices[gap_indptr[r] : gap_indptr[r + 1]]
-        causes, n, _ = likely_configurations(
-            present, missing, gains, loads, base, kept, silent, alone, own, masks, logs
-        )
-        highest = logs[:n].max()
-        shares = np.cumsum(np.exp(logs[:n] - highest))
-        log_likelihood[r] = highest + np.log(shares[-1])
-        for s in range(uniform.shape[1]):
-            x = min(np.searchsorted(shares, uniform[r, s] * shares[-1]), n - 1)
-            for a, k in enumerate(causes):
-                if masks[x] >> a & 1:
-                    drawn[s, r, k] = 1.0
-    return drawn, log_likelihood
+    present, missing = _cells(rows)
+    if update.enumerate_all:
+        every = Configurations.of(update)
+        chosen, log_likelihood = _chosen(every.log_joint(present, missing), uniform)
+        return every.table[chosen.T], log_likelihood
+    likely = update.likely(*present_findings(rows), *missing_findings(rows))
+    chosen, beyond = _chosen(likely.logs, uniform)
+    masks = np.take_along_axis(likely.masks, chosen, axis=1).T[:, :, None]
+    on = masks >> np.arange(likely.causes.shape[1]) & 1
+    m = len(update.priors)
+    drawn = np.zeros((*on.shape[:2], m + 1))  # the last cause is none
+    np.put_along_axis(drawn, np.broadcast_to(likely.causes, on.shape), on, axis=2)
+    without_causes = np.log1p(-update.priors).sum() + _independent(present, missing, update.leak)
+    return drawn[:, :, :m], without_causes + beyond
+
+
+def _chosen(logs: np.ndarray, uniform: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Configurations of rows drawn by joint probabilities, given their logarithms (n, c): (n, draws); log-likelihoods (n,)."""
+    shares, highest = scaled_exp(logs)
+    shares = np.cumsum(shares, axis=1)
+    chosen = (shares[:, None, :] < (uniform * shares[:, -1:])[:, :, None]).sum(axis=2)
+    return chosen, highest + np.log(shares[:, -1])

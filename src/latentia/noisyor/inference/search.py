@@ -15,10 +15,12 @@ sum over what it finds is one over all that is that likely and can be reached th
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-__all__ = ["MOST_CANDIDATES", "MOST_FOUND", "configurations_of_row", "likely_causes", "log_fired"]
+__all__ = ["MOST_CANDIDATES", "MOST_FOUND", "Likely", "SearchModel", "likely_configurations", "log_fired"]
 
 MOST_FOUND = 128  # configurations of a row
 MOST_CANDIDATES = 62  # bits of a configuration
@@ -27,90 +29,123 @@ _LEAST_GAIN = 1e-9
 _SMALL = 1e-200  # product of factors of at least 1e-12 at which its logarithm is taken
 
 
-@njit(nogil=True, cache=True)
-def likely_causes(gains: np.ndarray) -> np.ndarray:  # pragma: no cover - compiled
-    """The causes that can be on in a likely configuration, given their gains beside the empty set; the likeliest first."""
-    order = np.argsort(-gains, kind="mergesort")
-    n = 0
-    while n < len(order) and n < MOST_CANDIDATES and gains[order[n]] > -_KEPT:
-        n += 1
-    return order[:n]
+class SearchModel(NamedTuple):
+    """A network of m causes and n findings as the search takes it.
 
-
-@njit(nogil=True, cache=True)
-def likely_configurations(
-    present: np.ndarray,
-    missing: np.ndarray,
-    gains: np.ndarray,
-    loads: np.ndarray,
-    base: np.ndarray,
-    kept: np.ndarray,
-    silent: np.ndarray,
-    alone: np.ndarray,
-    own: np.ndarray,
-    masks: np.ndarray,
-    logs: np.ndarray,
-) -> tuple[np.ndarray, int, bool]:  # pragma: no cover - compiled
-    """The causes that can be on in a row with these findings, and `configurations_of_row` of them.
-
-    ``present`` and ``missing`` are the findings that are present and those that are not known; all others are absent. ``gains``
-    and ``loads`` (n, m) are what a finding adds to ``base`` (m,); ``alone`` and ``own`` (m,) are written over.
-    """
-    alone[:], own[:] = base, base
-    for i in present:
-        for k in range(len(base)):
-            alone[k] += gains[i, k]
-            own[k] += loads[i, k]
-    for i in missing:
-        for k in range(len(base)):
-            alone[k] += loads[i, k]
-            own[k] += loads[i, k]
-    causes = likely_causes(alone)
-    n, crowded = configurations_of_row(alone, own, kept, silent, causes, present, masks, logs)
-    return causes, n, crowded
-
-
-@njit(nogil=True, cache=True)
-def configurations_of_row(
-    alone: np.ndarray,
-    base: np.ndarray,
-    kept: np.ndarray,
-    silent: np.ndarray,
-    causes: np.ndarray,
-    present: np.ndarray,
-    masks: np.ndarray,
-    logs: np.ndarray,
-) -> tuple[int, bool]:  # pragma: no cover - compiled
-    """Fill ``masks`` and ``logs`` with likely configurations of a row and the logarithms of their joint probabilities.
-
-    Parameters
+    Attributes
     ----------
-    alone : ndarray of shape (m,)
-        Gains beside the empty set.
+    gains : ndarray of shape (n, m)
+        What a finding that is present adds to the gains beside the empty set.
+    loads : ndarray of shape (n, m)
+        W: what a finding that is not absent adds to ``base``.
     base : ndarray of shape (m,)
-        log rho / (1 - rho), less the loads of the absent findings.
+        log rho / (1 - rho), less the loads of all findings.
     kept : ndarray of shape (m, n)
         t.
     silent : ndarray of shape (n,)
         1 - leak.
-    causes : ndarray of shape (c,)
-        What `likely_causes` says of ``alone``.
-    present : ndarray of shape (p,)
-        The findings that are present.
-    masks : ndarray of int64, shape (MOST_FOUND,)
-        Bit a: whether causes[a] is on.
-    logs : ndarray of shape (MOST_FOUND,)
-        Relative to the empty configuration.
-
-    Returns
-    -------
-    Number of configurations, and whether there were more of them.
     """
-    c = len(causes)
-    # gains[x]: those beside configuration x, or bounds on them, of causes that are off in it.
-    gains, off = np.empty((len(masks), c)), np.empty(len(present))
-    looked_at = np.zeros(len(masks), np.bool_)
-    masks[0], logs[0] = _climb(alone, base, kept, silent, causes, present, off, gains[0])
+
+    gains: np.ndarray
+    loads: np.ndarray
+    base: np.ndarray
+    kept: np.ndarray
+    silent: np.ndarray
+
+
+class Likely(NamedTuple):
+    """Likely configurations of some rows.
+
+    Attributes
+    ----------
+    causes : ndarray of int64, shape (n_rows, c)
+        Those that can be on in a likely configuration of a row, the likeliest first; m where there are no more.
+    masks : ndarray of int64, shape (n_rows, MOST_FOUND)
+        Bit a: whether causes[a] is on.
+    logs : ndarray of shape (n_rows, MOST_FOUND)
+        Logarithms of their joint probabilities with the row, relative to the empty configuration; -inf where there are no more.
+    n_found : ndarray of int64, shape (n_rows,)
+        Number of configurations.
+    crowded : ndarray of bool, shape (n_rows,)
+        Whether there were more of them.
+    """
+
+    causes: np.ndarray
+    masks: np.ndarray
+    logs: np.ndarray
+    n_found: np.ndarray
+    crowded: np.ndarray
+
+
+def likely_configurations(
+    model: SearchModel, indptr: np.ndarray, indices: np.ndarray, gap_indptr: np.ndarray, gap_indices: np.ndarray
+) -> Likely:
+    """Search rows, given by lists of the findings that are present and of those that are not known: all others are absent."""
+    n, m = len(indptr) - 1, len(model.base)
+    found = Likely(
+        np.full((n, min(m, MOST_CANDIDATES)), m), np.zeros((n, MOST_FOUND), np.int64), np.full((n, MOST_FOUND), -np.inf),
+        np.empty(n, np.int64), np.empty(n, bool),
+    )  # fmt: skip
+    _search(indptr, indices, gap_indptr, gap_indices, *model, *found)
+    return found
+
+
+# --- kernels --------------------------------------------------------------------------------------------------------
+# Loops copy and search arrays: assignments to slices, sorting and reductions would take seconds to compile.
+
+
+@njit(nogil=True, cache=True)
+def _search(
+    indptr, indices, gap_indptr, gap_indices, gains, loads, base, kept, silent, causes, masks, logs, n_found, crowded
+):  # pragma: no cover - compiled
+    m, n = kept.shape
+    alone, own, off = np.empty(m), np.empty(m), np.empty(n)
+    # bounds[x]: gains beside configuration x, or bounds on them, of causes that are off in it.
+    bounds, looked_at = np.empty((masks.shape[1], causes.shape[1])), np.empty(masks.shape[1], np.bool_)
+    for r in range(len(indptr) - 1):
+        for k in range(m):
+            alone[k] = own[k] = base[k]
+        present = indices[indptr[r] : indptr[r + 1]]
+        for i in present:
+            for k in range(m):
+                alone[k] += gains[i, k]
+                own[k] += loads[i, k]
+        for place in range(gap_indptr[r], gap_indptr[r + 1]):
+            for k in range(m):
+                alone[k] += loads[gap_indices[place], k]
+                own[k] += loads[gap_indices[place], k]
+        c = _choose(alone, causes[r])
+        n_found[r], crowded[r] = _configurations(
+            alone, own, kept, silent, causes[r, :c], present, off, bounds, looked_at, masks[r], logs[r]
+        )
+
+
+@njit(nogil=True, cache=True)
+def _choose(gains, causes):  # pragma: no cover - compiled
+    """Fill ``causes`` with those that can be on, given their gains beside the empty set; how many they are."""
+    n = 0
+    for k in range(len(gains)):
+        at = n
+        while at > 0 and gains[causes[at - 1]] < gains[k]:
+            at -= 1
+        if gains[k] > -_KEPT and at < len(causes):
+            n = min(n + 1, len(causes))
+            for b in range(n - 1, at, -1):
+                causes[b] = causes[b - 1]
+            causes[at] = k
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _configurations(
+    alone, base, kept, silent, causes, present, off, bounds, looked_at, masks, logs
+):  # pragma: no cover - compiled
+    """Fill ``masks`` and ``logs`` for a row; the number of configurations, and whether there were more of them.
+
+    ``alone`` (m,) are gains beside the empty set, ``base`` (m,) log rho / (1 - rho) less the loads of the absent findings.
+    """
+    logs[0] = _climb(alone, base, kept, silent, causes, present, off, masks, bounds[0])
+    looked_at[0] = False
     n, best, more = 1, logs[0], False
     while True:
         x, highest = -1, best - _LOOKED_AT
@@ -121,47 +156,48 @@ def configurations_of_row(
             return n, more
         looked_at[x] = True
         here = log_fired(masks[x], kept, silent, causes, present, off)
-        for a in range(c):
+        for a in range(len(causes)):
             mask, on, k = masks[x] ^ (1 << a), masks[x] >> a & 1, causes[a]
-            if (not on and logs[x] + gains[x, a] <= best - _KEPT) or _known(mask, masks, n):
+            if not on and logs[x] + bounds[x, a] <= best - _KEPT:
+                continue
+            known = False
+            for y in range(n):
+                known |= masks[y] == mask
+            if known:
                 continue
             if on:
                 log = logs[x] + _without(off, kept[k], present) - here - base[k]
             else:
-                gains[x, a] = _with(off, kept[k], present) - here + base[k]
-                log = logs[x] + gains[x, a]
+                bounds[x, a] = _with(off, kept[k], present) - here + base[k]
+                log = logs[x] + bounds[x, a]
             if log <= best - _KEPT:
                 continue
             at = n
             if n < len(masks):
                 n += 1
             else:
-                at, more = int(np.argmin(logs)), True
+                at, more = 0, True
+                for y in range(1, n):
+                    if logs[y] < logs[at]:
+                        at = y
                 if logs[at] >= log or at == x:
                     continue
             masks[at], logs[at], looked_at[at] = mask, log, False
-            for b in range(c):
-                gains[at, b] = alone[causes[b]] if on else gains[x, b]
+            for b in range(len(causes)):
+                bounds[at, b] = alone[causes[b]] if on else bounds[x, b]
             best = max(best, log)
 
 
 @njit(nogil=True, cache=True)
-def _climb(
-    alone: np.ndarray,
-    base: np.ndarray,
-    kept: np.ndarray,
-    silent: np.ndarray,
-    causes: np.ndarray,
-    present: np.ndarray,
-    off: np.ndarray,
-    gains: np.ndarray,
-) -> tuple[int, float]:  # pragma: no cover - compiled
-    """A mode that single flips lead to, and its logarithm; ``gains`` (c,) gets bounds on the gains beside it."""
-    mask, log = 0, 0.0
-    gains[:] = alone[causes]
+def _climb(alone, base, kept, silent, causes, present, off, masks, gains):  # pragma: no cover - compiled
+    """The logarithm of a mode that single flips lead to, left in ``masks[0]``; ``gains`` (c,) gets bounds beside it."""
+    log, here, masks[0] = 0.0, 0.0, 0
+    for a, k in enumerate(causes):
+        gains[a] = alone[k]
     for _ in range(4 * len(causes)):
-        best, most = -1, _LEAST_GAIN
-        here = log_fired(mask, kept, silent, causes, present, off) if mask else 0.0
+        best, most, mask = -1, _LEAST_GAIN, masks[0]
+        if mask:
+            here = log_fired(mask, kept, silent, causes, present, off)
         for a, k in enumerate(causes):
             gain = gains[a]
             if mask >> a & 1:
@@ -173,34 +209,31 @@ def _climb(
         if best < 0:
             break
         if mask >> best & 1:
-            gains[:] = alone[causes]
-        mask, log = mask ^ (1 << best), log + most
-    return mask, log
+            for a, k in enumerate(causes):
+                gains[a] = alone[k]
+        masks[0], log = mask ^ (1 << best), log + most
+    return log
 
 
 @njit(nogil=True, cache=True)
-def _known(mask: int, masks: np.ndarray, n: int) -> bool:  # pragma: no cover - compiled
-    for y in range(n):  # noqa: SIM110 - compiled
-        if masks[y] == mask:
-            return True
-    return False
-
-
-@njit(nogil=True, cache=True)
-def log_fired(
-    mask: int, kept: np.ndarray, silent: np.ndarray, causes: np.ndarray, present: np.ndarray, off: np.ndarray
-) -> float:  # pragma: no cover - compiled
-    """Fill ``off`` (p,) with P(absent) of the present findings; return the sum of the logarithms of P(present)."""
-    off[:] = silent[present]
+def log_fired(mask, kept, silent, causes, present, off):  # pragma: no cover - compiled
+    """Fill ``off`` with P(absent) of the present findings; return the sum of the logarithms of P(present)."""
+    for j, i in enumerate(present):
+        off[j] = silent[i]
     for a, k in enumerate(causes):
         if mask >> a & 1:
             for j, i in enumerate(present):
                 off[j] *= kept[k, i]
-    return _log_product(1.0 - off)
+    total, product = 0.0, 1.0
+    for j in range(len(present)):
+        product *= 1.0 - off[j]
+        if product < _SMALL:
+            total, product = total + np.log(product), 1.0
+    return total + np.log(product)
 
 
 @njit(nogil=True, cache=True)
-def _with(off: np.ndarray, kept: np.ndarray, present: np.ndarray) -> float:  # pragma: no cover - compiled
+def _with(off, kept, present):  # pragma: no cover - compiled
     """The same sum with a cause on besides, ``kept`` (n,) being its t."""
     total, product = 0.0, 1.0
     for j, i in enumerate(present):
@@ -211,21 +244,11 @@ def _with(off: np.ndarray, kept: np.ndarray, present: np.ndarray) -> float:  # p
 
 
 @njit(nogil=True, cache=True)
-def _without(off: np.ndarray, kept: np.ndarray, present: np.ndarray) -> float:  # pragma: no cover - compiled
+def _without(off, kept, present):  # pragma: no cover - compiled
     """The same sum without a cause that is on."""
     total, product = 0.0, 1.0
     for j, i in enumerate(present):
         product *= 1.0 - off[j] / kept[i]
-        if product < _SMALL:
-            total, product = total + np.log(product), 1.0
-    return total + np.log(product)
-
-
-@njit(nogil=True, cache=True)
-def _log_product(factors: np.ndarray) -> float:  # pragma: no cover - compiled
-    total, product = 0.0, 1.0
-    for factor in factors:
-        product *= factor
         if product < _SMALL:
             total, product = total + np.log(product), 1.0
     return total + np.log(product)

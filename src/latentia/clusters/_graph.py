@@ -127,7 +127,7 @@ def _found(
     seed: int,
     span: tuple[float, float] = (_SMALLEST, _LARGEST),
 ) -> list[np.ndarray]:
-    low, high = max(span[0] * size, _FEWEST), min(span[1] * size, float(graph.n_nodes))
+    low, high = float(max(span[0] * size, _FEWEST)), float(min(span[1] * size, graph.n_nodes))
     most = min(most, max(1, n_tries))
     found = np.zeros((most, graph.words.shape[1]), dtype=np.uint64)
     sizes = np.zeros(most, dtype=np.int64)
@@ -205,7 +205,7 @@ def _n_common(words, nodes):  # pragma: no cover - compiled
 
 @njit(nogil=True, cache=True)
 def _counts_of_tuples(words, degrees, order, n, seed):  # pragma: no cover - compiled
-    state, nodes = np.array([seed], dtype=np.uint64), np.empty(order, np.int64)
+    state, nodes = np.full(1, seed), np.empty(order, np.int64)
     counts, found = np.empty(n, np.int64), 0
     for _ in range(20 * n):
         if found == n:
@@ -234,7 +234,7 @@ def _has(packed, node):  # pragma: no cover - compiled
 def _search(words, degrees, order, n_tries, threshold, low, high, seed, found, sizes):  # pragma: no cover - compiled
     """Fill ``found`` with packed sets and return how many there are."""
     p, n_words = words.shape
-    state, nodes = np.array([seed], dtype=np.uint64), np.empty(order, np.int64)
+    state, nodes = np.full(1, seed), np.empty(order, np.int64)
     shared, one, counts = np.empty(n_words, np.uint64), np.empty(n_words, np.uint64), np.empty(p, np.int64)
     n = 0
     for _ in range(n_tries):
@@ -275,7 +275,8 @@ def _search(words, degrees, order, n_tries, threshold, low, high, seed, found, s
                 known = True
                 break
         if not known:
-            found[n] = one
+            for w in range(n_words):
+                found[n, w] = one[w]
             sizes[n] = size
             n += 1
     return n

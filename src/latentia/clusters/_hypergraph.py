@@ -285,9 +285,11 @@ def _recovered(
                     size += 1
             for i in range(size):
                 inside[members[i]] = False
-            counts[:] = 0
+            for v in range(n_nodes):
+                counts[v] = 0
             size = _peeled(members, size, node_starts, partners, pair_starts, thirds, counts)
-        counts[:] = 0
+        for v in range(n_nodes):
+            counts[v] = 0
         if size < min_size:
             continue
         for i in range(size):

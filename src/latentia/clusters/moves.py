@@ -67,7 +67,8 @@ def _round(data, indices, indptr, degrees, order, labels, sums, gamma):  # pragm
     """One look at every node; the number that moved. ``labels`` and ``sums`` change in place."""
     moved, weights = 0, np.zeros(len(sums))
     for i in order:
-        weights[:] = 0.0
+        for c in range(len(sums)):
+            weights[c] = 0.0
         for place in range(indptr[i], indptr[i + 1]):
             if indices[place] != i:
                 weights[labels[indices[place]]] += data[place]

@@ -89,7 +89,9 @@ def _exchange(
     for _ in range(n_sweeps):
         moved = 0
         for x in order:
-            after[:], before[:], itself = 0.0, 0.0, 0.0
+            itself = 0.0
+            for c in range(k):
+                after[c], before[c] = 0.0, 0.0
             for at in range(starts[x], starts[x + 1]):
                 if followers[at] == x:
                     itself += times[at]

@@ -157,14 +157,14 @@ def _steps(rows, counts, n_rows, alpha, n_steps, gamma, a, gain):  # pragma: no 
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
-def _bound(rows, counts, n_rows, alpha, log_gammas, gamma, a):  # pragma: no cover - compiled
+def _bound(rows, counts, n_rows, alpha, log_gammas, log_gamma_total, gamma, a):  # pragma: no cover - compiled
     """The lower bound of the evidence."""
     k = len(alpha)
     total = 0.0
     for c in range(k):
         total += gamma[c]
     shift = _psi(total)
-    bound = math.lgamma(alpha.sum()) - math.lgamma(total)
+    bound = log_gamma_total - math.lgamma(total)
     for c in range(k):
         if gamma[c] > _NOTHING:
             log_a = _psi(gamma[c]) - shift
@@ -196,9 +196,11 @@ def _race(
     data, indices, indptr, field, alpha, current, rough, of_rows, of_columns, cuts, first, last, gamma, evidence
 ):  # pragma: no cover - compiled
     k = len(alpha)
-    log_gammas, longest = np.empty(k), 0
+    log_gammas, prior, longest = np.empty(k), 0.0, 0
     for c in range(k):
         log_gammas[c] = math.lgamma(alpha[c])
+        prior += alpha[c]
+    log_gamma_total = math.lgamma(prior)
     for i in range(first, last):
         longest = max(longest, indptr[i + 1] - indptr[i])
     rows, counts = np.empty((longest, k), np.float32), np.empty(longest, np.float32)
@@ -216,33 +218,41 @@ def _race(
         top, before = -np.inf, 0
         for start in range(n_rough + (1 if len(current) else 0)):
             if start == n_rough:
-                one[:] = current[i]
+                for c in range(k):
+                    one[c] = current[i, c]
             elif start == 0:
-                one[:] = 0.0
-                one[np.argmax(rough[i])] = 1.0
+                largest = 0
+                for c in range(k):
+                    one[c] = 0.0
+                    if rough[i, c] > rough[i, largest]:
+                        largest = c
+                one[largest] = 1.0
                 before = 1
             else:  # from the highest cut on: the same number is the same starting shares
                 n_kept = _cut(rough[i], cuts[len(cuts) - start] * of_rows[i], of_columns, one)
                 if n_kept <= before:
                     continue
                 before = n_kept
-            kept = one.sum()
+            kept = 0.0
+            for c in range(k):
+                kept += one[c]
             if not kept > 0.0:
                 continue
             for c in range(k):
                 one[c] = alpha[c] + degree * one[c] / kept
             if n_rough == 0:
-                best[:] = one
+                best, one = one, best
                 top = 0.0
                 break
             _steps(rows, counts, size, alpha, _FIRST, one, a, gain)
-            found = _bound(rows, counts, size, alpha, log_gammas, one, a)
+            found = _bound(rows, counts, size, alpha, log_gammas, log_gamma_total, one, a)
             if found > top:
                 top = found
-                best[:] = one
+                best, one = one, best
         if top == -np.inf:  # no start has anything: that of the prior
             for c in range(k):
                 best[c] = alpha[c] + degree / k
         _steps(rows, counts, size, alpha, _MORE, best, a, gain)
-        evidence[i] = _bound(rows, counts, size, alpha, log_gammas, best, a)
-        gamma[i] = best
+        evidence[i] = _bound(rows, counts, size, alpha, log_gammas, log_gamma_total, best, a)
+        for c in range(k):
+            gamma[i, c] = best[c]

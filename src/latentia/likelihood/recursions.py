@@ -101,11 +101,13 @@ def _check(log_density: Any, lengths: Any, symbols: Any) -> tuple[np.ndarray, np
 
 
 # Sums over states may be reordered, which lets them use vector registers; the order is fixed when this is compiled, so long
-# as no loop both sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs.
+# as no loop both sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs. Arrays are
+# copied by loops: an assignment to a slice or a row takes seconds to compile, for the text of its error.
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
 def _predict(now, transmat, after):  # pragma: no cover - compiled
     k = len(now)
-    after[:] = 0.0
+    for j in range(k):
+        after[j] = 0.0
     for i in range(k):
         for j in range(k):
             after[j] += now[i] * transmat[i, j]
@@ -120,7 +122,8 @@ def _condition(predicted, log_density, now):  # pragma: no cover - compiled
         now[j] = np.log(predicted[j]) + log_density[j] if predicted[j] > 0.0 else -np.inf
         largest = max(largest, now[j])
     if largest == -np.inf:
-        now[:] = predicted
+        for j in range(k):
+            now[j] = predicted[j]
         return -np.inf
     total = 0.0
     for j in range(k):
@@ -142,7 +145,8 @@ def _filter(startprob, transmat, log_density, density, shift, codes, lengths, fi
         for step in range(length):
             row = codes[t] if len(codes) > 0 else t
             if step == 0:
-                predicted[:] = startprob
+                for j in range(k):
+                    predicted[j] = startprob[j]
             else:
                 _predict(now, transmat, predicted)
             for j in range(k):
@@ -159,7 +163,8 @@ def _filter(startprob, transmat, log_density, density, shift, codes, lengths, fi
             else:
                 log_likelihood += _condition(predicted, log_density[row], now)
             if len(filtered) > 0:
-                filtered[t] = now
+                for j in range(k):
+                    filtered[t, j] = now[j]
             t += 1
     return log_likelihood
 

@@ -102,7 +102,8 @@ def _iterate(indptr, indices, data, first, last, by_word, alpha, max_iter, tol, 
             moved = 0.0
             for j in range(k):
                 moved += abs(gain[j] - w[j])
-            w[:] = gain
+            for j in range(k):
+                w[j] = gain[j]
             if moved <= tol:
                 break
 

@@ -61,8 +61,6 @@ _ALPHA_STEPS = 5
 _LEAST_ALPHA = 1e-3
 _LANES = 8  # topics that are worked on at a time; rows of shares and counts end with zeros up to a multiple of it
 _TINY = np.float32(1e-30)
-_NO_TABLE = np.empty((0, 0), np.float32)
-_NO_TOPICS, _NO_PARTS = np.empty((0, _PACKED), np.uint8), np.empty((0, _PACKED), np.uint16)
 
 
 class Shares(Protocol):
@@ -78,7 +76,7 @@ class Shares(Protocol):
         """Make new shares of some documents of a block; ``documents`` are the first arguments of `_sweep`."""
 
     def load(self, block: int, first: int, last: int) -> np.ndarray:
-        """Those of counts first to last of a block, float32 of shape (last - first, K)."""
+        """Those of counts first to last of a block, float32 of shape (last - first, width)."""
 
 
 class _InMemory:
@@ -89,14 +87,14 @@ class _InMemory:
         self._tables: dict[int, np.ndarray] = {}
 
     def sweep(self, block: int, documents: Any) -> None:
-        _sweep(*documents, self._tables[block], _NO_TOPICS, _NO_PARTS)  # type: ignore[call-arg]
+        _sweep(*documents, self._tables[block])  # type: ignore[call-arg]
 
     def begin(self, block: int, n: int) -> None:
         if block not in self._tables:
             self._tables[block] = np.zeros((n, self.width), np.float32)
 
     def load(self, block: int, first: int, last: int) -> np.ndarray:
-        return self._tables[block][first:last, : self.n_topics]
+        return self._tables[block][first:last]
 
     def join(self, place: np.ndarray) -> None:
         """Give every topic the place of the one that it joins."""
@@ -116,7 +114,7 @@ class _Packed:
         self._files: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def sweep(self, block: int, documents: Any) -> None:
-        _sweep(*documents, _NO_TABLE, *self._files[block])  # type: ignore[call-arg]
+        _sweep_packed(*documents, *self._files[block])  # type: ignore[call-arg]
 
     def begin(self, block: int, n: int) -> None:
         if block not in self._files:
@@ -129,7 +127,7 @@ class _Packed:
         topics, parts = self._files[block]
         table = np.zeros((last - first, self.width), np.float32)
         _unpack(topics[first:last], parts[first:last], table)
-        return table[:, : self.n_topics]
+        return table
 
     def _file(self, name: str, n: int, kind: Any) -> np.ndarray:
         if not n:
@@ -451,31 +449,44 @@ def _attribute(
 
 @njit(nogil=True, cache=True)
 def _sweep(
-    indptr, indices, data, first, last, read, write, inverse, alpha, least, own, rounds, mass, table, topics, parts
+    indptr, indices, data, first, last, read, write, inverse, alpha, least, own, rounds, mass, table
 ):  # pragma: no cover - compiled
-    """New shares for documents first to last, in a table or packed, and the counts of words that they make."""
+    """New shares for documents first to last, in a table, and the counts of words that they make."""
     k, most = len(alpha), 0
     for d in range(first, last):
         most = max(most, indptr[d + 1] - indptr[d])
-    in_table = len(table) > 0
-    new, unpacked = np.empty((most, k), np.float32), np.empty((0 if in_table else most, k), np.float32)
-    old = table if in_table else unpacked
-    here, shares = np.empty(k, np.float32), np.empty(k, np.float32)
+    new, here, shares = np.empty((most, k), np.float32), np.empty(k, np.float32), np.empty(k, np.float32)
     for d in range(first, last):
         a, b = indptr[d], indptr[d + 1]
-        at = a if in_table else 0
-        if not in_table:
-            unpacked[: b - a] = 0
-            _unpack(topics[a:b], parts[a:b], unpacked)
-        _attribute(indices, data, a, b, read, inverse, alpha, least, own, rounds, old, at, new, here, shares, mass)
-        if not in_table:
-            _pack(new[: b - a], topics[a:b], parts[a:b])
+        _attribute(indices, data, a, b, read, inverse, alpha, least, own, rounds, table, a, new, here, shares, mass)
         for e in range(b - a):
             c, w = data[a + e], indices[a + e]
             for j in range(k):
-                write[w, j] += c * (new[e, j] - old[at + e, j])
+                write[w, j] += c * (new[e, j] - table[a + e, j])
             for j in range(k):
-                old[at + e, j] = new[e, j]
+                table[a + e, j] = new[e, j]
+
+
+@njit(nogil=True, cache=True)
+def _sweep_packed(
+    indptr, indices, data, first, last, read, write, inverse, alpha, least, own, rounds, mass, topics, parts
+):  # pragma: no cover - compiled
+    """As `_sweep`, for shares that are packed."""
+    k, most = len(alpha), 0
+    for d in range(first, last):
+        most = max(most, indptr[d + 1] - indptr[d])
+    new, here, shares = np.empty((most, k), np.float32), np.empty(k, np.float32), np.empty(k, np.float32)
+    old, start = np.empty((most, k), np.float32), np.int64(0)
+    for d in range(first, last):
+        a, b = indptr[d], indptr[d + 1]
+        old[: b - a] = 0
+        _unpack(topics[a:b], parts[a:b], old)
+        _attribute(indices, data, a, b, read, inverse, alpha, least, own, rounds, old, start, new, here, shares, mass)
+        _pack(new[: b - a], topics[a:b], parts[a:b])
+        for e in range(b - a):
+            c, w = data[a + e], indices[a + e]
+            for j in range(k):
+                write[w, j] += c * (new[e, j] - old[e, j])
 
 
 @njit(nogil=True, cache=True)

@@ -92,7 +92,8 @@ def _pursue(products, gram, energy, tol, chosen, values, left):  # pragma: no co
     correlation = np.empty(m)
     for row in range(len(products)):
         own, atoms = products[row], chosen[row]
-        correlation[:] = own
+        for j in range(m):
+            correlation[j] = own[j]
         left[row, :] = energy[row]
         n = 0
         while n < k and left[row, n] > tol * energy[row]:
@@ -125,7 +126,8 @@ def _pursue(products, gram, energy, tol, chosen, values, left):  # pragma: no co
                 for j in range(i + 1, n):
                     total -= factor[j, i] * solution[j]
                 solution[i] = total / factor[i, i]
-            correlation[:] = own
+            for j in range(m):
+                correlation[j] = own[j]
             for i in range(n):
                 share, atom = solution[i], gram[atoms[i]]
                 for j in range(m):

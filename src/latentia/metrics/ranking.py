@@ -103,7 +103,13 @@ def document_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
     labels, scores = _agreeing(Y, scores)
     out = np.empty(len(scores))
     indptr, indices = labels.indptr.astype(np.int64), labels.indices.astype(np.int32)
-    for_chunks(lambda a, b: _auc(indptr, indices, scores, a, b, out), len(scores), _rows_of_chunk(scores), n_jobs)
+
+    def task(start: int, stop: int) -> None:
+        _auc(indptr, indices, scores, start, stop, out)
+        for d in start + np.flatnonzero(np.diff(indptr[start : stop + 1]) > _FEW):
+            out[d] = _auc_of_many(scores[d], indices[indptr[d] : indptr[d + 1]])
+
+    for_chunks(task, len(scores), _rows_of_chunk(scores), n_jobs)
     return out
 
 
@@ -372,6 +378,16 @@ def _ranked(Y: Any, top: Any, k: int) -> tuple[np.ndarray, sparse.csr_array, np.
     return np.append(keys, -1)[place] == wanted, labels, top
 
 
+def _auc_of_many(row: np.ndarray, own: np.ndarray) -> float:
+    """As `_auc` does for fewer labels, by the places of all scores among those of the own labels."""
+    p, held = len(own), np.sort(row[own])
+    lacking = len(row) - p
+    if not lacking:
+        return np.nan
+    not_above = np.searchsorted(held, row).sum() + np.searchsorted(held, row, side="right").sum()
+    return float((2 * p * len(row) - not_above - p * p) / (2.0 * p * lacking))
+
+
 def _rows_of_chunk(scores: np.ndarray) -> int:
     return max(1, _ENTRIES // max(scores.shape[1], 1))
 
@@ -412,7 +428,7 @@ def _sink(value: Any, place: Any, at: Any, n: Any) -> None:  # pragma: no cover 
 @njit(nogil=True, cache=True)
 def _top(scores: Any, first: Any, last: Any, indices: Any, values: Any) -> None:  # pragma: no cover - compiled
     """Of every row a heap of the best so far; runs whose maximum does not beat its worst are passed over."""
-    n, width = indices.shape[1], scores.shape[1]
+    n, width, root = indices.shape[1], scores.shape[1], np.int64(0)  # helpers have another version for a literal 0
     for d in range(first, last):
         row, place, value = scores[d], indices[d], values[d]
         for j in range(n):
@@ -425,31 +441,31 @@ def _top(scores: Any, first: Any, last: Any, indices: Any, values: Any) -> None:
             for j in range(a, min(a + _RUN, width)):
                 if row[j] > value[0]:
                     value[0], place[0] = row[j], j
-                    _sink(value, place, 0, n)
+                    _sink(value, place, root, n)
         for end in range(n - 1, 0, -1):  # the worst to the end
-            _swap(value, place, 0, end)
-            _sink(value, place, 0, end)
+            _swap(value, place, root, end)
+            _sink(value, place, root, end)
 
 
 @njit(nogil=True, cache=True)
 def _auc(
     indptr: Any, indices: Any, scores: Any, first: Any, last: Any, out: Any
 ) -> None:  # pragma: no cover - compiled
-    """Twice the comparisons won by own labels against all, less p^2 for those of the p own labels with each other."""
+    """Twice the comparisons won by own labels against all, less p^2 for those of the p own labels with each other.
+
+    Rows of more than ``_FEW`` labels are passed over.
+    """
     for d in range(first, last):
         row, own = scores[d], indices[indptr[d] : indptr[d + 1]]
         p, lacking = len(own), len(row) - len(own)
         if p == 0 or lacking == 0:
             out[d] = np.nan
             continue
+        if p > _FEW:
+            continue
         won = np.int64(0)
-        if p <= _FEW:
-            for label in own:
-                won += _twice_won(row, row[label])
-        else:
-            held = np.sort(row[own])
-            for j in range(len(row)):
-                won += 2 * p - np.searchsorted(held, row[j]) - np.searchsorted(held, row[j], side="right")
+        for label in own:
+            won += _twice_won(row, row[label])
         out[d] = (won - p * p) / (2.0 * p * lacking)
 
 

@@ -127,7 +127,7 @@ def test_a_model_without_error_bars_was_not_checked(given, read_page, tmp_path):
     model = NoisyOr(4, n_splits=0, prior=0.2).fit(given)
     page = read_page(write_noisy_or_report(tmp_path / "r.html", model, given))
     assert "Not supported" in page.cells
-    assert any(cell.startswith("Nothing was measured of") for cell in page.cells)
+    assert any(cell.startswith("How far to trust") for cell in page.cells)
     assert "as given" in page.cells
 
 

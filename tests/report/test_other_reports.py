@@ -130,7 +130,7 @@ def test_a_model_without_error_bars_was_not_checked(read_page, tmp_path):
     model = SphericalGaussianMixture(3, n_splits=0).fit(data.X)
     page = read_page(write_mixture_report(tmp_path / "r.html", model, data.X))
     assert "Not supported" in page.cells
-    assert any(cell.startswith("Nothing was measured of") for cell in page.cells)
+    assert any(cell.startswith("How far to trust") for cell in page.cells)
     assert "not measured" in page.cells
 
 

@@ -1,6 +1,9 @@
 """Planted data with known truth, readers of real files, and a bundled corpus."""
 
-from . import instances, planted, readers
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from . import readers
 from .bundled import load_bible
 from .graphs import read_graph
 from .images import image_from_patches, image_patches, read_image
@@ -8,6 +11,9 @@ from .pairs import Pairs, read_pairs
 from .readers import Corpus, Texts
 from .tables import read_table
 from .text_pairs import read_text_pairs
+
+if TYPE_CHECKING:
+    from . import instances, planted
 
 __all__ = [
     "Corpus",
@@ -25,3 +31,14 @@ __all__ = [
     "read_text_pairs",
     "readers",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Generators when they are first asked for: who reads files has no use for them."""
+    if name in ("instances", "planted"):
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -73,8 +73,9 @@ def prediction_checks(
         return []
     words = split_tokens(others.counts)[1] if halved else others.counts
     trivial = words @ np.log(smoothed(frequencies, frequencies, 1.0))
-    options = {"extra": 0, "n_rows": 2, "deviations": _DEVIATIONS}
-    return trivial_checks(of_topics, trivial, **options, against="word frequencies", unit="document")
+    return trivial_checks(
+        of_topics, trivial, extra=0, n_rows=2, against="word frequencies", unit="document", deviations=_DEVIATIONS
+    )
 
 
 def completion(

@@ -458,7 +458,7 @@ def exact_moments():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda m: m.predict_proba(np.full((2, 40), "yes")), "must be 0, 1 or NaN"),
+        (lambda m: m.predict_proba(np.full((2, 40), "yes")), "Row 0, column 0 of X: 'yes' is text"),
         (lambda m: m.explain(["yes"] * 40), "findings without names"),
         (lambda m: m.sample(-1), "n_rows=-1"),
         (lambda m: m.sample(True), "n_rows=True"),

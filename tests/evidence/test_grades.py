@@ -68,7 +68,7 @@ def test_no_component_is_better_than_the_fit_allows():
 
 @pytest.mark.parametrize("k", [1, 2, 3, 6])
 def test_a_verdict_agrees_with_the_line_on_the_expected_error(k):
-    """Where the mean error is bad, not all can be used; where no error alone is too large, the mean of those that can is fine."""
+    """Where the mean error is bad, not all can be used; where no error alone is too large, the mean of the others is fine."""
     rng = np.random.default_rng(k)
     for errors in rng.uniform(0, 1.2, (300, k)):
         found = evidence(float(errors.mean()), errors=errors)

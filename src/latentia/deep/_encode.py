@@ -9,7 +9,7 @@ from numba import njit
 from scipy import sparse
 
 from .._threads import for_chunks
-from ._statistics import Firings
+from ._statistics import Firings, doubled, put_in_order
 
 __all__ = ["SHARE_ON", "decode", "difference", "encode", "thresholds", "unexplained"]
 
@@ -40,24 +40,25 @@ def encode(
         without another unit that is on the fewest are on, until at least half of these are for every unit. Without it the
         encoder is that of Algorithm 6.4.
     """
-    owners = sparse.csr_array(members.T)
-    needed = thresholds(members)
+    owners, needed = sparse.csr_array(members.T), thresholds(members)
+    signs, rows = np.ones(owners.nnz, np.int32), (firings.indptr, firings.indices)
 
     def kernel(start: int, stop: int) -> Any:
-        return _encode(
-            firings.indptr, firings.indices, owners.indptr, owners.indices, members.indptr, members.indices,
-            firings.n_columns, needed, explain_away, start, stop,
-        )  # fmt: skip
+        sizes, units = _reached(*rows, owners.indptr, owners.indices, signs, needed, start, stop)
+        if explain_away:
+            units = units[
+                : _explain_away(*rows, members.indptr, members.indices, firings.n_columns, start, stop, sizes, units)
+            ]
+        return sizes, units
 
     return _rowwise(firings, kernel, members.shape[0], n_jobs)
 
 
 def decode(hidden: Firings, layer: sparse.csr_array, n_jobs: int | None = None) -> Firings:
     """Columns whose edges to units that are on sum to more than 0, in each row."""
-    signs = layer.data.astype(np.int32)
+    signs, needed = layer.data.astype(np.int32), np.ones(layer.shape[1], np.int32)
     return _rowwise(
-        hidden,
-        lambda a, b: _decode(hidden.indptr, hidden.indices, layer.indptr, layer.indices, signs, layer.shape[1], a, b),
+        hidden, lambda a, b: _reached(hidden.indptr, hidden.indices, layer.indptr, layer.indices, signs, needed, a, b),
         layer.shape[1], n_jobs,
     )  # fmt: skip
 
@@ -99,41 +100,54 @@ def _rowwise(rows: Firings, kernel: Any, n_columns: int, n_jobs: int | None) -> 
 
 
 @njit(nogil=True, cache=True)
-def _encode(
-    indptr, indices, owner_starts, owners, member_starts, members, n_columns, needed, explain_away, start, stop
-):  # fmt: skip
-    sizes, found, n_found = np.zeros(stop - start, np.int64), np.empty(1024, np.int32), 0
-    counts, touched = np.zeros(len(needed), np.int32), np.empty(len(needed), np.int32)
-    covered, is_on = np.zeros(n_columns, np.int32), np.zeros(n_columns, np.bool_)
+def _reached(indptr, indices, edge_starts, ends, signs, needed, start, stop):
+    """In each row the ends to which edges from what is on, with their signs, sum to what is needed: how many, and which."""
+    n_ends, n_found = len(needed), np.int64(0)  # a literal 0 would make another version of what it is given to
+    sizes, found = np.zeros(stop - start, np.int64), np.empty(1024, np.int32)
+    sums, touched, seen = np.zeros(n_ends, np.int32), np.empty(n_ends, np.int32), np.zeros(n_ends, np.bool_)
     for row in range(start, stop):
         n_touched, first = 0, n_found
         for i in range(indptr[row], indptr[row + 1]):
-            for j in range(owner_starts[indices[i]], owner_starts[indices[i] + 1]):
-                unit = owners[j]
-                if counts[unit] == 0:
-                    touched[n_touched] = unit
+            for j in range(edge_starts[indices[i]], edge_starts[indices[i] + 1]):
+                end = ends[j]
+                if not seen[end]:
+                    seen[end] = True
+                    touched[n_touched] = end
                     n_touched += 1
-                counts[unit] += 1
-        if n_found + n_touched > len(found):
-            larger = np.empty(2 * (n_found + n_touched), np.int32)
-            larger[:n_found] = found[:n_found]
-            found = larger
+                sums[end] += signs[j]
+        while n_found + n_touched > len(found):
+            found = doubled(found)
         for i in range(n_touched):
-            unit = touched[i]
-            if counts[unit] >= needed[unit]:
-                found[n_found] = unit
+            end = touched[i]
+            if sums[end] >= needed[end]:
+                found[n_found] = end
                 n_found += 1
-            counts[unit] = 0
-        found[first:n_found].sort()
-        if explain_away and n_found - first > 1:
-            on = indices[indptr[row] : indptr[row + 1]]
-            for column in on:
-                is_on[column] = True
-            n_found = first + _explained_away(found[first:n_found], member_starts, members, covered, is_on)
-            for column in on:
-                is_on[column] = False
+            sums[end], seen[end] = 0, False
+        put_in_order(found, first, n_found)
         sizes[row - start] = n_found - first
     return sizes, found[:n_found].copy()
+
+
+@njit(nogil=True, cache=True)
+def _explain_away(indptr, indices, member_starts, members, n_columns, start, stop, sizes, found):
+    """Take out of rows, in place, the units that are on only thanks to others; how many are left in all."""
+    covered, is_on = np.zeros(n_columns, np.int32), np.zeros(n_columns, np.bool_)
+    first, n_kept = 0, 0
+    for row in range(start, stop):
+        units = found[first : first + sizes[row - start]]
+        first += len(units)
+        n = len(units)
+        if n > 1:
+            for i in range(indptr[row], indptr[row + 1]):
+                is_on[indices[i]] = True
+            n = _explained_away(units, member_starts, members, covered, is_on)
+            for i in range(indptr[row], indptr[row + 1]):
+                is_on[indices[i]] = False
+        for i in range(n):
+            found[n_kept + i] = units[i]
+        sizes[row - start] = n
+        n_kept += n
+    return n_kept
 
 
 @njit(nogil=True, cache=True)
@@ -168,40 +182,12 @@ def _explained_away(units, member_starts, members, covered, is_on):
 
 
 @njit(nogil=True, cache=True)
-def _decode(indptr, indices, layer_starts, columns, signs, n_columns, start, stop):
-    sizes, found, n_found = np.zeros(stop - start, np.int64), np.empty(1024, np.int32), 0
-    sums, seen = np.zeros(n_columns, np.int32), np.zeros(n_columns, np.bool_)
-    touched = np.empty(n_columns, np.int32)
-    for row in range(start, stop):
-        n_touched, first = 0, n_found
-        for i in range(indptr[row], indptr[row + 1]):
-            for j in range(layer_starts[indices[i]], layer_starts[indices[i] + 1]):
-                column = columns[j]
-                if not seen[column]:
-                    seen[column] = True
-                    touched[n_touched] = column
-                    n_touched += 1
-                sums[column] += signs[j]
-        if n_found + n_touched > len(found):
-            larger = np.empty(2 * (n_found + n_touched), np.int32)
-            larger[:n_found] = found[:n_found]
-            found = larger
-        for i in range(n_touched):
-            column = touched[i]
-            if sums[column] > 0:
-                found[n_found] = column
-                n_found += 1
-            sums[column], seen[column] = 0, False
-        found[first:n_found].sort()
-        sizes[row - start] = n_found - first
-    return sizes, found[:n_found].copy()
-
-
-@njit(nogil=True, cache=True)
 def _unexplained(indptr, indices, hidden_starts, hidden, layer_starts, columns, n_columns, start, stop):
     sizes, n_found = np.zeros(stop - start, np.int64), 0
     found = np.empty(indptr[stop] - indptr[start], np.int32)
-    last = np.full(n_columns, -1, np.int64)
+    last = np.empty(n_columns, np.int64)
+    for column in range(n_columns):
+        last[column] = -1
     for row in range(start, stop):
         for i in range(hidden_starts[row], hidden_starts[row + 1]):
             for j in range(layer_starts[hidden[i]], layer_starts[hidden[i] + 1]):

@@ -15,13 +15,14 @@ from numba import njit
 from scipy import sparse
 
 from .._threads import for_chunks
-from ._statistics import Firings, ones
+from ._statistics import Firings, doubled, once_and_twice, ones
 
 __all__ = ["Negatives", "learn_negatives"]
 
 _ROUNDS = 2
 _LEAST_OFF, _LEAST_OFF_OF_CODES = 3, 5  # rows with the column off, for a negative edge
 _LEAST = 6  # rows, for the absence of one
+_ENOUGH = 20.0  # rows with the column on, for the same at first sight
 _SURE = 4.6  # log-odds of what is decided: 99 to 1
 _LEAST_CHANCE = 0.02  # of a row that contradicts an edge, or its absence
 
@@ -122,15 +123,26 @@ def _decided(
 
 
 @njit(nogil=True, cache=True)
-def _seen(unit, rows, column, low, high):
-    """Of words low to high, the rows with the unit on, and those of them with the column on too."""
-    trials, hits = np.uint64(0), np.uint64(0)
-    a, b, c = unit[low:high], rows[low:high], column[low:high]
-    for w in range(len(a)):
-        both = a[w] & b[w]
-        trials += ones(both)
-        hits += ones(both & c[w])
-    return float(trials), float(hits)
+def _seen(unit, rows, column, some, enough):
+    """The rows with the unit on, those of them with the column on too, and whether ``some`` words made clear that most are.
+
+    Then other words are not looked at; it takes ``enough`` rows with both.
+    """
+    trials, hits, begin, end = 0.0, 0.0, 0, some
+    while True:
+        a, b, c = unit[begin:end], rows[begin:end], column[begin:end]
+        all_on, both_on = np.uint64(0), np.uint64(0)
+        for w in range(len(a)):
+            both = a[w] & b[w]
+            all_on += ones(both)
+            both_on += ones(both & c[w])
+        trials += float(all_on)
+        hits += float(both_on)
+        if begin == 0 and hits >= enough and hits >= 0.7 * trials:
+            return trials, hits, True
+        if end == len(unit):
+            return trials, hits, False
+        begin, end = end, len(unit)
 
 
 @njit(nogil=True, cache=True)
@@ -147,31 +159,24 @@ def _decide(bits, units, owner_starts, owners, least_off, prior, off, on, start,
         n_units, np.int8
     )  # of each unit: 0 to be decided, 1 positive edge, 2 negative edge, 3 no edge for sure
     for s in range(start, stop):
-        rows[:] = 0
-        twice[:] = 0
-        state[:] = 0
         column = bits[s]
+        for z in range(n_units):
+            state[z] = 0
         for i in range(owner_starts[s], owner_starts[s + 1]):
             state[owners[i]] = 1
-            unit = units[owners[i]]
-            for w in range(n_words):
-                twice[w] |= rows[w] & unit[w]
-                rows[w] |= unit[w]
+        once_and_twice(units, owner_starts[s], owner_starts[s + 1], owners, rows, twice)
         for w in range(n_words):
             rows[w] &= ~twice[w]
         for z in range(n_units):
             if state[z]:
                 continue
-            trials[z], hits[z] = _seen(units[z], rows, column, 0, some)
-            if hits[z] >= 20 and hits[z] >= 0.7 * trials[z]:
+            trials[z], hits[z], on_in_most = _seen(units[z], rows, column, some, _ENOUGH)
+            if on_in_most:
                 state[z] = 3
                 totals[2] += trials[z]
                 totals[3] += hits[z]
                 totals[5] += 1
                 continue
-            more, more_hits = _seen(units[z], rows, column, some, n_words)
-            trials[z] += more
-            hits[z] += more_hits
             odds[z] = prior + off * (trials[z] - hits[z]) + on * hits[z]
         # Units that are on together share the zeros of one edge: the clearest edge first, and then the rows without it.
         changed = False
@@ -186,7 +191,7 @@ def _decide(bits, units, owner_starts, owners, least_off, prior, off, on, start,
                 break
             state[best], changed = 2, True
             if n_edges == len(edge_units):
-                edge_units, edge_columns = np.append(edge_units, edge_units), np.append(edge_columns, edge_columns)
+                edge_units, edge_columns = doubled(edge_units), doubled(edge_columns)
             edge_units[n_edges], edge_columns[n_edges] = best, s
             n_edges += 1
             totals[0] += trials[best]
@@ -196,20 +201,20 @@ def _decide(bits, units, owner_starts, owners, least_off, prior, off, on, start,
                 rows[w] &= ~units[best, w]
             for z in range(n_units):
                 if state[z] == 0 and odds[z] > _SURE:
-                    trials[z], hits[z] = _seen(units[z], rows, column, 0, n_words)
+                    trials[z], hits[z], _ = _seen(units[z], rows, column, n_words, np.inf)
                     odds[z] = prior + off * (trials[z] - hits[z]) + on * hits[z]
         for z in range(n_units):
             if state[z]:
                 continue
             if changed:
-                trials[z], hits[z] = _seen(units[z], rows, column, 0, n_words)
+                trials[z], hits[z], _ = _seen(units[z], rows, column, n_words, np.inf)
             if trials[z] >= _LEAST and prior + off * (trials[z] - hits[z]) + on * hits[z] < -_SURE:
                 totals[2] += trials[z]
                 totals[3] += hits[z]
                 totals[5] += 1
                 continue
             if n_open == len(open_units):
-                open_units, open_columns = np.append(open_units, open_units), np.append(open_columns, open_columns)
+                open_units, open_columns = doubled(open_units), doubled(open_columns)
             open_units[n_open], open_columns[n_open] = z, s
             n_open += 1
     edges = edge_units[:n_edges].copy(), edge_columns[:n_edges].copy()

@@ -14,7 +14,17 @@ from scipy import sparse
 
 from .._threads import for_chunks
 
-__all__ = ["Firings", "Pairs", "cofiring_pairs", "count_together", "ones", "pair_dependence"]
+__all__ = [
+    "Firings",
+    "Pairs",
+    "cofiring_pairs",
+    "count_together",
+    "doubled",
+    "once_and_twice",
+    "ones",
+    "pair_dependence",
+    "put_in_order",
+]
 
 _ROWS = 4096  # at once; a multiple of 64
 _COLUMNS = 64
@@ -203,6 +213,43 @@ def ones(context: Any, word: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
+def doubled(values):
+    """A copy of int32 numbers with room for as many again and one more. np.append takes long to compile."""
+    larger = np.empty(2 * len(values) + 1, np.int32)
+    for i in range(len(values)):
+        larger[i] = values[i]
+    return larger
+
+
+@njit(nogil=True, cache=True)
+def put_in_order(values, start, stop):
+    """Shell's sort of values start to stop, in place: numba's own sort takes two seconds to compile."""
+    gap = 1
+    while 3 * gap < stop - start:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(start + gap, stop):
+            value, j = values[i], i
+            while j >= start + gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 3
+
+
+@njit(nogil=True, cache=True)
+def once_and_twice(units, first, last, owners, once, twice):
+    """Packed rows in which at least one of some units is on, and at least two: ``owners`` first to last, into both."""
+    for w in range(len(once)):
+        once[w] = twice[w] = 0
+    for i in range(first, last):
+        unit = units[owners[i]]
+        for w in range(len(once)):
+            twice[w] |= once[w] & unit[w]
+            once[w] |= unit[w]
+
+
+@njit(nogil=True, cache=True)
 def _transpose(indptr, indices, places, rows):
     for row in range(len(indptr) - 1):
         for i in range(indptr[row], indptr[row + 1]):
@@ -240,4 +287,5 @@ def add_together(indptr, indices, starts, on, start, stop, together):
             row = on[place]
             for k in range(indptr[row], indptr[row + 1]):
                 together[i - start, indices[k]] += 1
-        together[i - start, : i + 1] = 0
+        for k in range(i + 1):
+            together[i - start, k] = 0

@@ -13,7 +13,7 @@ from scipy.special import gammaln
 
 from .._threads import for_chunks
 from ._encode import SHARE_ON, encode, unexplained
-from ._statistics import Firings, cofiring_pairs, count_together, ones
+from ._statistics import Firings, cofiring_pairs, count_together, doubled, once_and_twice, ones
 
 __all__ = ["LEAST_DEGREE", "MOST_POLISHES", "acceptable", "edge_doubts", "gains_of", "learn_units", "member_table"]
 
@@ -280,7 +280,9 @@ def edge_doubts(
 # --- kernels --------------------------------------------------------------------------------------------------------
 
 _LOW, _HIGH, _GAP = 0.4, 0.8, 0.04  # members are told by the largest gap between these rates, of at least the third
+_BINS = 16  # of the rates between the limits, each smaller than such a gap
 _SHARP = 0.5
+_ENOUGH = 20.0  # rows, for a column that is off in most of them
 _LEAST_ROWS = 8
 _MOST_CONDITIONS = 5
 _ITERATIONS = 15
@@ -338,7 +340,8 @@ def _profile(indptr, indices, starts, on, rates, u, v):
     for _ in range(_MOST_CONDITIONS):
         if len(rows) < _LEAST_ROWS:
             return np.empty(0, np.int64)
-        hits[:] = 0
+        for s in range(n):
+            hits[s] = 0
         for row in rows:
             for i in range(indptr[row], indptr[row + 1]):
                 hits[indices[i]] += 1
@@ -393,7 +396,9 @@ def _loo(indptr, indices, starts, on, members):
             n_near += 1
             for i in range(indptr[row], indptr[row + 1]):
                 near[indices[i]] += 1
-    trials = np.full(n, active, np.int32)
+    trials = np.empty(n, np.int32)
+    for s in range(n):
+        trials[s] = active
     for s in members:
         trials[s] += n_near - near[s]
     mean = total / max(active, 1)
@@ -435,32 +440,50 @@ def _measure(indptr, indices, starts, on, rates, members):
 
 @njit(nogil=True, cache=True)
 def _cut(beyond):
-    """The middle of the largest gap of the rates between two limits; 2 if there is none."""
-    inner = np.sort(beyond[(beyond > _LOW) & (beyond < _HIGH)])
-    low, high = _LOW, _HIGH
-    last, best, cut = low, 0.0, 2.0
-    for i in range(len(inner) + 1):
-        this = inner[i] if i < len(inner) else high
-        if this - last > best:
-            best, cut = this - last, (this + last) / 2
-        last = this
+    """The middle of the largest gap of the rates between two limits; 2 if there is none.
+
+    It is between the highest rate of one bin and the lowest of a later one, as no gap that counts is inside a bin.
+    """
+    lowest, highest = np.empty(_BINS + 1), np.empty(_BINS + 1)
+    for b in range(_BINS + 1):
+        lowest[b], highest[b] = np.inf, -np.inf
+    lowest[_BINS] = highest[_BINS] = _HIGH
+    for rate in beyond:
+        if _LOW < rate < _HIGH:
+            b = min(int((rate - _LOW) / (_HIGH - _LOW) * _BINS), _BINS - 1)
+            lowest[b], highest[b] = min(lowest[b], rate), max(highest[b], rate)
+    last, best, cut = _LOW, 0.0, 2.0
+    for b in range(_BINS + 1):
+        if lowest[b] <= highest[b]:
+            if lowest[b] - last > best:
+                best, cut = lowest[b] - last, (lowest[b] + last) / 2
+            last = highest[b]
     return cut if best >= _GAP else 2.0
 
 
 @njit(nogil=True, cache=True)
 def _grow(indptr, indices, starts, on, rates, u, v):
     """The set of columns that a pair grows into; rows where it is on, nats gained and mean rate of its members."""
-    none = np.empty(0, np.int64)
-    members = _profile(indptr, indices, starts, on, rates, u, v)
+    n, none = len(rates), np.empty(0, np.int64)
+    members, beyond = _profile(indptr, indices, starts, on, rates, u, v), np.empty(len(rates))
     for _ in range(_ITERATIONS):
         if len(members) < 4:
             return none, 0, 0.0, 0.0
         active, trials, hits, counted = _loo(indptr, indices, starts, on, members)
         if active < _LEAST_ROWS:
             return none, 0, 0.0, 0.0
-        beyond = (hits / np.maximum(trials, 1) - rates) / np.maximum(1 - rates, 1e-9)
-        new = np.nonzero(beyond >= _cut(beyond))[0]
-        if len(new) == len(members) and (new == members).all():
+        for s in range(n):
+            beyond[s] = (hits[s] / max(trials[s], 1) - rates[s]) / max(1 - rates[s], 1e-9)
+        cut, size = _cut(beyond), 0
+        for s in range(n):
+            size += beyond[s] >= cut
+        new, same, size = np.empty(size, np.int64), size == len(members), 0
+        for s in range(n):
+            if beyond[s] >= cut:
+                new[size] = s
+                same = same and members[size] == s
+                size += 1
+        if same:
             gain, rate = _gain_of(members, trials, hits, rates)
             return members, active, gain * counted, rate
         members = new
@@ -468,35 +491,42 @@ def _grow(indptr, indices, starts, on, rates, u, v):
 
 
 @njit(nogil=True, cache=True)
+def _seen_alone(unit, others, column, enough):
+    """The rows with the unit on and no other, those with the column on too, and whether few words made clear that most are off.
+
+    Then other words are not looked at; it takes ``enough`` rows.
+    """
+    n_words, trials, hits, begin = len(unit), np.uint64(0), np.uint64(0), 0
+    end = min(max(4, n_words // 16), n_words)
+    while True:
+        for w in range(begin, end):
+            alone = unit[w] & ~others[w]
+            trials += ones(alone)
+            hits += ones(alone & column[w])
+        if begin == 0 and trials >= enough and hits < 0.3 * trials:
+            return trials, hits, True
+        if end == n_words:
+            return trials, hits, False
+        begin, end = end, n_words
+
+
+@njit(nogil=True, cache=True)
 def _alone(bits, hidden, owner_starts, owners, rates, least, start, stop):
     """Pairs of units and columns start to stop that are on together where no other unit of the column is."""
     n_words, n_units = bits.shape[1], len(hidden)
     units, columns, n = np.empty(1024, np.int32), np.empty(1024, np.int32), 0
-    some = max(4, n_words // 16)
     once, twice = np.zeros(n_words, np.uint64), np.zeros(n_words, np.uint64)
     own = np.zeros(n_units, np.bool_)
     for s in range(start, stop):
-        once[:] = 0
-        twice[:] = 0
+        once_and_twice(hidden, owner_starts[s], owner_starts[s + 1], owners, once, twice)
         for i in range(owner_starts[s], owner_starts[s + 1]):
             own[owners[i]] = True
-            for w in range(n_words):
-                twice[w] |= once[w] & hidden[owners[i], w]
-                once[w] |= hidden[owners[i], w]
         p = min(max(rates[s], 1e-9), 1 - 1e-9)
         for z in range(n_units):
-            trials, hits = np.uint64(0), np.uint64(0)
-            others = twice if own[z] else once
-            for w in range(min(some, n_words)):
-                alone = hidden[z, w] & ~others[w]
-                trials += ones(alone)
-                hits += ones(alone & bits[s, w])
-            if not own[z] and trials >= 20 and hits < 0.3 * trials:
+            others, enough = (twice, np.inf) if own[z] else (once, _ENOUGH)
+            trials, hits, off_in_most = _seen_alone(hidden[z], others, bits[s], enough)
+            if off_in_most:
                 continue
-            for w in range(some, n_words):
-                alone = hidden[z, w] & ~others[w]
-                trials += ones(alone)
-                hits += ones(alone & bits[s, w])
             kept = (own[z] and trials < 4) or (trials > 0 and hits >= 0.5 * trials)
             if kept and not own[z]:
                 r = hits / trials
@@ -508,7 +538,7 @@ def _alone(bits, hidden, owner_starts, owners, rates, least, start, stop):
                     kept = gain >= least
             if kept:
                 if n == len(units):
-                    units, columns = np.append(units, units), np.append(columns, columns)
+                    units, columns = doubled(units), doubled(columns)
                 units[n], columns[n] = z, s
                 n += 1
         for i in range(owner_starts[s], owner_starts[s + 1]):
@@ -522,15 +552,10 @@ def _doubt(bits, hidden, owner_starts, owners, n_rows, prior, temper, start, sto
     n_words, n_units = bits.shape[1], len(hidden)
     once, twice = np.zeros(n_words, np.uint64), np.zeros(n_words, np.uint64)
     own = np.zeros(n_units, np.bool_)
-    some = max(4, n_words // 16)
     for s in range(start, stop):
-        once[:] = 0
-        twice[:] = 0
+        once_and_twice(hidden, owner_starts[s], owner_starts[s + 1], owners, once, twice)
         for i in range(owner_starts[s], owner_starts[s + 1]):
             own[owners[i]] = True
-            for w in range(n_words):
-                twice[w] |= once[w] & hidden[owners[i], w]
-                once[w] |= hidden[owners[i], w]
         covered, left = np.uint64(0), np.uint64(0)
         for w in range(n_words):
             covered += ones(once[w])
@@ -538,18 +563,10 @@ def _doubt(bits, hidden, owner_starts, owners, n_rows, prior, temper, start, sto
         chance = min(max((float(left) + 0.5) / (n_rows - float(covered) + 1), 1e-4), 0.45)
         on, off = np.log(_MEMBER_RATE / chance), np.log((1 - _MEMBER_RATE) / (1 - chance))
         for z in range(n_units):
-            trials, hits = np.uint64(0), np.uint64(0)
-            others = twice if own[z] else once
-            for w in range(min(some, n_words)):
-                alone = hidden[z, w] & ~others[w]
-                trials += ones(alone)
-                hits += ones(alone & bits[s, w])
-            if not own[z] and trials >= 20 * temper and hits < 0.3 * trials:
+            others, enough = (twice, np.inf) if own[z] else (once, _ENOUGH * temper)
+            trials, hits, off_in_most = _seen_alone(hidden[z], others, bits[s], enough)
+            if off_in_most:
                 continue
-            for w in range(some, n_words):
-                alone = hidden[z, w] & ~others[w]
-                trials += ones(alone)
-                hits += ones(alone & bits[s, w])
             odds = prior + (float(hits) * on + (float(trials) - float(hits)) * off) / temper
             chance_of_edge = 1 / (1 + np.exp(-min(max(odds, -700.0), 700.0)))
             if own[z]:

@@ -305,6 +305,24 @@ def test_advice_names_no_number_that_was_compared(call, table, tmp_path, monkeyp
     assert "Compare with 3." not in latentia.load(tmp_path / "p" / "model.npz").evidence_.advice
 
 
+def test_what_was_not_measured_is_not_called_bad(call, rows, shell, tmp_path):
+    graph = planted.mixed_membership_graph(200, 2, alpha0=0.1, degree=30, snr=4).adjacency.tocoo()
+    edges = [f"{i},{j}" for i, j in zip(*graph.coords, strict=True) if i < j]
+    (tmp_path / "g.csv").write_text("\n".join(["from,to", *edges]))
+    command = ["communities", tmp_path / "g.csv", "-k", 2, "--refine", 0, "--splits", 0]
+    printed = call(*command, "--out", tmp_path / "o")
+    assert "NOT MEASURED." in printed
+    assert "Needs fits on parts of the data: give --splits 1 or more." in " ".join(printed.split())
+    assert not re.search(r"NOT SUPPORTED|^  bad", printed, re.MULTILINE)
+    first, *checks = rows(tmp_path / "o" / "evidence.csv")
+    assert (first["says"], "NOT MEASURED." in first["meaning"]) == ("not measured", True)
+    assert not {"bad", "not supported"} & {row["says"] for row in checks}
+    assert "stability(X)" not in str(checks)
+    assert {row["grade"] for row in rows(tmp_path / "o" / "communities.csv")} == {""}
+    said = app([*map(str, command), "--out", str(tmp_path / "p"), "--quiet", "--json"], standalone_mode=False)
+    assert (said["grade"], said["expected_error"], said["components"]) == ("not measured", None, [])
+
+
 @pytest.mark.parametrize("size", [3, 4])
 def test_screen_files_and_report_say_what_the_evidence_says(call, rows, table, tmp_path, size):
     out = tmp_path / "o"

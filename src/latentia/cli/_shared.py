@@ -360,6 +360,19 @@ def run_command(
     }
 
 
+def _grade(evidence: Evidence) -> str:
+    """The grade; where what decides was not measured, that."""
+    return evidence.grade if evidence.measured else "not measured"
+
+
+def _in_command(text: str) -> str:
+    """What evidence says, with the command's option instead of the method."""
+    return text.replace(
+        "Needs fits on parts of the data: call evidence_.stability(X).",
+        "Needs fits on parts of the data: give --splits 1 or more.",
+    )
+
+
 def _said(evidence: Evidence) -> dict[str, Any]:
     """The evidence as plain values, with the names of the columns of ``evidence.csv``."""
     checks = [
@@ -367,9 +380,9 @@ def _said(evidence: Evidence) -> dict[str, Any]:
         for check, row in zip(evidence.checks, evidence.rows(), strict=True)
     ]
     return {
-        "grade": evidence.grade,
+        "grade": _grade(evidence),
         "verdict": evidence.verdict,
-        "advice": evidence.advice,
+        "advice": _in_command(evidence.advice),
         "expected_error": evidence.expected_error,
         "components": [asdict(component) for component in evidence.components],
         "checks": checks,
@@ -392,8 +405,11 @@ def _compared(
         for size in sizes:
             try:
                 model = how.fit(int(size or 0))
-                found.append(Size.of(int(size or 0), evidence(model)))
-                rows.append({how.noun: size, **_columns(found[-1]), **how.measure(model)})
+                said = evidence(model)
+                found.append(Size.of(int(size or 0), said))
+                rows.append(
+                    {how.noun: size, "grade": _grade(said.topics or said), **_columns(found[-1]), **how.measure(model)}
+                )
             except LatentiaError as error:
                 if error.parameter != "n_components" or not rows:
                     raise
@@ -413,7 +429,6 @@ def _compared(
 def _columns(found: Size) -> dict[str, Any]:
     """What the evidence says of a number of components, as columns of a comparison."""
     return {
-        "grade": found.grade,
         "expected error": float("nan") if found.expected_error is None else found.expected_error,
         "needed": "" if found.limit is None else f"<= {number_text(found.limit)}",
         "goodness of fit": found.goodness,
@@ -655,7 +670,7 @@ def print_evidence(evidence: Evidence, console: Console, *, full: bool = False) 
     console.print(
         evidence.verdict, style=_STYLES[evidence.grade] if evidence.measured else "bold", highlight=False, markup=False
     )
-    console.print(evidence.advice, highlight=False, markup=False)
+    console.print(_in_command(evidence.advice), highlight=False, markup=False)
     console.print()
     _print_checks(evidence.rests_on(), console, full)
     notes = [("", check) for check in evidence.checks if not status(check)]
@@ -680,7 +695,8 @@ def _print_checks(checks: Sequence[tuple[str, Check]], console: Console, full: b
     for mark, check in checks:
         name, measured, needed, _, meaning = describe(check)
         asked = f"needed {needed}" if needed else ""
-        texts.append((mark, name, measured, asked if full else re.sub(r" \((?![-\d.]).*", "", asked), meaning))
+        asked = asked if full else re.sub(r" \((?![-\d.]).*", "", asked)
+        texts.append((mark, name, measured, asked, _in_command(meaning)))
     widths = [max((len(text[i]) for text in texts), default=0) for i in range(4)]
     for mark, name, measured, needed, meaning in texts:
         start = f"  {mark:<4} {name:<{widths[1]}}  {measured:>{widths[2]}}  {needed:<{widths[3]}}  "
@@ -715,9 +731,9 @@ def _write_evidence(path: Path, evidence: Evidence) -> None:
     rows = list[list[Any]]()
     for what, one in (("grade", evidence), ("grade of the topics", evidence.topics)):
         if one is not None:
-            rows.append([one.grade, what, "", "", "", f"{one.verdict} {one.advice}", ""])
+            rows.append([_grade(one), what, "", "", "", f"{one.verdict} {one.advice}", ""])
             rows += ([status(check), *(getattr(check, name) for name in header[1:])] for check in one.checks)
-    write_csv(path, header, rows)
+    write_csv(path, header, ([_in_command(cell) if isinstance(cell, str) else cell for cell in row] for row in rows))
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Any) -> None:

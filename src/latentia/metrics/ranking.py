@@ -106,8 +106,9 @@ def document_auc(Y: Any, scores: Any, n_jobs: int | None = None) -> np.ndarray:
 
     def task(start: int, stop: int) -> None:
         _auc(indptr, indices, scores, start, stop, out)
-        for d in start + np.flatnonzero(np.diff(indptr[start : stop + 1]) > _FEW):
-            out[d] = _auc_of_many(scores[d], indices[indptr[d] : indptr[d + 1]])
+        of_many = start + np.flatnonzero(np.diff(indptr[start : stop + 1]) > _FEW)
+        if len(of_many):
+            _auc_of_many(indptr, indices, scores, of_many, out)
 
     for_chunks(task, len(scores), _rows_of_chunk(scores), n_jobs)
     return out
@@ -378,16 +379,6 @@ def _ranked(Y: Any, top: Any, k: int) -> tuple[np.ndarray, sparse.csr_array, np.
     return np.append(keys, -1)[place] == wanted, labels, top
 
 
-def _auc_of_many(row: np.ndarray, own: np.ndarray) -> float:
-    """As `_auc` does for fewer labels, by the places of all scores among those of the own labels."""
-    p, held = len(own), np.sort(row[own])
-    lacking = len(row) - p
-    if not lacking:
-        return np.nan
-    not_above = np.searchsorted(held, row).sum() + np.searchsorted(held, row, side="right").sum()
-    return float((2 * p * len(row) - not_above - p * p) / (2.0 * p * lacking))
-
-
 def _rows_of_chunk(scores: np.ndarray) -> int:
     return max(1, _ENTRIES // max(scores.shape[1], 1))
 
@@ -466,6 +457,20 @@ def _auc(
         won = np.int64(0)
         for label in own:
             won += _twice_won(row, row[label])
+        out[d] = (won - p * p) / (2.0 * p * lacking)
+
+
+@njit(nogil=True, cache=True)
+def _auc_of_many(indptr: Any, indices: Any, scores: Any, rows: Any, out: Any) -> None:  # pragma: no cover - compiled
+    """As `_auc`, for rows of many labels; apart from it, since sorting takes long to compile and few fits have such rows."""
+    for d in rows:
+        row, own = scores[d], indices[indptr[d] : indptr[d + 1]]
+        p, lacking = len(own), len(row) - len(own)
+        if lacking == 0:
+            continue
+        won, held = np.int64(0), np.sort(row[own])
+        for j in range(len(row)):
+            won += 2 * p - np.searchsorted(held, row[j]) - np.searchsorted(held, row[j], side="right")
         out[d] = (won - p * p) / (2.0 * p * lacking)
 
 

@@ -13,8 +13,8 @@ from latentia.deep._encode import decode, difference, encode, unexplained
 from latentia.deep._evidence import unit_distances
 from latentia.deep._layers import signed
 from latentia.deep._negatives import learn_negatives
-from latentia.deep._statistics import Firings, cofiring_pairs, pair_dependence
-from latentia.deep._units import learn_units, member_table
+from latentia.deep._statistics import Firings, cofiring_pairs, pair_dependence, put_in_order
+from latentia.deep._units import _cut, learn_units, member_table
 
 
 @pytest.fixture(scope="module")
@@ -164,3 +164,24 @@ def test_distances_of_units_follow_names_of_the_layer_below():
     lacking = [first[[0, 1]], member_table([np.array([0, 1])], 2)]
     np.testing.assert_allclose(unit_distances([first, second], lacking), [0, 0, 1, 0, 2 / 3])
     np.testing.assert_allclose(unit_distances([first, second], [first]), [0, 0, 0, 1, 1])
+
+
+def test_numbers_are_put_in_order_and_the_rest_stays():
+    numbers = np.random.default_rng(0).permutation(500).astype(np.int32)
+    for start, stop in ((0, 500), (100, 101), (40, 300), (7, 7)):
+        found = numbers.copy()
+        put_in_order(found, start, stop)
+        expected = numbers.copy()
+        expected[start:stop].sort()
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 20, 200])
+def test_members_are_cut_at_the_largest_gap_of_all_rates_in_order(n):
+    for seed in range(40):
+        rates = np.random.default_rng(seed).random(n) * 1.5 - 0.2
+        inner = np.concatenate([[0.4], np.sort(rates[(rates > 0.4) & (rates < 0.8)]), [0.8]])
+        gaps = np.diff(inner)
+        at = int(np.argmax(gaps))
+        expected = (inner[at] + inner[at + 1]) / 2 if gaps[at] >= 0.04 else 2.0
+        assert _cut(rates) == expected

@@ -10,6 +10,7 @@ from latentia.datasets import planted
 from latentia.likelihood import noisy_or_rows, over, updated
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._em import LEAST_GAIN, NoisyOrSums, NoisyOrUpdate, refined_network
+from latentia.noisyor._goodness import _drawn
 from latentia.noisyor.inference import Network
 from latentia.passes import Blocks, accumulate
 
@@ -226,3 +227,15 @@ def test_expected_errors_are_near_the_true_ones():
         ratios.append(np.log(model.evidence_.expected_error / true))
     assert np.abs(ratios).max() < np.log(2)
     assert abs(np.mean(ratios)) < np.log(1.3)
+
+
+def test_causes_are_drawn_from_all_configurations_or_the_likely_ones():
+    update, X = small(1)
+    likely = NoisyOrUpdate(update.strengths, update.leak, update.priors, enumerate_all=False)
+    uniform = np.tile((np.arange(400) + 0.5) / 400, (len(X), 1))
+    for at, tolerance in ((update, 1 / 200), (likely, 0.01)):
+        drawn, log_likelihood = _drawn(at, X, uniform)
+        for row, one, causes in zip(X, log_likelihood, drawn.swapaxes(0, 1), strict=True):
+            sums = sums_of(update, row[None])
+            assert one == pytest.approx(sums.log_likelihood, abs=tolerance)
+            np.testing.assert_allclose(causes.mean(axis=0), sums.on, atol=8 * tolerance)

@@ -239,7 +239,7 @@ def _peeled(members, size, node_starts, partners, pair_starts, thirds, counts): 
     """Take away the node of the fewest pairs until all have a share of them; ``counts`` has the pairs of every node then."""
     for i in range(size):
         for j in range(i):
-            _add(members[i], members[j], 1, node_starts, partners, pair_starts, thirds, counts)
+            _add(members[i], members[j], np.int64(1), node_starts, partners, pair_starts, thirds, counts)
     while size > 2:
         worst = 0
         for i in range(size):
@@ -251,7 +251,7 @@ def _peeled(members, size, node_starts, partners, pair_starts, thirds, counts): 
         size -= 1
         members[worst] = members[size]
         for i in range(size):
-            _add(gone, members[i], -1, node_starts, partners, pair_starts, thirds, counts)
+            _add(gone, members[i], np.int64(-1), node_starts, partners, pair_starts, thirds, counts)
     return size
 
 

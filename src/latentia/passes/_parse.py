@@ -111,7 +111,7 @@ def _decimal(buffer, i):  # pragma: no cover - compiled
     negative = buffer[i] == _MINUS
     if negative or buffer[i] == _PLUS:
         i += 1
-    first, rest, digits, power = 0.0, 0.0, 0, 0  # 15 digits and 15 more, each a whole number
+    first, rest, digits, power = 0.0, 0.0, 0, np.int64(0)  # 15 digits and 15 more, each a whole number
     any_digit = point = False
     while True:
         c = buffer[i]
@@ -164,7 +164,7 @@ def numbers(buffer, whole, least, most):  # pragma: no cover - compiled
     """Parse lines of one number each, from ``least`` to ``most``; blank lines hold none."""
     n_lines = _lines(buffer)
     values = np.empty(n_lines)
-    i, n = 0, 0
+    i, n = np.int64(0), 0
     for line in range(n_lines):
         i = _blank(buffer, i)
         if buffer[i] != _NEWLINE:
@@ -182,12 +182,12 @@ def pairs(buffer, width, most_words, most):  # pragma: no cover - compiled
     """Parse lines of ``width`` (2 or 3) whole numbers from 0: words up to ``most_words``, and how often up to ``most``."""
     n_lines = _lines(buffer)
     values = np.empty((n_lines, width), np.int64)
-    i, n = 0, 0
+    i, n = np.int64(0), 0
     for line in range(n_lines):
         i = _blank(buffer, i)
         if buffer[i] != _NEWLINE and buffer[i] != _HASH:
             for column in range(width):
-                number, i, good = _number(buffer, i, True, 0.0, most_words if column < 2 else most)
+                number, i, good = _number(buffer, i, np.bool_(True), 0.0, most_words if column < 2 else most)
                 if not (good and _at_end(buffer, i)):
                     return values[:0], line
                 values[n, column] = np.int64(number)
@@ -211,7 +211,7 @@ def triples(buffer, width, n_rows, n_columns, whole, least, most, hollow):  # pr
     n_lines = _lines(buffer)
     rows, columns = np.empty(n_lines, np.int64), np.empty(n_lines, np.int64)
     values = np.ones(n_lines)
-    i, n = 0, 0
+    i, n = np.int64(0), 0
     for line in range(n_lines):
         i = _blank(buffer, i)
         if buffer[i] == _NEWLINE:
@@ -260,7 +260,8 @@ def svmlight(buffer, x_base, y_base, n_features, n_labels):  # pragma: no cover 
     x_indptr, y_indptr = np.zeros(n_lines + 1, np.int64), np.zeros(n_lines + 1, np.int64)
     x_indices, x_data = np.empty(n_pairs, np.int32), np.empty(n_pairs)
     y_indices = np.empty(n_lines + n_commas, np.int32)
-    i = x_end = y_end = row = 0
+    i = np.int64(0)
+    x_end = y_end = row = 0
     for line in range(n_lines):
         good, beyond, number = True, 0, np.int64(0)
         noted = buffer[i] == _HASH

@@ -15,6 +15,8 @@ _BURN_IN, _FIRST_BATCH, _LAST_BATCH = 100, 50, 1600
 _EXCHANGES = 4  # after a sweep
 _ACCURATE = 0.01
 VISITED = 1 << 13
+# Literals are types of their own, for which a kernel is compiled once more.
+_NONE, _ON, _OFF = np.int64(-1), np.bool_(True), np.bool_(False)
 
 
 @njit(nogil=True, cache=True)
@@ -76,9 +78,10 @@ def sample(
         if error <= _ACCURATE or length >= _LAST_BATCH:
             return means, mass[0] + np.log(mass[1]), error
         half = _BATCHES // 2
-        for b in range(half):
-            sums[:, b] = sums[:, 2 * b] + sums[:, 2 * b + 1]
-        sums[:, half:] = 0.0
+        for c in range(_CHAINS):
+            for b in range(_BATCHES):
+                for k in range(m):
+                    sums[c, b, k] = sums[c, 2 * b, k] + sums[c, 2 * b + 1, k] if b < half else 0.0
         first, length = half, 2 * length
 
 
@@ -118,7 +121,8 @@ def states_visited(
         _begin(c, on, off, loads, strengths, hazard, stream, state)
         for t in range(each):
             _sweep(on, off, loads, strengths, hazard, stream, state, np.zeros(m))
-            found[c * each + t] = state
+            for k in range(m):
+                found[c * each + t, k] = state[k]
     return found
 
 
@@ -153,23 +157,25 @@ def _sweep(
     m, p = loads.shape
     # exp(-load) and 1 - exp(-load) of the present findings in this state, and in another one beside it
     quiet, fired, quiet_beside, fired_beside = np.empty(p), np.empty(p), np.empty(p), np.empty(p)
-    _fire(loads, hazard, state, -1, -1, quiet, fired)
+    _fire(loads, hazard, state, _NONE, _NONE, quiet, fired)
     for k in range(m):
         was = state[k]
         if was:
-            _fire(loads, hazard, state, k, -1, quiet_beside, fired_beside)
+            _fire(loads, hazard, state, k, _NONE, quiet_beside, fired_beside)
             probability = _conditional(on[k], off[k], strengths[k], quiet_beside, fired_beside)
         else:
             probability = _conditional(on[k], off[k], strengths[k], quiet, fired)
         sums[k] += probability
         state[k] = _uniform(stream) < probability
         if was and not state[k]:
-            quiet[:], fired[:] = quiet_beside, fired_beside
+            for i in range(p):
+                quiet[i], fired[i] = quiet_beside[i], fired_beside[i]
         elif state[k] and not was:
-            _fire(loads, hazard, state, -1, -1, quiet, fired)
+            _fire(loads, hazard, state, _NONE, _NONE, quiet, fired)
     for _ in range(min(p, _EXCHANGES)):
         if _exchange(on, off, loads, strengths, hazard, stream, state, fired, quiet_beside, fired_beside):
-            fired[:] = fired_beside
+            for i in range(p):
+                fired[i] = fired_beside[i]
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
@@ -188,8 +194,8 @@ def _fire(
     loads: np.ndarray,
     hazard: np.ndarray,
     state: np.ndarray,
-    without: int,
-    extra: int,
+    without: int | np.int64,
+    extra: int | np.int64,
     quiet: np.ndarray,
     fired: np.ndarray,
 ) -> None:  # pragma: no cover - compiled
@@ -197,7 +203,8 @@ def _fire(
 
     Summed afresh: loads from which others were subtracted would lose leaks of 1e-12.
     """
-    quiet[:] = hazard
+    for i in range(len(hazard)):
+        quiet[i] = hazard[i]
     for k in range(len(state)):
         if (state[k] and k != without) or k == extra:
             for i in range(len(hazard)):
@@ -235,8 +242,9 @@ def _exchange(
             idle += strengths[k, i]
     if active <= 0.0 or idle <= 0.0:
         return False
-    a = _draw(strengths[:, i], state, True, active * _uniform(stream))
-    b = _draw(strengths[:, i], state, False, idle * _uniform(stream))
+    weights = strengths[:, i].copy()
+    a = _draw(weights, state, _ON, active * _uniform(stream))
+    b = _draw(weights, state, _OFF, idle * _uniform(stream))
     _fire(loads, hazard, state, a, b, quiet_after, fired_after)
     ratio = np.log(on[b]) - np.log(off[b]) + np.log(off[a]) - np.log(on[a])
     # Of the way back to the way there: the draws depend on which causes are on.
@@ -255,7 +263,7 @@ def _exchange(
 
 
 @njit(nogil=True, cache=True)
-def _draw(weights: np.ndarray, state: np.ndarray, value: bool, target: float) -> int:  # pragma: no cover - compiled
+def _draw(weights: np.ndarray, state: np.ndarray, value: np.bool_, target: float) -> int:  # pragma: no cover - compiled
     """A cause whose state is ``value``, where the running sum of weights passes ``target``; -1 where none has weight."""
     last, total = -1, 0.0
     for k in range(len(weights)):
@@ -275,7 +283,7 @@ def _climb(
     m, p = loads.shape
     quiet, fired = np.empty(p), np.empty(p)
     for _ in range(m):
-        _fire(loads, hazard, state, -1, -1, quiet, fired)
+        _fire(loads, hazard, state, _NONE, _NONE, quiet, fired)
         best, most = -1, 0.0
         for k in range(m):
             if not state[k]:
@@ -304,7 +312,7 @@ def _scatter(
             weights[k] = on[k] * strengths[k, i]
             total += 0.0 if state[k] else weights[k]
         if not explained:
-            k = _draw(weights, state, False, total * _uniform(stream))
+            k = _draw(weights, state, _OFF, total * _uniform(stream))
             if k >= 0:
                 state[k] = True
 
@@ -336,7 +344,7 @@ def _visit(
     visited[place] = key
     mass[2] += 1.0
     quiet, fired = np.empty(p), np.empty(p)
-    _fire(loads, hazard, state, -1, -1, quiet, fired)
+    _fire(loads, hazard, state, _NONE, _NONE, quiet, fired)
     joint = np.log(fired).sum()
     for k in range(m):
         joint += np.log(on[k]) if state[k] else np.log(off[k])

@@ -2,18 +2,23 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+JOBS ?= 2
+# Modules are compiled once, and not again in each worker and each command that tests start.
+export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo dist docs test test-parallel lint types check clean bench scale fuzz
+.PHONY: demo dist docs test test-quick lint types check clean bench scale fuzz
 
 demo: $(VENV)/.installed
 	$(BIN)/latentia demo --out out/demo
 
+# On JOBS workers: the tests of an estimator on one of them, and all others file by file; `make test JOBS=0` in this process.
 test: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 
-# The same on several cores, file by file.
-test-parallel: $(VENV)/.installed-dev
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+# After each change: what tests/quick.py chooses by the files that differ from the commit SINCE.
+SINCE ?= HEAD
+test-quick: $(VENV)/.installed-dev
+	$(BIN)/python tests/quick.py $(SINCE)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check src tests benchmarks examples

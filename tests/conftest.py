@@ -1,9 +1,30 @@
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from latentia.datasets import planted
+
+
+def together(test):
+    """What one worker runs: the tests of an estimator, which share fits and compiled functions, or else those of a file."""
+    path, _, name = test.partition("::")
+    estimator = re.search(r"\[.*?\b((?:[A-Z][a-z]+)+[A-Z]\w+?)\d*\b", name)  # AnchorTopics, TensorICA, SpectralHMM1
+    folders = Path(path).parts
+    return estimator[1] if estimator else "/".join(folders[:3] if folders[0] == "src" else folders)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With ``--dist loadgroup``, groups as `together` has them; names of tests stay as they are."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return together(nodeid)
+
+    return Scheduler(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,15 @@
 
 import json
 import math
+import signal
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
 
+from latentia.cli import commands
 from latentia.cli._json import plain
 from latentia.datasets import planted
 
@@ -15,19 +18,50 @@ SHARED = {
     "advice", "checks", "command", "comparison", "components", "estimator", "expected_error", "files", "grade", "latentia",
     "n_components", "out", "source", "verdict", "warnings",
 }  # fmt: skip
-CRITERIA = {"hmm": {"log_likelihood", "bic", "aic"}, "mixture": {"bic", "aic"}}
+CRITERIA = {"labels": {"topics"}, "hmm": {"log_likelihood", "bic", "aic"}, "mixture": {"bic", "aic"}}
 
 
 @pytest.fixture
-def programs(tmp_path):
-    """Run a command with --json; its exit code, the one object that it printed, and what else it said."""
+def programs(tmp_path, monkeypatch, capsys):
+    """Run a command with --json in this process; its exit code, the one object that it printed, and what else it said."""
+    monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        command = [sys.executable, "-m", "latentia", *map(str, arguments), "--json"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-        return done.returncode, json.loads(done.stdout, parse_constant=pytest.fail), done.stderr
+        monkeypatch.setattr(sys, "argv", ["latentia", *map(str, arguments), "--json"])
+        on_interrupt = signal.getsignal(signal.SIGINT)
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            with pytest.raises(SystemExit) as end:
+                commands.run()
+        signal.signal(signal.SIGINT, on_interrupt)
+        printed, said = capsys.readouterr()
+        return end.value.code, json.loads(printed, parse_constant=pytest.fail), said
 
     return run
+
+
+def test_a_process_prints_one_object_too(files):
+    command = [
+        sys.executable,
+        "-m",
+        "latentia",
+        "mixture",
+        "rows.csv",
+        "-k",
+        "3",
+        "--refine",
+        "0",
+        "--out",
+        "o",
+        "--json",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=files)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["command"] == "mixture"
+    done = subprocess.run([*command, "--absent"], capture_output=True, text=True, check=False, cwd=files)
+    assert done.returncode == 2
+    assert "No such option: --absent" in json.loads(done.stdout)["error"]
+    assert "Traceback" not in done.stderr
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from sklearn.base import clone
 import latentia
 from latentia import LatentiaError
 from latentia.datasets import planted
-from latentia.exceptions import EvidenceWarning, LatentiaWarning, NonIntegerCountWarning
+from latentia.exceptions import EvidenceWarning, LatentiaWarning, NonIntegerCountWarning, NotSupportedWarning
 from latentia.linalg import scaled_eigenspace
 from latentia.matrices import Binning, ProbabilityMatrix
 from latentia.metrics import recovery_errors
@@ -450,7 +450,7 @@ def test_warnings_name_the_line_that_called(fit):
     with pytest.warns(LatentiaWarning) as caught:
         fit(ProbabilityMatrix(2))
     assert {warning.filename for warning in caught} == {__file__}
-    assert [warning.category for warning in caught] == [NonIntegerCountWarning, EvidenceWarning]
+    assert [warning.category for warning in caught] == [NonIntegerCountWarning, EvidenceWarning, NotSupportedWarning]
 
 
 @pytest.mark.parametrize("options", [{"refine": 3}, {"method": "binned"}], ids=str)

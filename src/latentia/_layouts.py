@@ -326,7 +326,7 @@ LAYOUTS: Mapping[str, Mapping[str, Layout]] = {
         "_calibration.high": _number(), "_calibration.shift": _number(),
         "_penalty": _optional(_number(0.0)), "_explained": _optional(_number()), "_share": _optional(_number(*_SHARE)),
     },
-    "SparseNetwork": _EVERY | _errors("N") | {
+    "SparseNetwork": _EVERY | _errors("U") | {
         "layers_[]": Layout("U# W#", ("int8",), -1, 1, sparse=True),
         "undetermined_[]": Layout("U# W#", ("bool",), sparse=True),
         "densities_[]": _numbers("U#", *_SHARE), "observed_density_": _number(*_SHARE),

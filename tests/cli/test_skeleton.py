@@ -389,7 +389,7 @@ def _comparison(most, values):
 def test_numbers_that_the_data_cannot_carry_are_skipped(capsys):
     rows, best, why = shared._compared(_comparison(3, {2: 0.5, 3: 0.1}), [2, 3, 4, 5], Console(), False)
     assert [(row["things"], row["score"], row["grade"]) for row in rows] == [
-        (2, 0.5, "not supported"), (3, 0.1, "not supported"),
+        (2, 0.5, "not measured"), (3, 0.1, "not measured"),
     ]  # fmt: skip
     assert rows[0]["needed"] == "<= 0.4"
     assert "goodness of fit" not in rows[0]

@@ -65,7 +65,7 @@ def arrays(model):
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 @pytest.mark.parametrize("case", REFINED, ids=lambda case: case.name)
 def test_a_killed_fit_ends_with_the_same_bits(case, tmp_path, always, kill):
-    whole, folder = case.fit(), tmp_path / "kept"
+    whole, folder = case.shared(), tmp_path / "kept"
     kill(3)
     died = False
     try:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWar
 
 @cache
 def fitted(name):
-    return next(case for case in CASES if case.name == name).fit()
+    return next(case for case in CASES if case.name == name).shared()
 
 
 @pytest.fixture(autouse=True)

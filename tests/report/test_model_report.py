@@ -28,7 +28,7 @@ ALONE, NO_ROWS = "This page was written from the model alone", "This page shows 
 
 @cache
 def fitted(name):
-    return next(case for case in CASES if case.name == name).fit()
+    return next(case for case in CASES if case.name == name).shared()
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,8 @@ class Evidence:
         for one in (self, self.topics):
             if one is not None:
                 one.checks = [
-                    replace(check, remedy="", suggests=0) if check.suggests in compared else check for check in one.checks
+                    replace(check, remedy="", suggests=0) if check.suggests in compared else check
+                    for check in one.checks
                 ]
 
     @property

@@ -210,11 +210,16 @@ def rank_checks(
     suggests = rank + extra
     remedy = f"The data carries {rank}{more} directions above its noise: compare with {suggests}{more}."
     if suggests < 2:
-        suggests, remedy = 0, "No direction of the data is above its noise: more of it is needed, or there is nothing to find."
+        suggests, remedy = (
+            0,
+            "No direction of the data is above its noise: more of it is needed, or there is nothing to find.",
+        )
     bound = within(directions, int(high))
     role: Literal["note", "caution", "veto"] = few if rank < directions else "caution"
     role = "veto" if rank < veto * directions else role
-    return [Check("rank supported", f"sigma_i > {edge:.2g}", float(rank), bound, meaning, reference, role, remedy, suggests)]
+    return [
+        Check("rank supported", f"sigma_i > {edge:.2g}", float(rank), bound, meaning, reference, role, remedy, suggests)
+    ]
 
 
 def whitened_noise(

@@ -29,7 +29,7 @@ from scipy import sparse
 
 from .._threads import one_blas_thread, threads
 from ..moments import gathered
-from ..moments.counts import Counts
+from ..moments.counts import stored
 
 __all__ = ["Design", "LogisticWeights", "logistic_regressions"]
 
@@ -122,7 +122,7 @@ def _product(table: Any, columns: np.ndarray) -> np.ndarray:
     columns = np.ascontiguousarray(columns)
     if not sparse.issparse(table):
         return table @ columns
-    return gathered(Counts(table.indptr, table.indices, table.data), None, columns, 1)
+    return gathered(stored(table), None, columns, 1)
 
 
 # --- the problems of some labels ------------------------------------------------------------------------------------

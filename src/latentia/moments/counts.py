@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["Counts", "as_counts", "check_counts"]
+__all__ = ["Counts", "as_counts", "check_counts", "stored"]
 
 
 _LEAST, _MOST = 1e-20, 1e20
@@ -34,6 +34,11 @@ def as_counts(table: Any) -> Counts:
         np.array(csr.indices, dtype=np.int32),
         np.array(csr.data, dtype=np.float64),
     )
+
+
+def stored(table: Any) -> Counts:
+    """Entries of a CSR table as they are stored, of any sign and type, with rows as `as_counts` has them."""
+    return Counts(table.indptr.astype(np.int64, copy=False), table.indices, table.data)
 
 
 def check_counts(counts: Counts, rows: np.ndarray, names: Any = None) -> None:

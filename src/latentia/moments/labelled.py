@@ -25,7 +25,7 @@ from joblib import effective_n_jobs
 from .._threads import Parallel, one_blas_thread, threads
 from ..exceptions import LatentiaError
 from ..passes import Block, RowGroups
-from .counts import Counts, as_counts, check_counts
+from .counts import Counts, as_counts, check_counts, stored
 from .documents import WordMoments
 from .products import add_cubes, mirror_cube, mixed_cube
 from .sparse_products import add_products, by_column, coded, products, squared_products
@@ -355,7 +355,7 @@ class LabelsToWords:
 
     def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
         rows = products(coded(block[1], None, np.float32), self.columns, parallel)
-        add_products(state, by_column(_stored(block[2]), self.n_words, parallel), rows, parallel)
+        add_products(state, by_column(stored(block[2]), self.n_words, parallel), rows, parallel)
         return state
 
 
@@ -371,7 +371,7 @@ class WordsToLabels:
 
     def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
         crossed, gram, total = state
-        rows = products(_stored(block[2]), self.basis, parallel)
+        rows = products(stored(block[2]), self.basis, parallel)
         marks = by_column(coded(block[1], None, np.float32), self.n_labels, parallel)
         add_products(crossed, marks, rows, parallel)
         pieces = [rows[a : a + _ROWS] for a in range(0, len(rows), _ROWS)]
@@ -424,11 +424,6 @@ def _repeated(s: np.ndarray, sketch: np.ndarray, single: np.ndarray, n_jobs: int
 def _lengths(block: Block) -> np.ndarray:
     counts = as_counts(block[0])
     return _row_sums(counts.indptr, counts.data)
-
-
-def _stored(table: Any) -> Counts:
-    """Entries of a sparse table of features as they are stored."""
-    return Counts(table.indptr, table.indices, table.data)
 
 
 def _row_sums(indptr: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from scipy import sparse
 from .._threads import for_chunks, one_blas_thread
 from ..metrics import top_indices
 from ..moments import gathered
-from ..moments.counts import Counts
+from ..moments.counts import stored
 
 __all__ = ["LinearScores", "project", "unit_interval"]
 
@@ -93,8 +93,7 @@ def _along(rows: Any, columns: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 def project(features: sparse.csr_array, basis: np.ndarray, n_jobs: int | None) -> np.ndarray:
     """F U in double precision, shape (n, K)."""
-    table = Counts(features.indptr, features.indices, features.data)
-    return gathered(table, None, basis, n_jobs).astype(np.float64)
+    return gathered(stored(features), None, basis, n_jobs).astype(np.float64)
 
 
 def unit_interval(scores: np.ndarray, edge: float) -> np.ndarray:

@@ -84,7 +84,9 @@ def evidence_parts(evidence: Evidence) -> dict[str, Any]:
         "advice": evidence.advice,
         "grades": _grades(evidence) if evidence.topics is None else [],
         "checks": _checks(evidence),
-        "closing": "" if evidence.component_errors is None or not evidence.on_components else first_sentence(evidence.closing),
+        "closing": ""
+        if evidence.component_errors is None or not evidence.on_components
+        else first_sentence(evidence.closing),
         "limit": evidence.limit,
     }
 

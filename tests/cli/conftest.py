@@ -1,9 +1,8 @@
 import csv
 import re
-import subprocess
-import sys
 
 import pytest
+from shell import latentia
 
 from latentia.cli.commands import app
 from latentia.evidence.grades import GRADES
@@ -41,8 +40,7 @@ def shell():
     """Run a command as users do; its exit code and what it wrote to standard error."""
 
     def run(*arguments):
-        command = [sys.executable, "-m", "latentia", *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = latentia(*arguments)
         return done.returncode, done.stderr
 
     return run

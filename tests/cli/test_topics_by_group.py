@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import csv
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+import shell
 
 from latentia.datasets import load_bible
 
 
 def run(*arguments, code=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "latentia", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    done = shell.latentia(*arguments)
     assert done.returncode == code, done.stderr
     return done
 

@@ -1,8 +1,7 @@
 import csv
-import subprocess
-import sys
 
 import pytest
+import shell
 
 import latentia
 from latentia.datasets import load_bible
@@ -10,9 +9,7 @@ from latentia.exceptions import DroppedDataWarning
 
 
 def run(*arguments, code=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "latentia", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    done = shell.latentia(*arguments)
     assert done.returncode == code, done.stderr
     return done
 

@@ -94,7 +94,7 @@ def files(tmp_path):
 def test_every_command_prints_one_object(programs, files, command, file, options):
     code, found, said = programs(command, file, *options, "--refine", 1, "--out", "o")
     assert code == 0, said
-    assert found.keys() == SHARED | MORE.get(command, set())
+    assert found.keys() == SHARED | CRITERIA.get(command, set())
     assert found["command"] == command
     assert found["source"] == file
     assert found["files"] == sorted(path.name for path in (files / "o").iterdir() if not path.name.startswith("."))

@@ -207,7 +207,7 @@ def _parsed(  # pragma: no cover - compiled
     """Ends (n, 2) and weights (n,) of lines of ``width`` numbers, no weights if that is 2; and the first bad line, or -1."""
     n_lines = _lines(buffer)
     ends, weights = np.empty((n_lines, 2), np.int64), np.empty(n_lines if width == 3 else 0)
-    i, n = 0, 0
+    i, n = np.int64(0), 0
     for line in range(n_lines):
         i = _blank(buffer, i)
         if buffer[i] == _HASH or buffer[i] == _PERCENT:

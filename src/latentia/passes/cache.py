@@ -26,7 +26,7 @@ from .blocks import canonical
 
 __all__ = ["CacheWriter", "read_cache", "read_header", "remove_cache", "sweep_cache", "write_cache"]
 
-_VERSION, _PIECE = 2, 1 << 22
+_VERSION, _PIECE, _TRIES = 2, 1 << 22, 100
 _PARTIAL, _REPLACED = ".partial", ".old"
 _HEADER = "header.json"
 _OWN = re.compile(r"header\.json|\d+-(data|indices|indptr)\.bin")
@@ -145,15 +145,18 @@ def sweep_cache(path: Path) -> None:
 
 def _publish(complete: Path, target: Path, source: Any) -> None:
     """Put a complete folder in the place of an older one; another process may be doing the same."""
-    for _ in range(10):
+    for _ in range(_TRIES):
         theirs = read_header(target)
         if source is not None and theirs is not None and theirs["source"] == source:
             return  # made meanwhile by another process, perhaps in use
         with contextlib.suppress(OSError):
             complete.replace(target)
             return
-        if target.exists() and not _is_cache(target):
-            break
+        try:
+            if not _is_cache(target):
+                break
+        except FileNotFoundError:
+            continue  # moved aside meanwhile by another process
         # A folder with files in it is not replaced: move it aside first.
         with scratch_folder(target.parent, f".{target.name}.", _REPLACED) as aside, contextlib.suppress(OSError):
             target.replace(aside / "replaced")
@@ -165,7 +168,10 @@ def _publish(complete: Path, target: Path, source: Any) -> None:
 
 def _is_cache(folder: Path) -> bool:
     """Whether a folder has the files of a cache, whole or damaged, and none besides."""
-    return folder.is_dir() and all(_OWN.fullmatch(entry.name) for entry in folder.iterdir())
+    try:
+        return all(_OWN.fullmatch(entry.name) for entry in folder.iterdir())
+    except NotADirectoryError:
+        return False
 
 
 def remove_cache(folder: Path) -> None:

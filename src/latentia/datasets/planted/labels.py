@@ -420,7 +420,7 @@ def _write_lines(
     x_indptr: np.ndarray, x_indices: np.ndarray, y_indptr: np.ndarray, y_indices: np.ndarray, buffer: np.ndarray
 ) -> int:  # pragma: no cover - compiled
     """Write one line a row into ``buffer``; return its length."""
-    end = 0
+    end = np.int64(0)
     for d in range(len(x_indptr) - 1):
         for i in range(y_indptr[d], y_indptr[d + 1]):
             if i > y_indptr[d]:

@@ -18,8 +18,8 @@ import numpy as np
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^```(python|pycon|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"-?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
-TERMINAL = {"COLUMNS": "100", "FORCE_COLOR": "1", "TERM": "dumb"}
-"""Sessions look as in a terminal of this width, without colours."""
+TERMINAL = {"COLUMNS": "100", "LINES": "25", "FORCE_COLOR": "1", "TERM": "dumb", "TTY_COMPATIBLE": "1"}
+"""Sessions look as in a terminal of this size, without colours, whatever the environment of the tests says of it."""
 
 
 # --- sessions -------------------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ def _terminal():
         yield
     finally:
         for name, value in before.items():
-            os.environ.pop(name)
+            os.environ.pop(name, None)
             if value is not None:
                 os.environ[name] = value
 

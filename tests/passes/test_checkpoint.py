@@ -89,7 +89,8 @@ import numpy as np
 from latentia import persistence
 from latentia.datasets import planted
 from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.passes import Blocks, checkpointing
+from latentia.passes import Blocks, checkpoint, checkpointing
+checkpoint._SHARE = float("inf")
 corpus = planted.labelled_corpus(4000, n_topics=5, n_words=300, n_labels=20)
 blocks = Blocks.from_array(corpus.X, corpus.Y, block_rows=100)
 with checkpointing(sys.argv[1]):

@@ -52,6 +52,8 @@ class Measured:
         Theirs, with an atom more than the sparsity where there is one.
     errors : list of float
         Relative squared error of every round.
+    noise : float
+        Standard deviation of the noise of an entry.
     """
 
     atoms: np.ndarray
@@ -61,13 +63,7 @@ class Measured:
     rows: np.ndarray
     codes: Codes
     errors: list[float]
-
-    @property
-    def noise(self) -> float:
-        """Standard deviation of the noise of an entry."""
-        n = self.atoms.shape[1]
-        free = self.sums.n_rows * max(n - self.sparsity, 1)
-        return float(np.sqrt(self.sums.left / free))
+    noise: float
 
     def misfit(self) -> Misfit:
         """Whether what is left of rows scatters as noise does, but for a tenth on either side, where pursuit may fail."""

@@ -14,22 +14,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from .._base import Estimator, fitted, fitting
+from .._base import fitted, fitting
 from .._parameters import Choice, Integer, NComponents, OrNone
+from .._stages import Fitted, Part, Staged
 from .._validation import number_table, table_blocks
-from ..evidence import Evidence, PartFits
+from ..evidence import Check, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import AtomsUpdate, CodeSums, Refine, Rounds, over, refine
 from ..linalg import Codes, matching_pursuit
 from ..metrics import atom_coherence, atom_distances
-from ..passes import Blocks, accumulate, deal, sample_rows
+from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ._evidence import Measured, dictionary_checks, others_checks
 from ._sparsity import better_sparsity
 from ._split import split
@@ -49,7 +49,7 @@ _MOST_CHANGES = 12
 _SAMPLE = 2000
 
 
-class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     """Dictionary learning that starts from the clusters of the connection graph.
 
     Choose it for rows that are combinations of a few of many atoms, more atoms than features included: the graph finds the
@@ -144,7 +144,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
         "columns": Choice("svd", "average"),
         "order": Integer(3, 8),
     }
-    _nouns = ("atom", "atoms", "rows")
+    _nouns, _farthest = ("atom", "atoms", "rows"), float(np.sqrt(2))
     components_: np.ndarray
     usage_: np.ndarray
 
@@ -196,67 +196,49 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
         """
         blocks = table_blocks(self, X, reset=True)
         self._check_sizes(blocks)
-        dealt = deal(blocks, self._seed)
+        return self._learn(blocks)
 
-        # Connection graph, clusters and their directions, on some of the rows; halves use the sparsity found on all of them.
-        @cache
-        def started(groups: tuple[int, ...]) -> Start:
-            return self._started(blocks.group(groups, dealt))
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> RowGroups:
+        """There are none: the graph is made of rows."""
+        return dealt
 
-        # Rounds on all rows, and on halves of them for the expected errors.
-        @cache
-        def refined(groups: tuple[int, ...]) -> _Refined:
-            sparsity = None if groups == dealt.all else self.sparsity_
-            return self._refined(started(groups), blocks.group(groups, dealt), sparsity)
+    def _recover(self, moments: RowGroups, part: Part, whole: Any) -> Start:
+        """Algorithm 5.1 and 5.2: the connection graph of some rows, its clusters, and their directions."""
+        return start_from(
+            part.rows, self.n_components, method=self.start, columns=self.columns, order=self.order, seed=self._seed,
+            n_jobs=self.n_jobs,
+        )  # fmt: skip
 
-        fits = PartFits(
-            dealt,
-            recover=started,
-            finish=lambda _, groups: refined(groups),
-            distance=lambda one, part: atom_distances(one.atoms, part.atoms),
-            most=float(np.sqrt(2)),
-            cost="passes",
-        )
-        start, found = fits.whole()
-        self.sparsity_ = found.sparsity
-        measured = self._measured(start, found, blocks)
-        self._keep(measured, found, start)
-        # Evidence.
-        misfit = measured.misfit()
-        parts = fits.errors(found, self.n_splits)
-        parts = parts.widened(
-            misfit.bias(np.sqrt(2 - 2 * np.minimum(atom_coherence(measured.atoms), 1.0))), float(np.sqrt(2))
-        )
+    def _refine(self, found: Start, moments: RowGroups, part: Part, whole: _Refined | None) -> _Refined:
+        """Rounds on the rows, the most used atom first; parts use the sparsity found on all of them."""
+        known = self.sparsity or (None if whole is None else whole.sparsity)
+        most = max(1, min(found.atoms.shape[1] // _LEAST_DIMENSIONS, len(found.atoms) - 1))
+        atoms, k, n_rounds = found.atoms, known or min(found.sparsity, most), 0
+        if known is None:
+            atoms, k, n_rounds = self._with_sparsity(atoms, k, most, part.rows)
+        refined = self._rounds(atoms, k, part.rows, self.refine)
+        if self.refine == "auto":
+            refined = self._out_of_optimum(refined, part.rows)
+        return refined.sorted()._replace(n_passes=refined.n_passes + n_rounds)
+
+    def _cost(self) -> Literal["passes"]:
+        return "passes"
+
+    def _distance(self, one: _Refined, other: _Refined, moments: Any) -> np.ndarray:
+        return atom_distances(one.atoms, other.atoms)
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """Errors of parts, widened by what the codes leave of rows beyond noise; and what other rows say of a half's atoms."""
+        measured = self._measured(fitted)
+        misfit, alike = measured.misfit(), np.minimum(atom_coherence(measured.atoms), 1.0)
+        parts = fitted.errors(self.n_splits).widened(misfit.bias(np.sqrt(2 - 2 * alike)), self._farthest)
         checks = dictionary_checks(measured, parts, misfit, _offset(measured.rows))
         if self.n_splits:
-            learned, others = (blocks.group(half, dealt) for half in dealt.splits[0])
-            half = refined(dealt.splits[0][0])
-            checks += others_checks(_some(learned), _some(others), half.atoms, half.sparsity, half.sums)
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
-        return self
-
-    def _started(self, blocks: Blocks) -> Start:
-        return start_from(
-            blocks,
-            self.n_components,
-            method=self.start,
-            columns=self.columns,
-            order=self.order,
-            seed=self._seed,
-            n_jobs=self.n_jobs,
-        )
-
-    def _refined(self, start: Start, blocks: Blocks, sparsity: int | None) -> _Refined:
-        """The atoms after the rounds, the most used first."""
-        known = self.sparsity or sparsity
-        most = max(1, min(start.atoms.shape[1] // _LEAST_DIMENSIONS, len(start.atoms) - 1))
-        atoms, k, n_rounds = start.atoms, known or min(start.sparsity, most), 0
-        if known is None:
-            atoms, k, n_rounds = self._with_sparsity(atoms, k, most, blocks)
-        found = self._rounds(atoms, k, blocks, self.refine)
-        if self.refine == "auto":
-            found = self._out_of_optimum(found, blocks)
-        return found.sorted()._replace(n_passes=found.n_passes + n_rounds)
+            dealt: RowGroups = fitted.moments
+            learned, others = (_some(fitted.rows.group(half, dealt)) for half in dealt.splits[0])
+            half: _Refined = fitted.fits.of(dealt.splits[0][0])[1]
+            checks += others_checks(learned, others, half.atoms, half.sparsity, half.sums)
+        return checks, parts
 
     def _out_of_optimum(self, found: _Refined, blocks: Blocks) -> _Refined:
         """Make room for directions that rows lack, then split atoms that stand for two, as long as less is left in the end."""
@@ -304,21 +286,24 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
     def _over(self, blocks: Blocks) -> Any:
         return over(blocks, self.n_jobs, self.verbose)
 
-    def _measured(self, start: Start, found: _Refined, blocks: Blocks) -> Measured:
-        rows = _some(blocks)
-        codes = matching_pursuit(rows, found.atoms, found.sparsity + 1, n_jobs=self.n_jobs)
-        return Measured(found.atoms, found.sparsity, found.sums, start, rows, codes, found.errors)
+    def _measured(self, fitted: Fitted) -> Measured:
+        model: _Refined = fitted.model
+        rows = _some(fitted.rows)
+        codes = matching_pursuit(rows, model.atoms, model.sparsity + 1, n_jobs=self.n_jobs)
+        return Measured(model.atoms, model.sparsity, model.sums, fitted.found, rows, codes, model.errors, model.noise)
 
-    def _keep(self, measured: Measured, found: _Refined, start: Start) -> None:
+    def _keep(self, fitted: Fitted) -> None:
         """Set what is learned, and warn where the graph gave too little."""
-        atoms, sums = measured.atoms, measured.sums
+        model: _Refined = fitted.model
+        start: Start = fitted.found
+        atoms, sums = model.atoms, model.sums
         signs = np.sign(np.take_along_axis(atoms, np.abs(atoms).argmax(axis=1)[:, None], axis=1))
         self.components_ = atoms * np.where(signs == 0, 1.0, signs)
-        self.usage_ = sums.uses / max(sums.n_rows, 1)
+        self.usage_, self.sparsity_ = sums.uses / max(sums.n_rows, 1), model.sparsity
         self.start_ = "graph" if start.of_graph else "random"
-        self.noise_, self.reconstruction_error_ = measured.noise, sums.relative_error
-        self.refinement_, self.errors_ = found.log_likelihood, np.array(found.errors)
-        self.n_passes_, self._n_features_out = found.n_passes, len(atoms)
+        self.noise_, self.reconstruction_error_ = model.noise, sums.relative_error
+        self.refinement_, self.errors_ = model.log_likelihood, np.array(model.errors)
+        self.n_passes_, self._n_features_out = model.n_passes, len(atoms)
         if self.start == "graph" and not start.of_graph and self.n_components > 1:
             warn(
                 f"The connection graph gave {start.n_clusters} of the {len(atoms)} atoms, and the others began as random rows: "
@@ -431,6 +416,12 @@ class _Refined(NamedTuple):
     log_likelihood: np.ndarray
     errors: list[float]
     n_passes: int
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the noise of an entry."""
+        free = self.sums.n_rows * max(self.atoms.shape[1] - self.sparsity, 1)
+        return float(np.sqrt(self.sums.left / free))
 
     def after(self, first: _Refined) -> _Refined:
         """The same, with the rounds before."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -67,7 +67,7 @@ class PartErrors:
 
 @dataclass(frozen=True)
 class PartFits(Generic[Found, Model]):
-    """The fit on all groups of rows, and those on some of them.
+    """The fit on all groups of rows, and those on some of them. Each is made once.
 
     Attributes
     ----------
@@ -84,8 +84,8 @@ class PartFits(Generic[Found, Model]):
         Of the fit of a part. "free": all halves and three quarters that were asked for. "algebra": halves; three quarters only
         where no half can be fitted. "passes": one split, whatever number was asked for.
     restart : callable, optional
-        ``restart(model, groups)``: what EM makes of the full model on the rows of these groups. It counts in place of the
-        part's own fit where its likelihood is clearly higher: EM from the moments of half of the rows ends in worse optima
+        ``restart(model, groups)``: what EM makes of the full model on the rows of these groups, or None. It counts in place of
+        the part's own fit where its likelihood is clearly higher: EM from the moments of half of the rows ends in worse optima
         than that of all rows does, and would make the full fit look worse than it is. Where both are about as likely, the
         data does not tell them apart, and the distance says so.
     """
@@ -96,12 +96,19 @@ class PartFits(Generic[Found, Model]):
     distance: Callable[[Model, Model], np.ndarray]
     most: float = np.inf
     cost: Literal["free", "algebra", "passes"] = "free"
-    restart: Callable[[Model, Groups], Model] | None = None
+    restart: Callable[[Model, Groups], Model | None] | None = None
+    _made: dict[Groups, tuple[Found, Model]] = field(default_factory=dict, init=False, repr=False)
 
     def whole(self) -> tuple[Found, Model]:
         """The fit on all rows, before and after `finish`."""
-        found = self.recover(self.dealt.all)
-        return found, self.finish(found, self.dealt.all)
+        return self.of(self.dealt.all)
+
+    def of(self, groups: Groups) -> tuple[Found, Model]:
+        """The fit on some groups, before and after `finish`."""
+        if groups not in self._made:
+            found = self.recover(groups)
+            self._made[groups] = found, self.finish(found, groups)
+        return self._made[groups]
 
     def errors(self, model: Model, n_splits: int) -> PartErrors:
         """Expected error of each component of the full model from fits on some of the groups.
@@ -134,10 +141,7 @@ class PartFits(Generic[Found, Model]):
         return PartErrors(np.minimum(errors, self.most), n_parts, n_failed, reason)
 
     def halves(self, model: Model, n_splits: int) -> list[tuple[Model, Model]]:
-        """The fits that `errors` has compared on both halves of each split, where both can be made.
-
-        The callables are called again: they should keep what they have found.
-        """
+        """The fits that `errors` has compared on both halves of each split, where both can be made."""
         found = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -165,9 +169,11 @@ class PartFits(Generic[Found, Model]):
 
     def _part(self, model: Model, groups: Groups) -> Model:
         """The fit of some groups."""
-        own: Any = self.finish(self.recover(groups), groups)
+        own: Any = self.of(groups)[1]
         if self.restart is None:
             return own
         again: Any = self.restart(model, groups)
+        if again is None:
+            return own
         gain = again.refinement.log_likelihood[-1] - own.refinement.log_likelihood[-1]
         return again if gain > _CLEARLY else own

@@ -13,20 +13,19 @@ Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Prince
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Bunch
 
-from .._base import Estimator, fitted, fitting
+from .._base import fitted, fitting
 from .._parameters import Choice, Integer, OrNone
+from .._stages import Fitted, Part, Staged
 from .._validation import number_table, table_blocks
 from ..evidence import (
     Check,
-    Evidence,
     PartErrors,
-    PartFits,
     TensorMeasured,
     above,
     at_most,
@@ -37,7 +36,8 @@ from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
 from ..linalg import Whitening, whiten
 from ..moments import ColumnMoments, FourthMoments, FourthSums, column_moments, principal_coordinates
-from ..passes import Blocks, RowGroups, accumulate, deal
+from ..moments.vectors import Coordinates
+from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import MomentNoise, decompose_operator, tensor_norm
 from ..tensor._operators import stable
 from ..tensor.polar import polar
@@ -55,7 +55,7 @@ _ROUGH: dict[str, Any] = {"n_starts": 2, "max_iter": 30, "tol": 1e-3}  # of the 
 _MOST = 96  # components whose fourth moments, four groups of (pairs x pairs), fit into a gigabyte
 
 
-class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     """Independent component analysis by tensor decomposition of the fourth cumulant.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
@@ -149,7 +149,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     _constraints: ClassVar = {
         "n_components": OrNone(Integer(1)), "whiten": Choice("unit-variance", "arbitrary-variance", False),
     }  # fmt: skip
-    _compared = ("components_", "mixing_")
+    _compared, _farthest = ("components_", "mixing_"), 1.0
     _nouns = ("source", "sources", "rows")
     components_: np.ndarray
     mixing_: np.ndarray
@@ -194,43 +194,70 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             If a parameter is out of its range, if X has NaN or infinite entries, fewer rows or directions than sources,
             or with ``whiten=False`` columns that are not white.
         """
-        blocks = table_blocks(self, X, reset=True, sparse=False)
-        # Passes over the data: columns, principal coordinates, and fourth moments in these of four groups of rows.
-        moments = self._moments(blocks, deal(blocks, self._seed))
-        # Whitening and decomposition for all rows and for parts of them, and FastICA on the same rows.
-        first = _recover(moments, moments.dealt.all, self._seed)
+        return self._learn(table_blocks(self, X, reset=True, sparse=False))
+
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Moments:
+        """Passes over the data: columns, principal coordinates, and fourth moments in these of four groups of rows."""
+        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
+        columns = column_moments(rows, **options)
+        size = self._count(columns)
+        coordinates, n_passes = self._coordinates(rows, columns, size, options)
+        total = float((columns.variance if size < self.n_features_in_ else columns.variance > 0).sum())
+        statistic = FourthMoments(coordinates, dealt)
+        sums = accumulate(rows, statistic, **options)
+        moments = _Moments(size, total, statistic, sums, dealt, n_passes + 2, self.whiten is False)
         if moments.white:
             _check_white(moments)
-        fits = PartFits(
-            moments.dealt,
-            recover=lambda groups: (
-                first if groups == moments.dealt.all else _recover_part(moments, groups, self._seed, first)
-            ),
-            finish=lambda found, groups: self._refined(found, moments, blocks, groups),
-            distance=lambda whole, part: _crosstalk(part.matrix @ whole.inverse),
-            most=1.0,
-        )
-        found, unmixing = fits.whole()
-        self._keep(unmixing, found, moments)
-        self.kurtosis_, self.n_iter_, self.refinement_ = found.kurtosis, int(unmixing.n_iter), unmixing.log_likelihood
-        self._n_features_out = moments.size
-        self.n_passes_ = moments.n_passes + len(self.refinement_)
-        # Evidence. What the sources leave of the cumulant, and the errors of parts. Three quarters of the rows are fitted
-        # after refining too: without them the expected errors of 120 planted sets were off by a factor of 1.38 (root mean
-        # square), with them by 1.31.
-        cumulant = fit_of_cumulant(
-            moments.of(moments.dealt.all),
-            [(moments.of(a), moments.of(b)) for a, b in moments.dealt.splits],
-            found.unmixing.matrix,
-        )
-        parts = fits.errors(unmixing, min(self.n_splits, 1) if self.refine else self.n_splits)
-        parts = parts.widened(np.full(moments.size, cumulant.bias), 1.0)
-        checks = [*_checks(found, moments, parts, cumulant), *_converged(unmixing)]
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
-        return self
+        return moments
 
-    def _keep(self, unmixing: _Unmixing, found: _Recovered, moments: _Moments) -> None:
+    def _recover(self, moments: _Moments, part: Part, whole: _Recovered | None) -> _Recovered:
+        """Theorem 7.3: whiten, decompose the cumulant, rotate."""
+        m = moments.of(part.groups)
+        whitening = _whitening(m, moments)
+        if whole is not None:
+            return _recovered_roughly(m, whitening, self._seed, whole)
+        kurtosis, v, info = decompose_operator(m.cumulant(whitening.matrix), moments.size, self._seed)
+        unmixing = _Unmixing(v @ whitening.matrix.T, whitening.inverse @ v.T, info.iterations, np.empty(0))
+        return _Recovered(unmixing, m.mean, kurtosis, whitening, info)
+
+    def _refine(self, found: _Recovered, moments: _Moments, part: Part, whole: Any) -> _Unmixing:
+        """FastICA's iterations on the rows."""
+        if not self.refine or moments.size < 2:
+            return found.unmixing
+        start, most = found.unmixing, _MOST_ITERATIONS if self.refine == "auto" else int(self.refine)
+        coordinates = moments.statistic.coordinates
+        after = fast_ica(part.rows, coordinates, found.mean, start.matrix, most, self.n_jobs, self.verbose)
+        if after.turn >= STILL:
+            self._warn_of_turns(most)
+        matrix, inverse = after.rotation @ start.matrix, start.inverse @ after.rotation.T
+        return _Unmixing(matrix, inverse, len(after.log_likelihood), after.log_likelihood, after.turn)
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """What the sources leave of the cumulant, the errors of parts, and what the theorem assumes.
+
+        Three quarters of the rows are fitted after refining too: without them the expected errors of 120 planted sets were
+        off by a factor of 1.38 (root mean square), with them by 1.31.
+        """
+        moments: _Moments = fitted.moments
+        found: _Recovered = fitted.found
+        dealt = moments.dealt
+        halves = [(moments.of(a), moments.of(b)) for a, b in dealt.splits]
+        cumulant = fit_of_cumulant(moments.of(dealt.all), halves, found.unmixing.matrix)
+        parts = fitted.errors(min(self.n_splits, 1) if self.refine else self.n_splits)
+        parts = parts.widened(np.full(moments.size, cumulant.bias), self._farthest)
+        return [*_checks(found, moments, parts, cumulant), *_converged(fitted.model)], parts
+
+    def _cost(self) -> Literal["free"]:
+        return "free"
+
+    def _distance(self, one: _Unmixing, other: _Unmixing, moments: _Moments) -> np.ndarray:
+        return _crosstalk(other.matrix @ one.inverse)
+
+    def _keep(self, fitted: Fitted) -> None:
         """Sources in the units that ``whiten`` says."""
+        unmixing: _Unmixing = fitted.model
+        found: _Recovered = fitted.found
+        moments: _Moments = fitted.moments
         components, mixing, self.mean_ = _of_features(unmixing, found, moments)
         unit = np.sqrt(moments.of(moments.dealt.all).n) if self.whiten == "arbitrary-variance" else 1.0
         self.components_, self.mixing_ = components / unit, mixing * unit
@@ -238,39 +265,31 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             self.mean_ = np.zeros_like(self.mean_)
         else:
             self.whitening_ = found.whitening.matrix.T @ moments.statistic.coordinates.basis.T / unit
+        self.kurtosis_, self.n_iter_, self.refinement_ = found.kurtosis, int(unmixing.n_iter), unmixing.log_likelihood
+        self._n_features_out = moments.size
+        self.n_passes_ = moments.n_passes + len(self.refinement_)
 
-    def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
-        options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        columns = column_moments(blocks, **options)
-        size = self._count(columns)
-        # Columns are brought to unit variance, so that small units do not look like rank deficiency.
-        scale = 1.0 / np.sqrt(np.where(columns.variance > 0, columns.variance, 1.0))
-        reduced, white = size < self.n_features_in_, self.whiten is False
-        coordinates, n_passes = principal_coordinates(
-            blocks, size + _OVERSAMPLE if reduced else size, columns.mean, scale=None if reduced or white else scale,
-            slack=1.0, random_state=self._seed, **options,
-        )  # fmt: skip
-        total = float(columns.variance.sum() if reduced else (columns.variance > 0).sum())
-        statistic = FourthMoments(coordinates, dealt)
-        return _Moments(size, total, statistic, accumulate(blocks, statistic, **options), dealt, n_passes + 2, white)
-
-    def _refined(self, found: _Recovered, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> _Unmixing:
-        """After FastICA's iterations on the rows of some groups."""
-        if not self.refine or moments.size < 2:
-            return found.unmixing
-        start, most = found.unmixing, _MOST_ITERATIONS if self.refine == "auto" else int(self.refine)
-        rows = blocks.group(groups, moments.dealt)
-        after = fast_ica(
-            rows, moments.statistic.coordinates, found.mean, start.matrix, most, self.n_jobs, self.verbose
-        )  # fmt: skip
-        if after.turn >= STILL:
-            warn(
-                f"FastICA has not converged after {most} iterations. Look at the evidence for sources that are nearly Gaussian"
-                + ("." if self.refine == "auto" else f", or raise refine={self.refine}."),
-                EvidenceWarning,
+    def _coordinates(
+        self, rows: Blocks, columns: ColumnMoments, size: int, options: dict[str, Any]
+    ) -> tuple[Coordinates, int]:
+        """Leading principal directions; or all columns, in unit variance: small units do not look like rank deficiency then."""
+        if size < self.n_features_in_:
+            size, scale = size + _OVERSAMPLE, None
+        else:
+            scale = (
+                None if self.whiten is False else 1.0 / np.sqrt(np.where(columns.variance > 0, columns.variance, 1.0))
             )
-        matrix, inverse = after.rotation @ start.matrix, start.inverse @ after.rotation.T
-        return _Unmixing(matrix, inverse, len(after.log_likelihood), after.log_likelihood, after.turn)
+        return principal_coordinates(
+            rows, size, columns.mean, scale=scale, slack=1.0, random_state=self._seed, **options
+        )
+
+    def _warn_of_turns(self, most: int) -> None:
+        advice = "." if self.refine == "auto" else f", or raise refine={self.refine}."
+        warn(
+            f"FastICA has not converged after {most} iterations. Look at the evidence for sources that are nearly Gaussian"
+            + advice,
+            EvidenceWarning,
+        )
 
     def _count(self, columns: ColumnMoments) -> int:
         """K, checked against the data."""
@@ -389,15 +408,6 @@ class _Recovered:
     info: Any
 
 
-def _recover(moments: _Moments, groups: tuple[int, ...], seed: int) -> _Recovered:
-    """Whiten, decompose the cumulant, rotate."""
-    m = moments.of(groups)
-    whitening = _whitening(m, moments)
-    kurtosis, v, info = decompose_operator(m.cumulant(whitening.matrix), moments.size, seed)
-    unmixing = _Unmixing(v @ whitening.matrix.T, whitening.inverse @ v.T, info.iterations, np.empty(0))
-    return _Recovered(unmixing, m.mean, kurtosis, whitening, info)
-
-
 def _whitening(m: FourthSums, moments: _Moments) -> Whitening:
     if not moments.white:
         return whiten(m.covariance, moments.size, "covariance")
@@ -416,16 +426,14 @@ def _check_white(moments: _Moments) -> None:
         )  # fmt: skip
 
 
-def _recover_part(moments: _Moments, groups: tuple[int, ...], seed: int, whole: _Recovered) -> _Recovered:
-    """The same for a part of the rows, to the precision that expected errors need.
+def _recovered_roughly(m: FourthSums, whitening: Whitening, seed: int, whole: _Recovered) -> _Recovered:
+    """Of a part of the rows, to the precision that expected errors need.
 
     It starts from the sources of the whole, and from random ones where these are no attractors of the part's cumulant.
     """
-    m = moments.of(groups)
-    whitening = _whitening(m, moments)
-    cumulant, info = m.cumulant(whitening.matrix), Bunch(iterations=0)
+    cumulant, info, size = m.cumulant(whitening.matrix), Bunch(iterations=0), len(whole.kurtosis)
     for starts in (whole.unmixing.matrix @ whitening.inverse, None):
-        v, _, _ = polar(cumulant, moments.size, np.random.default_rng(seed), starts=starts, **_ROUGH)
+        v, _, _ = polar(cumulant, size, np.random.default_rng(seed), starts=starts, **_ROUGH)
         kurtosis = np.einsum("ki,ki->k", cumulant.contract(v), v)
         if stable(cumulant, kurtosis, v).all():
             break

@@ -10,7 +10,7 @@ import numpy as np
 from ..evidence import Misfit, WhitenedMoments, misfit_of_tensor
 from ..exceptions import LatentiaError
 from ..moments import ColumnMoments, VectorMoments, VectorSums, column_moments, principal_coordinates
-from ..passes import Blocks, RowGroups, accumulate, deal
+from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import Decomposition, apply_to_modes, decompose, symmetrised
 from ._rows import Mixture
 
@@ -33,9 +33,8 @@ class Moments:
         return self.statistic.of(self.sums, groups)
 
     @classmethod
-    def of_blocks(cls, blocks: Blocks, k: int, seed: int, **options: Any) -> Moments:
+    def of_blocks(cls, blocks: Blocks, k: int, dealt: RowGroups, seed: int, **options: Any) -> Moments:
         """Passes over the data: columns, principal coordinates, and moments in these of four groups of rows."""
-        dealt = deal(blocks, seed)
         columns = column_moments(blocks, **options)
         if not columns.variance.any():
             raise LatentiaError(f"All {columns.n} rows are the same: there is no mixture to find.")

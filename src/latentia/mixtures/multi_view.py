@@ -11,20 +11,19 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
-from .._base import Estimator, fitted, fitting
+from .._base import fitted, fitting
 from .._parameters import Choice, NComponents, OrNone
+from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks, number_table
 from ..evidence import (
     Check,
-    Evidence,
     PartErrors,
-    PartFits,
     TensorMeasured,
     ViewMisfits,
     counted_parameters,
@@ -63,7 +62,7 @@ from ..moments import (
     observed_columns,
     principal_coordinates,
 )
-from ..passes import Block, Blocks, RowGroups, accumulate, deal, sample_rows
+from ..passes import Block, Blocks, RowGroups, accumulate, sample_rows
 from ..tensor import Decomposition, decompose
 
 __all__ = ["MultiViewMixture"]
@@ -73,7 +72,7 @@ _LEAST = 1e-3  # least probability of a binary feature, and of its absence
 _FLOOR = 0.02  # of a feature's variance: the least variance of it in a component
 
 
-class MultiViewMixture(Estimator):
+class MultiViewMixture(Staged):
     """Mixture of views that are independent given the component, fitted by tensor decomposition.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
@@ -204,49 +203,21 @@ class MultiViewMixture(Estimator):
         blocks = _split(X, views)
         self._layout = _layout(blocks, X, views)
         self._check_count(blocks)
-        # Passes over the data: columns, principal coordinates of three joined views, and moments of four groups of rows.
-        moments = self._moments(blocks, deal(blocks, self._seed))
-        # Decomposition for all rows and for parts of them, and EM on the same rows.
-        fits = PartFits(
-            moments.dealt,
-            recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
-            finish=lambda found, groups: self._refined(found.mixture, moments, blocks, groups),
-            restart=(lambda one, groups: self._refined(one.parameters, moments, blocks, groups))
-            if self._steps
-            else None,
-            distance=lambda one, part: _nearest(one.parameters.means, part.parameters.means, moments.scales),
-            cost="passes" if self._steps else "free",
-        )
-        found, refined = fits.whole()
-        mixture: _Mixture = refined.parameters
-        self.means_, self.weights_, self._scales = mixture.means, mixture.weights, moments.scales
-        if mixture.variances is not None:
-            self.variances_ = mixture.variances
-        self.refinement_ = refined.refinement.log_likelihood
-        self.n_passes_ = moments.n_passes + len(self.refinement_)
-        # Evidence.
-        measured = _measured(found, moments)
-        misfits = _misfits(mixture, found, moments, self.distribution, measured.surplus)
-        apart = nearest_others(_scaled(mixture.means, moments.scales), "euclidean")
-        parts = fits.errors(refined, self.n_splits).widened(misfits.together(bool(self._steps)).bias(apart))
-        checks = _checks(refined, found, moments, parts, measured, misfits) + self._against_independence(
-            blocks, moments
-        )
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
-        return self
+        return self._learn(blocks)
 
-    def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Moments:
+        """Passes over the data: columns, coordinates of three joined views, and moments of four groups of rows."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        layout, observed = self._layout, observed_columns(blocks, **options)
+        layout, observed = self._layout, observed_columns(rows, **options)
         columns = [one.moments for one in observed]
         for i, column in enumerate(columns):
             if not (column.variance > 0).any():
                 raise LatentiaError(f"View {i + 1} is constant and says nothing about the component: remove it.")
         if self.distribution == "bernoulli":
-            _check_binary(columns, layout, blocks)
+            _check_binary(columns, layout, rows)
         scales = [np.sqrt(np.where(c.variance > 0, c.variance, 1.0)) for c in columns]
         inverse = [np.where(c.variance > 0, 1.0 / scale, 0.0) for c, scale in zip(columns, scales, strict=True)]
-        joined, coordinates, n_passes = _joined(_whole(blocks, observed), layout.joined), [], 0
+        joined, coordinates, n_passes = _joined(_whole(rows, observed), layout.joined), [], 0
         for part, views in enumerate(layout.joined):
             center = np.concatenate([columns[i].mean for i in views])
             scale = np.concatenate([inverse[i] for i in views])
@@ -262,18 +233,55 @@ class MultiViewMixture(Estimator):
         shares = None if all(one.whole for one in observed) else [one.share for one in observed]
         return _Moments(layout, columns, shares, scales, statistic, sums, dealt, n_passes + 2)
 
+    def _recover(self, moments: _Moments, part: Part, whole: Any) -> _Recovered:
+        """Two whitened views and the third moment of three: see `_recover`."""
+        return _recover(moments, part.groups, self.n_components, self._seed)
+
+    def _refine(self, found: _Recovered, moments: _Moments, part: Part, whole: Any) -> Refined:
+        """EM on the rows."""
+        return self._settled(found.mixture, moments, part)
+
+    def _restart(self, model: Refined, moments: _Moments, part: Part) -> Refined | None:
+        return self._settled(model.parameters, moments, part) if self._steps else None
+
+    def _distance(self, one: Refined, other: Refined, moments: _Moments) -> np.ndarray:
+        return _nearest(one.parameters.means, other.parameters.means, moments.scales)
+
+    def _cost(self) -> Literal["free", "passes"]:
+        return "passes" if self._steps else "free"
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """What the moments leave unexplained, the errors of parts widened by it, and one component instead."""
+        found: _Recovered = fitted.found
+        moments: _Moments = fitted.moments
+        mixture: _Mixture = fitted.model.parameters
+        measured = _measured(found, moments)
+        misfits = _misfits(mixture, found, moments, self.distribution, measured.surplus)
+        apart = nearest_others(_scaled(mixture.means, moments.scales), "euclidean")
+        parts = fitted.errors(self.n_splits).widened(misfits.together(bool(self._steps)).bias(apart))
+        checks = _checks(fitted.model, found, moments, parts, measured, misfits)
+        return checks + self._against_independence(fitted.rows, moments), parts
+
+    def _keep(self, fitted: Fitted) -> None:
+        mixture: _Mixture = fitted.model.parameters
+        self.means_, self.weights_, self._scales = mixture.means, mixture.weights, fitted.moments.scales
+        if mixture.variances is not None:
+            self.variances_ = mixture.variances
+        self.refinement_ = fitted.model.refinement.log_likelihood
+        self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
+
     @property
     def _steps(self) -> Refine:
         """Of refining, for which there must be a likelihood."""
         return 0 if self.distribution is None else self.refine
 
-    def _refined(self, mixture: _Mixture, moments: _Moments, blocks: Blocks, groups: tuple[int, ...]) -> Refined:
-        """After EM on the rows of some groups."""
+    def _settled(self, mixture: _Mixture, moments: _Moments, part: Part) -> Refined:
+        """After EM on the rows of a part."""
         if not self._steps:
             return Refined(mixture.sorted(), Refinement.none())
         kind, layout = str(self.distribution), moments.layout
-        half = blocks.group(groups, moments.dealt)
-        rows = half.map(lambda block: [_features(block, kind, layout)], [(half.n_rows, sum(layout.widths))])
+        shape = part.rows.n_rows, sum(layout.widths)
+        rows = part.rows.map(lambda block: [_features(block, kind, layout)], [shape])
         floor = _FLOOR * np.concatenate(moments.scales) ** 2 if kind == "gaussian" else _LEAST
         mean, weights = np.hstack(_possible(mixture.means, kind)), mixture.weights
         variance = None if mixture.variances is None else np.hstack(mixture.variances)

@@ -24,10 +24,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
-from .._base import Estimator, check_size, fitted, fitting
+from .._base import check_size, fitted, fitting
 from .._parameters import Choice, NComponents, seed_of
+from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
-from ..evidence import Check, Evidence, PartFits, above, trivial_checks
+from ..evidence import Check, PartErrors, above, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import (
     Refine,
@@ -43,7 +44,7 @@ from ..likelihood import (
     spherical_log_density,
 )
 from ..likelihood.gaussian import full_gaussian_log_density
-from ..passes import Blocks, sample_rows
+from ..passes import Blocks, RowGroups, sample_rows
 from ._begin import MOMENTS, gain_over_one_fewer, likeliest_start, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
 from ._moments import Moments, Recovered, recover
@@ -64,7 +65,7 @@ class _Begun(NamedTuple):
     ways: tuple[str, ...]
 
 
-class SphericalGaussianMixture(DensityMixin, Estimator):
+class SphericalGaussianMixture(DensityMixin, Staged):
     """Mixture of spherical Gaussians, and of others from there, fitted without restarts.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every mean. There is no
@@ -203,33 +204,44 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         """
         blocks = table_blocks(self, X, reset=True)
         self._check_count(blocks)
-        # Passes over the data, and what all of it and parts of it say: starts, and EM on the same rows.
-        moments = Moments.of_blocks(blocks, self.n_components, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
-        first = self._begun(moments, blocks, moments.dealt.all)
-        fits = PartFits(
-            moments.dealt,
-            recover=lambda groups: (
-                first if groups == moments.dealt.all else self._begun(moments, blocks, groups, first)
-            ),
-            finish=lambda begun, groups: self._refined(begun.start, moments, blocks, groups),
-            restart=(lambda one, groups: self._refined(one.parameters, moments, blocks, groups))
-            if self.refine
-            else None,
-            distance=lambda one, part: cdist(one.parameters.means, part.parameters.means).min(axis=1),
-            cost="passes" if self.refine else "free",
-        )
-        _, refined = fits.whole()
-        refined = self._with_rows(refined, moments, blocks)
-        self._keep(refined.parameters)
-        self.refinement_ = refined.refinement.log_likelihood
-        self.n_passes_ = moments.n_passes + len(self.refinement_)
-        # Evidence.
-        measured = Measured(first.found if self._round else None, refined.parameters, moments)
-        parts = fits.errors(refined, self.n_splits).widened(measured.bias)
-        checks = checks_of(refined, measured, parts) + self._of_rows(blocks)
-        checks += self._against_one_fewer(refined.parameters, moments, blocks)
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
-        return self
+        return self._learn(blocks)
+
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
+        """Passes over the data: columns, coordinates, and moments in these of four groups of rows."""
+        return Moments.of_blocks(rows, self.n_components, dealt, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
+
+    def _recover(self, moments: Moments, part: Part, whole: _Begun | None) -> _Begun:
+        """The mixture that the moments are those of, or a likelier start; parts start as the whole did, and make no moves."""
+        ways = () if whole is None else whole.ways
+        asked = MOMENTS in ways if ways else self._round or self._by_moments
+        found = self._by_theorem(moments, part.groups) if asked else None
+        by_moments = None if found is None else found.mixture
+        if self._by_moments and self._round:
+            assert by_moments is not None
+            return _Begun(found, by_moments, (MOMENTS,))
+        start = likeliest_start(
+            part.rows, moments, by_moments, self.n_components, self.covariance_type, others=not self._by_moments, ways=ways
+        )  # fmt: skip
+        return _Begun(found, *start)
+
+    def _refine(self, found: _Begun, moments: Moments, part: Part, whole: Any) -> Refined:
+        """EM on the rows."""
+        refined = self._settled(found.start, moments, part)
+        return self._with_rows(refined, moments, part) if part.is_whole else refined
+
+    def _restart(self, model: Refined, moments: Moments, part: Part) -> Refined | None:
+        return self._settled(model.parameters, moments, part) if self.refine else None
+
+    def _distance(self, one: Refined, other: Refined, moments: Moments) -> np.ndarray:
+        return cdist(one.parameters.means, other.parameters.means).min(axis=1)
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """Errors of parts, widened by what all parts share; moments where they were used; and the rows about components."""
+        refined: Refined = fitted.model
+        measured = Measured(fitted.found.found if self._round else None, refined.parameters, fitted.moments)
+        parts = fitted.errors(self.n_splits).widened(measured.bias)
+        checks = checks_of(refined, measured, parts) + self._of_rows(fitted.rows)
+        return checks + self._against_one_fewer(refined.parameters, fitted.moments, fitted.rows), parts
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
@@ -256,7 +268,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         """Whether nothing but the moments may say where EM starts."""
         return self.method == "hsu-kakade" or not self.refine
 
-    def _recovered(self, moments: Moments, groups: tuple[int, ...]) -> Recovered | None:
+    def _by_theorem(self, moments: Moments, groups: tuple[int, ...]) -> Recovered | None:
         """What the moments of some groups say; None where they do not carry the components and need not."""
         if self.n_components > self.n_features_in_:
             return None
@@ -267,46 +279,30 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
                 raise
             return None
 
-    def _begun(self, moments: Moments, blocks: Blocks, groups: tuple[int, ...], whole: _Begun | None = None) -> _Begun:
-        """Where EM starts on the rows of some groups; parts start as the whole did, and make no moves."""
-        ways = () if whole is None else whole.ways
-        asked = MOMENTS in ways if ways else self._round or self._by_moments
-        found = self._recovered(moments, groups) if asked else None
-        by_moments = None if found is None else found.mixture
-        if self._by_moments and self._round:
-            assert by_moments is not None
-            return _Begun(found, by_moments, (MOMENTS,))
-        start = likeliest_start(
-            blocks.group(groups, moments.dealt), moments, by_moments, self.n_components, self.covariance_type,
-            others=not self._by_moments, ways=ways,
-        )  # fmt: skip
-        return _Begun(found, *start)
-
-    def _refined(self, start: Mixture, moments: Moments, blocks: Blocks, groups: tuple[int, ...]) -> Refined:
-        """After EM on the rows of some groups."""
+    def _settled(self, start: Mixture, moments: Moments, part: Part) -> Refined:
+        """After EM on the rows of a part."""
         if not self.refine:
             return Refined(start.sorted(), Refinement.none())
-        rows = blocks.group(groups, moments.dealt)
-        enough = _SETTLED if groups == moments.dealt.all else _NEARLY
+        enough = _SETTLED if part.is_whole else _NEARLY
         if start.covariances is not None:
             center = moments.columns.mean
-            shaped = GaussianRows.of(rows, center, self.covariance_type)
+            shaped = GaussianRows.of(part.rows, center, self.covariance_type)
             mixture, refinement = shaped.settled(start.moved(-center), self.refine, enough)
             return Refined(mixture.moved(center).sorted(), refinement)
         update = SphericalMixtureUpdate(*start[:3], floor=_FLOOR, least=moments.least_variance)
-        found = refine(update, over(rows, self.n_jobs, self.verbose), self.refine, enough)
+        found = refine(update, over(part.rows, self.n_jobs, self.verbose), self.refine, enough)
         means, variance, weights = found.values
         return Refined(Mixture(means, weights, variance).sorted(), found)
 
-    def _with_rows(self, refined: Refined, moments: Moments, blocks: Blocks) -> Refined:
+    def _with_rows(self, refined: Refined, moments: Moments, part: Part) -> Refined:
         """The fit without components that stand for less than one row: what remains is refined again."""
         mixture: Mixture = refined.parameters
-        kept = np.flatnonzero(mixture.weights * blocks.n_rows >= 1 - _ROUNDING)
+        kept = np.flatnonzero(mixture.weights * part.rows.n_rows >= 1 - _ROUNDING)
         if not self.refine or len(kept) == len(mixture.weights):
             return refined
         if not len(kept):
             raise LatentiaError(
-                f"None of the components stands for a row of the {blocks.n_rows}: ask for fewer.",
+                f"None of the components stands for a row of the {part.rows.n_rows}: ask for fewer.",
                 parameter="n_components", value=self.n_components,
             )  # fmt: skip
         warn(
@@ -314,13 +310,16 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
             f"dropped: ask for n_components={len(kept)}, or fewer.",
             DroppedDataWarning,
         )
-        return self._with_rows(self._refined(mixture.of(kept), moments, blocks, moments.dealt.all), moments, blocks)
+        return self._with_rows(self._settled(mixture.of(kept), moments, part), moments, part)
 
-    def _keep(self, mixture: Mixture) -> None:
+    def _keep(self, fitted: Fitted) -> None:
+        mixture: Mixture = fitted.model.parameters
         self.means_, self.weights_, self.variance_, covariances = mixture
         self.n_components_ = len(mixture.weights)
         if covariances is not None:
             self._covariances = covariances
+        self.refinement_ = fitted.model.refinement.log_likelihood
+        self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
 
     @property
     def covariances_(self) -> np.ndarray:

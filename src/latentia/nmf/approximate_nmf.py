@@ -15,19 +15,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 
 from .._base import fitted, fitting
 from .._parameters import Integer, NComponents, Number, check_parameter
+from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
-from ..evidence import Check, Evidence, PartErrors, PartFits, at_least, at_most, bounds, error_checks
+from ..evidence import Check, PartErrors, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
 from ..likelihood import Descent, FactorSums, FactorUpdate, over, refine, row_weights
 from ..linalg import unit_rows
-from ..passes import Blocks, accumulate, deal, sample_rows
+from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ..simplex import nonnegative_projections
 from ._evidence import (
     Measured,
@@ -55,7 +56,7 @@ _SAMPLE = 2000
 _AT_ONCE = 1 << 22  # entries of a table whose residual is computed, not subtracted from its size
 
 
-class ApproximateNMF(FactorModel):
+class ApproximateNMF(FactorModel, Staged):
     """Nonnegative factorization by a search in the span of the rows, with a certificate.
 
     Choose it where no row is a component alone, so that `SeparableNMF` does not apply, and there are few components (up to
@@ -129,6 +130,7 @@ class ApproximateNMF(FactorModel):
     """
 
     _constraints: ClassVar = {"n_starts": Integer(1), "tol": Number(0)}
+    _farthest = float(np.sqrt(2))
     components_: np.ndarray
     weights_: np.ndarray
     reconstruction_err_: float
@@ -175,32 +177,14 @@ class ApproximateNMF(FactorModel):
             If a parameter is out of its range, if X has NaN, infinite or negative entries, or if there are more
             components than rows or features carry.
         """
-        blocks = table_blocks(self, X, reset=True)
-        dealt = deal(blocks, self._seed)
-        fits = PartFits(
-            dealt,
-            recover=lambda groups: self._searched(blocks.group(groups, dealt), len(groups) == dealt.n),
-            finish=lambda found, _: found,
-            distance=lambda one, part: component_distances(one.components, part.components, "cone"),
-            most=float(np.sqrt(2)),
-            cost="algebra",
-        )
-        _, found = fits.whole()
-        self._keep(found)
-        # Evidence.
-        parts = fits.errors(found, self.n_splits)
-        if parts.errors is not None and found.others:
-            apart = [component_distances(found.components, one, "cone") for one in found.others]
-            parts = parts.widened(np.mean(apart, axis=0), float(np.sqrt(2)))
-        rows = dense(sample_rows(blocks, _SAMPLE)[0]) / found.unit
-        weights = row_weights(rows, found.components, "cone", self.n_jobs)
-        parts = parts.widened(freedom(found.components, weights), float(np.sqrt(2)))
-        self.evidence_ = Evidence(self._checks(found, rows, weights, parts), parts.errors).bind(self)
-        return self
+        return self._learn(table_blocks(self, X, reset=True))
 
-    def _searched(self, blocks: Blocks, whole: bool) -> _Found:
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
+        """There are none: descent reads rows."""
+
+    def _recover(self, moments: None, part: Part, whole: Any) -> _Found:
         """The best of the starts."""
-        table = table_of(blocks)
+        table, blocks = table_of(part.rows), part.rows
         entries = table.rows.data if sparse.issparse(table.rows) else table.rows
         if entries.min(initial=0.0) < 0:
             raise LatentiaError(
@@ -210,7 +194,7 @@ class ApproximateNMF(FactorModel):
         left, right, bound, energy = self._span(table)
         # Starts, each with a few rounds of descent.
         tried: list[_Tried] = []
-        for start in self._starts(table, right, self.n_starts if whole else min(self.n_starts, _OF_PARTS)):
+        for start in self._starts(table, right, self.n_starts if part.is_whole else min(self.n_starts, _OF_PARTS)):
             components = np.maximum(in_span(left, right, start) @ right, 0.0)
             tried.append(self._descended(_Tried(components, np.inf, 0), blocks, table, _FIRST))
             if tried[-1].error <= max((1 + self.tol) * bound, _EXACT):
@@ -275,7 +259,8 @@ class ApproximateNMF(FactorModel):
         sums: FactorSums = accumulate(blocks, update.at(*found.values), self.n_jobs)
         return _Tried(found.values[0], sums.relative_error, len(descent.errors) + 1)
 
-    def _keep(self, found: _Found) -> None:
+    def _keep(self, fitted: Fitted) -> None:
+        found: _Found = fitted.model
         self.components_, self.weights_ = found.components * found.unit, found.shares
         size, bound = found.length * found.unit, min(found.bound, found.error)  # rounding may put the bound above
         self.relative_error_, self.reconstruction_err_, self.lower_bound_ = (
@@ -286,7 +271,25 @@ class ApproximateNMF(FactorModel):
         self.certificate_ = 1.0 if found.error <= _EXACT**0.5 else found.error / max(bound, _EXACT)
         self.starts_, self.n_passes_ = found.starts, found.n_passes
 
-    def _checks(self, found: _Found, rows: np.ndarray, weights: np.ndarray, parts: PartErrors) -> list[Check]:
+    def _cost(self) -> Literal["algebra"]:
+        return "algebra"
+
+    def _distance(self, one: _Found, other: _Found, moments: None) -> np.ndarray:
+        return component_distances(one.components, other.components, "cone")
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """Errors of parts, widened by other factorizations that are as good, near or far, and the certificate."""
+        found: _Found = fitted.model
+        parts = fitted.errors(self.n_splits)
+        if parts.errors is not None and found.others:
+            apart = [component_distances(found.components, one, "cone") for one in found.others]
+            parts = parts.widened(np.mean(apart, axis=0), self._farthest)
+        rows = dense(sample_rows(fitted.rows, _SAMPLE)[0]) / found.unit
+        weights = row_weights(rows, found.components, "cone", self.n_jobs)
+        parts = parts.widened(freedom(found.components, weights), self._farthest)
+        return self._lines(found, rows, weights, parts), parts
+
+    def _lines(self, found: _Found, rows: np.ndarray, weights: np.ndarray, parts: PartErrors) -> list[Check]:
         limit, _ = trusted_error(found.components, "cone")
         measured = Measured(
             rows, found.components, weights, "cone", np.ones(len(rows)), rows.shape[1], 0.0, np.ones(len(weights.T))

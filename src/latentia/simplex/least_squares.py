@@ -18,7 +18,9 @@ from . import _active_set, _exchange
 __all__ = ["nonnegative_least_squares", "simplex_least_squares"]
 
 _CHUNK = 512
-_FEW_WEIGHTS = 10_000  # below, active sets take some hundredths of a second more than exchanges, which compile for seconds
+_FEW_WEIGHTS = (
+    10_000  # below, active sets take some hundredths of a second more than exchanges, which compile for seconds
+)
 
 
 def simplex_least_squares(

@@ -138,7 +138,7 @@ class Staged(Estimator):
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         raise NotImplementedError
 
-    def _learn(self, rows: Blocks) -> Self:
+    def _fit_stages(self, rows: Blocks) -> Self:
         """Fit: the stages in their order."""
         fitted = Fitted.of(self, rows, self._dealt(rows))
         self._keep(fitted)

@@ -5,19 +5,20 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from .._base import Estimator, halves_of_rows
+from .._base import halves_of_rows
 from .._parameters import Choice as OneOf
 from .._parameters import Constraint, Integer, OrNone
-from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, above, at_least, at_most, error_checks
+from .._stages import Fitted, Part, Staged
+from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks
 from ..exceptions import LatentiaError
-from ..passes import Blocks
+from ..passes import Blocks, RowGroups, deal
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
 from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of
-from ._views import JointMoments, check_shape, two_views, view_table
+from ._views import DEALT, JointMoments, check_shape, two_views, view_table
 
 __all__ = ["CONSTRAINTS", "ContrastiveEstimator", "Order", "Own", "misfit_of_parts"]
 
@@ -46,7 +47,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
 }
 
 
-class ContrastiveEstimator(Estimator):
+class ContrastiveEstimator(Staged):
     """Base: a model of s1 in u = s1 + s2, v = A s2 + s3.
 
     A family says what it learns from the covariance, cumulants and target of s1, and how far two answers are apart.
@@ -55,7 +56,6 @@ class ContrastiveEstimator(Estimator):
     _constraints: ClassVar[Mapping[str, Constraint]] = CONSTRAINTS
     _target: ClassVar[bool] = False
     _limit: ClassVar[float] = 0.3
-    _most: ClassVar[float] = np.inf
     _symbol: ClassVar[str] = "mean relative error"
     _unit: ClassVar[str] = "relative to its size"
 
@@ -63,16 +63,17 @@ class ContrastiveEstimator(Estimator):
     inverse_map_: np.ndarray
     mean_: np.ndarray
     n_features_v_: int
+    method: str
+    order: Any
+    n_shared: int | None
+    n_splits: int
+    n_jobs: int | None
 
     # --- what a family writes -----------------------------------------------------------------------------------
 
     @abstractmethod
     def _learn(self, own: Own) -> Any:
         """What the moments of s1 say, as a record or an array."""
-
-    @abstractmethod
-    def _keep(self, learned: Any, own: Own) -> None:
-        """Set the attributes."""
 
     @abstractmethod
     def _apart(self, learned: Any, other: Any) -> np.ndarray:
@@ -88,32 +89,46 @@ class ContrastiveEstimator(Estimator):
 
     # --- the fit ------------------------------------------------------------------------------------------------
 
-    def _fit(self, U: Any, V: Any, y: Any = None) -> Any:
+    def _fit(self, U: Any, V: Any, y: Any = None) -> Self:
         """Find the shared part, remove it from the moments of u, and learn from what is left."""
         blocks = two_views(self, U, V, self._checked_target(y), target=self._target)
-        check_shape(blocks, orders_of(self.method, self.order))  # type: ignore[attr-defined]
-        # Two passes: columns, and joint moments of four groups of rows.
-        moments = JointMoments(blocks, n_jobs=self.n_jobs, progress=self.verbose)  # type: ignore[attr-defined]
-        choice, signal = choose(moments, self.method, self.order, self.n_shared)  # type: ignore[attr-defined]
-        # The linear map, the moments of s1 and what they say, for all rows and for parts of them.
-        fits: PartFits[Any, Any] = PartFits(
-            moments.dealt,
-            recover=lambda groups: Own(moments, extract(moments, groups, choice)),
-            finish=lambda own, groups: self._learn(own),
-            distance=self._apart,
-            most=self._most,
-        )
-        own, learned = fits.whole()
-        self._keep(learned, own)
+        check_shape(blocks, orders_of(self.method, self.order))
+        return self._fit_stages(blocks)
+
+    def _dealt(self, rows: Blocks) -> RowGroups:
+        return deal(rows, DEALT)
+
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> Joint:
+        """Two passes: columns, and joint moments of four groups of rows; and which cumulants tell most of the linear map."""
+        moments = JointMoments(rows, dealt, n_jobs=self.n_jobs, progress=self.verbose)
+        return Joint(moments, *choose(moments, self.method, self.order, self.n_shared))
+
+    def _recover(self, moments: Joint, part: Part, whole: Any) -> Own:
+        """The linear map, and the moments of s1 (section 3.1)."""
+        return Own(moments.views, extract(moments.views, part.groups, moments.choice))
+
+    def _refine(self, found: Own, moments: Joint, part: Part, whole: Any) -> Any:
+        """What they say."""
+        return self._learn(found)
+
+    def _cost(self) -> Literal["free"]:
+        return "free"
+
+    def _distance(self, one: Any, other: Any, moments: Joint) -> np.ndarray:
+        return self._apart(one, other)
+
+    def _keep(self, fitted: Fitted) -> None:
+        own: Own = fitted.found
         self.linear_map_, self.inverse_map_, self.mean_ = own.linear_map, own.inverse_map, own.mean_u
         self._mean_v, self._own_given_views = own.mean_v, own.given_views
-        self.n_passes_ = moments.n_passes
-        # Evidence. What parts of the data cannot see is how far the answer is pulled towards no correction.
-        pull = self._pull(learned, own)
-        parts = fits.errors(learned, self.n_splits).widened(pull, self._most)  # type: ignore[attr-defined]
-        checks = self._checks(learned, own, parts, signal, choice) + self._more_checks(learned, own)
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
-        return self
+        self.n_passes_ = own.moments.n_passes
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """Errors of parts; what these cannot see is how far the answer is pulled towards no correction."""
+        own: Own = fitted.found
+        learned, joint = fitted.model, fitted.moments
+        parts = fitted.errors(self.n_splits).widened(self._pull(learned, own), self._farthest)
+        return self._lines(learned, own, parts, joint.signal, joint.choice) + self._more_checks(learned, own), parts
 
     def _pull(self, learned: Any, own: Own) -> np.ndarray:
         """Distance to what is learned if the linear map misses what it may, relative to the larger one of the two answers."""
@@ -126,7 +141,7 @@ class ContrastiveEstimator(Estimator):
     def _checked_target(self, y: Any) -> Any:
         return y
 
-    def _checks(self, learned: Any, own: Own, parts: PartErrors, signal: Signal, choice: Choice) -> list[Check]:
+    def _lines(self, learned: Any, own: Own, parts: PartErrors, signal: Signal, choice: Choice) -> list[Check]:
         moments = own.moments
         rank = choice.n_shared
         misfit = replace(Misfit.of(signal.left, signal.left_noise, max(signal.whole, 0.0)), most=_MOST_BESIDE)
@@ -270,6 +285,15 @@ def _of_target(own: Own) -> Misfit:
     noise = float(np.einsum("gi,ij,gj->", parts - mean, weight, parts - mean)) / (n * (n - 1))
     misfit = Misfit.of(float(mean @ weight @ mean), noise, 1.0, m.widths[1])
     return replace(misfit, most=BY_CHANCE * misfit.most)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Joint moments of the views, and what was chosen by those of all rows, for parts as well."""
+
+    views: JointMoments
+    choice: Choice
+    signal: Signal
 
 
 @dataclass(frozen=True)

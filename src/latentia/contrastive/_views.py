@@ -23,7 +23,7 @@ from ..moments import (
     cross_cumulant,
 )
 from ..moments.cumulants import MOST_ENTRIES
-from ..passes import Block, Blocks, RowGroups, accumulate, deal
+from ..passes import Block, Blocks, RowGroups, accumulate
 from ..tensor import apply_to_modes
 
 __all__ = [
@@ -176,11 +176,13 @@ class JointMoments:
     Parameters
     ----------
     blocks : Blocks of U, V and perhaps y
+    dealt : RowGroups
+        Their four groups.
     options : dict
         Of `accumulate`.
     """
 
-    def __init__(self, blocks: Blocks, **options: Any) -> None:
+    def __init__(self, blocks: Blocks, dealt: RowGroups, **options: Any) -> None:
         columns = all_column_moments(blocks, **options)
         check_constant(columns[:2], "UV")
         if any((one.variance == 0).any() for one in columns[2:]):
@@ -188,7 +190,7 @@ class JointMoments:
         self.widths = tuple(len(one.mean) for one in columns)
         self.center = np.concatenate([one.mean for one in columns])
         self.scale = np.sqrt(np.concatenate([one.variance for one in columns]))
-        self.dealt: RowGroups = deal(blocks, DEALT)
+        self.dealt = dealt
         d = self.n_views = self.widths[0] + self.widths[1]
         self.u, self.v, self.y = slice(0, self.widths[0]), slice(self.widths[0], d), slice(d, len(self.center))
         self._rows: Any = None

@@ -20,6 +20,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import fitted, fitting
 from .._parameters import Choice, check_parameter
+from .._stages import Fitted
 from ..exceptions import LatentiaError
 from ..moments import cross_cumulant
 from ._estimator import ContrastiveEstimator, Own
@@ -116,7 +117,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
 
     _compared = ("_covariances",)
     _nouns = ("part", "parts", "rows")
-    _most: ClassVar[float] = 2.0
+    _farthest: ClassVar[float] = 2.0
     _symbol: ClassVar[str] = "mean relative error of cov(s)"
     _unit: ClassVar[str] = "of its covariance, relative to its size"
 
@@ -160,7 +161,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite.
         """
-        return self._fit(U, V)  # type: ignore[no-any-return]
+        return self._fit(U, V)
 
     def _learn(self, own: Own) -> _Parts:
         s, m = own.found.sums.covariance, own.moments
@@ -175,7 +176,10 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             [np.linalg.norm(a - b) / max(np.linalg.norm(a), tiny) for a, b in zip(learned, other, strict=True)]
         )
 
-    def _keep(self, learned: _Parts, own: Own) -> None:
+    def _keep(self, fitted: Fitted) -> None:
+        super()._keep(fitted)
+        learned: _Parts = fitted.model
+        own: Own = fitted.found
         m = own.moments
         self._covariances = [
             part * np.outer(m.scale[some], m.scale[some]) for part, some in zip(learned, (m.u, m.u, m.v), strict=True)

@@ -16,6 +16,7 @@ from scipy.special import expit
 
 from .._base import fitted, fitting
 from .._parameters import Anything, Choice
+from .._stages import Fitted
 from ..evidence import Check, at_most
 from ..exceptions import LatentiaError
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
@@ -147,13 +148,16 @@ class ContrastiveIsing(ContrastiveEstimator):
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite.
         """
-        return self._fit(U, V)  # type: ignore[no-any-return]
+        return self._fit(U, V)
 
     def _learn(self, own: Own) -> np.ndarray:
         correlations, edges = _correlations(own.covariance), self._checked_edges(own.moments.widths[0])
         return _bethe(correlations, edges) if self.gradient == "bethe" else _taylor(correlations, edges)
 
-    def _keep(self, learned: np.ndarray, own: Own) -> None:
+    def _keep(self, fitted: Fitted) -> None:
+        super()._keep(fitted)
+        learned: np.ndarray = fitted.model
+        own: Own = fitted.found
         self.couplings_, self.edges_ = learned, self._checked_edges(own.moments.widths[0])
         self.correlations_ = _correlations(own.covariance)
         d, bethe = own.moments.widths[0], _bethe(self.correlations_, self.edges_)

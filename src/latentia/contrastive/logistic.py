@@ -21,6 +21,7 @@ from sklearn.utils.multiclass import unique_labels
 
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer
+from .._stages import Fitted
 from .._validation import check_same_rows
 from ..evidence import Check, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -159,7 +160,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite. Also if y has not two classes.
         """
-        return self._fit(U, V, y)  # type: ignore[no-any-return]
+        return self._fit(U, V, y)
 
     def _checked_target(self, y: Any) -> Any:
         """The classes as 0 and 1."""
@@ -209,7 +210,10 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
             return _Logistic(start[:-1], float(start[-1]), False, int(answer.nfev))
         return _Logistic(beta, float(answer.x[-1]), True, int(answer.nfev))
 
-    def _keep(self, learned: _Logistic, own: Own) -> None:
+    def _keep(self, fitted: Fitted) -> None:
+        super()._keep(fitted)
+        learned: _Logistic = fitted.model
+        own: Own = fitted.found
         self._scale = own.scale
         self.coef_ = (learned.coef / own.scale)[None, :]
         self.intercept_ = np.array([learned.intercept - own.mean_u @ self.coef_[0]])

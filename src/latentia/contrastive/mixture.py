@@ -22,6 +22,7 @@ from sklearn.base import DensityMixin
 
 from .._base import fitted, fitting
 from .._parameters import Integer
+from .._stages import Fitted
 from ..evidence import Check, above, at_most, separation_limit
 from ..exceptions import LatentiaError
 from ..likelihood import normalised
@@ -150,7 +151,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite.
         """
-        return self._fit(U, V)  # type: ignore[no-any-return]
+        return self._fit(U, V)
 
     def _learn(self, own: Own) -> _Mixture:
         """Whiten the means' part of cov(s1), and decompose the third cumulant with a constant appended."""
@@ -177,7 +178,10 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         order = np.argsort(-weights, kind="stable")
         return _Mixture(means[order], weights[order], variance)
 
-    def _keep(self, learned: _Mixture, own: Own) -> None:
+    def _keep(self, fitted: Fitted) -> None:
+        super()._keep(fitted)
+        learned: _Mixture = fitted.model
+        own: Own = fitted.found
         m, d = own.moments, own.moments.n_views
         self.means_, self.weights_, self.variance_ = learned.means + own.mean_u, learned.weights, learned.variance
         # Given a component, both views are taken to be Gaussian about their means.

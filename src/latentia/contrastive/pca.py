@@ -15,6 +15,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import fitted, fitting
 from .._parameters import Integer, OrNone
+from .._stages import Fitted
 from ..exceptions import LatentiaError
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 from ._views import view_table
@@ -89,7 +90,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
     _constraints: ClassVar = {**CONSTRAINTS, "n_components": OrNone(Integer(1))}
     _compared = ("components_",)
     _nouns = ("direction", "directions", "variance")
-    _most: ClassVar[float] = 1.0
+    _farthest: ClassVar[float] = 1.0
     _symbol: ClassVar[str] = "mean sine of angle"
     _unit: ClassVar[str] = "as sine of the angle to the true one"
     components_: np.ndarray
@@ -137,7 +138,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite.
         """
-        return self._fit(U, V)  # type: ignore[no-any-return]
+        return self._fit(U, V)
 
     def _learn(self, own: Own) -> _Axes:
         d = own.moments.widths[0]
@@ -149,7 +150,10 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
         signs = np.sign(directions[np.arange(d), np.abs(directions).argmax(axis=1)])
         return _Axes(values[::-1][:size], (directions * signs[:, None])[:size], float(values.sum()))
 
-    def _keep(self, learned: _Axes, own: Own) -> None:
+    def _keep(self, fitted: Fitted) -> None:
+        super()._keep(fitted)
+        learned: _Axes = fitted.model
+        own: Own = fitted.found
         self.explained_variance_, self.components_ = learned.variances, learned.directions
         self.explained_variance_ratio_ = learned.variances / max(learned.total, np.finfo(float).tiny)
         of_u = own.found.sums.covariance[own.moments.u, own.moments.u] * np.outer(own.scale, own.scale)

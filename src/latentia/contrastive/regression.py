@@ -17,6 +17,7 @@ from sklearn.metrics import r2_score
 
 from .._base import fitted, fitting
 from .._parameters import Choice, Number, OrNone
+from .._stages import Fitted
 from .._validation import check_same_rows
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 from ._views import target_column
@@ -136,7 +137,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite.
         """
-        return self._fit(U, V, y)  # type: ignore[no-any-return]
+        return self._fit(U, V, y)
 
     def _learn(self, own: Own) -> np.ndarray:
         """Coefficients for columns in unit variance."""
@@ -147,7 +148,10 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
             return _lasso(covariance, target, self.alpha) * own.scale
         return np.asarray(np.linalg.lstsq(covariance, target, rcond=None)[0]) * own.scale
 
-    def _keep(self, learned: np.ndarray, own: Own) -> None:
+    def _keep(self, fitted: Fitted) -> None:
+        super()._keep(fitted)
+        learned: np.ndarray = fitted.model
+        own: Own = fitted.found
         m, s = own.moments, own.found.sums.covariance
         self._scale = own.scale
         self.coef_ = learned / own.scale

@@ -196,7 +196,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         """
         blocks = table_blocks(self, X, reset=True)
         self._check_sizes(blocks)
-        return self._learn(blocks)
+        return self._fit_stages(blocks)
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> RowGroups:
         """There are none: the graph is made of rows."""

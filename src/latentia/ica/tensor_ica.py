@@ -194,7 +194,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             If a parameter is out of its range, if X has NaN or infinite entries, fewer rows or directions than sources,
             or with ``whiten=False`` columns that are not white.
         """
-        return self._learn(table_blocks(self, X, reset=True, sparse=False))
+        return self._fit_stages(table_blocks(self, X, reset=True, sparse=False))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> _Moments:
         """Passes over the data: columns, principal coordinates, and fourth moments in these of four groups of rows."""

@@ -203,7 +203,7 @@ class MultiViewMixture(Staged):
         blocks = _split(X, views)
         self._layout = _layout(blocks, X, views)
         self._check_count(blocks)
-        return self._learn(blocks)
+        return self._fit_stages(blocks)
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> _Moments:
         """Passes over the data: columns, coordinates of three joined views, and moments of four groups of rows."""

@@ -204,7 +204,7 @@ class SphericalGaussianMixture(DensityMixin, Staged):
         """
         blocks = table_blocks(self, X, reset=True)
         self._check_count(blocks)
-        return self._learn(blocks)
+        return self._fit_stages(blocks)
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
         """Passes over the data: columns, coordinates, and moments in these of four groups of rows."""

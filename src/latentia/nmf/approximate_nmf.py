@@ -177,7 +177,7 @@ class ApproximateNMF(FactorModel, Staged):
             If a parameter is out of its range, if X has NaN, infinite or negative entries, or if there are more
             components than rows or features carry.
         """
-        return self._learn(table_blocks(self, X, reset=True))
+        return self._fit_stages(table_blocks(self, X, reset=True))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
         """There are none: descent reads rows."""

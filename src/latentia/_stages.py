@@ -71,10 +71,10 @@ class Fitted:
             return Part(groups, rows.group(groups, dealt), groups == dealt.all)
 
         def recover(groups: tuple[int, ...]) -> Any:
-            return method._recover(moments, part(groups), None if groups == dealt.all else fits.whole()[0])
+            return method._recover(moments, part(groups), None if groups == dealt.all else fits.found(dealt.all))
 
         def refine(found: Any, groups: tuple[int, ...]) -> Any:
-            return method._refine(found, moments, part(groups), None if groups == dealt.all else fits.whole()[1])
+            return method._refine(found, moments, part(groups), None if groups == dealt.all else fits.model(dealt.all))
 
         fits = PartFits[Any, Any](
             dealt, recover, refine, lambda one, other: method._distance(one, other, moments), method._farthest,
@@ -86,12 +86,12 @@ class Fitted:
     @property
     def found(self) -> Any:
         """What ``_recover`` makes of all rows."""
-        return self.fits.whole()[0]
+        return self.fits.found(self.fits.dealt.all)
 
     @property
     def model(self) -> Any:
         """What ``_refine`` makes of them."""
-        return self.fits.whole()[1]
+        return self.fits.model(self.fits.dealt.all)
 
     def errors(self, n_splits: int) -> PartErrors:
         """Expected error of each component, from parts of the rows."""

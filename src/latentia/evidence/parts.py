@@ -97,18 +97,24 @@ class PartFits(Generic[Found, Model]):
     most: float = np.inf
     cost: Literal["free", "algebra", "passes"] = "free"
     restart: Callable[[Model, Groups], Model | None] | None = None
-    _made: dict[Groups, tuple[Found, Model]] = field(default_factory=dict, init=False, repr=False)
+    _found: dict[Groups, Found] = field(default_factory=dict, init=False, repr=False)
+    _models: dict[Groups, Model] = field(default_factory=dict, init=False, repr=False)
+
+    def found(self, groups: Groups) -> Found:
+        """The fit on some groups before `finish`."""
+        if groups not in self._found:
+            self._found[groups] = self.recover(groups)
+        return self._found[groups]
+
+    def model(self, groups: Groups) -> Model:
+        """The fit on some groups."""
+        if groups not in self._models:
+            self._models[groups] = self.finish(self.found(groups), groups)
+        return self._models[groups]
 
     def whole(self) -> tuple[Found, Model]:
         """The fit on all rows, before and after `finish`."""
-        return self.of(self.dealt.all)
-
-    def of(self, groups: Groups) -> tuple[Found, Model]:
-        """The fit on some groups, before and after `finish`."""
-        if groups not in self._made:
-            found = self.recover(groups)
-            self._made[groups] = found, self.finish(found, groups)
-        return self._made[groups]
+        return self.found(self.dealt.all), self.model(self.dealt.all)
 
     def errors(self, model: Model, n_splits: int) -> PartErrors:
         """Expected error of each component of the full model from fits on some of the groups.
@@ -169,7 +175,7 @@ class PartFits(Generic[Found, Model]):
 
     def _part(self, model: Model, groups: Groups) -> Model:
         """The fit of some groups."""
-        own: Any = self.of(groups)[1]
+        own: Any = self.model(groups)
         if self.restart is None:
             return own
         again: Any = self.restart(model, groups)

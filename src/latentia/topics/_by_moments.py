@@ -29,7 +29,7 @@ from ..exceptions import LatentiaError
 from ..likelihood import Refined
 from ..metrics import nearest_distances
 from ..moments import Cooccurrence, DocumentMoments, WordMoments, leading_words
-from ..passes import Blocks, RowGroups, deal
+from ..passes import Blocks, RowGroups
 from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, apply_to_modes, decompose_whitened
 from ._corpus import Documents, check_n_topics, count_documents
@@ -112,9 +112,11 @@ class Recovered:
     fit: WhitenedDecomposition
 
 
-def moments_of(blocks: Blocks, n_components: int, seed: int, *, n_jobs: int | None, progress: bool) -> CorpusMoments:
+def moments_of(
+    blocks: Blocks, n_components: int, dealt: RowGroups, *, n_jobs: int | None, progress: bool
+) -> CorpusMoments:
     """Moments of the words of four groups of documents, in four passes."""
-    q = Cooccurrence(blocks, dealt=deal(blocks, seed), n_jobs=n_jobs, progress=progress)
+    q = Cooccurrence(blocks, dealt=dealt, n_jobs=n_jobs, progress=progress)
     documents = count_documents(q, blocks.n_rows)
     check_n_topics(n_components, documents, int((q.sums.document_frequency > 0).sum()))
     moments = DocumentMoments(q, leading_words(q, n_components + _OVERSAMPLE))

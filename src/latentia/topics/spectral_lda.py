@@ -16,23 +16,24 @@ NIPS 2012, for the moments; R. Ge, thesis, Princeton 2013, chapter 7, for the de
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from .._base import fitting
 from .._parameters import NComponents, Number, OrNone
-from ..evidence import Check, Evidence, PartFits, between, settled_checks
+from .._stages import Fitted, Part, Staged
+from ..evidence import Check, PartErrors, between, settled_checks
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
 from ..moments import WordMoments, lda_corrected
-from ..passes import OwnOrder, RowGroups
+from ..passes import Blocks, OwnOrder, RowGroups
 from ._by_moments import (
     ALPHA0,
     ROUGH,
+    CorpusMoments,
     Recovered,
-    TopicShares,
     clear,
     distance,
     excess,
@@ -52,6 +53,26 @@ from ._refine import SETTLED, refine_topics, smoothed, sweeps_bias
 __all__ = ["SpectralLDA"]
 
 
+@dataclass(frozen=True)
+class _Counted:
+    """Moments of the words, alpha_0, and the documents in their own order where there are sweeps."""
+
+    corpus: CorpusMoments
+    alpha0: float
+    order: OwnOrder | None
+    _corrected: dict[tuple[int, ...], WordMoments] = field(default_factory=dict)
+
+    def of(self, groups: tuple[int, ...]) -> WordMoments:
+        """M_2 and M_3 of some groups."""
+        if groups not in self._corrected:
+            self._corrected[groups] = lda_corrected(self.corpus.of(groups), self.alpha0)
+        return self._corrected[groups]
+
+    @property
+    def n_entries(self) -> float:
+        return float(self.corpus.moments.q.sums.document_frequency.sum())
+
+
 class _Mixture(NamedTuple):
     """Topics (K, V), and the Dirichlet parameters of their proportions (K,)."""
 
@@ -64,7 +85,7 @@ class _Mixture(NamedTuple):
         return _Mixture(self.topics[order], self.dirichlet[order])
 
 
-class SpectralLDA(Admixture):
+class SpectralLDA(Admixture, Staged):
     """Latent Dirichlet allocation by tensor decomposition.
 
     The decomposition takes four passes over the documents, sweeps over their words refine it, and every topic comes with an
@@ -158,6 +179,7 @@ class SpectralLDA(Admixture):
     """
 
     _constraints: ClassVar = {"alpha0": OrNone(Number(1e-6, 1e6, "both"))}
+    _farthest: ClassVar = 2.0
 
     def __init__(
         self,
@@ -207,64 +229,93 @@ class SpectralLDA(Admixture):
             words are left that they cannot carry the topics. The message says what was found, where, and what to do.
         """
         blocks = self._blocks(X, reset=True)
-        # Passes over the documents: words, coordinates, and moments in these of four groups of documents.
-        moments = moments_of(blocks, self.n_components, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
-        self.word_frequencies_ = moments.word_probabilities
-        alpha0 = self._alpha0(moments.of(moments.dealt.all))
-        order = in_own_order(blocks) if self.refine else None
-        n_entries = float(moments.moments.q.sums.document_frequency.sum())
+        return self._fit_stages(blocks)
 
-        @cache
-        def corrected(groups: tuple[int, ...]) -> WordMoments:
-            return lda_corrected(moments.of(groups), alpha0)
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Counted:
+        """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
+        corpus = moments_of(rows, self.n_components, dealt, n_jobs=self.n_jobs, progress=self.verbose)
+        return _Counted(corpus, self._alpha0(corpus.of(dealt.all)), in_own_order(rows) if self.refine else None)
 
-        @cache
-        def recovered_of(groups: tuple[int, ...]) -> Recovered:
-            options = {} if groups == moments.dealt.all else {"tol": ROUGH}
-            return recover(corrected(groups), self.n_components, self._seed, **options)
+    def _recover(self, moments: _Counted, part: Part, whole: Recovered | None) -> Recovered:
+        """Whiten M_3 by M_2, and decompose it."""
+        options = {} if whole is None else {"tol": ROUGH}
+        return recover(moments.of(part.groups), self.n_components, self._seed, **options)
 
-        @cache
-        def refined_of(groups: tuple[int, ...]) -> Refined:
-            return self._refined(recovered_of(groups).found, alpha0, order, groups, moments.dealt, n_entries)
+    def _refine(self, found: Recovered, moments: _Counted, part: Part, whole: Any) -> Refined:
+        """Sweeps over the documents, the largest share first."""
+        topics, dirichlet = found.found.topics, moments.alpha0 * found.found.shares
+        if moments.order is None:
+            return Refined(_Mixture(topics, dirichlet).sorted(), Refinement.none())
+        dealt, frequencies = moments.corpus.dealt, moments.corpus.word_probabilities
+        refined = refine_topics(
+            smoothed(topics, frequencies, SMOOTHING),
+            moments.order.group(part.groups, moments.order.dealt(dealt)),
+            frequencies,
+            self.refine,
+            soft=False,  # without signal all parts would agree on the word frequencies
+            n_entries=moments.n_entries * len(part.groups) / dealt.n,
+            dirichlet=dirichlet,
+            n_jobs=self.n_jobs,
+            progress=self.verbose,
+        )
+        return Refined(_Mixture(refined.topics, moments.alpha0 * refined.shares).sorted(), refined.refinement)
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """Errors of parts, widened by what all parts share; the moments, other documents, and alpha_0."""
+        moments: _Counted = fitted.moments
+        recovered: Recovered = fitted.found
+        refined: Refined = fitted.model
+        topics, corpus, alpha0 = refined.parameters.topics, moments.corpus, moments.alpha0
+        parts = fitted.errors(self.n_splits)
+        mixing = self._mixing(fitted, parts)
+        misfit = misfit_of(recovered.fit, corpus.dealt, moments.of)
+        bias = np.hypot(misfit.bias(nearest_others(topics)), mixing.bias(topics))
+        swept = sweeps_bias(topics, recovered.found.topics, len(refined.refinement.log_likelihood) > 0)
+        parts = parts.widened(np.hypot(bias, swept), self._farthest)
+        return [
+            *moment_checks(refined, recovered.fit, corpus, moments.of, parts, misfit),
+            *self._of_other_documents(fitted),
+            *settled_checks(refined.refinement, SETTLED),
+            *self._dirichlet_sum(alpha0),
+            *mixing.of_proportions(alpha0),
+        ], parts
+
+    def _keep(self, fitted: Fitted) -> None:
+        moments: _Counted = fitted.moments
+        refined: Refined = fitted.model
+        self.components_, self.dirichlet_ = refined.parameters.topics, refined.parameters.dirichlet
+        self.alpha0_, self.refinement_ = moments.alpha0, refined.refinement.log_likelihood
+        self.prevalence_, self.word_frequencies_ = self.dirichlet_ / self.alpha0_, moments.corpus.word_probabilities
+        self.n_passes_ = moments.corpus.n_passes + len(self.refinement_)
+        self._n_features_out = len(self.components_)
+        self._confusions = confusions_of(fitted.fits, refined, self.n_splits)
+
+    def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
+        return distance(one, other)
+
+    def _cost(self) -> Literal["algebra", "passes"]:
+        return "passes" if self.refine else "algebra"
+
+    def _mixing(self, fitted: Fitted, parts: PartErrors) -> Mixing:
+        """How other proportions than Dirichlet ones would move the topics, where parts agree on them."""
+        moments: _Counted = fitted.moments
+        if not clear(parts, fitted.model.parameters.topics):
+            return Mixing(fitted.found.found.topics)
+        dealt = moments.corpus.dealt
+        corpus = Corpus(moments.corpus.of, fitted.fits.found, dealt, self._seed)
+        others = other_documents(fitted.rows, dealt, refined=False) if self.n_splits else None
+        return mixing_by_prediction(corpus, moments.alpha0, others)
+
+    def _of_other_documents(self, fitted: Fitted) -> list[Check]:
+        """How topics of some documents predict the words of others."""
+        corpus = fitted.moments.corpus
 
         def predicted(others: OtherDocuments) -> np.ndarray:
-            part = refined_of(others.learned).parameters
-            return completion(part.topics, part.dirichlet, self.word_frequencies_, others.counts)
+            part = fitted.fits.model(others.learned).parameters
+            return completion(part.topics, part.dirichlet, corpus.word_probabilities, others.counts)
 
-        # Decomposition for all documents and for parts of them, refined on the same documents.
-        fits = PartFits(
-            moments.dealt,
-            recover=recovered_of,
-            finish=lambda _, groups: refined_of(groups),
-            distance=distance,
-            most=2.0,
-            cost="passes" if self.refine else "algebra",
-        )
-        recovered, refined = fits.whole()
-        self.components_, self.dirichlet_ = refined.parameters.topics, refined.parameters.dirichlet
-        self.alpha0_, self.refinement_ = alpha0, refined.refinement.log_likelihood
-        self.prevalence_ = self.dirichlet_ / alpha0
-        self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
-        # Evidence.
-        misfit = misfit_of(recovered.fit, moments.dealt, corrected)
-        parts = fits.errors(refined, self.n_splits)
-        self._confusions = confusions_of(fits, refined, self.n_splits)
-        others = other_documents(blocks, moments.dealt, self.refine != 0) if self.n_splits else None
-        mixing = Mixing(recovered.found.topics)
-        if clear(parts, self.components_):
-            corpus = Corpus(moments.of, recovered_of, moments.dealt, self._seed)
-            of_moments = other_documents(blocks, moments.dealt, refined=False) if self.n_splits else None
-            mixing = mixing_by_prediction(corpus, alpha0, of_moments)
-        bias = np.hypot(misfit.bias(nearest_others(self.components_)), mixing.bias(self.components_))
-        swept = sweeps_bias(self.components_, recovered.found.topics, len(self.refinement_) > 0)
-        parts = parts.widened(np.hypot(bias, swept), 2.0)
-        checks = moment_checks(refined, recovered.fit, moments, corrected, parts, misfit)
-        checks += prediction_checks(predicted, self.word_frequencies_, others, halved=True)
-        checks += (
-            settled_checks(refined.refinement, SETTLED) + self._dirichlet_sum(alpha0) + mixing.of_proportions(alpha0)
-        )
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
-        return self
+        others = other_documents(fitted.rows, corpus.dealt, self.refine != 0) if self.n_splits else None
+        return prediction_checks(predicted, corpus.word_probabilities, others, halved=True)
 
     def _alpha0(self, moments: WordMoments) -> float:
         """As given, or as found; the proportions of one topic say nothing of it."""
@@ -279,32 +330,6 @@ class SpectralLDA(Admixture):
             return excess(recover(lda_corrected(moments, alpha0), self.n_components, self._seed), alpha0)
 
         return search_alpha0(excess_at)
-
-    def _refined(
-        self,
-        found: TopicShares,
-        alpha0: float,
-        order: OwnOrder | None,
-        groups: tuple[int, ...],
-        dealt: RowGroups,
-        n_entries: float,
-    ) -> Refined:
-        """After sweeps over the documents of some groups, the largest share first."""
-        dirichlet = alpha0 * found.shares
-        if order is None:
-            return Refined(_Mixture(found.topics, dirichlet).sorted(), Refinement.none())
-        refined = refine_topics(
-            smoothed(found.topics, self.word_frequencies_, SMOOTHING),
-            order.group(groups, order.dealt(dealt)),
-            self.word_frequencies_,
-            self.refine,
-            soft=False,  # without signal all parts would agree on the word frequencies
-            n_entries=n_entries * len(groups) / dealt.n,
-            dirichlet=dirichlet,
-            n_jobs=self.n_jobs,
-            progress=self.verbose,
-        )
-        return Refined(_Mixture(refined.topics, alpha0 * refined.shares).sorted(), refined.refinement)
 
     def _dirichlet_sum(self, alpha0: float) -> list[Check]:
         if self.alpha0 is not None or self.n_components == 1:

@@ -130,7 +130,9 @@ def target_column(y: Any, numbers: bool = True) -> np.ndarray:
         return view_table(column[:, None], "y")[:, 0]
     lost = ~np.isfinite(column) if column.dtype.kind == "f" else [is_missing(value) for value in column]
     if np.any(lost):
-        raise LatentiaError(f"Row {int(np.argmax(lost))} of y is missing or infinite, and a class is needed. Drop such rows.")
+        raise LatentiaError(
+            f"Row {int(np.argmax(lost))} of y is missing or infinite, and a class is needed. Drop such rows."
+        )
     return np.asarray(column)
 
 

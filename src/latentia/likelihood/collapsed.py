@@ -250,6 +250,7 @@ class CollapsedUpdate:
             before = self._by_word[words, :k] if started else np.float32(0)
             for copy in self._copies:
                 self._counts[words] += copy[words, :k] - before
+            np.maximum(self._counts[words], 0.0, out=self._counts[words])  # changes of large counts are rounded
             if started:
                 self._by_word[words, :k] = self._counts[words] + self.prior[words, None]
 

@@ -18,7 +18,10 @@ from . import _active_set, _exchange
 __all__ = ["nonnegative_least_squares", "simplex_least_squares"]
 
 _CHUNK = 512
-_FEW, _FREE = 1000, 3  # points times vertices beyond three: below, active sets take a millisecond more than exchanges at most
+_FEW, _FREE = (
+    1000,
+    3,
+)  # points times vertices beyond three: below, active sets take a millisecond more than exchanges at most
 
 
 def simplex_least_squares(

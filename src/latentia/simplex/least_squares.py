@@ -18,9 +18,10 @@ from . import _active_set, _exchange
 __all__ = ["nonnegative_least_squares", "simplex_least_squares"]
 
 _CHUNK = 512
-_FEW_WEIGHTS = (
-    10_000  # below, active sets take some hundredths of a second more than exchanges, which compile for seconds
-)
+_FEW, _FREE = (
+    1000,
+    3,
+)  # points times vertices beyond three: below, active sets take a millisecond more than exchanges at most
 
 
 def simplex_least_squares(
@@ -116,7 +117,7 @@ def _exact(
     """Optimal weights, of shape (n, K)."""
     inside, columns = _active_set.coordinates(points, vertices, affine=affine)
     gram = columns.T @ columns
-    few = len(inside) * len(gram) < _FEW_WEIGHTS
+    few = len(inside) * (len(gram) - _FREE) < _FEW  # exchanges are compiled for seconds
     if few or columns.shape[1] > min(len(columns), _exchange.MOST_VERTICES):
         weights = np.zeros((len(inside), len(gram))) if start is None else np.array(start, dtype=np.float64)
         lengths = np.linalg.norm(columns, axis=0)

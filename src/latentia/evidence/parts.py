@@ -99,6 +99,7 @@ class PartFits(Generic[Found, Model]):
     restart: Callable[[Model, Groups], Model | None] | None = None
     _found: dict[Groups, Found] = field(default_factory=dict, init=False, repr=False)
     _models: dict[Groups, Model] = field(default_factory=dict, init=False, repr=False)
+    _restarted: dict[Groups, Model | None] = field(default_factory=dict, init=False, repr=False)
 
     def found(self, groups: Groups) -> Found:
         """The fit on some groups before `finish`."""
@@ -111,6 +112,12 @@ class PartFits(Generic[Found, Model]):
         if groups not in self._models:
             self._models[groups] = self.finish(self.found(groups), groups)
         return self._models[groups]
+
+    def restarted(self, model: Model, groups: Groups) -> Model | None:
+        """The full fit, refined on some groups; None where nothing is restarted."""
+        if groups not in self._restarted:
+            self._restarted[groups] = None if self.restart is None else self.restart(model, groups)
+        return self._restarted[groups]
 
     def whole(self) -> tuple[Found, Model]:
         """The fit on all rows, before and after `finish`."""
@@ -176,9 +183,7 @@ class PartFits(Generic[Found, Model]):
     def _part(self, model: Model, groups: Groups) -> Model:
         """The fit of some groups."""
         own: Any = self.model(groups)
-        if self.restart is None:
-            return own
-        again: Any = self.restart(model, groups)
+        again: Any = self.restarted(model, groups)
         if again is None:
             return own
         gain = again.refinement.log_likelihood[-1] - own.refinement.log_likelihood[-1]

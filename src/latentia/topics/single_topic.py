@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -22,7 +21,8 @@ from scipy.special import logsumexp
 
 from .._base import check_size, fitted, fitting
 from .._parameters import NComponents, seed_of
-from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, at_most, spread_of_documents
+from .._stages import Fitted, Part, Staged
+from ..evidence import Check, Misfit, PartErrors, at_most, spread_of_documents
 from ..exceptions import LatentiaError
 from ..likelihood import (
     STILL,
@@ -99,7 +99,7 @@ class Clusters(NamedTuple):
         return (1 - share) * self.topics + share * smoothed(frequencies, frequencies, 1.0), self.shares
 
 
-class SingleTopicModel(OfDocuments):
+class SingleTopicModel(OfDocuments, Staged):
     """Clusters of documents with one topic each, by tensor decomposition.
 
     The fit is deterministic and gives an expected error for every topic. The decomposition makes four passes over the
@@ -201,6 +201,7 @@ class SingleTopicModel(OfDocuments):
     components_: np.ndarray
     weights_: np.ndarray
     smoothing_: np.ndarray
+    _farthest: ClassVar = 2.0
 
     def __init__(
         self,
@@ -248,69 +249,83 @@ class SingleTopicModel(OfDocuments):
             words are left that they cannot carry the topics. The message says what was found, where, and what to do.
         """
         blocks = self._blocks(X, reset=True)
-        # Passes over the documents: words, coordinates, and moments in these of four groups of documents.
-        moments = moments_of(blocks, self.n_components, self._seed, n_jobs=self.n_jobs, progress=self.verbose)
-        self.word_frequencies_ = moments.word_probabilities
+        return self._fit_stages(blocks)
 
-        @cache
-        def recovered_of(groups: tuple[int, ...]) -> Recovered:
-            options = {} if groups == moments.dealt.all else {"tol": ROUGH}
-            return recover(moments.of(groups), self.n_components, self._seed, **options)
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> CorpusMoments:
+        """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
+        return moments_of(rows, self.n_components, dealt, n_jobs=self.n_jobs, progress=self.verbose)
 
-        @cache
-        def refined_of(groups: tuple[int, ...]) -> Refined:
-            return self._refined(recovered_of(groups).found, blocks, groups, moments.dealt)
+    def _recover(self, moments: CorpusMoments, part: Part, whole: Recovered | None) -> Recovered:
+        """Theorem 7.2: whiten the pairs, and decompose the triples."""
+        options = {} if whole is None else {"tol": ROUGH}
+        return recover(moments.of(part.groups), self.n_components, self._seed, **options)
 
-        @cache
-        def restarted_on(groups: tuple[int, ...]) -> Refined:
-            whole: Clusters = refined_of(moments.dealt.all).parameters
-            return self._refined(TopicShares(whole.topics, whole.shares), blocks, groups, moments.dealt)
+    def _refine(self, found: Recovered, moments: CorpusMoments, part: Part, whole: Any) -> Refined:
+        """Passes of leave-one-out assignment over the documents, the largest share first."""
+        return self._assigned(found.found, moments, part)
 
-        def learned_from(groups: tuple[int, ...]) -> Clusters:
-            own = refined_of(groups)
-            fits = [own, restarted_on(groups)] if self._steps else [own]
-            best: Refined = max(fits, key=lambda fit: fit.refinement.log_likelihood[-1:].sum())
-            return best.parameters
+    def _restart(self, model: Refined, moments: CorpusMoments, part: Part) -> Refined | None:
+        clusters: Clusters = model.parameters
+        return self._assigned(TopicShares(clusters.topics, clusters.shares), moments, part) if self._steps else None
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """Errors of parts, and what all parts share: misfit, topics that predict nothing, documents of several topics."""
+        moments: CorpusMoments = fitted.moments
+        refined: Refined = fitted.model
+        topics, recovered = refined.parameters.topics, fitted.found
+        parts = fitted.errors(self.n_splits)
+        others = other_documents(fitted.rows, moments.dealt, self._steps > 0) if self.n_splits else None
+        misfit = self._misfit(refined.parameters, recovered, moments)
+        idle, lines = _idle(lambda groups: self._learned_from(fitted, groups), others, fitted, topics)
+        several, more = self._of_several_topics(fitted, parts)
+        bias = np.maximum(several, idle)
+        parts = parts.widened(np.hypot(misfit.bias(nearest_others(topics)), bias), self._farthest)
+        checks = moment_checks(refined, recovered.fit, moments, moments.of, parts, misfit)
+        checks += [*more, *lines, *(_settled(refined) if self._steps else [])]
+        return checks + self._of_other_documents(fitted, others), parts
+
+    def _keep(self, fitted: Fitted) -> None:
+        moments: CorpusMoments = fitted.moments
+        self.components_, self.weights_, self.smoothing_, _ = fitted.model.parameters
+        self.word_frequencies_, self.refinement_ = moments.word_probabilities, fitted.model.refinement.log_likelihood
+        self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
+        self._confusions = confusions_of(fitted.fits, fitted.model, self.n_splits)
+
+    def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
+        return distance(one, other)
+
+    def _cost(self) -> Literal["algebra", "passes"]:
+        return "passes" if self._steps else "algebra"
+
+    def _learned_from(self, fitted: Fitted, groups: tuple[int, ...]) -> Clusters:
+        """The likelier one of the two fits on some groups, from their moments and from the fit on all."""
+        fits = [fitted.fits.model(groups), fitted.fits.restarted(fitted.model, groups)]
+        best: Refined = max(
+            (one for one in fits if one is not None), key=lambda one: one.refinement.log_likelihood[-1:].sum()
+        )
+        return best.parameters
+
+    def _of_several_topics(self, fitted: Fitted, parts: PartErrors) -> tuple[np.ndarray, list[Check]]:
+        """What documents of several topics make of the topics, and a line."""
+        moments: CorpusMoments = fitted.moments
+        clusters: Clusters = fitted.model.parameters
+        if self._steps:
+            return _alike(clusters, fitted.rows, moments.word_probabilities, parts)
+        mixing = Mixing(fitted.found.found.topics)
+        if clear(parts, clusters.topics):
+            mixing = mixing_by_moments(Corpus(moments.of, fitted.fits.found, moments.dealt, self._seed))
+        return mixing.bias(clusters.topics), mixing.of_single_topics()
+
+    def _of_other_documents(self, fitted: Fitted, others: OtherDocuments | None) -> list[Check]:
+        """How topics of some documents predict the words of others."""
+        frequencies = fitted.moments.word_probabilities
 
         def predicted(others: OtherDocuments) -> np.ndarray:
             return multinomial_log_likelihood(
-                others.counts, *learned_from(others.learned).model(self.word_frequencies_)
+                others.counts, *self._learned_from(fitted, others.learned).model(frequencies)
             )
 
-        # Decomposition for all documents and for parts of them, and refinement on the same documents.
-        fits = PartFits(
-            moments.dealt,
-            recover=recovered_of,
-            finish=lambda _, groups: refined_of(groups),
-            distance=distance,
-            most=2.0,
-            cost="passes" if self._steps else "algebra",
-            restart=(lambda _, groups: restarted_on(groups)) if self._steps else None,
-        )
-        recovered, refined = fits.whole()
-        self.components_, self.weights_, self.smoothing_, _ = refined.parameters
-        self.refinement_ = refined.refinement.log_likelihood
-        self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
-        # Evidence.
-        parts = fits.errors(refined, self.n_splits)
-        self._confusions = confusions_of(fits, refined, self.n_splits)
-        others = other_documents(blocks, moments.dealt, self._steps > 0) if self.n_splits else None
-        misfit = self._misfit(refined.parameters, recovered, moments)
-        idle, lines = _idle(learned_from, others, blocks, moments.dealt, self.word_frequencies_, self.components_)
-        if self._steps:
-            alike, line = _alike(refined.parameters, blocks, self.word_frequencies_, parts)
-            bias, lines = np.maximum(alike, idle), [*line, *lines, *_settled(refined)]
-        else:
-            mixing = Mixing(recovered.found.topics)
-            if clear(parts, self.components_):
-                mixing = mixing_by_moments(Corpus(moments.of, recovered_of, moments.dealt, self._seed))
-            bias, lines = np.maximum(mixing.bias(self.components_), idle), mixing.of_single_topics() + lines
-        parts = parts.widened(np.hypot(misfit.bias(nearest_others(self.components_)), bias), 2.0)
-        checks = moment_checks(refined, recovered.fit, moments, moments.of, parts, misfit)
-        checks += lines
-        checks += prediction_checks(predicted, self.word_frequencies_, others, halved=False)
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
-        return self
+        return prediction_checks(predicted, frequencies, others, halved=False)
 
     @property
     def _steps(self) -> int:
@@ -325,13 +340,13 @@ class SingleTopicModel(OfDocuments):
         of_pairs = _misfit_of_pairs(clusters, moments)
         return of_pairs if self._steps else replace(of_tensor, share=max(of_tensor.share, of_pairs.share))
 
-    def _refined(self, found: TopicShares, blocks: Blocks, groups: tuple[int, ...], dealt: RowGroups) -> Refined:
-        """After passes over the documents of some groups, the largest share first."""
+    def _assigned(self, found: TopicShares, moments: CorpusMoments, part: Part) -> Refined:
+        """After passes over the documents of a part."""
         if not self._steps:
             return Refined(Clusters(*found, np.full(len(found.shares), SMOOTHING)).sorted(), Refinement.none())
-        frequencies = smoothed(self.word_frequencies_, self.word_frequencies_, 1.0)
-        start = smoothed(found.topics, self.word_frequencies_, _SOFTLY if self.refine == "auto" else SMOOTHING)
-        some = blocks.group(groups, dealt)
+        overall, some = moments.word_probabilities, part.rows
+        frequencies = smoothed(overall, overall, 1.0)
+        start = smoothed(found.topics, overall, _SOFTLY if self.refine == "auto" else SMOOTHING)
         held = Responsibilities.none(some.n_rows, len(frequencies), len(start))
         pseudo = np.array([_PSEUDO * len(frequencies)])
         update = LeaveOneOutUpdate(start, found.shares, pseudo, frequencies, held)
@@ -494,9 +509,7 @@ def _alike(
 def _idle(
     learned_from: Callable[[tuple[int, ...]], Clusters],
     others: OtherDocuments | None,
-    blocks: Blocks,
-    dealt: RowGroups,
-    frequencies: np.ndarray,
+    fitted: Fitted,
     topics: np.ndarray,
 ) -> tuple[np.ndarray, list[Check]]:
     """Topics of a half of the documents that do not help to predict the others, but for one that could take their place.
@@ -511,9 +524,10 @@ def _idle(
         half = None
     if half is None or others is None or len(topics) == 1:
         return np.zeros(len(topics)), []
-    unseen = blocks.group([g for g in dealt.all if g not in others.learned], dealt)
+    dealt: RowGroups = fitted.moments.dealt
+    unseen = fitted.rows.group([g for g in dealt.all if g not in others.learned], dealt)
     rows = sparse.csr_array(sample_rows(unseen, _DOCUMENTS)[0], dtype=np.float64)
-    words, shares = half.model(frequencies)
+    words, shares = half.model(fitted.moments.word_probabilities)
     k, logs = len(shares), rows @ np.log(words).T + np.log(shares)
     apart = l1_distances(half.topics, half.topics) + 3.0 * np.eye(k)
     partner, whole = apart.argmin(axis=1), logsumexp(logs, axis=1)

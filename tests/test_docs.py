@@ -60,11 +60,12 @@ def test_the_example_of_a_family_is_the_source():
     path, size, of_fit = re.search(r"`(src/[\w/]+\.py)`[^:]*: (\d+) lines[^,]*, and a `fit` of (\d+)", page).groups()
     source = [line.strip() for line in (ROOT / path).read_text("utf-8").splitlines()]
     assert len(source) == pytest.approx(int(size), rel=0.1)
-    (fit,) = re.findall(r"```python\n(@fitting\n.*?)```", page, re.DOTALL)
-    shown = [line.strip() for line in fit.splitlines()]
-    assert len(shown) - 2 == int(of_fit)
-    at = source.index(shown[2])
-    assert source[at : at + len(shown) - 2] == shown[2:]
+    (shown,) = re.findall(r"```python\n@fitting\n(.*?)```", page, re.DOTALL)
+    methods = [[line.strip() for line in method.strip().splitlines()] for method in shown.split("\n\n\n")]
+    assert len(methods[0]) - 1 == int(of_fit)
+    for head, *body in methods:
+        at = source.index(body[0], source.index(head))
+        assert source[at : at + len(body)] == body
     for place in re.findall(r"`((?:src|docs|tests|benchmarks|examples|cli|report|plots)/[\w./-]+)`", page):
         assert (ROOT / place).exists() or (ROOT / "src" / "latentia" / place).exists(), place
 

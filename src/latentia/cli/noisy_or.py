@@ -16,8 +16,8 @@ from scipy import sparse
 from .._progress import progress_bar
 from ..datasets.baskets import read_baskets
 from ..exceptions import LatentiaError
-from ..moments import basket_table, chosen_items
 from ..noisyor import Diagnosis, NoisyOr
+from ..noisyor.baskets import basket_table, chosen_items
 from ..noisyor.inference import SAMPLING, Posteriors
 from ..passes import Blocks
 from ..report._parts import count, largest

@@ -2,7 +2,6 @@
 
 from .directions import leading_direction, unit_rows
 from .factored import Factored, total_distance
-from .hollow import hollow_factor
 from .krylov import (
     block_krylov_eigh,
     block_krylov_svd,
@@ -28,7 +27,6 @@ __all__ = [
     "block_krylov_svd",
     "cholesky_qr",
     "converged_eigenspace",
-    "hollow_factor",
     "leading_direction",
     "leading_eigenspace",
     "lowered_squares",

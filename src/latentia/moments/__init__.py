@@ -1,17 +1,5 @@
 """Statistics of the data that the decompositions start from."""
 
-from .absences import (
-    AbsenceMoments,
-    CountedAbsences,
-    ExactAbsences,
-    LogAbsences,
-    ObservedAbsences,
-    PackedRows,
-    PackedRowsSum,
-    Partition,
-    absences_of_rows,
-)
-from .baskets import basket_table, chosen_items, is_baskets
 from .cooccurrence import Cooccurrence, WordCounts
 from .cumulants import (
     FourthGram,
@@ -22,7 +10,6 @@ from .cumulants import (
     set_partitions,
 )
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
-from .findings import missing_findings, present_findings, rows_with_gaps
 from .fourth import FourthMoments, FourthSums, KStatistics
 from .graphs import Graph, as_graph
 from .labelled import (
@@ -67,16 +54,13 @@ from .vectors import (
 from .views import CommonFrame, ViewMoments, ViewSums, common_frame, frame_noise
 
 __all__ = [
-    "AbsenceMoments",
     "ColumnMoments",
     "CommonFrame",
     "Cooccurrence",
     "Coordinates",
-    "CountedAbsences",
     "DealtCounts",
     "DiagonalMoments",
     "DocumentMoments",
-    "ExactAbsences",
     "Factors",
     "FourthGram",
     "FourthMoments",
@@ -87,17 +71,12 @@ __all__ = [
     "LabelledSums",
     "LabelsToWords",
     "Left",
-    "LogAbsences",
-    "ObservedAbsences",
     "ObservedColumns",
     "OccurrenceCubes",
     "OccurrenceMoments",
     "OccurrenceProducts",
     "OccurrenceSums",
-    "PackedRows",
-    "PackedRowsSum",
     "PairCounts",
-    "Partition",
     "StarMoments",
     "TopicMoments",
     "VectorMoments",
@@ -108,11 +87,8 @@ __all__ = [
     "WordMoments",
     "WordTriples",
     "WordsToLabels",
-    "absences_of_rows",
     "all_column_moments",
     "as_graph",
-    "basket_table",
-    "chosen_items",
     "column_moments",
     "common_frame",
     "count_pairs",
@@ -124,7 +100,6 @@ __all__ = [
     "frequent_words",
     "gathered",
     "independent_rows",
-    "is_baskets",
     "k_factors",
     "lagged_coordinates",
     "lda_corrected",
@@ -134,14 +109,11 @@ __all__ = [
     "left_within_views",
     "means_given_middle",
     "means_of_neighbours",
-    "missing_findings",
     "moments_to_cumulants",
     "observed_columns",
     "one_hot_blocks",
     "past_and_future",
-    "present_findings",
     "principal_coordinates",
-    "rows_with_gaps",
     "set_partitions",
     "split_counts",
     "star_moments",

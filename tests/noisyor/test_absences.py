@@ -8,8 +8,8 @@ from scipy import sparse
 
 from latentia import LatentiaError
 from latentia.datasets import planted
-from latentia.moments import CountedAbsences, ExactAbsences, PackedRows, Partition
-from latentia.moments.bits import count_pairs_among, packed_columns, turned
+from latentia.noisyor.absences import CountedAbsences, ExactAbsences, PackedRows, Partition
+from latentia.noisyor.bits import count_pairs_among, packed_columns, turned
 from latentia.passes import Blocks, RowGroups, accumulate
 
 DEALT = RowGroups(4, 0)

@@ -30,7 +30,7 @@ _LOG_2 = float(np.log(2.0))
 
 
 class _Counted(Protocol):
-    """What slabs need of `latentia.moments.CountedAbsences`."""
+    """What slabs need of `latentia.noisyor.absences.CountedAbsences`."""
 
     bits: list[np.ndarray]
     n_features: int

@@ -10,7 +10,7 @@ up in both, and whatever acts on one finding alone, such as a leak, cancels. Pro
 of a row added to each count. Where findings are not known in some rows, P_S is the share of those rows in which all of S are
 known, one row added to their number.
 
-Rows are packed into bits once: presences together are counted over 64 rows at a time (`latentia.moments.bits`), and
+Rows are packed into bits once: presences together are counted over 64 rows at a time (`latentia.noisyor.bits`), and
 absences follow by inclusion and exclusion: of findings with gaps, those of "present or not known" less those of "not known",
 both as if they were findings. Triples are met slab by slab, one finding with all pairs of others, the rarest
 finding first, and each slab is contracted at once: no array has n^3 entries.
@@ -35,9 +35,9 @@ from .._threads import for_chunks, one_blas_thread, threads
 from ..exceptions import LatentiaError
 from ..passes import Block, RowGroups
 from ..tensor import symmetrised
+from ._findings import rows_with_gaps
+from ._slabs import Slabs, SplitSums
 from .bits import count_pairs_of, packed_columns
-from .findings import rows_with_gaps
-from .slabs import Slabs, SplitSums
 
 __all__ = [
     "AbsenceMoments",

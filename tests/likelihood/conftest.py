@@ -11,16 +11,14 @@ import pytest
 from scipy import sparse
 
 from latentia.likelihood import (
-    EmissionUpdate,
-    GaussianChainUpdate,
     LabelledMixtureUpdate,
     MultinomialMixtureUpdate,
     ProductMixtureUpdate,
     Pseudo,
     SphericalMixtureUpdate,
-    SymbolChainUpdate,
 )
 from latentia.passes import Blocks, accumulate
+from latentia.sequences.updates import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
 
 KINDS = [
     "symbols", "emissions", "vectors", "spherical", "tied", "gaussian", "bernoulli", "multinomial", "present", "drawn",

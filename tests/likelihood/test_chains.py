@@ -2,15 +2,10 @@ import numpy as np
 import pytest
 
 from latentia.exceptions import LatentiaError
-from latentia.likelihood import (
-    EmissionUpdate,
-    GaussianChainUpdate,
-    SymbolChainUpdate,
-    forward_backward,
-    gaussian_log_density,
-    updated,
-)
+from latentia.likelihood import gaussian_log_density, updated
 from latentia.passes import Blocks, accumulate
+from latentia.sequences.recursions import forward_backward
+from latentia.sequences.updates import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
 
 LENGTHS = [5, 1, 4]
 

@@ -10,8 +10,8 @@ from latentia.likelihood import (
     MultinomialMixtureUpdate,
     ProductMixtureUpdate,
     SphericalMixtureUpdate,
-    SymbolChainUpdate,
 )
+from latentia.sequences.updates import SymbolChainUpdate
 
 STEP = 1e-5
 

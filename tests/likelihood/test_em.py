@@ -9,7 +9,6 @@ from latentia.likelihood import (
     MultinomialMixtureUpdate,
     ProductMixtureUpdate,
     SphericalMixtureUpdate,
-    SymbolChainUpdate,
     em,
     over,
     refine,
@@ -17,6 +16,7 @@ from latentia.likelihood import (
 )
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.passes import Blocks, accumulate
+from latentia.sequences.updates import SymbolChainUpdate
 
 
 def same(first, second):

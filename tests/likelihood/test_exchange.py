@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from latentia.likelihood.exchange import exchange_classes
+from latentia.sequences._exchange import exchange_classes
 
 
 def height(table, classes, k):

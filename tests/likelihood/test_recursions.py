@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from latentia.exceptions import LatentiaError
-from latentia.likelihood import forward_backward, log_likelihood, viterbi
+from latentia.sequences.recursions import forward_backward, log_likelihood, viterbi
 
 LENGTHS = [5, 1, 4]
 

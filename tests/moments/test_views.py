@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from latentia import LatentiaError
-from latentia.moments import ViewMoments, ViewSums, common_frame, past_and_future
-from latentia.moments.lags import followed, lagged_coordinates, one_hot_blocks
+from latentia.moments import ViewMoments, ViewSums, common_frame
 from latentia.moments.vectors import Coordinates
 from latentia.passes import Blocks, RowGroups, accumulate
+from latentia.sequences._lags import followed, lagged_coordinates, one_hot_blocks, past_and_future
 from latentia.tensor import decompose
 
 

@@ -1,7 +1,6 @@
 """Likelihoods: the update of a pass for every model, the one driver of EM, and samplers."""
 
 from .admixture import fold_in, token_probabilities
-from .chains import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
 from .collapsed import CollapsedUpdate, fit_in_memory, held_shares
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .edges import draw_edges
@@ -20,7 +19,6 @@ from .multinomial import (
 from .nonnegative import Descent, FactorSums, FactorUpdate, row_weights
 from .products import ProductMixtureUpdate, product_log_density
 from .racing import Race, race, race_updates
-from .recursions import forward_backward, log_likelihood, viterbi
 from .rows import log, normalised
 from .sampling import WordSampler, noisy_or_rows
 from .sparse_codes import AtomsUpdate, CodeSums, Rounds
@@ -36,11 +34,9 @@ __all__ = [
     "Descent",
     "Distributions",
     "EStep",
-    "EmissionUpdate",
     "Expected",
     "FactorSums",
     "FactorUpdate",
-    "GaussianChainUpdate",
     "Gaussians",
     "LabelledMixtureUpdate",
     "LeaveOneOutUpdate",
@@ -56,7 +52,6 @@ __all__ = [
     "Responsibilities",
     "Rounds",
     "SphericalMixtureUpdate",
-    "SymbolChainUpdate",
     "Update",
     "Values",
     "WordSampler",
@@ -65,12 +60,10 @@ __all__ = [
     "draw_edges",
     "fit_in_memory",
     "fold_in",
-    "forward_backward",
     "gaussian_log_density",
     "held_shares",
     "independent_features",
     "log",
-    "log_likelihood",
     "log_probabilities",
     "multinomial_log_likelihood",
     "multinomial_responsibilities",
@@ -89,5 +82,4 @@ __all__ = [
     "topic_posterior",
     "topic_rows",
     "updated",
-    "viterbi",
 ]

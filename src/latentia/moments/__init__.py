@@ -27,7 +27,6 @@ from .labelled import (
     diagonal_moments,
     frequent_words,
 )
-from .lags import lagged_coordinates, means_of_neighbours, one_hot_blocks, past_and_future
 from .left import (
     Left,
     independent_rows,
@@ -101,18 +100,14 @@ __all__ = [
     "gathered",
     "independent_rows",
     "k_factors",
-    "lagged_coordinates",
     "lda_corrected",
     "leading_words",
     "left_across_views",
     "left_of_tensor",
     "left_within_views",
     "means_given_middle",
-    "means_of_neighbours",
     "moments_to_cumulants",
     "observed_columns",
-    "one_hot_blocks",
-    "past_and_future",
     "principal_coordinates",
     "set_partitions",
     "split_counts",

@@ -19,10 +19,11 @@ from scipy import sparse
 
 from .._threads import Parallel
 from ..linalg import subspace_iteration
+from ..moments import Coordinates
+from ..moments.vectors import centred_product
+from ..moments.views import Views
 from ..passes import Block, Blocks, RowGroups, accumulate
-from .symbols import as_symbols
-from .vectors import Coordinates, centred_product
-from .views import Views
+from ._symbols import as_symbols
 
 __all__ = ["lagged_coordinates", "means_of_neighbours", "one_hot_blocks", "past_and_future"]
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ..moments.symbols import as_symbols
+from ..likelihood import Distributions, Expected, Gaussians, Values, gaussian_log_density, log
+from ..likelihood.gaussian import add_gaussian
+from ..likelihood.rows import merged
 from ..passes import Block
-from .coordinates import Distributions, Expected, Gaussians, Values
-from .gaussian import add_gaussian, gaussian_log_density
+from ._symbols import as_symbols
 from .recursions import as_floats, forward_backward
-from .rows import log, merged
 
 __all__ = [
     "ChainSums", "EmissionUpdate", "FullChainUpdate", "GaussianChainUpdate", "SymbolChainUpdate", "by_symbol",

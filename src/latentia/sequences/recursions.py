@@ -24,8 +24,9 @@ import numpy as np
 from numba import njit
 
 from ..exceptions import LatentiaError
-from ..moments.symbols import as_symbols
-from .rows import log, scaled_exp
+from ..likelihood import log
+from ..likelihood.rows import scaled_exp
+from ._symbols import as_symbols
 
 __all__ = ["as_floats", "forward_backward", "log_likelihood", "viterbi"]
 

@@ -6,9 +6,11 @@ from scipy import sparse
 from sklearn import config_context
 
 from latentia.datasets import planted
-from latentia.likelihood import CollapsedUpdate, collapsed, held_shares, over, refine
+from latentia.likelihood import over, refine
 from latentia.metrics import recovery_errors
 from latentia.passes import Blocks
+from latentia.topics import _collapsed as collapsed
+from latentia.topics._collapsed import CollapsedUpdate, held_shares
 
 
 def corpus(n=60, seed=0, **options):

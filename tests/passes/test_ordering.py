@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.passes import Blocks, RowGroups, own_order
+from latentia.passes import Blocks, RowGroups
+from latentia.topics._ordering import own_order
 
 
 def read(block):

@@ -1,7 +1,6 @@
 """Likelihoods: the update of a pass for every model, the one driver of EM, and samplers."""
 
 from .admixture import fold_in, token_probabilities
-from .collapsed import CollapsedUpdate, fit_in_memory, held_shares
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .edges import draw_edges
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, settle, updated
@@ -30,7 +29,6 @@ __all__ = [
     "AtomsUpdate",
     "Chances",
     "CodeSums",
-    "CollapsedUpdate",
     "Descent",
     "Distributions",
     "EStep",
@@ -58,10 +56,8 @@ __all__ = [
     "dirichlet_fit",
     "dirichlet_posteriors",
     "draw_edges",
-    "fit_in_memory",
     "fold_in",
     "gaussian_log_density",
-    "held_shares",
     "independent_features",
     "log",
     "log_probabilities",

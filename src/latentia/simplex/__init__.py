@@ -3,7 +3,6 @@
 from .distributions import distributions
 from .least_squares import nonnegative_least_squares, simplex_least_squares
 from .loners import Loners, distance_loners, exact_loners, hull_separation, loner_groups, robust_loners
-from .pooled import NoisyPoints, pooled_vertices, sharpened_vertices
 from .selection import (
     Leading,
     affine_vertices,
@@ -19,7 +18,6 @@ from .vertices import clean_up_vertices, farthest_vertices
 __all__ = [
     "Leading",
     "Loners",
-    "NoisyPoints",
     "affine_vertices",
     "clean_up_vertices",
     "distance_loners",
@@ -31,10 +29,8 @@ __all__ = [
     "loner_groups",
     "nonnegative_least_squares",
     "nonnegative_projections",
-    "pooled_vertices",
     "preconditioned_vertices",
     "robust_loners",
-    "sharpened_vertices",
     "simplex_least_squares",
     "smoothed_vertices",
     "squared_distances",

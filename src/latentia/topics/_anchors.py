@@ -18,16 +18,10 @@ import numpy as np
 
 from .._parameters import Number
 from ..exceptions import AnchorWarning, LatentiaError, warn
-from ..simplex import (
-    NoisyPoints,
-    farthest_vertices,
-    pooled_vertices,
-    robust_loners,
-    sharpened_vertices,
-    simplex_least_squares,
-)
+from ..simplex import farthest_vertices, robust_loners, simplex_least_squares
 from ._corpus import Words
 from ._embedding import Embedding
+from ._pooled import NoisyPoints, pooled_vertices, sharpened_vertices
 
 __all__ = ["MOST_LONERS", "Anchor", "choose_anchors", "exclusive_words", "parse_anchors", "vertex_rows"]
 

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..likelihood import CollapsedUpdate, EStep, Refine, Refinement, held_shares, over, refine
+from ..likelihood import EStep, Refine, Refinement, over, refine
 from ..metrics import l1_distances, nearest_distances, nearest_others
-from ..passes import Blocks, OwnOrder
+from ..passes import Blocks
+from ._collapsed import CollapsedUpdate, held_shares
+from ._ordering import OwnOrder
 
 __all__ = [
     "LARGE",

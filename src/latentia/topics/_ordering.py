@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .blocks import Block, Blocks, RowGroups, mixed_bits
+from ..passes import Block, Blocks, RowGroups
+from ..passes.blocks import mixed_bits
 
 __all__ = ["OwnOrder", "own_order"]
 

@@ -6,7 +6,8 @@ from scipy import sparse
 from scipy.special import digamma, gammaln
 from scipy.stats import dirichlet
 
-from latentia.likelihood import dirichlet_fit, dirichlet_posteriors, draw_edges
+from latentia.communities._memberships import dirichlet_fit, dirichlet_posteriors
+from latentia.likelihood import draw_edges
 
 
 def naive(counts, field, alpha, start, n_steps):

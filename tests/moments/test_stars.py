@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from latentia.communities._stars import star_moments
 from latentia.datasets import planted
-from latentia.moments import star_moments
 
 
 def over_all_stars(table, coordinates):

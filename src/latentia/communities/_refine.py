@@ -23,18 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betaln, xlogy
 
-from ..likelihood import (
-    Distributions,
-    Expected,
-    Refine,
-    Refinement,
-    Values,
-    dirichlet_fit,
-    dirichlet_posteriors,
-    refine,
-)
+from ..likelihood import Distributions, Expected, Refine, Refinement, Values, refine
 from ..linalg import ratio_product, sparse_product
 from ..simplex import distributions
+from ._memberships import dirichlet_fit, dirichlet_posteriors
 from ._model import Communities, Ends, balanced, inside_and_across, l1_moved, noise_multiple, of_memberships, tied
 
 __all__ = ["Mixed", "Shape", "averages", "cut_memberships", "mixed_memberships", "one_community"]

@@ -27,7 +27,7 @@ from .._parameters import Choice, Flag, NComponents, Number, OrNone, check_param
 from .._validation import number_table
 from ..evidence import Evidence, PartErrors
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
-from ..likelihood import Refine, dirichlet_posteriors, draw_edges
+from ..likelihood import Refine, draw_edges
 from ..metrics import link_auc
 from ..moments import DealtCounts, Graph, as_graph, split_counts
 from ..passes import Blocks, RowGroups
@@ -43,6 +43,7 @@ from ._evidence import (
     spectrum_of,
 )
 from ._fit import Choices, Found, fit_communities
+from ._memberships import dirichlet_posteriors
 from ._model import Communities, Ends
 from ._refine import averages
 from ._residual import residual_ratio

@@ -6,7 +6,6 @@ from .edges import draw_edges
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, settle, updated
 from .gaussian import gaussian_log_density
 from .labelled import LabelledMixtureUpdate, LogProbabilities, Pseudo, log_probabilities, topic_posterior, topic_rows
-from .memberships import Posteriors, dirichlet_fit, dirichlet_posteriors
 from .multinomial import (
     STILL,
     LeaveOneOutUpdate,
@@ -40,7 +39,6 @@ __all__ = [
     "LeaveOneOutUpdate",
     "LogProbabilities",
     "MultinomialMixtureUpdate",
-    "Posteriors",
     "ProductMixtureUpdate",
     "Pseudo",
     "Race",
@@ -53,8 +51,6 @@ __all__ = [
     "Update",
     "Values",
     "WordSampler",
-    "dirichlet_fit",
-    "dirichlet_posteriors",
     "draw_edges",
     "fold_in",
     "gaussian_log_density",

@@ -39,7 +39,6 @@ from .observed import ObservedColumns, filled, observed_columns
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
 from .sparse_products import gathered
-from .stars import StarMoments, star_moments
 from .thinning import DealtCounts, split_counts
 from .vectors import (
     ColumnMoments,
@@ -76,7 +75,6 @@ __all__ = [
     "OccurrenceProducts",
     "OccurrenceSums",
     "PairCounts",
-    "StarMoments",
     "TopicMoments",
     "VectorMoments",
     "VectorSums",
@@ -111,7 +109,6 @@ __all__ = [
     "principal_coordinates",
     "set_partitions",
     "split_counts",
-    "star_moments",
     "symmetric_counts",
     "third_moment",
 ]

@@ -26,9 +26,9 @@ from joblib import effective_n_jobs
 
 from .._threads import threads
 from ..linalg import sparse_product
+from ..moments import WordMoments, lda_corrected, third_moment
+from ..moments.products import add_triples
 from ..tensor import symmetrised
-from .documents import WordMoments, lda_corrected
-from .products import add_triples, third_moment
 
 __all__ = ["StarMoments", "star_moments"]
 

@@ -6,9 +6,9 @@ from scipy import sparse
 from sklearn.metrics import normalized_mutual_info_score as agreement
 
 from latentia import LatentiaError
-from latentia.clusters import moved_labels
 from latentia.exceptions import EvidenceWarning
 from latentia.matrices import ProbabilityMatrix
+from latentia.matrices._moves import moved_labels
 
 
 def blocks(n, k, degree, contrast, seed):

@@ -4,7 +4,6 @@ from ._bits import PackedGraph, connection_graph
 from ._centres import label_starts, shares_of_labels
 from ._graph import GraphClusters, recover_graph
 from ._hypergraph import TripleGraph, recover_graph_3wise, three_wise_graph
-from .moves import moved_labels
 
 __all__ = [
     "GraphClusters",
@@ -12,7 +11,6 @@ __all__ = [
     "TripleGraph",
     "connection_graph",
     "label_starts",
-    "moved_labels",
     "recover_graph",
     "recover_graph_3wise",
     "shares_of_labels",

@@ -27,8 +27,8 @@ from scipy import sparse
 from .._threads import for_chunks, one_blas_thread
 from ..evidence import Check, above, at_least, at_most, equal_to
 from ..exceptions import LatentiaError
-from ..linalg import ScaledPairs, scaled_singular_space
 from ..moments import split_counts
+from ._scaled_pairs import ScaledPairs, scaled_singular_space
 
 __all__ = [
     "HeldOut",

@@ -19,8 +19,7 @@ from scipy import sparse
 
 from .._threads import one_blas_thread
 from ..exceptions import LatentiaError
-from .krylov import block_krylov_svd
-from .sparse import sparse_product
+from ..linalg import block_krylov_svd, sparse_product
 
 __all__ = ["ScaledPairs", "scaled_singular_space"]
 

@@ -10,13 +10,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.likelihood import (
-    LabelledMixtureUpdate,
-    MultinomialMixtureUpdate,
-    ProductMixtureUpdate,
-    Pseudo,
-    SphericalMixtureUpdate,
-)
+from latentia.likelihood import LabelledMixtureUpdate, MultinomialMixtureUpdate, Pseudo
+from latentia.mixtures._product_update import ProductMixtureUpdate
+from latentia.mixtures._spherical_update import SphericalMixtureUpdate
 from latentia.passes import Blocks, accumulate
 from latentia.sequences.updates import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
 

@@ -3,7 +3,8 @@ import pytest
 from scipy import sparse
 
 from latentia.exceptions import LatentiaError
-from latentia.likelihood import ProductMixtureUpdate, gaussian_log_density, product_log_density, updated
+from latentia.likelihood import gaussian_log_density, updated
+from latentia.mixtures._product_update import ProductMixtureUpdate, product_log_density
 from latentia.passes import Blocks, accumulate
 
 

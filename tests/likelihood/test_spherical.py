@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.likelihood import SphericalMixtureUpdate, spherical_log_density, updated
+from latentia.likelihood import updated
+from latentia.mixtures._spherical_update import SphericalMixtureUpdate, spherical_log_density
 from latentia.passes import Blocks, accumulate
 
 

@@ -15,12 +15,10 @@ from .multinomial import (
     multinomial_responsibilities,
 )
 from .nonnegative import Descent, FactorSums, FactorUpdate, row_weights
-from .products import ProductMixtureUpdate, product_log_density
 from .racing import Race, race, race_updates
 from .rows import log, normalised
 from .sampling import WordSampler, noisy_or_rows
 from .sparse_codes import AtomsUpdate, CodeSums, Rounds
-from .spherical import SphericalMixtureUpdate, spherical_log_density
 from .trivial import independent_features, one_gaussian
 
 __all__ = [
@@ -39,7 +37,6 @@ __all__ = [
     "LeaveOneOutUpdate",
     "LogProbabilities",
     "MultinomialMixtureUpdate",
-    "ProductMixtureUpdate",
     "Pseudo",
     "Race",
     "Refine",
@@ -47,7 +44,6 @@ __all__ = [
     "Refinement",
     "Responsibilities",
     "Rounds",
-    "SphericalMixtureUpdate",
     "Update",
     "Values",
     "WordSampler",
@@ -63,13 +59,11 @@ __all__ = [
     "normalised",
     "one_gaussian",
     "over",
-    "product_log_density",
     "race",
     "race_updates",
     "refine",
     "row_weights",
     "settle",
-    "spherical_log_density",
     "token_probabilities",
     "topic_posterior",
     "topic_rows",

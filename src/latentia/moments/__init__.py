@@ -35,7 +35,6 @@ from .left import (
     left_within_views,
     means_given_middle,
 )
-from .observed import ObservedColumns, filled, observed_columns
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
 from .sparse_products import gathered
@@ -69,7 +68,6 @@ __all__ = [
     "LabelledSums",
     "LabelsToWords",
     "Left",
-    "ObservedColumns",
     "OccurrenceCubes",
     "OccurrenceMoments",
     "OccurrenceProducts",
@@ -92,7 +90,6 @@ __all__ = [
     "cross_cumulant",
     "cumulants_to_moments",
     "diagonal_moments",
-    "filled",
     "frame_noise",
     "frequent_words",
     "gathered",
@@ -105,7 +102,6 @@ __all__ = [
     "left_within_views",
     "means_given_middle",
     "moments_to_cumulants",
-    "observed_columns",
     "principal_coordinates",
     "set_partitions",
     "split_counts",

@@ -14,8 +14,9 @@ import numpy as np
 
 from .._entries import missing_entries
 from ..exceptions import LatentiaError
+from ..moments import ColumnMoments
+from ..moments.vectors import checked_columns, column_sums, merged_columns
 from ..passes import Block, Blocks, accumulate
-from .vectors import ColumnMoments, checked_columns, column_sums, merged_columns
 
 __all__ = ["ObservedColumns", "filled", "observed_columns"]
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..likelihood import Distributions, Expected, Gaussians, Values
+from ..likelihood.rows import MixtureSums, add_rows, merged, responsibilities
 from ..passes import Block
-from .coordinates import Distributions, Expected, Gaussians, Values
-from .rows import MixtureSums, add_rows, merged, responsibilities
 
 __all__ = ["SphericalMixtureUpdate", "spherical_log_density"]
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.likelihood import LabelledMixtureUpdate, MultinomialMixtureUpdate, Pseudo
+from latentia.likelihood import MultinomialMixtureUpdate
 from latentia.mixtures._product_update import ProductMixtureUpdate
 from latentia.mixtures._spherical_update import SphericalMixtureUpdate
+from latentia.multilabel._likelihood import LabelledMixtureUpdate, Pseudo
 from latentia.passes import Blocks, accumulate
 from latentia.sequences.updates import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from latentia.likelihood.logistic import Design, logistic_regressions
+from latentia.multilabel._logistic import Design, logistic_regressions
 
 
 @pytest.fixture(scope="module")

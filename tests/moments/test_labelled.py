@@ -8,8 +8,10 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from latentia import LatentiaError
-from latentia.likelihood import LabelledMixtureUpdate, Pseudo, log_probabilities, over, refine, topic_posterior
-from latentia.moments import (
+from latentia.likelihood import over, refine
+from latentia.moments.products import mirror_cube
+from latentia.multilabel._likelihood import LabelledMixtureUpdate, Pseudo, log_probabilities, topic_posterior
+from latentia.multilabel.moments import (
     Factors,
     LabelledCounts,
     LabelsToWords,
@@ -20,7 +22,6 @@ from latentia.moments import (
     WordsToLabels,
     frequent_words,
 )
-from latentia.moments.products import mirror_cube
 from latentia.passes import Blocks, RowGroups, accumulate, follow
 
 N, D, L, B = 60, 9, 5, 4

@@ -5,7 +5,6 @@ from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .edges import draw_edges
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, settle, updated
 from .gaussian import gaussian_log_density
-from .labelled import LabelledMixtureUpdate, LogProbabilities, Pseudo, log_probabilities, topic_posterior, topic_rows
 from .multinomial import (
     STILL,
     LeaveOneOutUpdate,
@@ -33,11 +32,8 @@ __all__ = [
     "FactorSums",
     "FactorUpdate",
     "Gaussians",
-    "LabelledMixtureUpdate",
     "LeaveOneOutUpdate",
-    "LogProbabilities",
     "MultinomialMixtureUpdate",
-    "Pseudo",
     "Race",
     "Refine",
     "Refined",
@@ -52,7 +48,6 @@ __all__ = [
     "gaussian_log_density",
     "independent_features",
     "log",
-    "log_probabilities",
     "multinomial_log_likelihood",
     "multinomial_responsibilities",
     "noisy_or_rows",
@@ -65,7 +60,5 @@ __all__ = [
     "row_weights",
     "settle",
     "token_probabilities",
-    "topic_posterior",
-    "topic_rows",
     "updated",
 ]

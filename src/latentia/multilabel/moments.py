@@ -24,11 +24,11 @@ from joblib import effective_n_jobs
 
 from .._threads import Parallel, one_blas_thread, threads
 from ..exceptions import LatentiaError
+from ..moments import WordMoments
+from ..moments.counts import Counts, as_counts, check_counts, stored
+from ..moments.products import add_cubes, mirror_cube, mixed_cube
+from ..moments.sparse_products import add_products, by_column, coded, products, squared_products
 from ..passes import Block, RowGroups
-from .counts import Counts, as_counts, check_counts, stored
-from .documents import WordMoments
-from .products import add_cubes, mirror_cube, mixed_cube
-from .sparse_products import add_products, by_column, coded, products, squared_products
 
 __all__ = [
     "DiagonalMoments",

@@ -18,11 +18,11 @@ import numpy as np
 from scipy import sparse
 
 from .._threads import Parallel, for_chunks
+from ..likelihood import Chances, Distributions, Expected, MultinomialMixtureUpdate, Values
+from ..likelihood.multinomial import ROWS, multinomial_posterior
+from ..likelihood.rows import MixtureSums
 from ..moments.counts import as_counts
 from ..passes import Block
-from .coordinates import Chances, Distributions, Expected, Values
-from .multinomial import ROWS, MultinomialMixtureUpdate, multinomial_posterior
-from .rows import MixtureSums
 
 __all__ = ["LabelledMixtureUpdate", "LogProbabilities", "Pseudo", "log_probabilities", "topic_posterior", "topic_rows"]
 

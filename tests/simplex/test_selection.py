@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 from latentia.datasets import planted
-from latentia.simplex import (
+from latentia.nmf._selection import (
     affine_vertices,
     extreme_rays,
-    farthest_vertices,
     nonnegative_projections,
     preconditioned_vertices,
     smoothed_vertices,
     whitened_vertices,
 )
+from latentia.simplex import farthest_vertices
 
 SEARCHES = {
     "spa": lambda points, r: farthest_vertices(points, r)[0],

@@ -13,7 +13,6 @@ from .multinomial import (
     multinomial_log_likelihood,
     multinomial_responsibilities,
 )
-from .nonnegative import Descent, FactorSums, FactorUpdate, row_weights
 from .racing import Race, race, race_updates
 from .rows import log, normalised
 from .sampling import WordSampler, noisy_or_rows
@@ -25,12 +24,9 @@ __all__ = [
     "AtomsUpdate",
     "Chances",
     "CodeSums",
-    "Descent",
     "Distributions",
     "EStep",
     "Expected",
-    "FactorSums",
-    "FactorUpdate",
     "Gaussians",
     "LeaveOneOutUpdate",
     "MultinomialMixtureUpdate",
@@ -57,7 +53,6 @@ __all__ = [
     "race",
     "race_updates",
     "refine",
-    "row_weights",
     "settle",
     "token_probabilities",
     "updated",

@@ -25,10 +25,10 @@ from .._parameters import Integer, NComponents, Number, check_parameter
 from .._validation import table_blocks
 from ..evidence import Check, Evidence, PartErrors, PartFits, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
-from ..likelihood import Descent, FactorSums, FactorUpdate, over, refine, row_weights
+from ..likelihood import over, refine
 from ..linalg import unit_rows
 from ..passes import Blocks, accumulate, deal, sample_rows
-from ..simplex import nonnegative_projections
+from ._descent import Descent, FactorSums, FactorUpdate, row_weights
 from ._evidence import (
     Measured,
     component_distances,
@@ -39,6 +39,7 @@ from ._evidence import (
 )
 from ._model import FactorModel, dense
 from ._points import Table, leading_triplets, table_of
+from ._selection import nonnegative_projections
 from ._span import freedom, in_span, telling_apart
 
 __all__ = ["ApproximateNMF"]

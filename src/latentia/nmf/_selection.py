@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .least_squares import nonnegative_least_squares, simplex_least_squares
-from .vertices import farthest_vertices
+from ..simplex import farthest_vertices, nonnegative_least_squares, simplex_least_squares
 
 __all__ = [
     "Leading",

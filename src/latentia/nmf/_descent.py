@@ -13,10 +13,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from ..likelihood import Values
+from ..likelihood.residuals import best_gaussian_log_likelihood
 from ..passes import Block
-from ..simplex import nonnegative_least_squares, simplex_least_squares, squared_distances
-from .coordinates import Values
-from .residuals import best_gaussian_log_likelihood
+from ..simplex import nonnegative_least_squares, simplex_least_squares
+from ._selection import squared_distances
 
 __all__ = ["Descent", "FactorSums", "FactorUpdate", "row_weights"]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from sklearn.decomposition import MiniBatchDictionaryLearning
 
-from latentia.linalg import matching_pursuit
+from latentia.dictionary.pursuit import matching_pursuit
 from latentia.metrics import atom_distances
 
 FIRST_SEED = 300

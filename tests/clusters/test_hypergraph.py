@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from latentia import LatentiaError
-from latentia.clusters import TripleGraph, recover_graph_3wise, three_wise_graph
 from latentia.datasets import planted
+from latentia.dictionary.clusters.hypergraph import TripleGraph, recover_graph_3wise, three_wise_graph
 
 
 def random_sets(n_sets, n_nodes, degree, seed):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import orthogonal_mp
 
-from latentia.linalg import matching_pursuit
+from latentia.dictionary.pursuit import matching_pursuit
 
 
 @pytest.mark.parametrize("sparsity", [1, 3, 6])

@@ -26,14 +26,15 @@ from .._parameters import Choice, Integer, NComponents, OrNone
 from .._validation import number_table, table_blocks
 from ..evidence import Evidence, PartFits
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..likelihood import AtomsUpdate, CodeSums, Refine, Rounds, over, refine
-from ..linalg import Codes, matching_pursuit
+from ..likelihood import Refine, over, refine
 from ..metrics import atom_coherence, atom_distances
 from ..passes import Blocks, accumulate, deal, sample_rows
 from ._evidence import Measured, dictionary_checks, others_checks
+from ._sparse_codes import AtomsUpdate, CodeSums, Rounds
 from ._sparsity import better_sparsity
 from ._split import split
 from ._start import Start, start_from
+from .pursuit import Codes, matching_pursuit
 
 __all__ = ["IncoherentDictionary"]
 

@@ -16,14 +16,11 @@ from .multinomial import (
 from .racing import Race, race, race_updates
 from .rows import log, normalised
 from .sampling import WordSampler, noisy_or_rows
-from .sparse_codes import AtomsUpdate, CodeSums, Rounds
 from .trivial import independent_features, one_gaussian
 
 __all__ = [
     "STILL",
-    "AtomsUpdate",
     "Chances",
-    "CodeSums",
     "Distributions",
     "EStep",
     "Expected",
@@ -35,7 +32,6 @@ __all__ = [
     "Refined",
     "Refinement",
     "Responsibilities",
-    "Rounds",
     "Update",
     "Values",
     "WordSampler",

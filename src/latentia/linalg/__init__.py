@@ -10,13 +10,11 @@ from .krylov import (
     subspace_iteration,
 )
 from .orthonormal import cholesky_qr, polar_factor
-from .pursuit import Codes, matching_pursuit
 from .scaled import ScaledSpace, scaled_eigenspace, signal_norm
 from .sparse import lowered_squares, ratio_product, row_pieces, sparse_product
 from .whitening import Whitening, whiten
 
 __all__ = [
-    "Codes",
     "ScaledSpace",
     "Whitening",
     "block_krylov_eigh",
@@ -26,7 +24,6 @@ __all__ = [
     "leading_direction",
     "leading_eigenspace",
     "lowered_squares",
-    "matching_pursuit",
     "outlying_eigenpairs",
     "polar_factor",
     "ratio_product",

@@ -16,9 +16,9 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from .._threads import for_chunks
-from ..exceptions import LatentiaError
-from ._bits import popcount
+from ..._threads import for_chunks
+from ...exceptions import LatentiaError
+from .bits import popcount
 
 __all__ = ["TripleGraph", "recover_graph_3wise", "three_wise_graph"]
 

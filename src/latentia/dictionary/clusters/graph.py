@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ._bits import PackedGraph, count_common, popcount
+from .bits import PackedGraph, count_common, popcount
 
 __all__ = ["GraphClusters", "recover_graph"]
 

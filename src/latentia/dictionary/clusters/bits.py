@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from .._threads import for_chunks
+from ..._threads import for_chunks
 
 __all__ = ["PackedGraph", "connection_graph"]
 

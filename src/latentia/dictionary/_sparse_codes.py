@@ -20,11 +20,12 @@ import numpy as np
 from numba import njit
 from scipy import linalg as dense_linalg
 
-from ..linalg import leading_direction, matching_pursuit, unit_rows
+from ..likelihood import Values
+from ..likelihood.residuals import best_gaussian_log_likelihood
+from ..linalg import leading_direction, unit_rows
 from ..passes import Block
 from ..passes.blocks import mixed_bits
-from .coordinates import Values
-from .residuals import best_gaussian_log_likelihood
+from .pursuit import matching_pursuit
 
 __all__ = ["AtomsUpdate", "CodeSums", "Rounds"]
 

@@ -1,8 +1,5 @@
-"""Overlapping clusters from what shares them, graphs and hypergraphs of triples; and clusters of rows for EM to start from."""
+"""Clusters of rows that EM starts from."""
 
-from ._centres import label_starts, shares_of_labels
+from .centres import label_starts, shares_of_labels
 
-__all__ = [
-    "label_starts",
-    "shares_of_labels",
-]
+__all__ = ["label_starts", "shares_of_labels"]

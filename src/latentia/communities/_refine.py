@@ -7,7 +7,7 @@ of all edges, are the parameters that the driver steps; memberships are the stat
 - One community: p_ik is proportional to rho_k prod_j f_jk^A_ij exp(-e_k), where f_jk = (P v_j)_k and e_k is the expected
   degree; with degree correction, theta_i at its best, to rho_k prod_j (f_jk / e_k)^A_ij.
 - Mixed: the ends of a node's edges are like a document, whose topics are the chances f_k / e_k of ends (see
-  `latentia.likelihood.dirichlet_posteriors`). Shares of edges become memberships over e_k. In the first steps every node has
+  `latentia.communities._memberships`). Shares of edges become memberships over e_k. In the first steps every node has
   its choice of sparse starts: least squares estimates from its neighbours' memberships, cut at several times their noise.
 
 Memberships that start with some of everything stay so, whatever alpha: a node that is a little in a community explains its

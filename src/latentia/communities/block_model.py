@@ -147,7 +147,7 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     Differences from the thesis ("stars"):
 
     1. No parts: the tensor of stars with three different leaves has a closed form on all nodes
-       (`latentia.moments.star_moments`).
+       (`latentia.communities._stars`).
     2. Directions come from the adjacency matrix scaled by degrees, without what the degrees alone explain.
     3. The expectation of (8.7) is twice (8.9); it is halved. Heads are weighed by their degree.
     4. All components are found at once (`latentia.tensor.decompose`), and clusters of the directions are further starts: the

@@ -14,8 +14,7 @@ import numpy as np
 
 from ..linalg import leading_direction, unit_rows
 from ..passes import Blocks, sample_rows
-from .clusters.bits import connection_graph
-from .clusters.graph import GraphClusters, recover_graph
+from .clusters import GraphClusters, connection_graph, recover_graph
 
 __all__ = ["Start", "start_from"]
 

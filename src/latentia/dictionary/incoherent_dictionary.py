@@ -120,7 +120,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
     1. Two rows are connected if their product exceeds 2.25 times the size that products have by chance; the thesis takes 1/2,
        with coefficients of size 1 (and means the absolute value, which Definition 5.14 lacks).
     2. The graph has 24 rows for an atom, at most 20,000, and only these are averaged in clusters; the other differences of
-       the search are those of `latentia.clusters.recover_graph`.
+       the search are those of `latentia.dictionary.clusters.recover_graph`.
     3. ``refine`` is not in the thesis; averages of so few rows alone have errors of .15 to .2.
     4. The last line of Algorithm 5.2 sums the rows Y; the print says X.
 

@@ -91,7 +91,7 @@ def refine_topics(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> RefinedTopics:
-    """Topics after sweeps of collapsed variational Bayes (`latentia.likelihood.collapsed`), in the order of their starts.
+    """Topics after sweeps of collapsed variational Bayes (`latentia.topics._collapsed`), in the order of their starts.
 
     Parameters
     ----------

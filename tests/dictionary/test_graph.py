@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from latentia.dictionary.clusters.bits import PackedGraph, connection_graph
-from latentia.dictionary.clusters.graph import recover_graph
+from latentia.dictionary.clusters import PackedGraph, connection_graph, recover_graph
 
 
 def planted_sets(n_nodes, n_sets, per_node, miss=0.0, seed=0):

@@ -1,4 +1,4 @@
-"""A small data set for every update, and an update to start from."""
+"""A small data set for every update of EM, and an update to start from: fixtures of all tests."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 
 from latentia import LatentiaError
 from latentia.datasets import planted
-from latentia.dictionary.clusters.hypergraph import TripleGraph, recover_graph_3wise, three_wise_graph
+from latentia.dictionary.clusters import TripleGraph, recover_graph_3wise, three_wise_graph
 
 
 def random_sets(n_sets, n_nodes, degree, seed):

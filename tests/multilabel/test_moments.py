@@ -195,7 +195,7 @@ def test_tables_of_logarithms_do_not_depend_on_how_they_are_cut(monkeypatch):
     words, gamma, weights = rng.random((3, D)), rng.random((3, L)), np.full(3, 1 / 3)
     pseudo = Pseudo(1.0, np.full(D, 0.1), np.full(L, 0.1))
     whole = LabelledMixtureUpdate(words, gamma, weights, True, pseudo)
-    monkeypatch.setattr("latentia.likelihood.labelled._CHUNK", 4)
+    monkeypatch.setattr("latentia.multilabel._likelihood._CHUNK", 4)
     cut = LabelledMixtureUpdate(words, gamma, weights, True, pseudo)
     np.testing.assert_array_equal(cut.log_by_word, whole.log_by_word)
     np.testing.assert_allclose(cut.log_weights, whole.log_weights)

@@ -29,7 +29,7 @@ from ..evidence import Evidence, PartErrors
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, draw_edges
 from ..metrics import link_auc
-from ..moments import DealtCounts, Graph, as_graph, split_counts
+from ..moments import DealtCounts, Graph, split_counts
 from ..passes import Blocks, RowGroups
 from ..simplex import distributions
 from ._evidence import (
@@ -221,7 +221,8 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Parameters
         ----------
         A : sparse matrix, array-like, DataFrame or Blocks of shape (n, n), networkx or igraph graph, Graph, or path
-            Weights of edges, 0 for none; see `latentia.moments.as_graph`. Loops are left out and repeated edges merged.
+            Weights of edges, 0 for none; see `latentia.moments.as_graph`, and for paths `latentia.datasets.read_graph`. Loops
+            are left out and repeated edges merged.
         y : ignored
 
         Returns
@@ -234,7 +235,7 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             If a parameter is out of its range, if A is not square, has NaN, infinite or negative entries, or no edge,
             or has fewer nodes than communities.
         """
-        graph = self._graph(A)
+        graph = self._graph(A, None if self.directed == "auto" else bool(self.directed))
         kept = self._kept(graph)
         ends, weights = self._counts(graph, kept)
         found = fit_communities(ends, self._choices())
@@ -249,8 +250,10 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self._warn(graph)
         return self
 
-    def _graph(self, A: Any) -> Graph:
-        return as_graph(A, None if self.directed == "auto" else bool(self.directed), progress=bool(self.verbose))
+    def _graph(self, A: Any, directed: bool | None) -> Graph:
+        from ..datasets.graphs import graph_of
+
+        return graph_of(A, directed, progress=bool(self.verbose))
 
     def _kept(self, graph: Graph) -> np.ndarray:
         """Nodes with edges; raise if they are fewer than the communities, and warn of what was left out."""
@@ -363,7 +366,7 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         list of int
         """
-        graph = self._graph(A)
+        graph = self._graph(A, None if self.directed == "auto" else bool(self.directed))
         kept = np.flatnonzero(graph.part_of >= 0)
         ends = self._counts(graph, kept)[0]
         return numbers_around(suggested_number(ends, min(_MOST_SUGGESTED, len(kept)), self.n_jobs), len(kept))
@@ -504,7 +507,7 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         float
         """
-        graph = as_graph(A, self.directed_)
+        graph = self._graph(A, self.directed_)
         n = graph.n_nodes
         if n != self.n_features_in_:
             raise LatentiaError(

@@ -20,7 +20,7 @@ from ..passes.formats._text import chunks, is_packed, open_lines
 from ._csv import has_columns
 from ._edges import ListOf, numbered_rows, order_of_numbers, read_square
 
-__all__ = ["read_graph"]
+__all__ = ["graph_of", "read_graph"]
 
 _LEAST, _MOST = 1e-15, 1e15  # weights, as `as_graph` takes them
 _COMMENT = ("#", "%")
@@ -106,6 +106,13 @@ def read_graph(
         graph = _read_graph(source, columns, directed, encoding, kept, progress)
     names = range(graph.n_nodes) if graph.names is None else graph.names
     return replace(graph, names=[str(name) for name in names])
+
+
+def graph_of(source: Any, directed: bool | None = None, progress: bool = False) -> Graph:
+    """The graph in a file, where a path is given, and otherwise what `latentia.moments.as_graph` makes of the source."""
+    if isinstance(source, (str, os.PathLike)):
+        return read_graph(source, directed=directed, progress=progress)
+    return as_graph(source, directed)
 
 
 def _read_graph(

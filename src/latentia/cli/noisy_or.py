@@ -20,8 +20,8 @@ from ..noisyor import Diagnosis, NoisyOr
 from ..noisyor.baskets import basket_table, chosen_items
 from ..noisyor.inference import SAMPLING, Posteriors
 from ..passes import Blocks
-from ..report._parts import count, largest
 from ..report.noisy_or import frequencies, percent, strongest_findings
+from ..report.parts import count, largest
 from ._shared import (
     Cache,
     Comparison,

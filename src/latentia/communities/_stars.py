@@ -28,7 +28,7 @@ from .._threads import threads
 from ..linalg import sparse_product
 from ..moments import WordMoments, lda_corrected, third_moment
 from ..moments.products import add_triples
-from ..tensor import symmetrised
+from ..tensor.operators import symmetrised
 
 __all__ = ["StarMoments", "star_moments"]
 

@@ -17,7 +17,7 @@ from .._base import fitted, fitting
 from .._parameters import Integer, OrNone
 from ..exceptions import LatentiaError
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
-from ._views import view_table
+from .views import view_table
 
 __all__ = ["ContrastivePCA"]
 

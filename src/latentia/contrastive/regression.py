@@ -19,7 +19,7 @@ from .._base import fitted, fitting
 from .._parameters import Choice, Number, OrNone
 from .._validation import check_same_rows
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
-from ._views import target_column
+from .views import target_column
 
 __all__ = ["ContrastiveRegression"]
 

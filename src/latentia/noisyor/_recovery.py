@@ -24,7 +24,8 @@ from scipy.special import erfcx
 
 from ..exceptions import LatentiaError
 from ..linalg import polar_factor
-from ..tensor import Decomposition, decompose, multilinear, symmetrised
+from ..tensor import Decomposition, decompose
+from ..tensor.operators import multilinear, symmetrised
 from ._expansion import higher_orders
 from ._hollow import hollow_factor
 from .absences import AbsenceMoments, LogAbsences, Partition

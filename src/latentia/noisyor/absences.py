@@ -34,7 +34,7 @@ from .._progress import progress_bar
 from .._threads import for_chunks, one_blas_thread, threads
 from ..exceptions import LatentiaError
 from ..passes import Block, RowGroups
-from ..tensor import symmetrised
+from ..tensor.operators import symmetrised
 from ._findings import rows_with_gaps
 from ._slabs import Slabs, SplitSums
 from .bits import count_pairs_of, packed_columns

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
 from ..moments import Graph
-from ._figures import PALETTE as BASIC
 from ._graph import Drawing, Pie, draw_graph
 from ._missing import without_data
-from ._page import render, write_page
-from ._parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
+from .figures import PALETTE as BASIC
+from .page import render, write_page
+from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
 __all__ = ["PALETTE", "Community", "communities", "cut", "suggested", "write_communities_report"]
 

@@ -39,11 +39,11 @@ from scipy import sparse
 from scipy.special import digamma
 from sklearn import get_config
 
+from .._scratch import scratch_folder
 from .._threads import Parallel
 from ..likelihood import Distributions, Expected, Values
 from ..moments.counts import Counts, as_counts
 from ..passes import Block
-from ..passes._scratch import scratch_folder
 
 __all__ = ["CollapsedUpdate", "fit_in_memory", "held_shares"]
 

@@ -47,8 +47,8 @@ from ._documents import SMOOTHING, Admixture
 from ._mixing import Corpus, Mixing, mixing_by_prediction
 from ._ordering import OwnOrder
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
-from ._prevalence import confusions_of
 from ._refine import SETTLED, refine_topics, smoothed, sweeps_bias
+from .prevalence import confusions_of
 
 __all__ = ["SpectralLDA"]
 

@@ -33,7 +33,7 @@ from ..evidence import PartFits
 from ..exceptions import LatentiaError, MissingExtraError
 from ..likelihood import Refined
 from ..metrics import match_components
-from ._periods import Periods, is_blank, periods_of
+from .periods import Periods, is_blank, periods_of
 
 __all__ = ["InGroups", "Interval", "Prevalence", "confusions_of", "groups_of", "prevalence"]
 

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 import latentia
+from latentia import _scratch
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.noisyor import NoisyOr
-from latentia.passes import Blocks, _scratch, write_cache
+from latentia.passes import Blocks, write_cache
 
 resource = pytest.importorskip("resource")
 
@@ -156,7 +157,7 @@ def test_a_folder_with_other_files_is_not_replaced_by_a_cache(tmp_path):
 
 
 IN_FOLDERS_OF_THEIR_OWN = {
-    "passes/_scratch.py",
+    "_scratch.py",
     "passes/cache.py",
     "passes/formats/_text.py",
     "cli/_shared.py",

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..evidence import Evidence
+from ..evidence import GRADES, Evidence, Grade
 from ..evidence.checks import describe
-from ..evidence.grades import GRADES, Grade, status
+from ..evidence.grades import status
 
 __all__ = [
     "Mark",

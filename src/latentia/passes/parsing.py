@@ -12,9 +12,21 @@ import math
 import numpy as np
 from numba import njit
 
-__all__ = ["numbers", "pairs", "scatter", "svmlight", "triples"]
+__all__ = [
+    "NEWLINE",
+    "SPACE",
+    "count_lines",
+    "numbers",
+    "pairs",
+    "read_decimal",
+    "read_whole",
+    "scatter",
+    "skip_blanks",
+    "svmlight",
+    "triples",
+]
 
-_NEWLINE, _SPACE, _TAB, _RETURN, _HASH = 10, 32, 9, 13, 35
+NEWLINE, SPACE, _TAB, _RETURN, _HASH = 10, 32, 9, 13, 35
 _PLUS, _COMMA, _MINUS, _POINT, _COLON = 43, 44, 45, 46, 58
 _LOWEST, _HIGHEST = -360, 310  # powers of ten: beyond them 30 digits are 0, or infinite
 
@@ -44,26 +56,26 @@ def _is_digit(c):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _blank(buffer, i):  # pragma: no cover - compiled
+def skip_blanks(buffer, i):  # pragma: no cover - compiled
     """The first place from i that is not a space, tab or carriage return."""
-    while buffer[i] == _SPACE or buffer[i] == _TAB or buffer[i] == _RETURN:
+    while buffer[i] == SPACE or buffer[i] == _TAB or buffer[i] == _RETURN:
         i += 1
     return i
 
 
 @njit(nogil=True, cache=True)
 def _at_blank(buffer, i):  # pragma: no cover - compiled
-    return buffer[i] == _SPACE or buffer[i] == _TAB
+    return buffer[i] == SPACE or buffer[i] == _TAB
 
 
 @njit(nogil=True, cache=True)
 def _at_end(buffer, i):  # pragma: no cover - compiled
     """Whether an entry of a line ends here: at a blank, a comment or the end of the line."""
-    return buffer[i] <= _SPACE or buffer[i] == _HASH
+    return buffer[i] <= SPACE or buffer[i] == _HASH
 
 
 @njit(nogil=True, cache=True)
-def _whole(buffer, i):  # pragma: no cover - compiled
+def read_whole(buffer, i):  # pragma: no cover - compiled
     """A nonnegative whole number at i and the place after it; -1 if there is none."""
     value = np.int64(0)
     start = i
@@ -106,7 +118,7 @@ def _scaled(first, rest, n_rest, power):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _decimal(buffer, i):  # pragma: no cover - compiled
+def read_decimal(buffer, i):  # pragma: no cover - compiled
     """A decimal number at i, the place after it, and whether there was one."""
     negative = buffer[i] == _MINUS
     if negative or buffer[i] == _PLUS:
@@ -136,7 +148,7 @@ def _decimal(buffer, i):  # pragma: no cover - compiled
         below = buffer[i] == _MINUS
         if below or buffer[i] == _PLUS:
             i += 1
-        exponent, i = _whole(buffer, i)
+        exponent, i = read_whole(buffer, i)
         any_digit = exponent >= 0
         power += -exponent if below else exponent
     value = _scaled(first, rest, max(digits - 15, 0), power)
@@ -144,33 +156,33 @@ def _decimal(buffer, i):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _lines(buffer):  # pragma: no cover - compiled
+def count_lines(buffer):  # pragma: no cover - compiled
     """How many lines there are; each ends with a newline."""
     n = 0
     for c in buffer:
-        n += c == _NEWLINE
+        n += c == NEWLINE
     return n
 
 
 @njit(nogil=True, cache=True)
 def _number(buffer, i, whole, least, most):  # pragma: no cover - compiled
     """A decimal number at i within bounds, a whole one if asked for; the place after it, and whether there was one."""
-    value, i, good = _decimal(buffer, i)
+    value, i, good = read_decimal(buffer, i)
     return value, i, good and least <= value <= most and not (whole and value % 1.0 != 0.0)
 
 
 @njit(nogil=True, cache=True)
 def numbers(buffer, whole, least, most):  # pragma: no cover - compiled
     """Parse lines of one number each, from ``least`` to ``most``; blank lines hold none."""
-    n_lines = _lines(buffer)
+    n_lines = count_lines(buffer)
     values = np.empty(n_lines)
     i, n = np.int64(0), 0
     for line in range(n_lines):
-        i = _blank(buffer, i)
-        if buffer[i] != _NEWLINE:
+        i = skip_blanks(buffer, i)
+        if buffer[i] != NEWLINE:
             values[n], i, good = _number(buffer, i, whole, least, most)
-            i = _blank(buffer, i)
-            if not good or buffer[i] != _NEWLINE:
+            i = skip_blanks(buffer, i)
+            if not good or buffer[i] != NEWLINE:
                 return values[:0], line
             n += 1
         i += 1
@@ -180,22 +192,22 @@ def numbers(buffer, whole, least, most):  # pragma: no cover - compiled
 @njit(nogil=True, cache=True)
 def pairs(buffer, width, most_words, most):  # pragma: no cover - compiled
     """Parse lines of ``width`` (2 or 3) whole numbers from 0: words up to ``most_words``, and how often up to ``most``."""
-    n_lines = _lines(buffer)
+    n_lines = count_lines(buffer)
     values = np.empty((n_lines, width), np.int64)
     i, n = np.int64(0), 0
     for line in range(n_lines):
-        i = _blank(buffer, i)
-        if buffer[i] != _NEWLINE and buffer[i] != _HASH:
+        i = skip_blanks(buffer, i)
+        if buffer[i] != NEWLINE and buffer[i] != _HASH:
             for column in range(width):
                 number, i, good = _number(buffer, i, np.bool_(True), 0.0, most_words if column < 2 else most)
                 if not (good and _at_end(buffer, i)):
                     return values[:0], line
                 values[n, column] = np.int64(number)
-                i = _blank(buffer, i)
+                i = skip_blanks(buffer, i)
             n += 1
-        if buffer[i] != _NEWLINE and buffer[i] != _HASH:
+        if buffer[i] != NEWLINE and buffer[i] != _HASH:
             return values[:0], line
-        while buffer[i] != _NEWLINE:
+        while buffer[i] != NEWLINE:
             i += 1
         i += 1
     return values[:n], -1
@@ -208,28 +220,28 @@ def triples(buffer, width, n_rows, n_columns, whole, least, most, hollow):  # pr
     A third number must be finite, from ``least`` to ``most``, a whole one if ``whole``, and 0 on the diagonal if
     ``hollow``.
     """
-    n_lines = _lines(buffer)
+    n_lines = count_lines(buffer)
     rows, columns = np.empty(n_lines, np.int64), np.empty(n_lines, np.int64)
     values = np.ones(n_lines)
     i, n = np.int64(0), 0
     for line in range(n_lines):
-        i = _blank(buffer, i)
-        if buffer[i] == _NEWLINE:
+        i = skip_blanks(buffer, i)
+        if buffer[i] == NEWLINE:
             i += 1
             continue
-        row, i = _whole(buffer, i)
+        row, i = read_whole(buffer, i)
         good = 1 <= row <= n_rows and _at_blank(buffer, i)
-        i = _blank(buffer, i)
-        column, i = _whole(buffer, i)
+        i = skip_blanks(buffer, i)
+        column, i = read_whole(buffer, i)
         good = good and 1 <= column <= n_columns
         if width == 3 and good and _at_blank(buffer, i):
-            i = _blank(buffer, i)
+            i = skip_blanks(buffer, i)
             values[n], i, good = _number(buffer, i, whole, least, most)
         elif width == 3:
             good = False
         good = good and not (hollow and row == column and values[n] != 0.0)
-        i = _blank(buffer, i)
-        if not good or buffer[i] != _NEWLINE:
+        i = skip_blanks(buffer, i)
+        if not good or buffer[i] != NEWLINE:
             return rows[:0], columns[:0], values[:0], line
         rows[n], columns[n] = row - 1, column - 1
         n += 1
@@ -253,7 +265,7 @@ def svmlight(buffer, x_base, y_base, n_features, n_labels):  # pragma: no cover 
     That is the bad line, what is out of range on it (0: nothing, the line is malformed; 1: a feature; 2: a label), and
     its number. A line that begins with ``#`` is no row. Repeated features and labels are kept.
     """
-    n_lines, n_pairs, n_commas = _lines(buffer), 0, 0
+    n_lines, n_pairs, n_commas = count_lines(buffer), 0, 0
     for c in buffer:
         n_pairs += c == _COLON
         n_commas += c == _COMMA
@@ -270,7 +282,7 @@ def svmlight(buffer, x_base, y_base, n_features, n_labels):  # pragma: no cover 
             ahead += 1
         labelled = ahead > i and buffer[ahead] != _COLON
         while labelled and good:
-            number, i = _whole(buffer, i)
+            number, i = read_whole(buffer, i)
             good = number >= 0 and not _is_digit(buffer[i])
             if good and not y_base <= number < n_labels + y_base:
                 good, beyond = False, 2
@@ -282,21 +294,21 @@ def svmlight(buffer, x_base, y_base, n_features, n_labels):  # pragma: no cover 
             i += 1
         good = good and (not labelled or _at_end(buffer, i))
         while good:
-            i = _blank(buffer, i)
-            if buffer[i] == _NEWLINE or buffer[i] == _HASH:
+            i = skip_blanks(buffer, i)
+            if buffer[i] == NEWLINE or buffer[i] == _HASH:
                 break
-            number, i = _whole(buffer, i)
+            number, i = read_whole(buffer, i)
             good = number >= 0 and buffer[i] == _COLON
             if good and not x_base <= number < n_features + x_base:
                 good, beyond = False, 1
             if good:
-                x_data[x_end], i, good = _decimal(buffer, i + 1)
+                x_data[x_end], i, good = read_decimal(buffer, i + 1)
                 good = good and _at_end(buffer, i)
                 x_indices[x_end] = number - x_base
                 x_end += 1
         if not good:
             return x_indptr, x_indices, x_data, y_indptr, y_indices, line, beyond, number
-        while buffer[i] != _NEWLINE:
+        while buffer[i] != NEWLINE:
             i += 1
         i += 1
         if not noted:

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..passes._scratch import whole_file
-from ._parts import short_number
+from .._scratch import whole_file
+from .parts import short_number
 
 __all__ = ["render", "write_page"]
 

@@ -235,7 +235,7 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
             If a parameter is out of its range, if A is not square, has NaN, infinite or negative entries, or no edge,
             or has fewer nodes than communities.
         """
-        graph = self._graph(A, None if self.directed == "auto" else bool(self.directed))
+        graph = self._graph(A)
         kept = self._kept(graph)
         ends, weights = self._counts(graph, kept)
         found = fit_communities(ends, self._choices())
@@ -250,7 +250,10 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         self._warn(graph)
         return self
 
-    def _graph(self, A: Any, directed: bool | None) -> Graph:
+    def _graph(self, A: Any) -> Graph:
+        return self._read(A, None if self.directed == "auto" else bool(self.directed))
+
+    def _read(self, A: Any, directed: bool | None) -> Graph:
         from ..datasets.graphs import graph_of
 
         return graph_of(A, directed, progress=bool(self.verbose))
@@ -366,7 +369,7 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         list of int
         """
-        graph = self._graph(A, None if self.directed == "auto" else bool(self.directed))
+        graph = self._graph(A)
         kept = np.flatnonzero(graph.part_of >= 0)
         ends = self._counts(graph, kept)[0]
         return numbers_around(suggested_number(ends, min(_MOST_SUGGESTED, len(kept)), self.n_jobs), len(kept))
@@ -507,7 +510,7 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         float
         """
-        graph = self._graph(A, self.directed_)
+        graph = self._read(A, self.directed_)
         n = graph.n_nodes
         if n != self.n_features_in_:
             raise LatentiaError(

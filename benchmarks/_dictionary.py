@@ -1,7 +1,7 @@
 """What the benchmarks of dictionaries share: measures, and the learners of others.
 
-Every learner takes rows (p, n) and gives atoms (m, n) of unit length. K-SVD codes with `latentia.linalg.matching_pursuit`, as
-ours does, so that what is compared is how atoms are found and not how fast codes are.
+Every learner takes rows (p, n) and gives atoms (m, n) of unit length. K-SVD codes with `matching_pursuit`, as ours does,
+so that what is compared is how atoms are found and not how fast codes are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from sklearn.decomposition import MiniBatchDictionaryLearning
 
-from latentia.linalg import matching_pursuit
+from latentia.dictionary.pursuit import matching_pursuit
 from latentia.metrics import atom_distances
 
 FIRST_SEED = 300

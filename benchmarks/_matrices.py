@@ -9,8 +9,8 @@ from scipy import sparse
 
 from latentia.datasets import planted
 from latentia.likelihood import refine
-from latentia.linalg import Factored, total_distance
 from latentia.matrices._refine import PairUpdate, over_pairs
+from latentia.matrices.factored import Factored, total_distance
 
 # The notes' settings: words, rank, base frequencies, pairs a word. The contrast reproduces their rank-one column: with
 # Exponential(1) draws as printed it does at rank 2, and at higher rank only with the draws to the power 1.7.

@@ -36,9 +36,9 @@ from latentia.metrics import (
     propensity_scored_precision_at_k,
     top_indices,
 )
-from latentia.moments import LabelledSums, frequent_words
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.multilabel._features import features, inverse_document_frequency
+from latentia.multilabel.moments import LabelledSums, frequent_words
 from latentia.passes import Blocks, accumulate, write_cache
 
 _N_TOPICS = 100

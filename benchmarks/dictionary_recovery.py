@@ -28,9 +28,9 @@ from _common import report, timed
 from _dictionary import FIRST_SEED, best_of_epochs, dictlearn_atoms, ksvd, minibatches, recovered, some_rows
 from threadpoolctl import threadpool_limits
 
-from latentia.clusters import connection_graph
 from latentia.datasets import planted
 from latentia.dictionary import IncoherentDictionary
+from latentia.dictionary.clusters import connection_graph
 
 WORLDS: dict[str, dict[str, Any]] = {
     "n 64, m 128, k 3": {"n_rows": 8000, "n_features": 64, "n_components": 128, "sparsity": 3},

@@ -20,10 +20,13 @@ from _common import report
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist, pdist
 
-from latentia.likelihood import ProductMixtureUpdate, SphericalMixtureUpdate, SymbolChainUpdate, over, refine
+from latentia.likelihood import over, refine
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
+from latentia.mixtures._product_update import ProductMixtureUpdate
+from latentia.mixtures._spherical_update import SphericalMixtureUpdate
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM
+from latentia.sequences.updates import SymbolChainUpdate
 
 PRIOR = 1e-3
 

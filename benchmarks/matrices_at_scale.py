@@ -105,7 +105,7 @@ def run_task(task: str, path: Path, size: int) -> None:
 
 
 def l1(path: Path, data: planted.PlantedPairs) -> float:
-    from latentia.linalg import Factored, total_distance
+    from latentia.matrices.factored import Factored, total_distance
 
     with np.load(path.with_suffix(".model.npz")) as file:
         r, left, core = (file[name] for name in file.files)

@@ -28,10 +28,11 @@ from _common import report, timed
 from _nmf_exact import TINY, Instance, rank_three_instances
 
 from latentia.datasets.instances import euclidean_distance_matrix, hardness_gadget, polygon_slack_matrix
-from latentia.nmf import Factorization, Impossible, exact_nmf, nonnegative_rank
-from latentia.nmf._exact._rational import as_rational, rank_of
-from latentia.nmf._exact._reduce import reduced
-from latentia.nmf._exact._search import Search
+from latentia.nmf.exact._rational import as_rational, rank_of
+from latentia.nmf.exact._reduce import reduced
+from latentia.nmf.exact._results import Factorization, Impossible
+from latentia.nmf.exact._search import Search
+from latentia.nmf.exact.exact_nmf import exact_nmf, nonnegative_rank
 
 BUDGETS = {4: 2.0, 5: 2.0, 6: 2.0, 8: 10.0}
 ZEROS = (0.0, 0.1, 0.2, 0.25, 0.3, 0.5, 0.7)

@@ -20,7 +20,9 @@ from _common import RESULTS
 from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 from latentia.datasets import planted
-from latentia.nmf import Factorization, SeparableNMF, exact_nmf
+from latentia.nmf import SeparableNMF
+from latentia.nmf.exact._results import Factorization
+from latentia.nmf.exact.exact_nmf import exact_nmf
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -28,9 +28,9 @@ from _common import report, timed
 from noisy_or_recovery import errors
 
 from latentia.datasets import planted
-from latentia.moments import CountedAbsences, PackedRows, Partition
-from latentia.moments.bits import count_pairs_of
 from latentia.noisyor import NoisyOr
+from latentia.noisyor.absences import CountedAbsences, PackedRows, Partition
+from latentia.noisyor.bits import count_pairs_of
 from latentia.passes import Blocks, RowGroups, accumulate
 
 FITS = ((300, 30), (900, 30))

@@ -19,8 +19,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 from latentia.datasets import planted
-from latentia.moments import ExactAbsences
 from latentia.noisyor import NoisyOr
+from latentia.noisyor.absences import ExactAbsences
 
 EXACT = ((60, 10), (150, 20), (300, 30))
 ROWS = ((10_000, 5), (100_000, 5), (1_000_000, 3), (10_000_000, 1))

@@ -23,8 +23,8 @@ from _common import report, timed
 from distributed import Client, LocalCluster
 
 from latentia.datasets import planted
-from latentia.moments import LabelsToWords
 from latentia.moments.vectors import VectorMoments, column_moments, principal_coordinates
+from latentia.multilabel.moments import LabelsToWords
 from latentia.passes import Blocks, RowGroups, accumulate, on_cluster, write_cache
 
 SIMULATED = (4, 8, 16, 32)

@@ -20,7 +20,8 @@ from _common import Rates, report, timed
 from scipy.optimize import linear_sum_assignment
 from threadpoolctl import threadpool_limits
 
-from latentia.tensor import decompose, tensor_norm
+from latentia.tensor import decompose
+from latentia.tensor.operators import tensor_norm
 
 METHODS = {
     "polar": {},

@@ -34,11 +34,13 @@ from threadpoolctl import threadpool_limits
 
 from latentia.datasets import planted
 from latentia.ica import TensorICA
-from latentia.likelihood import SymbolChainUpdate, log_likelihood, multinomial_responsibilities, viterbi
+from latentia.likelihood import multinomial_responsibilities
 from latentia.metrics import amari_index, many_to_one_accuracy, npmi_coherence, split_tokens
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.passes import Blocks, accumulate
 from latentia.sequences import SpectralHMM
+from latentia.sequences.recursions import log_likelihood, viterbi
+from latentia.sequences.updates import SymbolChainUpdate
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 
 SHAPES = {

@@ -49,7 +49,7 @@ def hmmlearn(symbols: np.ndarray, m: int, iterations: int) -> Any:
 
 def likelihood(model: Any, chain: Any, symbols: np.ndarray) -> float:
     """Log-likelihood a step, emissions mixed with 1% of the uniform distribution: hmmlearn's have zeros."""
-    from latentia.likelihood import log_likelihood
+    from latentia.sequences.recursions import log_likelihood
 
     emissions = 0.99 * model.emissionprob_ + 0.01 / model.emissionprob_.shape[1]
     total = log_likelihood(model.startprob_, model.transmat_, np.log(emissions.T), [len(symbols)], symbols)

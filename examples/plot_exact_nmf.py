@@ -13,7 +13,8 @@ could be.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from latentia.nmf import ApproximateNMF, exact_nmf
+from latentia.nmf import ApproximateNMF
+from latentia.nmf.exact.exact_nmf import exact_nmf
 
 # %%
 # A square of rank 3

@@ -3,6 +3,7 @@ import re
 from pathlib import Path
 
 import pytest
+from updates import enumerate_paths, naive_gaussian, naive_posterior, parameters, problem, problem_of  # noqa: F401
 
 from latentia.datasets import planted
 

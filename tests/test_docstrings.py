@@ -15,7 +15,7 @@ FAMILIES = (
 )  # fmt: skip
 ROOMS = (
     "clusters", "datasets", "datasets.baskets", "datasets.images", "datasets.instances", "datasets.planted", "datasets.readers",
-    "datasets.tables",
+    "datasets.tables", "dictionary.clusters",
     "evidence", "evidence.bounds", "exceptions", "likelihood", "linalg", "metrics", "moments", "passes", "persistence", "plots",
     "report", "simplex", "tensor", "words",
 )  # fmt: skip

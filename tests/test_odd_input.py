@@ -9,11 +9,11 @@ from scipy import sparse
 
 import latentia
 from latentia import LatentiaError
+from latentia.communities._memberships import dirichlet_fit
 from latentia.contrastive import RichComponents
 from latentia.evidence import bounds
 from latentia.evidence.goodness import Misfit
 from latentia.evidence.views import ViewMisfits
-from latentia.likelihood import dirichlet_fit
 from latentia.linalg import scaled_eigenspace
 from latentia.matrices import ProbabilityMatrix
 from latentia.multilabel import MomentMultiLabelClassifier

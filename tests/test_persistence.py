@@ -15,9 +15,8 @@ import pytest
 from fuzzing import worlds
 
 import latentia
-from latentia import LatentiaError, persistence
+from latentia import LatentiaError, _scratch, persistence
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.passes import _scratch
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 

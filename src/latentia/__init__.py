@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ._compiled import keep_compiled_code
+from ._presentation import shown_by
 from .exceptions import LatentiaError, LatentiaWarning
 
 if TYPE_CHECKING:
@@ -76,6 +77,15 @@ __all__ = [
 
 
 keep_compiled_code()
+
+
+def _report(*args: Any, **kwargs: Any) -> Any:
+    from .report import write_report
+
+    return write_report(*args, **kwargs)
+
+
+shown_by["report"] = _report
 
 
 def __getattr__(name: str) -> Any:

@@ -19,6 +19,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from ._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
+from ._presentation import shown_by
 from ._threads import one_blas_thread
 from .evidence.sizes import CANDIDATES, Size, enough_sizes, recommend
 from .exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
@@ -102,9 +103,7 @@ class Estimator(BaseEstimator):
         -------
         Path of the file
         """
-        from .report import write_report
-
-        return write_report(path, self, *data, **options)
+        return shown_by["report"](path, self, *data, **options)
 
 
 def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:

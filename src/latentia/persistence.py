@@ -21,8 +21,8 @@ from scipy import sparse
 from ._archive import DAMAGE, checked_csr, own_class, read_arrays, write_arrays
 from ._base import Estimator
 from ._layouts import check_fitted, check_record
+from ._scratch import whole_file
 from .exceptions import FileNotice, LatentiaError, warn
-from .passes._scratch import whole_file
 from .words import UnsavedVectorizer, WordVectorizer
 
 __all__ = ["load", "save"]

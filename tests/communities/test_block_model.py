@@ -120,6 +120,15 @@ def test_weights_in_any_unit(graph):
     np.testing.assert_allclose(one.transform(new), other.transform(1000 * new), atol=1e-3)
 
 
+def test_a_graph_may_be_a_file(graph, tmp_path):
+    edges = np.argwhere(sparse.triu(graph.adjacency).toarray())
+    np.savetxt(tmp_path / "links.txt", edges, fmt="%d")
+    model, other = (MixedMembershipBlockModel(5, refine=0).fit(A) for A in (tmp_path / "links.txt", graph.adjacency))
+    np.testing.assert_array_equal(model.memberships_, other.memberships_)
+    assert model.score(tmp_path / "links.txt") == other.score(graph.adjacency)
+    assert len(model.evidence_.stability(tmp_path / "links.txt", n_splits=1)) == 5
+
+
 def test_isolated_nodes_loops_and_repeats_are_said(graph, tmp_path):
     table = graph.adjacency.tolil()
     table[7] = 0

@@ -138,7 +138,7 @@ def test_a_shared_part_of_few_dimensions():
 
 def test_views_of_many_columns_are_compared_row_by_row():
     """Beyond 64 columns pairs of rows take the place of moments; the answer is the same where both ways are open."""
-    import latentia.contrastive._views as views
+    from latentia.contrastive import views
 
     data = planted.contrastive_views(1500, 4, shared="exponential", linear_map="orthogonal")
     usual = ContrastiveComponents().fit(data.U, data.V)

@@ -278,3 +278,10 @@ def test_a_missing_package_says_what_to_install(tmp_path, monkeypatch):
     (tmp_path / "x.gml").write_text("graph [ ]")
     with pytest.raises(ImportError, match=r"Reading GML files needs the package 'networkx'.*pip install networkx "):
         read_graph(tmp_path / "x.gml")
+
+
+def test_a_graph_is_read_from_a_path_or_made_of_a_matrix(tmp_path):
+    (tmp_path / "x.txt").write_text("a b\nb c\n")
+    assert edges(graphs.graph_of(tmp_path / "x.txt")) == {("a", "b"): 1, ("b", "c"): 1}
+    assert graphs.graph_of(str(tmp_path / "x.txt"), directed=True).directed
+    assert graphs.graph_of([[0, 1], [1, 0]]).n_edges == 1

@@ -3,7 +3,7 @@ import pytest
 
 from latentia import LatentiaError
 from latentia.datasets import planted
-from latentia.moments import ExactAbsences
+from latentia.noisyor.absences import ExactAbsences
 from latentia.passes import Blocks
 
 

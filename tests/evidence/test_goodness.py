@@ -6,7 +6,7 @@ from scipy import sparse, stats
 
 from latentia.evidence import Misfit, WhitenedMoments, misfit_of_tensor, trivial_checks
 from latentia.likelihood import one_gaussian
-from latentia.tensor import symmetrised
+from latentia.tensor.operators import symmetrised
 
 
 def tensor_of(weights, vectors):

@@ -18,7 +18,7 @@ import numpy as np
 
 FORMATS = ("__init__", "_sizes", "_text", "_triples", "_vocabulary", "matrixmarket", "pairs", "svmlight", "uci")
 MODULES = [f"latentia.passes.formats.{name}".removesuffix(".__init__") for name in FORMATS]
-MODULES += ["latentia.passes._parse", "latentia.passes.cache"]
+MODULES += ["latentia.passes.parsing", "latentia.passes.cache"]
 MODULES += [f"latentia.datasets.{name}" for name in ("_csv", "pairs", "tables", "texts")]
 KINDS = [
     ("docword.x.txt", "uci"), ("x.mtx", "market"), ("x.svm", "svmlight"), ("x.svm", "svmlight1"), ("x.txt", "headed"),
@@ -35,11 +35,11 @@ def fuzz(arguments):
     with atheris.instrument_imports(include=MODULES):
         import _worker
     from latentia.exceptions import LatentiaError, LatentiaWarning
-    from latentia.passes import _parse
+    from latentia.passes import parsing
 
     warnings.simplefilter("ignore", LatentiaWarning)
     np.seterr(all="ignore")  # compiled loops overflow to infinity without a word, and so does this one:
-    _parse.math = types.SimpleNamespace(ldexp=lambda value, power: float(np.ldexp(value, power)))
+    parsing.math = types.SimpleNamespace(ldexp=lambda value, power: float(np.ldexp(value, power)))
     root = tempfile.mkdtemp(prefix="guided-readers-")
     scratch = _worker.temporary(root)
 

@@ -3,15 +3,10 @@
 import numpy as np
 import pytest
 
-from latentia.likelihood import (
-    Chances,
-    Distributions,
-    Gaussians,
-    MultinomialMixtureUpdate,
-    ProductMixtureUpdate,
-    SphericalMixtureUpdate,
-    SymbolChainUpdate,
-)
+from latentia.likelihood import Chances, Distributions, Gaussians, MultinomialMixtureUpdate
+from latentia.mixtures._product_update import ProductMixtureUpdate
+from latentia.mixtures._spherical_update import SphericalMixtureUpdate
+from latentia.sequences.updates import SymbolChainUpdate
 
 STEP = 1e-5
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from latentia.exceptions import LatentiaError
-from latentia.likelihood import SphericalMixtureUpdate, over, race, race_updates, refine
+from latentia.likelihood import over, race, race_updates, refine
+from latentia.mixtures._spherical_update import SphericalMixtureUpdate
 from latentia.passes import Blocks
 
 

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from latentia import LatentiaError, load, save
-from latentia.linalg import scaled_singular_space
 from latentia.matrices import ProbabilityMatrix
 from latentia.matrices._ordered import discounts_of
+from latentia.matrices._scaled_pairs import scaled_singular_space
 
 
 @pytest.fixture(scope="module")

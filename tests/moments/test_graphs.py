@@ -165,10 +165,9 @@ def test_blocks_and_lists():
     assert isinstance(graph, Graph)
 
 
-def test_a_path(tmp_path):
-    (tmp_path / "x.txt").write_text("a b\nb c\n")
-    assert as_graph(tmp_path / "x.txt").names == ["a", "b", "c"]
-    assert as_graph(str(tmp_path / "x.txt"), directed=True).directed
+def test_files_are_read_elsewhere(tmp_path):
+    with pytest.raises(LatentiaError, match="x.txt: a file is read by latentia.datasets.read_graph"):
+        as_graph(tmp_path / "x.txt")
 
 
 def test_graphs_of_networkx():

@@ -11,7 +11,7 @@ from latentia.moments.products import (
     mixed_cube,
     third_moment,
 )
-from latentia.tensor import pair_products, symmetrised
+from latentia.tensor.operators import pair_products, symmetrised
 
 
 @pytest.mark.parametrize(("n", "d"), [(1, 1), (7, 3), (50, 16), (5000, 33), (100, 40)])

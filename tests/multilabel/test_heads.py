@@ -12,13 +12,13 @@ import latentia
 from latentia import LatentiaError
 from latentia.datasets import planted
 from latentia.metrics import document_auc, precision_at_k, top_indices
-from latentia.moments import LabelledCounts
 from latentia.multilabel import MomentMultiLabelClassifier, _evidence
 from latentia.multilabel import _choice as choice
 from latentia.multilabel._calibration import Calibration, calibrated
 from latentia.multilabel._features import features, inverse_document_frequency
 from latentia.multilabel._full import LogisticHeads, Rows, full_ridge, moment_head
 from latentia.multilabel._held_out import held_out
+from latentia.multilabel.moments import LabelledCounts
 from latentia.passes import Blocks, accumulate
 
 KINDS = ["ridge", "logistic", "full"]

@@ -13,10 +13,11 @@ import pytest
 
 from latentia.datasets.instances import euclidean_distance_matrix, hardness_gadget, polygon_slack_matrix
 from latentia.exceptions import LatentiaError, MissingExtraError
-from latentia.nmf import Factorization, Impossible, Undecided, exact_nmf, nonnegative_rank
-from latentia.nmf._exact import NestedPolygons, PolygonProof
-from latentia.nmf._exact._rational import rank_of
-from latentia.nmf._exact._reduce import reduced
+from latentia.nmf.exact import NestedPolygons, PolygonProof
+from latentia.nmf.exact._rational import rank_of
+from latentia.nmf.exact._reduce import reduced
+from latentia.nmf.exact._results import Factorization, Impossible, Undecided
+from latentia.nmf.exact.exact_nmf import exact_nmf, nonnegative_rank
 
 flint = pytest.importorskip("flint", reason="exact factorization needs python-flint")
 

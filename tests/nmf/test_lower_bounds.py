@@ -9,7 +9,10 @@ import pytest
 
 from latentia.datasets.instances import euclidean_distance_matrix, polygon_slack_matrix, unique_disjointness
 from latentia.exceptions import LatentiaError
-from latentia.nmf import boolean_rank_bound, fooling_set_bound, rectangle_cover_bound, restricted_cover_bound
+from latentia.nmf.exact._boolean_rank import boolean_rank_bound
+from latentia.nmf.exact._fooling_set import fooling_set_bound
+from latentia.nmf.exact._rectangle_cover import rectangle_cover_bound
+from latentia.nmf.exact._restricted_cover import restricted_cover_bound
 
 BOUNDS = fooling_set_bound, rectangle_cover_bound, restricted_cover_bound, boolean_rank_bound
 HEXAGON = polygon_slack_matrix(6, "regular")

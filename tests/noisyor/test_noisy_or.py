@@ -14,10 +14,10 @@ from latentia import LatentiaError, LatentiaWarning, load, save
 from latentia.datasets import planted
 from latentia.evidence import GRADES
 from latentia.likelihood import noisy_or_rows
-from latentia.moments import ExactAbsences
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._evidence import incoherence, spectral_boundedness
 from latentia.noisyor._expansion import higher_orders, power_coefficients
+from latentia.noisyor.absences import ExactAbsences
 from latentia.passes import Blocks, deal
 
 

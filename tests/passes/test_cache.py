@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia import LatentiaError
+from latentia import LatentiaError, _scratch
 from latentia.datasets.readers import read_corpus
 from latentia.exceptions import FileNotice
-from latentia.passes import Blocks, _scratch, formats, read_cache, write_cache
+from latentia.passes import Blocks, formats, read_cache, write_cache
 from latentia.passes.cache import _digest
 
 TEXT = "2\n3\n3\n1 1 4\n1 3 2\n2 2 1\n"

@@ -18,9 +18,9 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.likelihood.rows import MixtureSums
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.moments.absences import PackedRowsSum
 from latentia.moments.vectors import Coordinates
 from latentia.multilabel import MomentMultiLabelClassifier
+from latentia.noisyor.absences import PackedRowsSum
 from latentia.passes import Blocks, _packing, accumulate, checkpointing, write_cache
 from latentia.passes import checkpoint as room
 from latentia.topics import AnchorTopics

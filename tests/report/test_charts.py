@@ -11,7 +11,7 @@ import pytest
 
 from latentia.datasets import planted
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.report import _figures as figures
+from latentia.report import figures as figures
 from latentia.report import write_mixture_report
 
 LEFT, RIGHT, DOWN, END, ESCAPE = "\ue012", "\ue014", "\ue015", "\ue010", "\ue00c"

@@ -15,9 +15,9 @@ from latentia.contrastive import (
 )
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
-from latentia.report import _parts as parts
+from latentia.report import parts as parts
 from latentia.report import write_contrast_report
-from latentia.report._contrast_peers import PEERS, contrast_peers, differences, variances
+from latentia.report.contrast_peers import PEERS, contrast_peers, differences, variances
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 MODELS = {

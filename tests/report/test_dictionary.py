@@ -10,8 +10,8 @@ from scipy import sparse
 
 from latentia.datasets import image_patches, planted
 from latentia.dictionary import IncoherentDictionary
+from latentia.dictionary.pursuit import matching_pursuit
 from latentia.exceptions import LatentiaError
-from latentia.linalg import matching_pursuit
 from latentia.report import write_dictionary_report
 from latentia.report.dictionary import Restored, mosaic, needed, psnr, row_errors, sparse_codes
 

@@ -13,7 +13,7 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
-from latentia.report import _parts as parts
+from latentia.report import parts as parts
 from latentia.report.communities import _Expected
 from latentia.report.model import PAGES
 from latentia.report.noisy_or import _expected_frequencies

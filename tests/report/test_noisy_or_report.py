@@ -9,8 +9,8 @@ from scipy import sparse
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.noisyor import NoisyOr
-from latentia.report import _parts as parts
 from latentia.report import noisy_or as report_noisy_or
+from latentia.report import parts as parts
 from latentia.report import write_noisy_or_report
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"

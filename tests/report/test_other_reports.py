@@ -11,8 +11,8 @@ from latentia.evidence.grades import GRADES
 from latentia.exceptions import LatentiaError
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
-from latentia.report import _figures as figures
-from latentia.report import _parts as parts
+from latentia.report import figures as figures
+from latentia.report import parts as parts
 from latentia.report import write_hmm_report, write_ica_report, write_mixture_report
 from latentia.report.hmm import emission_lifts, mean_stays
 from latentia.report.ica import excess_kurtosis

@@ -3,7 +3,8 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 from latentia import LatentiaError
-from latentia.tensor import SymmetricFour, SymmetricThree, decompose, tensor_norm
+from latentia.tensor import decompose
+from latentia.tensor.operators import SymmetricFour, SymmetricThree, tensor_norm
 
 METHODS = ["polar", "power", "adaptive", "joint", "robust", "als"]
 

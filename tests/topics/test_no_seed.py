@@ -8,8 +8,8 @@ from latentia.datasets import planted
 from latentia.metrics import recovery_errors
 from latentia.moments import Cooccurrence
 from latentia.passes import Blocks, RowGroups
-from latentia.simplex import NoisyPoints, pooled_vertices, sharpened_vertices
 from latentia.topics import AnchorTopics, _embedding
+from latentia.topics._pooled import NoisyPoints, pooled_vertices, sharpened_vertices
 
 
 @pytest.fixture(scope="module")

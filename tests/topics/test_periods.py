@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from latentia.exceptions import LatentiaError
-from latentia.topics._periods import periods_of
+from latentia.topics.periods import periods_of
 
 
 def test_years_stand_for_themselves_while_they_are_few() -> None:

@@ -13,7 +13,7 @@ from latentia.exceptions import LatentiaError
 from latentia.likelihood import WordSampler
 from latentia.metrics import match_components
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from latentia.topics._prevalence import groups_of
+from latentia.topics.prevalence import groups_of
 
 N, K = 1500, 6
 

@@ -13,8 +13,8 @@ import numpy as np
 from rich.console import Console
 
 from ..exceptions import LatentiaError
-from ..nmf._exact import Factorization, Impossible, RankBounds, Undecided, exact_nmf, nonnegative_rank
-from ..report._parts import count
+from ..nmf.exact import Factorization, Impossible, RankBounds, Undecided, exact_nmf, nonnegative_rank
+from ..report.parts import count
 from ._shared import Reading, Results, named, say, write_csv
 from ._tables import Wanted, known, read_table, split_names
 

@@ -11,9 +11,8 @@ from rich.console import Console
 
 from ..datasets import Corpus
 from ..exceptions import LatentiaError
-from ..topics import Prevalence
-from ..topics._periods import UNITS, periods_of
-from ..topics._prevalence import groups_of
+from ..topics.periods import UNITS, periods_of
+from ..topics.prevalence import Prevalence, groups_of
 from ._shared import say, write_csv
 
 __all__ = [

@@ -25,15 +25,15 @@ from rich.table import Table
 
 from .. import persistence
 from .._progress import progress_bar
+from .._scratch import can_write, scratch_folder
 from ..evidence import Evidence
 from ..evidence.checks import Check, describe, number_text
 from ..evidence.grades import status
 from ..evidence.sizes import Size, recommend
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
-from ..passes._scratch import can_write, scratch_folder
 from ..passes.formats import known_encoding
-from ..report._parts import first_sentence
+from ..report.parts import first_sentence
 
 __all__ = [
     "Cache",
@@ -86,7 +86,7 @@ def _check_jobs(jobs: int) -> int:
     return jobs
 
 
-def _steps(refine: str) -> int | str:
+def steps_of(refine: str) -> int | str:
     """A number of steps, or "auto"."""
     if refine == "auto":
         return refine
@@ -104,7 +104,7 @@ Refine = Annotated[
     str,
     typer.Option(
         help="Steps of refinement after the recovery: a number, 0 for the theorem, or auto: until it has settled.",
-        callback=_steps,
+        callback=steps_of,
     ),
 ]
 Splits = Annotated[

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from ..datasets import Corpus, readers
-from ..datasets._csv import has_columns
+from ..datasets.separated import has_columns
 from ..exceptions import LatentiaError, MissingExtraError
 from ..passes import Blocks
 from ..passes.formats import reusable

@@ -14,12 +14,12 @@ from scipy import sparse
 
 from ..communities import MixedMembershipBlockModel
 from ..datasets import read_graph
-from ..datasets._csv import has_columns
+from ..datasets.separated import has_columns
 from ..exceptions import LatentiaError
 from ..moments import Graph
-from ..report._parts import count
 from ..report.communities import Community, cut, suggested
 from ..report.communities import communities as described
+from ..report.parts import count
 from ._shared import (
     Cache,
     Comparison,

@@ -20,11 +20,11 @@ from ..contrastive import (
     ContrastivePCA,
     ContrastiveRegression,
 )
-from ..contrastive._views import MOST_IN_TENSORS
+from ..contrastive.views import MOST_IN_TENSORS
 from ..exceptions import LatentiaError
-from ..report._contrast_peers import PEERS, answer_of, contrast_peers, differences, in_units_of
-from ..report._parts import count, short_number
 from ..report.contrast import distance_text, matrix_names, telling
+from ..report.contrast_peers import PEERS, answer_of, contrast_peers, differences, in_units_of
+from ..report.parts import count, short_number
 from ._shared import (
     Cache,
     Comparison,

@@ -29,8 +29,8 @@ from ..mixtures import SphericalGaussianMixture
 from ..multilabel import MomentMultiLabelClassifier
 from ..nmf import SeparableNMF
 from ..noisyor import NoisyOr
-from ..report._page import render, write_page
-from ..report._parts import mark_of, version
+from ..report.page import render, write_page
+from ..report.parts import mark_of, version
 from ..sequences import SpectralHMM
 from ..topics import AnchorTopics
 from ._shared import FullEvidence, Out, Results, print_evidence, say

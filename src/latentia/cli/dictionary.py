@@ -24,11 +24,11 @@ from ..datasets.images import (
     write_image,
 )
 from ..dictionary import IncoherentDictionary
+from ..dictionary.pursuit import matching_pursuit
 from ..evidence.sizes import CANDIDATES
 from ..exceptions import LatentiaError
-from ..linalg import matching_pursuit
-from ..report._parts import count, largest, short_number
 from ..report.dictionary import Restored, mosaic, needed, psnr, row_errors, sparse_codes
+from ..report.parts import count, largest, short_number
 from ._shared import (
     Cache,
     Columns,

@@ -16,8 +16,8 @@ from ..datasets.readers import read_lines
 from ..exceptions import LatentiaError
 from ..passes import RowGroups
 from ..persistence import load
-from ..report._parts import count, short_number
 from ..report.hmm import emission_lifts, mean_stays
+from ..report.parts import count, short_number
 from ..sequences import SpectralHMM, TwoStateHMM
 from ._shared import (
     Cache,

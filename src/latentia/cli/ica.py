@@ -12,8 +12,8 @@ from rich.console import Console
 from scipy import sparse
 
 from ..ica import TensorICA
-from ..report._parts import short_number
 from ..report.ica import excess_kurtosis
+from ..report.parts import short_number
 from ._shared import (
     Cache,
     Columns,

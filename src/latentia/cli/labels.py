@@ -23,8 +23,8 @@ from sklearn.base import clone
 
 from .._progress import progress_bar
 from .._validation import column_names
-from ..datasets._csv import has_columns
 from ..datasets.readers import Texts, count_words, read_lines, read_texts, split_tags
+from ..datasets.separated import has_columns
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..metrics import (
     document_auc,
@@ -37,8 +37,8 @@ from ..moments.counts import as_counts, check_counts
 from ..multilabel import MomentMultiLabelClassifier
 from ..passes import Blocks
 from ..passes.formats import open_text, reusable
-from ..report._parts import count, largest
 from ..report.labels import Names
+from ..report.parts import count, largest
 from ._shared import (
     Cache,
     Comparison,

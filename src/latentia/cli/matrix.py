@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from ..datasets import Pairs, read_pairs, read_text_pairs
-from ..datasets._csv import has_columns
+from ..datasets.separated import has_columns
 from ..exceptions import LatentiaError
 from ..matrices import ProbabilityMatrix
 from ..moments import split_counts, symmetric_counts

@@ -13,8 +13,8 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
-from ..report._parts import short_number
 from ..report.mixture import standard_deviations, telling_columns
+from ..report.parts import short_number
 from ._shared import (
     Cache,
     Columns,

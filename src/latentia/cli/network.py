@@ -15,13 +15,13 @@ from scipy import sparse
 
 from .._progress import progress_bar
 from ..datasets import readers
-from ..datasets._csv import has_columns
+from ..datasets.separated import has_columns
 from ..deep import SparseNetwork
 from ..exceptions import LatentiaError
-from ..report._parts import count
 from ..report.network import Unit, unit_names
 from ..report.network import units as described_units
 from ..report.noisy_or import frequencies, percent
+from ..report.parts import count
 from ._shared import (
     Cache,
     Columns,

@@ -18,9 +18,9 @@ from ..datasets.images import image_files, is_image, read_image, write_image
 from ..evidence.sizes import CANDIDATES
 from ..exceptions import LatentiaError
 from ..nmf import SeparableNMF
-from ..report._parts import count, largest, short_number
 from ..report.dictionary import row_errors
 from ..report.nmf import METHODS, axis_of, contributions, map_of, picture_of_component
+from ..report.parts import count, largest, short_number
 from ._exact import FILES as EXACT_FILES
 from ._exact import factor_exactly
 from ._shared import (
@@ -40,7 +40,6 @@ from ._shared import (
     Rows,
     Seed,
     Splits,
-    _steps,
     check_choice,
     component_cells,
     hold_out,
@@ -51,6 +50,7 @@ from ._shared import (
     run_command,
     say,
     sizes_help,
+    steps_of,
     write_csv,
 )
 from ._tables import (
@@ -162,7 +162,7 @@ def nmf(
         str,
         typer.Option(
             help="Rounds of polish by coordinate descent: 0 keeps to single rows, auto goes on until it has settled.",
-            callback=_steps,
+            callback=steps_of,
         ),
     ] = "0",
     image: Annotated[

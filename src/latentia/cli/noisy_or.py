@@ -16,12 +16,12 @@ from scipy import sparse
 from .._progress import progress_bar
 from ..datasets.baskets import read_baskets
 from ..exceptions import LatentiaError
-from ..moments import basket_table, chosen_items
 from ..noisyor import Diagnosis, NoisyOr
+from ..noisyor.baskets import basket_table, chosen_items
 from ..noisyor.inference import SAMPLING, Posteriors
 from ..passes import Blocks
-from ..report._parts import count, largest
 from ..report.noisy_or import frequencies, percent, strongest_findings
+from ..report.parts import count, largest
 from ._shared import (
     Cache,
     Comparison,

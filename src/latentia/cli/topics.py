@@ -18,7 +18,8 @@ from ..exceptions import LatentiaError
 from ..metrics import RELEVANCE, npmi_coherence, other_topics, top_words, umass_coherence, unique_words
 from ..passes import Blocks
 from ..report.topics import topic_shares
-from ..topics import AnchorTopics, Prevalence, SingleTopicModel, SpectralLDA
+from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
+from ..topics.prevalence import Prevalence
 from ._prevalence import (
     PREVALENCE,
     GroupBy,

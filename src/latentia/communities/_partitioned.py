@@ -43,7 +43,8 @@ from .._threads import one_blas_thread
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..linalg import block_krylov_svd, sparse_product
 from ..metrics import match_components
-from ..tensor import decompose, symmetrised
+from ..tensor import decompose
+from ..tensor.operators import symmetrised
 from ._model import inside_and_across, noise_multiple
 
 __all__ = ["Partitioned", "partitioned"]

@@ -7,7 +7,7 @@ of all edges, are the parameters that the driver steps; memberships are the stat
 - One community: p_ik is proportional to rho_k prod_j f_jk^A_ij exp(-e_k), where f_jk = (P v_j)_k and e_k is the expected
   degree; with degree correction, theta_i at its best, to rho_k prod_j (f_jk / e_k)^A_ij.
 - Mixed: the ends of a node's edges are like a document, whose topics are the chances f_k / e_k of ends (see
-  `latentia.likelihood.dirichlet_posteriors`). Shares of edges become memberships over e_k. In the first steps every node has
+  `latentia.communities._memberships`). Shares of edges become memberships over e_k. In the first steps every node has
   its choice of sparse starts: least squares estimates from its neighbours' memberships, cut at several times their noise.
 
 Memberships that start with some of everything stay so, whatever alpha: a node that is a little in a community explains its
@@ -23,18 +23,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import betaln, xlogy
 
-from ..likelihood import (
-    Distributions,
-    Expected,
-    Refine,
-    Refinement,
-    Values,
-    dirichlet_fit,
-    dirichlet_posteriors,
-    refine,
-)
+from ..likelihood import Distributions, Expected, Refine, Refinement, Values, refine
 from ..linalg import ratio_product, sparse_product
 from ..simplex import distributions
+from ._memberships import dirichlet_fit, dirichlet_posteriors
 from ._model import Communities, Ends, balanced, inside_and_across, l1_moved, noise_multiple, of_memberships, tied
 
 __all__ = ["Mixed", "Shape", "averages", "cut_memberships", "mixed_memberships", "one_community"]

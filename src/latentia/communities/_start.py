@@ -12,10 +12,10 @@ from sklearn.exceptions import ConvergenceWarning
 from ..evidence import noise_limit
 from ..exceptions import LatentiaError
 from ..linalg import ScaledSpace, scaled_eigenspace
-from ..moments import StarMoments, star_moments
 from ..simplex import distributions
 from ..tensor import decompose_whitened
 from ._model import Ends
+from ._stars import StarMoments, star_moments
 
 __all__ = [
     "Start",

@@ -27,9 +27,9 @@ from .._parameters import Choice, Flag, NComponents, Number, OrNone, check_param
 from .._validation import number_table
 from ..evidence import Evidence, PartErrors
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
-from ..likelihood import Refine, dirichlet_posteriors, draw_edges
+from ..likelihood import Refine, draw_edges
 from ..metrics import link_auc
-from ..moments import DealtCounts, Graph, as_graph, split_counts
+from ..moments import DealtCounts, Graph, split_counts
 from ..passes import Blocks, RowGroups
 from ..simplex import distributions
 from ._evidence import (
@@ -43,6 +43,7 @@ from ._evidence import (
     spectrum_of,
 )
 from ._fit import Choices, Found, fit_communities
+from ._memberships import dirichlet_posteriors
 from ._model import Communities, Ends
 from ._refine import averages
 from ._residual import residual_ratio
@@ -146,7 +147,7 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
     Differences from the thesis ("stars"):
 
     1. No parts: the tensor of stars with three different leaves has a closed form on all nodes
-       (`latentia.moments.star_moments`).
+       (`latentia.communities._stars`).
     2. Directions come from the adjacency matrix scaled by degrees, without what the degrees alone explain.
     3. The expectation of (8.7) is twice (8.9); it is halved. Heads are weighed by their degree.
     4. All components are found at once (`latentia.tensor.decompose`), and clusters of the directions are further starts: the
@@ -220,7 +221,8 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         Parameters
         ----------
         A : sparse matrix, array-like, DataFrame or Blocks of shape (n, n), networkx or igraph graph, Graph, or path
-            Weights of edges, 0 for none; see `latentia.moments.as_graph`. Loops are left out and repeated edges merged.
+            Weights of edges, 0 for none; see `latentia.moments.as_graph`, and for paths `latentia.datasets.read_graph`. Loops
+            are left out and repeated edges merged.
         y : ignored
 
         Returns
@@ -249,7 +251,12 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return self
 
     def _graph(self, A: Any) -> Graph:
-        return as_graph(A, None if self.directed == "auto" else bool(self.directed), progress=bool(self.verbose))
+        return self._read(A, None if self.directed == "auto" else bool(self.directed))
+
+    def _read(self, A: Any, directed: bool | None) -> Graph:
+        from ..datasets.graphs import graph_of
+
+        return graph_of(A, directed, progress=bool(self.verbose))
 
     def _kept(self, graph: Graph) -> np.ndarray:
         """Nodes with edges; raise if they are fewer than the communities, and warn of what was left out."""
@@ -503,7 +510,7 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         -------
         float
         """
-        graph = as_graph(A, self.directed_)
+        graph = self._read(A, self.directed_)
         n = graph.n_nodes
         if n != self.n_features_in_:
             raise LatentiaError(

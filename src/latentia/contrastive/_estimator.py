@@ -18,7 +18,7 @@ from ..exceptions import LatentiaError
 from ..passes import Blocks, RowGroups, deal
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
 from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of
-from ._views import DEALT, JointMoments, check_shape, two_views, view_table
+from .views import DEALT, JointMoments, check_shape, two_views, view_table
 
 __all__ = ["CONSTRAINTS", "ContrastiveEstimator", "Order", "Own", "misfit_of_parts"]
 

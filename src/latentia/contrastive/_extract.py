@@ -9,7 +9,7 @@ import numpy as np
 from ..evidence import Misfit
 from ..exceptions import LatentiaError
 from ._linear_map import Choice, LinearMap, find_map
-from ._views import JointMoments, JointSums
+from .views import JointMoments, JointSums
 
 __all__ = ["BY_CHANCE", "Extracted", "extract", "own_cumulant", "parts_of_cumulant"]
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from ..exceptions import LatentiaError
-from ._views import Grams, JointMoments, JointSums
+from .views import Grams, JointMoments, JointSums
 
 __all__ = ["Choice", "LinearMap", "Signal", "choose", "find_map", "held_out_share", "left_by_map", "orders_of"]
 

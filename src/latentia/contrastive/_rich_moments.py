@@ -19,7 +19,7 @@ from ..moments import (
 )
 from ..passes import Blocks, accumulate, deal
 from ._sets import Views
-from ._views import DEALT, check_constant, dense_rows, whitener
+from .views import DEALT, check_constant, dense_rows, whitener
 
 __all__ = ["MOST_COLUMNS", "MOST_ORDER", "N_GROUPS", "RowCumulants", "ViewCumulants", "cumulants_of", "scaled"]
 

@@ -25,7 +25,7 @@ from ..exceptions import LatentiaError
 from ..moments import cross_cumulant
 from ._estimator import ContrastiveEstimator, Own
 from ._extract import own_cumulant, parts_of_cumulant
-from ._views import two_views
+from .views import two_views
 
 __all__ = ["ContrastiveComponents"]
 

@@ -26,7 +26,7 @@ from .._validation import check_same_rows
 from ..evidence import Check, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
-from ._views import target_column
+from .views import target_column
 
 __all__ = ["ContrastiveLogisticRegression"]
 

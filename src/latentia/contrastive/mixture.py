@@ -28,7 +28,7 @@ from ..exceptions import LatentiaError
 from ..likelihood import normalised
 from ..tensor import apply_to_modes, decompose
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
-from ._views import two_views
+from .views import two_views
 
 __all__ = ["ContrastiveGaussianMixture"]
 

@@ -18,7 +18,7 @@ from .._parameters import Integer, OrNone
 from .._stages import Fitted
 from ..exceptions import LatentiaError
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
-from ._views import view_table
+from .views import view_table
 
 __all__ = ["ContrastivePCA"]
 

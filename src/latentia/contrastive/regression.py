@@ -20,7 +20,7 @@ from .._parameters import Choice, Number, OrNone
 from .._stages import Fitted
 from .._validation import check_same_rows
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
-from ._views import target_column
+from .views import target_column
 
 __all__ = ["ContrastiveRegression"]
 

@@ -28,7 +28,7 @@ from ..passes import Blocks
 from ._rich_maps import FIRM, Left, Parts, Plan, find_parts, left_over, solve
 from ._rich_moments import MOST_ORDER, RowCumulants, ViewCumulants, cumulants_of, scaled
 from ._sets import SetSystem, Views, set_system
-from ._views import view_table
+from .views import view_table
 
 __all__ = ["RichComponents"]
 

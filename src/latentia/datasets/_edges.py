@@ -17,8 +17,8 @@ from .._progress import progress_bar
 from ..exceptions import FileNotice, LatentiaError, warn
 from ..passes import Blocks
 from ..passes.formats import bytes_read, open_unicode
-from ._csv import csv_rows, find_separator, is_csv
 from ._excel import is_excel, sheet_rows
+from .separated import csv_rows, find_separator, is_csv
 
 __all__ = ["ListOf", "numbered_rows", "order_of_numbers", "read_square"]
 

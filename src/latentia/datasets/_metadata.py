@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..exceptions import LatentiaError
 from ..passes.formats import open_unicode, plain_name
-from ._csv import has_columns, open_rows
+from .separated import has_columns, open_rows
 
 __all__ = ["Metadata", "column_names", "read_metadata"]
 

@@ -14,13 +14,22 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError, MissingExtraError
 from ..moments import Graph, as_graph
-from ..passes._parse import _NEWLINE, _SPACE, _blank, _decimal, _lines, _whole
-from ..passes.formats import no_encoding, open_text, plain_name, readable, reusable, rows_fit
-from ..passes.formats._text import chunks, is_packed, open_lines
-from ._csv import has_columns
+from ..passes.formats import (
+    chunks,
+    is_packed,
+    no_encoding,
+    open_lines,
+    open_text,
+    plain_name,
+    readable,
+    reusable,
+    rows_fit,
+)
+from ..passes.parsing import NEWLINE, SPACE, count_lines, read_decimal, read_whole, skip_blanks
 from ._edges import ListOf, numbered_rows, order_of_numbers, read_square
+from .separated import has_columns
 
-__all__ = ["read_graph"]
+__all__ = ["graph_of", "read_graph"]
 
 _LEAST, _MOST = 1e-15, 1e15  # weights, as `as_graph` takes them
 _COMMENT = ("#", "%")
@@ -106,6 +115,13 @@ def read_graph(
         graph = _read_graph(source, columns, directed, encoding, kept, progress)
     names = range(graph.n_nodes) if graph.names is None else graph.names
     return replace(graph, names=[str(name) for name in names])
+
+
+def graph_of(source: Any, directed: bool | None = None, progress: bool = False) -> Graph:
+    """The graph in a file, where a path is given, and otherwise what `latentia.moments.as_graph` makes of the source."""
+    if isinstance(source, (str, os.PathLike)):
+        return read_graph(source, directed=directed, progress=progress)
+    return as_graph(source, directed)
 
 
 def _read_graph(
@@ -205,26 +221,26 @@ def _parsed(  # pragma: no cover - compiled
     buffer: np.ndarray, width: int, least: float, most: float
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Ends (n, 2) and weights (n,) of lines of ``width`` numbers, no weights if that is 2; and the first bad line, or -1."""
-    n_lines = _lines(buffer)
+    n_lines = count_lines(buffer)
     ends, weights = np.empty((n_lines, 2), np.int64), np.empty(n_lines if width == 3 else 0)
     i, n = np.int64(0), 0
     for line in range(n_lines):
-        i = _blank(buffer, i)
+        i = skip_blanks(buffer, i)
         if buffer[i] == _HASH or buffer[i] == _PERCENT:
-            while buffer[i] != _NEWLINE:
+            while buffer[i] != NEWLINE:
                 i += 1
-        elif buffer[i] != _NEWLINE:
+        elif buffer[i] != NEWLINE:
             for column in range(2):
-                ends[n, column], i = _whole(buffer, i)
-                if ends[n, column] < 0 or buffer[i] > _SPACE:
+                ends[n, column], i = read_whole(buffer, i)
+                if ends[n, column] < 0 or buffer[i] > SPACE:
                     return ends[:0], weights[:0], line
-                i = _blank(buffer, i)
+                i = skip_blanks(buffer, i)
             if width == 3:
-                weights[n], i, good = _decimal(buffer, i)
-                if not good or buffer[i] > _SPACE or not (weights[n] == 0.0 or least <= weights[n] <= most):
+                weights[n], i, good = read_decimal(buffer, i)
+                if not good or buffer[i] > SPACE or not (weights[n] == 0.0 or least <= weights[n] <= most):
                     return ends[:0], weights[:0], line
-                i = _blank(buffer, i)
-            if buffer[i] != _NEWLINE:
+                i = skip_blanks(buffer, i)
+            if buffer[i] != NEWLINE:
                 return ends[:0], weights[:0], line
             n += 1
         i += 1

@@ -14,8 +14,8 @@ from scipy import sparse
 from ..exceptions import LatentiaError
 from ..moments import count_pairs, symmetric_counts
 from ..passes.formats import no_encoding, plain_name, reusable
-from ._csv import has_columns
 from ._edges import ListOf, numbered_rows, order_of_numbers, read_square
+from .separated import has_columns
 from .texts import read_lines
 
 __all__ = ["Pairs", "read_pairs"]

@@ -21,8 +21,8 @@ from ..passes.cache import read_header
 from ..passes.formats import detect_format, no_encoding, plain_name, readable, reusable
 from ..words import WordVectorizer
 from ._columns import is_stop_word, placed_columns, rare_and_common, selected_columns
-from ._csv import has_columns
 from ._metadata import read_metadata
+from .separated import has_columns
 from .tags import split_tags
 from .texts import Texts, read_lines, read_texts, tell_of_pages
 

@@ -19,7 +19,7 @@ from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
 from ..passes import Blocks
 from ..passes.formats import no_encoding, plain_name, readable, reusable
 from ..passes.formats.parquet import arrow_kind, open_parquet
-from ._csv import open_rows
+from .separated import open_rows
 
 __all__ = ["CellError", "Table", "Wanted", "is_table", "read_table"]
 

@@ -15,8 +15,8 @@ from scipy import sparse
 from .._progress import progress_bar
 from ..exceptions import LatentiaError
 from ..passes.formats import reusable
-from ._csv import has_columns
 from .pairs import Pairs
+from .separated import has_columns
 from .texts import read_texts
 
 __all__ = ["read_text_pairs"]

@@ -18,9 +18,9 @@ from ..passes.formats import (
     readable,
     reusable,
 )
-from ._csv import has_columns, open_rows
 from ._metadata import Metadata, column_names, read_metadata
 from ._split import check_split, cut_text
+from .separated import has_columns, open_rows
 
 __all__ = ["Texts", "read_lines", "read_texts", "tell_of_pages"]
 

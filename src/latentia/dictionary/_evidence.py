@@ -18,11 +18,11 @@ from ..evidence import (
     trivial_checks,
     within,
 )
-from ..likelihood import CodeSums
-from ..linalg import Codes, matching_pursuit
 from ..metrics import atom_coherence
+from ._sparse_codes import CodeSums
 from ._sparsity import WANTING, wanting
 from ._start import Start
+from .pursuit import Codes, matching_pursuit
 
 __all__ = ["Measured", "dictionary_checks", "others_checks"]
 

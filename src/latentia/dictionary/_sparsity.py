@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chi2
 
-from ..linalg import Codes
+from .pursuit import Codes
 
 __all__ = ["WANTING", "better_sparsity", "wanting"]
 

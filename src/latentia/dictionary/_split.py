@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ..likelihood import CodeSums
-from ..linalg import Codes, leading_direction, unit_rows
+from ..linalg import leading_direction, unit_rows
+from ._sparse_codes import CodeSums
+from .pursuit import Codes
 
 __all__ = ["split"]
 

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..clusters import GraphClusters, connection_graph, recover_graph
 from ..linalg import leading_direction, unit_rows
 from ..passes import Blocks, sample_rows
+from .clusters import GraphClusters, connection_graph, recover_graph
 
 __all__ = ["Start", "start_from"]
 

@@ -26,14 +26,15 @@ from .._stages import Fitted, Part, Staged
 from .._validation import number_table, table_blocks
 from ..evidence import Check, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..likelihood import AtomsUpdate, CodeSums, Refine, Rounds, over, refine
-from ..linalg import Codes, matching_pursuit
+from ..likelihood import Refine, over, refine
 from ..metrics import atom_coherence, atom_distances
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ._evidence import Measured, dictionary_checks, others_checks
+from ._sparse_codes import AtomsUpdate, CodeSums, Rounds
 from ._sparsity import better_sparsity
 from ._split import split
 from ._start import Start, start_from
+from .pursuit import Codes, matching_pursuit
 
 __all__ = ["IncoherentDictionary"]
 
@@ -119,7 +120,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     1. Two rows are connected if their product exceeds 2.25 times the size that products have by chance; the thesis takes 1/2,
        with coefficients of size 1 (and means the absolute value, which Definition 5.14 lacks).
     2. The graph has 24 rows for an atom, at most 20,000, and only these are averaged in clusters; the other differences of
-       the search are those of `latentia.clusters.recover_graph`.
+       the search are those of `latentia.dictionary.clusters.recover_graph`.
     3. ``refine`` is not in the thesis; averages of so few rows alone have errors of .15 to .2.
     4. The last line of Algorithm 5.2 sums the rows Y; the print says X.
 

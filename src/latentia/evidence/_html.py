@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from .checks import describe, number_text
-from .grades import status
-
-if TYPE_CHECKING:
-    from .evidence import Evidence
+from .checks import Check, describe, number_text
+from .grades import Components, Grade, Status, status
 
 __all__ = ["evidence_page"]
 
@@ -29,7 +26,32 @@ _NUMBER = f"text-align:right;vertical-align:top;padding:.25em .8em .25em 0;white
 _MOST = 100  # components that are listed
 
 
-def evidence_page(evidence: Evidence) -> str:
+class Shown(Protocol):
+    """What a page says of `latentia.evidence.Evidence`."""
+
+    checks: list[Check]
+    nouns: tuple[str, str, str]
+
+    @property
+    def grade(self) -> Grade: ...
+    @property
+    def measured(self) -> bool: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def advice(self) -> str: ...
+    @property
+    def closing(self) -> str: ...
+    @property
+    def on_components(self) -> bool: ...
+    @property
+    def components(self) -> Components: ...
+    @property
+    def topics(self) -> Shown | None: ...
+    def rests_on(self) -> list[tuple[Status, Check]]: ...
+
+
+def evidence_page(evidence: Shown) -> str:
     """Verdict and advice, the checks that decide, and folded the components and the lines for theorists."""
     head, _, sentence = evidence.verdict.partition(". ")
     # Lines for theorists are on this page.
@@ -73,7 +95,7 @@ def _folded(summary: str, inside: str) -> str:
     )
 
 
-def _checks(evidence: Evidence) -> str:
+def _checks(evidence: Shown) -> str:
     rows = []
     for mark, check in evidence.rests_on():
         name, measured, _, _, meaning = map(escape, describe(check))
@@ -83,7 +105,7 @@ def _checks(evidence: Evidence) -> str:
     return _table(headings, rows) if rows else ""
 
 
-def _components(evidence: Evidence) -> str:
+def _components(evidence: Shown) -> str:
     records = [] if evidence.topics is not None else list(evidence.components)
     if len(records) < 2:
         return ""
@@ -112,7 +134,7 @@ def _needed(text: str) -> str:
     return escape(text.replace("<=", "≤").replace(">=", "≥"))
 
 
-def _notes(evidence: Evidence) -> str:
+def _notes(evidence: Shown) -> str:
     rows = []
     for check in evidence.checks:
         if not status(check):

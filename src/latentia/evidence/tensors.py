@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 
 from ..metrics.matching import nearest_other_distance
-from ..tensor import MomentNoise, apply_to_modes, tensor_norm
+from ..tensor import MomentNoise, apply_to_modes
+from ..tensor.operators import tensor_norm
 from . import bounds
 from .checks import EXPECTED_ERROR, Check, above, at_least, at_most, equal_to, within
 from .parts import PartErrors

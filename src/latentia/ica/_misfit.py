@@ -22,7 +22,7 @@ from scipy import stats
 
 from ..evidence import Misfit
 from ..moments import FourthSums
-from ..tensor import SymmetricFour
+from ..tensor.operators import SymmetricFour
 
 __all__ = ["CumulantFit", "fit_of_cumulant"]
 

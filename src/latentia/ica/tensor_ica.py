@@ -38,8 +38,8 @@ from ..linalg import Whitening, whiten
 from ..moments import ColumnMoments, FourthMoments, FourthSums, column_moments, principal_coordinates
 from ..moments.vectors import Coordinates
 from ..passes import Blocks, RowGroups, accumulate
-from ..tensor import MomentNoise, decompose_operator, tensor_norm
-from ..tensor._operators import stable
+from ..tensor import MomentNoise, decompose_operator
+from ..tensor.operators import stable, tensor_norm
 from ..tensor.polar import polar
 from ._fast_ica import STILL, fast_ica
 from ._misfit import CumulantFit, fit_of_cumulant

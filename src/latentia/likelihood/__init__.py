@@ -1,14 +1,10 @@
 """Likelihoods: the update of a pass for every model, the one driver of EM, and samplers."""
 
 from .admixture import fold_in, token_probabilities
-from .chains import EmissionUpdate, GaussianChainUpdate, SymbolChainUpdate
-from .collapsed import CollapsedUpdate, fit_in_memory, held_shares
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .edges import draw_edges
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, settle, updated
 from .gaussian import gaussian_log_density
-from .labelled import LabelledMixtureUpdate, LogProbabilities, Pseudo, log_probabilities, topic_posterior, topic_rows
-from .memberships import Posteriors, dirichlet_fit, dirichlet_posteriors
 from .multinomial import (
     STILL,
     LeaveOneOutUpdate,
@@ -17,77 +13,43 @@ from .multinomial import (
     multinomial_log_likelihood,
     multinomial_responsibilities,
 )
-from .nonnegative import Descent, FactorSums, FactorUpdate, row_weights
-from .products import ProductMixtureUpdate, product_log_density
 from .racing import Race, race, race_updates
-from .recursions import forward_backward, log_likelihood, viterbi
 from .rows import log, normalised
 from .sampling import WordSampler, noisy_or_rows
-from .sparse_codes import AtomsUpdate, CodeSums, Rounds
-from .spherical import SphericalMixtureUpdate, spherical_log_density
 from .trivial import independent_features, one_gaussian
 
 __all__ = [
     "STILL",
-    "AtomsUpdate",
     "Chances",
-    "CodeSums",
-    "CollapsedUpdate",
-    "Descent",
     "Distributions",
     "EStep",
-    "EmissionUpdate",
     "Expected",
-    "FactorSums",
-    "FactorUpdate",
-    "GaussianChainUpdate",
     "Gaussians",
-    "LabelledMixtureUpdate",
     "LeaveOneOutUpdate",
-    "LogProbabilities",
     "MultinomialMixtureUpdate",
-    "Posteriors",
-    "ProductMixtureUpdate",
-    "Pseudo",
     "Race",
     "Refine",
     "Refined",
     "Refinement",
     "Responsibilities",
-    "Rounds",
-    "SphericalMixtureUpdate",
-    "SymbolChainUpdate",
     "Update",
     "Values",
     "WordSampler",
-    "dirichlet_fit",
-    "dirichlet_posteriors",
     "draw_edges",
-    "fit_in_memory",
     "fold_in",
-    "forward_backward",
     "gaussian_log_density",
-    "held_shares",
     "independent_features",
     "log",
-    "log_likelihood",
-    "log_probabilities",
     "multinomial_log_likelihood",
     "multinomial_responsibilities",
     "noisy_or_rows",
     "normalised",
     "one_gaussian",
     "over",
-    "product_log_density",
     "race",
     "race_updates",
     "refine",
-    "row_weights",
     "settle",
-    "spherical_log_density",
     "token_probabilities",
-    "topic_posterior",
-    "topic_rows",
     "updated",
-    "viterbi",
 ]

@@ -1,8 +1,6 @@
 """Spectral algebra through operators that are never densified."""
 
 from .directions import leading_direction, unit_rows
-from .factored import Factored, total_distance
-from .hollow import hollow_factor
 from .krylov import (
     block_krylov_eigh,
     block_krylov_svd,
@@ -12,37 +10,28 @@ from .krylov import (
     subspace_iteration,
 )
 from .orthonormal import cholesky_qr, polar_factor
-from .pursuit import Codes, matching_pursuit
 from .scaled import ScaledSpace, scaled_eigenspace, signal_norm
-from .scaled_pairs import ScaledPairs, scaled_singular_space
 from .sparse import lowered_squares, ratio_product, row_pieces, sparse_product
 from .whitening import Whitening, whiten
 
 __all__ = [
-    "Codes",
-    "Factored",
-    "ScaledPairs",
     "ScaledSpace",
     "Whitening",
     "block_krylov_eigh",
     "block_krylov_svd",
     "cholesky_qr",
     "converged_eigenspace",
-    "hollow_factor",
     "leading_direction",
     "leading_eigenspace",
     "lowered_squares",
-    "matching_pursuit",
     "outlying_eigenpairs",
     "polar_factor",
     "ratio_product",
     "row_pieces",
     "scaled_eigenspace",
-    "scaled_singular_space",
     "signal_norm",
     "sparse_product",
     "subspace_iteration",
-    "total_distance",
     "unit_rows",
     "whiten",
 ]

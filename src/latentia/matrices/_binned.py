@@ -14,7 +14,8 @@ from scipy import sparse
 from scipy.sparse.linalg import eigsh
 
 from .._parameters import Choice, Constraint, Flag, Number, check_parameter
-from ..linalg import Factored, sparse_product
+from ..linalg import sparse_product
+from .factored import Factored
 
 __all__ = ["Binning", "binned_factors"]
 

@@ -1,7 +1,7 @@
 """Pairs whose order matters: low rank, or what was seen less a discount, and low rank for the rest.
 
 The model of low rank is B = r c^T + D_r^1/2 U s V^T D_c^1/2, with the scaled singular triplets of the counts
-(`latentia.linalg.scaled_pairs`), raised to ``floor`` r c^T where it is less.
+(`latentia.matrices._scaled_pairs`), raised to ``floor`` r c^T where it is less.
 
 Where the same pairs come again and again, as neighbouring words do, no low rank holds them. Then a count c gives up D_c, as in
 modified Kneser-Ney smoothing (Chen and Goodman 1999, with the discounts of equation 17),
@@ -27,8 +27,8 @@ from scipy import sparse
 from .._threads import for_chunks, one_blas_thread
 from ..evidence import Check, above, at_least, at_most, equal_to
 from ..exceptions import LatentiaError
-from ..linalg import ScaledPairs, scaled_singular_space
 from ..moments import split_counts
+from ._scaled_pairs import ScaledPairs, scaled_singular_space
 
 __all__ = [
     "HeldOut",

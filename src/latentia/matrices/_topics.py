@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..linalg import Factored
 from ..simplex import distributions, farthest_vertices, simplex_least_squares
 from ..tensor import apply_to_modes, decompose_whitened
+from .factored import Factored
 
 __all__ = ["PairTopics", "topics_from_anchors", "topics_from_triples"]
 

@@ -26,7 +26,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Flag, Integer, Number, OrNone, check_parameter, seed_of
 from .._validation import check_vocabulary, number_table
-from ..clusters import moved_labels
 from ..evidence import (
     Check,
     Evidence,
@@ -41,11 +40,12 @@ from ..evidence import (
 )
 from ..exceptions import EvidenceWarning, LatentiaError, NonIntegerCountWarning, warn
 from ..likelihood import Refine, Refinement, refine
-from ..linalg import Factored, ScaledSpace, scaled_eigenspace, total_distance, unit_rows
+from ..linalg import ScaledSpace, scaled_eigenspace, unit_rows
 from ..moments import DealtCounts, count_pairs, split_counts, symmetric_counts
 from ..passes import Blocks, RowGroups
 from ._binned import Binning, binned_factors
 from ._evidence import dependence, excess, expected_error, missing_signal, persistent_excess
+from ._moves import moved_labels
 from ._ordered import (
     OrderedMatrix,
     OrderedSettings,
@@ -57,6 +57,7 @@ from ._ordered import (
 )
 from ._refine import PairUpdate, nonnegative_start, over_pairs
 from ._topics import PairTopics, topics_from_anchors, topics_from_triples
+from .factored import Factored, total_distance
 
 __all__ = ["ProbabilityMatrix"]
 

@@ -11,7 +11,8 @@ from ..evidence import Misfit, WhitenedMoments, misfit_of_tensor
 from ..exceptions import LatentiaError
 from ..moments import ColumnMoments, VectorMoments, VectorSums, column_moments, principal_coordinates
 from ..passes import Blocks, RowGroups, accumulate
-from ..tensor import Decomposition, apply_to_modes, decompose, symmetrised
+from ..tensor import Decomposition, apply_to_modes, decompose
+from ..tensor.operators import symmetrised
 from ._rows import Mixture
 
 __all__ = ["Moments", "Recovered", "misfit", "noise_of", "recover"]

@@ -34,36 +34,25 @@ from ..evidence import (
     trivial_checks,
 )
 from ..exceptions import LatentiaError
-from ..likelihood import (
-    ProductMixtureUpdate,
-    Refine,
-    Refined,
-    Refinement,
-    independent_features,
-    normalised,
-    over,
-    product_log_density,
-    refine,
-)
+from ..likelihood import Refine, Refined, Refinement, independent_features, normalised, over, refine
 from ..metrics import nearest_others
 from ..moments import (
     ColumnMoments,
     CommonFrame,
-    ObservedColumns,
     ViewMoments,
     ViewSums,
     common_frame,
-    filled,
     frame_noise,
     independent_rows,
     left_across_views,
     left_of_tensor,
     left_within_views,
-    observed_columns,
     principal_coordinates,
 )
 from ..passes import Block, Blocks, RowGroups, accumulate, sample_rows
 from ..tensor import Decomposition, decompose
+from ._observed import ObservedColumns, filled, observed_columns
+from ._product_update import ProductMixtureUpdate, product_log_density
 
 __all__ = ["MultiViewMixture"]
 

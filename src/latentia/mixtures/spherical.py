@@ -30,25 +30,14 @@ from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
 from ..evidence import Check, PartErrors, above, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
-from ..likelihood import (
-    Refine,
-    Refined,
-    Refinement,
-    SphericalMixtureUpdate,
-    gaussian_log_density,
-    log,
-    normalised,
-    one_gaussian,
-    over,
-    refine,
-    spherical_log_density,
-)
+from ..likelihood import Refine, Refined, Refinement, gaussian_log_density, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import full_gaussian_log_density
 from ..passes import Blocks, RowGroups, sample_rows
 from ._begin import MOMENTS, gain_over_one_fewer, likeliest_start, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
 from ._moments import Moments, Recovered, recover
 from ._rows import GaussianRows, Mixture, n_parameters
+from ._spherical_update import SphericalMixtureUpdate, spherical_log_density
 
 __all__ = ["SphericalGaussianMixture"]
 

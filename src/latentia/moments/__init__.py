@@ -1,17 +1,5 @@
 """Statistics of the data that the decompositions start from."""
 
-from .absences import (
-    AbsenceMoments,
-    CountedAbsences,
-    ExactAbsences,
-    LogAbsences,
-    ObservedAbsences,
-    PackedRows,
-    PackedRowsSum,
-    Partition,
-    absences_of_rows,
-)
-from .baskets import basket_table, chosen_items, is_baskets
 from .cooccurrence import Cooccurrence, WordCounts
 from .cumulants import (
     FourthGram,
@@ -22,25 +10,8 @@ from .cumulants import (
     set_partitions,
 )
 from .documents import DocumentMoments, WordMoments, WordTriples, lda_corrected, leading_words
-from .findings import missing_findings, present_findings, rows_with_gaps
 from .fourth import FourthMoments, FourthSums, KStatistics
 from .graphs import Graph, as_graph
-from .labelled import (
-    DiagonalMoments,
-    Factors,
-    LabelledCounts,
-    LabelledSums,
-    LabelsToWords,
-    OccurrenceCubes,
-    OccurrenceMoments,
-    OccurrenceProducts,
-    OccurrenceSums,
-    TopicMoments,
-    WordsToLabels,
-    diagonal_moments,
-    frequent_words,
-)
-from .lags import lagged_coordinates, means_of_neighbours, one_hot_blocks, past_and_future
 from .left import (
     Left,
     independent_rows,
@@ -49,11 +20,9 @@ from .left import (
     left_within_views,
     means_given_middle,
 )
-from .observed import ObservedColumns, filled, observed_columns
 from .pairs import PairCounts, count_pairs, symmetric_counts
 from .products import third_moment
 from .sparse_products import gathered
-from .stars import StarMoments, star_moments
 from .thinning import DealtCounts, split_counts
 from .vectors import (
     ColumnMoments,
@@ -67,39 +36,19 @@ from .vectors import (
 from .views import CommonFrame, ViewMoments, ViewSums, common_frame, frame_noise
 
 __all__ = [
-    "AbsenceMoments",
     "ColumnMoments",
     "CommonFrame",
     "Cooccurrence",
     "Coordinates",
-    "CountedAbsences",
     "DealtCounts",
-    "DiagonalMoments",
     "DocumentMoments",
-    "ExactAbsences",
-    "Factors",
     "FourthGram",
     "FourthMoments",
     "FourthSums",
     "Graph",
     "KStatistics",
-    "LabelledCounts",
-    "LabelledSums",
-    "LabelsToWords",
     "Left",
-    "LogAbsences",
-    "ObservedAbsences",
-    "ObservedColumns",
-    "OccurrenceCubes",
-    "OccurrenceMoments",
-    "OccurrenceProducts",
-    "OccurrenceSums",
-    "PackedRows",
-    "PackedRowsSum",
     "PairCounts",
-    "Partition",
-    "StarMoments",
-    "TopicMoments",
     "VectorMoments",
     "VectorSums",
     "ViewMoments",
@@ -107,44 +56,27 @@ __all__ = [
     "WordCounts",
     "WordMoments",
     "WordTriples",
-    "WordsToLabels",
-    "absences_of_rows",
     "all_column_moments",
     "as_graph",
-    "basket_table",
-    "chosen_items",
     "column_moments",
     "common_frame",
     "count_pairs",
     "cross_cumulant",
     "cumulants_to_moments",
-    "diagonal_moments",
-    "filled",
     "frame_noise",
-    "frequent_words",
     "gathered",
     "independent_rows",
-    "is_baskets",
     "k_factors",
-    "lagged_coordinates",
     "lda_corrected",
     "leading_words",
     "left_across_views",
     "left_of_tensor",
     "left_within_views",
     "means_given_middle",
-    "means_of_neighbours",
-    "missing_findings",
     "moments_to_cumulants",
-    "observed_columns",
-    "one_hot_blocks",
-    "past_and_future",
-    "present_findings",
     "principal_coordinates",
-    "rows_with_gaps",
     "set_partitions",
     "split_counts",
-    "star_moments",
     "symmetric_counts",
     "third_moment",
 ]

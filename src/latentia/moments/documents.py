@@ -25,7 +25,7 @@ from .._threads import Parallel, serial
 from ..exceptions import LatentiaError
 from ..linalg import subspace_iteration
 from ..passes import Block, RowGroups
-from ..tensor import symmetrised
+from ..tensor.operators import symmetrised
 from .cooccurrence import Cooccurrence
 from .count_products import CountProducts
 from .counts import as_counts

@@ -20,7 +20,7 @@ from scipy import sparse
 from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..passes import Block, RowGroups
-from ..tensor import SymmetricFour
+from ..tensor.operators import SymmetricFour
 from .cumulants import k_factors
 from .products import CHUNK, add_pair_gram, mirror_gram
 from .vectors import Coordinates

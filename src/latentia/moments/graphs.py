@@ -94,25 +94,22 @@ class Graph:
         return numbers[labels]
 
 
-def as_graph(source: Any, directed: bool | None = None, progress: bool = False) -> Graph:
-    """A graph from a matrix, from networkx or igraph, or from a file.
+def as_graph(source: Any, directed: bool | None = None) -> Graph:
+    """A graph from a matrix, from networkx or igraph; files are read by `latentia.datasets.read_graph`.
 
     Loops are left out, and explicit zeros are no edges. Repeated edges are summed if there are weights; where all weights are 1
     they become one edge.
 
     Parameters
     ----------
-    source : sparse matrix or array-like of shape (n, n), DataFrame, Blocks, networkx or igraph graph, Graph, or path
+    source : sparse matrix or array-like of shape (n, n), DataFrame, Blocks, networkx or igraph graph, or Graph
         Weights of edges: 0 is no edge, and others lie from 1e-15 to 1e15. The index of a DataFrame names the nodes. Edges of
-        networkx and igraph graphs have their attribute ``weight``, if there is one, and nodes of igraph their ``name``. For
-        paths see `latentia.datasets.read_graph`.
+        networkx and igraph graphs have their attribute ``weight``, if there is one, and nodes of igraph their ``name``.
     directed : bool, optional
         By default networkx and igraph graphs say it themselves, and a matrix is that of an undirected graph if it is symmetric
         or triangular: then it has each edge once. False makes a graph undirected: to A + A^T if A is weighted, and else with
         an edge where there is one either way; a symmetric A is left as it is. True takes every entry of a matrix as an edge
         from the row's node to the column's, and gives every edge of an undirected graph both directions.
-    progress : bool
-        Whether to show how far a file has been read.
 
     Raises
     ------
@@ -129,9 +126,7 @@ def as_graph(source: Any, directed: bool | None = None, progress: bool = False) 
     if isinstance(source, Graph):
         return _turned(source, directed)
     if isinstance(source, (str, os.PathLike)):
-        from ..datasets import read_graph
-
-        return read_graph(source, directed=directed, progress=progress)
+        raise LatentiaError(f"{source}: a file is read by latentia.datasets.read_graph.")
     if _is_from(source, "networkx"):
         return _of_networkx(source, directed)
     if _is_from(source, "igraph"):

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._threads import Parallel, serial
-from ..tensor import symmetrised
+from ..tensor.operators import symmetrised
 
 __all__ = [
     "CHUNK",

@@ -35,7 +35,8 @@ from .._threads import Parallel
 from ..exceptions import LatentiaError
 from ..linalg import polar_factor, whiten
 from ..passes import Block
-from ..tensor import MomentNoise, symmetrised, tensor_norm
+from ..tensor import MomentNoise
+from ..tensor.operators import symmetrised, tensor_norm
 from .products import CHUNK, add_triples
 from .vectors import Coordinates
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_eigh
-from ..moments import Factors, OccurrenceCubes, OccurrenceProducts, TopicMoments
 from ..moments.products import mirror_cube
 from ..passes import Plan
 from ..tensor import decompose
 from ._documents import Documents
 from ._topics import Recovered, Topics
+from .moments import Factors, OccurrenceCubes, OccurrenceProducts, TopicMoments
 
 __all__ = ["PaperTopics"]
 

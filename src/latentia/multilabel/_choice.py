@@ -14,13 +14,13 @@ import numpy as np
 from scipy import sparse
 
 from .._threads import Parallel
-from ..moments import LabelledSums
 from ..passes import Block, Blocks, Plan, deal, sample_rows
 from ._calibration import Calibration, calibrated
 from ._full import SHARES, STRENGTHS, LogisticHeads, Rows, full_ridge, moment_head
 from ._head import LinearHead
 from ._held_out import HeldOut, held_out, precision_of
 from ._naive_bayes import naive_bayes
+from .moments import LabelledSums
 
 __all__ = ["Chosen", "Heads", "allowed_heads", "choose", "edge_of", "left_out", "rows_in_memory"]
 

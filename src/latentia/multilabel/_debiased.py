@@ -11,21 +11,14 @@ import numpy as np
 from .._threads import one_blas_thread
 from ..exceptions import LatentiaError
 from ..linalg import cholesky_qr
-from ..moments import (
-    Factors,
-    OccurrenceMoments,
-    OccurrenceProducts,
-    TopicMoments,
-    WordMoments,
-    diagonal_moments,
-    frequent_words,
-)
+from ..moments import WordMoments
 from ..passes import Plan, RowGroups, deal
 from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, decompose_whitened
 from ._documents import Documents
 from ._parts import PartMoments
 from ._topics import Recovered, Topics
+from .moments import Factors, OccurrenceMoments, OccurrenceProducts, TopicMoments, diagonal_moments, frequent_words
 
 __all__ = ["DebiasedTopics", "of_part"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError, NonIntegerCountWarning, warn
-from ..moments import LabelledCounts, LabelledSums
 from ..passes import Blocks, Plan, accumulate, follow
 from ._features import inverse_document_frequency, view
+from .moments import LabelledCounts, LabelledSums
 
 __all__ = ["Documents", "Passes", "read_documents"]
 

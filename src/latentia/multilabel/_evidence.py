@@ -27,15 +27,16 @@ from ..evidence import (
     trivial_checks,
     whitened_noise,
 )
-from ..likelihood import Refinement, log_probabilities, topic_rows
-from ..moments import LabelledSums
+from ..likelihood import Refinement
 from ..passes import sample_rows
 from ..simplex import distributions
 from ..tensor import apply_to_modes
 from ._choice import Chosen
 from ._documents import Documents
 from ._held_out import RARE, HeldOut
+from ._likelihood import log_probabilities, topic_rows
 from ._topics import SMOOTHING, Recovered, Topics
+from .moments import LabelledSums
 
 __all__ = ["evidence_of_head", "weigh_evidence"]
 

@@ -17,9 +17,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from ..likelihood.logistic import Design, LogisticWeights, logistic_regressions
 from ..passes import Blocks, follow
 from ._head import LinearHead, linear_head, ridge
+from ._logistic import Design, LogisticWeights, logistic_regressions
 
 __all__ = ["SHARES", "STRENGTHS", "LogisticHeads", "Rows", "full_ridge", "moment_head"]
 

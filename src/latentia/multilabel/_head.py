@@ -25,9 +25,9 @@ from scipy import sparse
 
 from .._threads import Parallel
 from ..linalg import cholesky_qr
-from ..moments import LabelsToWords, WordsToLabels
 from ..passes import Block, Plan
 from ._scores import project
+from .moments import LabelsToWords, WordsToLabels
 
 __all__ = ["Leverage", "LinearHead", "linear_head", "ridge"]
 

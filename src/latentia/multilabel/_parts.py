@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..moments import DiagonalMoments, OccurrenceMoments, OccurrenceSums, WordMoments
+from ..moments import WordMoments
 from ..passes import RowGroups
+from .moments import DiagonalMoments, OccurrenceMoments, OccurrenceSums
 
 __all__ = ["PartMoments"]
 

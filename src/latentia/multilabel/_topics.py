@@ -9,10 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..likelihood import LabelledMixtureUpdate, Pseudo, Refine, Refined, Refinement, over, refine
+from ..likelihood import Refine, Refined, Refinement, over, refine
 from ..passes import Blocks, Plan
 from ..tensor import WhitenedDecomposition
 from ._documents import Documents
+from ._likelihood import LabelledMixtureUpdate, Pseudo
 from ._parts import PartMoments
 
 __all__ = ["SMOOTHING", "Recovered", "Recovery", "Topics", "one_topic", "refined_topics"]

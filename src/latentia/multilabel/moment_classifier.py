@@ -29,7 +29,7 @@ from .._parameters import Choice, Flag, Integer, Names, NComponents, Number, OrN
 from .._validation import check_same_rows, check_vocabulary, table_blocks
 from ..evidence import PartErrors, PartFits
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..likelihood import LogProbabilities, Refine, log_probabilities, topic_posterior
+from ..likelihood import Refine
 from ..metrics import document_auc, nearest_distances
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks, Plan
@@ -44,6 +44,7 @@ from ._explain import Explanation, explain_by_head, explain_by_topics
 from ._features import features, words
 from ._head import linear_head
 from ._labels import LabelSets, label_sets
+from ._likelihood import LogProbabilities, log_probabilities, topic_posterior
 from ._parts import PartMoments
 from ._scores import LinearScores, project
 from ._topics import Recovered, Recovery, Topics, one_topic, refined_topics

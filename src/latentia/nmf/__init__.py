@@ -1,6 +1,7 @@
 """Nonnegative matrix factorization with certificates: separable, exact and approximate."""
 
-from ._exact import (
+from .approximate_nmf import ApproximateNMF
+from .exact import (
     Factorization,
     Impossible,
     RankBounds,
@@ -12,7 +13,6 @@ from ._exact import (
     rectangle_cover_bound,
     restricted_cover_bound,
 )
-from .approximate_nmf import ApproximateNMF
 from .partitions import hyperplane_partitions
 from .separable_nmf import SeparableNMF
 

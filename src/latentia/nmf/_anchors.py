@@ -8,17 +8,14 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..likelihood import row_weights
-from ..simplex import (
+from ..simplex import distance_loners, exact_loners, farthest_vertices, robust_loners
+from ._descent import row_weights
+from ._selection import (
     Leading,
     affine_vertices,
-    distance_loners,
-    exact_loners,
     extreme_rays,
-    farthest_vertices,
     nonnegative_projections,
     preconditioned_vertices,
-    robust_loners,
     smoothed_vertices,
     squared_distances,
     whitened_vertices,

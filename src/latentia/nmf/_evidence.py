@@ -20,10 +20,10 @@ from ..evidence import (
     trivial_checks,
 )
 from ..exceptions import LatentiaError
-from ..likelihood import row_weights
 from ..linalg import unit_rows
 from ..metrics import nearest_others
 from ..simplex import hull_separation
+from ._descent import row_weights
 
 __all__ = [
     "Measured",

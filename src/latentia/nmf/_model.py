@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from .._base import Estimator, fitted
 from .._validation import number_table, table_blocks
 from ..exceptions import LatentiaError
-from ..likelihood import row_weights
+from ._descent import row_weights
 
 __all__ = ["FactorModel", "dense"]
 

@@ -26,10 +26,10 @@ from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
 from ..evidence import Check, PartErrors, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
-from ..likelihood import Descent, FactorSums, FactorUpdate, over, refine, row_weights
+from ..likelihood import over, refine
 from ..linalg import unit_rows
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
-from ..simplex import nonnegative_projections
+from ._descent import Descent, FactorSums, FactorUpdate, row_weights
 from ._evidence import (
     Measured,
     component_distances,
@@ -40,6 +40,7 @@ from ._evidence import (
 )
 from ._model import FactorModel, dense
 from ._points import Table, leading_triplets, table_of
+from ._selection import nonnegative_projections
 from ._span import freedom, in_span, telling_apart
 
 __all__ = ["ApproximateNMF"]

@@ -23,9 +23,10 @@ from .._parameters import Choice, Flag, NComponents, Number, OrNone
 from .._validation import table_blocks
 from ..evidence import Evidence
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..likelihood import Descent, FactorSums, FactorUpdate, Refine, Refinement, over, refine, row_weights
+from ..likelihood import Refine, Refinement, over, refine
 from ..passes import Blocks, accumulate, sample_rows
 from ._anchors import METHODS, Members, Method, Selection, found_by, means, pooled, raced
+from ._descent import Descent, FactorSums, FactorUpdate, row_weights
 from ._evidence import Measured, Redrawn, component_distances, evidence_checks
 from ._model import FactorModel, dense
 from ._points import Points, Table, table_of

@@ -30,8 +30,8 @@ from numba import njit
 
 from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Values, refine, updated
 from ..likelihood.rows import merged, normalised
-from ..moments import missing_findings, present_findings, rows_with_gaps
 from ..passes import Block
+from ._findings import missing_findings, present_findings, rows_with_gaps
 from .inference.network import Network
 from .inference.search import Likely, SearchModel, likely_configurations, log_fired
 

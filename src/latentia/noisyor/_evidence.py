@@ -9,10 +9,10 @@ import numpy as np
 
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, bounds, equal_to, error_checks, rank_checks
 from ..metrics.matching import nearest_other_distance
-from ..moments import AbsenceMoments, CountedAbsences, ObservedAbsences
 from ._em import LEAST_GAIN, MOST_CROWDED, MOST_ENUMERATED, RefinedNetwork
 from ._goodness import Goodness, most_mean_square
 from ._learners import Learner, Spectrum
+from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences
 from .inference.search import MOST_FOUND
 
 __all__ = ["MOST_PRIOR", "Measured", "incoherence", "noisy_or_checks", "spectral_boundedness"]

@@ -21,10 +21,11 @@ import numpy as np
 
 from ..evidence import Check, Misfit, at_most
 from ..likelihood.rows import scaled_exp
-from ..moments import AbsenceMoments, ExactAbsences, missing_findings, present_findings, rows_with_gaps
 from ..passes import RowGroups
 from ._em import Configurations, NoisyOrUpdate
+from ._findings import missing_findings, present_findings, rows_with_gaps
 from ._recovery import scaled_pairs
+from .absences import AbsenceMoments, ExactAbsences
 from .inference.network import Network
 
 __all__ = ["Goodness", "against_independence", "missing_by_chance", "most_mean_square", "pairs_misfit", "rows_goodness"]

@@ -10,7 +10,6 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..exceptions import LatentiaError
-from ..moments import AbsenceMoments, Partition
 from ..passes import RowGroups
 from ._printed import recover_as_printed
 from ._recovery import (
@@ -22,6 +21,7 @@ from ._recovery import (
     residual,
     scaled_pairs,
 )
+from .absences import AbsenceMoments, Partition
 from .inference import Network
 
 __all__ = ["InRounds", "Learner", "Printed", "Spectrum", "most_causes", "pair_spectrum", "relative_distances"]

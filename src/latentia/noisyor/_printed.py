@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..moments import AbsenceMoments, Partition
 from ..tensor import decompose
 from ._recovery import odds_of, ordered_network
+from .absences import AbsenceMoments, Partition
 from .inference import Network
 
 __all__ = ["recover_as_printed"]

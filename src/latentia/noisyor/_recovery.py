@@ -23,10 +23,12 @@ from scipy.sparse.linalg import LinearOperator, gmres
 from scipy.special import erfcx
 
 from ..exceptions import LatentiaError
-from ..linalg import hollow_factor, polar_factor
-from ..moments import AbsenceMoments, LogAbsences, Partition
-from ..tensor import Decomposition, decompose, multilinear, symmetrised
+from ..linalg import polar_factor
+from ..tensor import Decomposition, decompose
+from ..tensor.operators import multilinear, symmetrised
 from ._expansion import higher_orders
+from ._hollow import hollow_factor
+from .absences import AbsenceMoments, LogAbsences, Partition
 from .inference import Network
 
 __all__ = [

@@ -27,24 +27,16 @@ from .._validation import table_blocks
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, noisy_or_rows, over
-from ..moments import (
-    AbsenceMoments,
-    CountedAbsences,
-    ObservedAbsences,
-    PackedRows,
-    absences_of_rows,
-    basket_table,
-    chosen_items,
-    is_baskets,
-    rows_with_gaps,
-)
 from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
 from ._bif import write_bif
 from ._em import MOST_CROWDED, RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
+from ._findings import rows_with_gaps
 from ._goodness import Goodness, against_independence, missing_by_chance, pairs_misfit, rows_goodness
 from ._learners import InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
 from ._recovery import LEAST_ODDS, random_partitions
+from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedRows, absences_of_rows
+from .baskets import basket_table, chosen_items, is_baskets
 from .inference import SAMPLING, Network, Posteriors, attributions, posteriors
 
 __all__ = ["Diagnosis", "Edge", "NoisyOr"]
@@ -289,7 +281,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
 
     @fitting
     def fit_moments(self, moments: AbsenceMoments) -> NoisyOr:
-        """Learn the network from exact moments, such as `latentia.moments.ExactAbsences`, without expected errors.
+        """Learn the network from exact moments, such as `latentia.noisyor.ExactAbsences`, without expected errors.
 
         ``n_components`` must be given, and there are no rows to ``refine`` on.
 
@@ -313,7 +305,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
             raise LatentiaError("exact moments have no rows to refine on.", parameter="refine", value=self.refine)
         if not all(hasattr(moments, name) for name in ("n_features", "logs", "all_triples")):
             raise LatentiaError(
-                f"moments is a {type(moments).__name__}: take latentia.moments.ExactAbsences; rows go to fit."
+                f"moments is a {type(moments).__name__}: take latentia.noisyor.ExactAbsences; rows go to fit."
             )
         self.n_features_in_, self._column_names = moments.n_features, None
         dealt = RowGroups(4, self._seed)

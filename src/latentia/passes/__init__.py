@@ -6,7 +6,6 @@ from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState, checkpointing
 from .dask import on_cluster
 from .dealing import deal, deal_sequences, sample_rows
-from .ordering import OwnOrder, own_order
 from .plans import Plan, follow
 
 __all__ = [
@@ -15,7 +14,6 @@ __all__ = [
     "Checkpoint",
     "InPlaceStatistic",
     "MappedBlocks",
-    "OwnOrder",
     "PassState",
     "Plan",
     "RowGroups",
@@ -27,7 +25,6 @@ __all__ = [
     "deal_sequences",
     "follow",
     "on_cluster",
-    "own_order",
     "read_cache",
     "row_groups",
     "sample_rows",

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._scratch import scratch_folder, sweep
 from ..exceptions import LatentiaError
-from ._scratch import scratch_folder, sweep
 from .blocks import canonical
 
 __all__ = ["CacheWriter", "read_cache", "read_header", "remove_cache", "sweep_cache", "write_cache"]

@@ -33,10 +33,10 @@ import numpy as np
 import scipy
 
 from .._archive import DAMAGE
+from .._scratch import NO_LINKS, replacing, sweep
 from ..exceptions import LatentiaError
 from ._digests import digest
 from ._packing import packed, unpacked
-from ._scratch import NO_LINKS, replacing, sweep
 
 try:
     import fcntl

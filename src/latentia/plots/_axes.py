@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError, MissingExtraError
-from ..report._figures import PALETTE, shortened
+from ..report.figures import PALETTE, shortened
 
 __all__ = [
     "GRADES", "INK", "PALE", "PALETTE", "above", "attribute", "called", "colour", "column_names", "heat", "image_colours",

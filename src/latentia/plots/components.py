@@ -9,7 +9,8 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..report.dictionary import mosaic
-from ._axes import INK, PALE, PALETTE, attribute, called, colour, column_names, heat, new_axes, shortened, tidy
+from ..report.figures import PALETTE, shortened
+from ._axes import INK, PALE, attribute, called, colour, column_names, heat, new_axes, tidy
 
 __all__ = ["plot_coefficients", "plot_components"]
 

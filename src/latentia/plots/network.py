@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..report._parts import largest
-from ._axes import INK, attribute, colour, column_names, new_axes, shortened
+from ..report.figures import shortened
+from ..report.parts import largest
+from ._axes import INK, attribute, colour, column_names, new_axes
 
 __all__ = ["plot_network"]
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ._axes import INK, colour, new_axes, pyplot, shortened, tidy
+from ..report.figures import shortened
+from ._axes import INK, colour, new_axes, pyplot, tidy
 
 __all__ = ["plot_prevalence"]
 

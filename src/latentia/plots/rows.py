@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
-from ..report._figures import places_on_a_plane
-from ._axes import PALETTE, attribute, called, colour, new_axes, tidy
+from ..report.figures import PALETTE, places_on_a_plane
+from ._axes import attribute, called, colour, new_axes, tidy
 
 __all__ = ["plot_clusters"]
 

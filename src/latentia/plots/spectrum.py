@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ._axes import PALE, PALETTE, attribute, called, new_axes, tidy
+from ..report.figures import PALETTE
+from ._axes import PALE, attribute, called, new_axes, tidy
 
 __all__ = ["plot_spectrum"]
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..metrics.relevance import RELEVANCE, other_topics, top_words
-from ._axes import GRADES, INK, PALE, attribute, called, column_names, pyplot, shortened
+from ..report.figures import shortened
+from ._axes import GRADES, INK, PALE, attribute, called, column_names, pyplot
 
 __all__ = ["plot_topics"]
 

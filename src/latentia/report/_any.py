@@ -12,19 +12,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._figures import heat_map, shortened
-from ._page import render, write_page
-from ._parts import (
-    Mark,
-    Nouns,
-    comparison_rows,
-    component_marks,
-    count,
-    evidence_of,
-    evidence_parts,
-    largest,
-    version,
-)
+from .figures import heat_map, shortened
+from .page import render, write_page
+from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
 __all__ = ["write_any_report"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..topics import Prevalence
-from ._figures import bands, intervals, shortened
-from ._parts import count
+from ..topics.prevalence import Prevalence
+from .figures import bands, intervals, shortened
+from .parts import count
 
 __all__ = ["prevalence_parts"]
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
-from ..moments import Graph, as_graph
-from ._figures import PALETTE as BASIC
+from ..moments import Graph
 from ._graph import Drawing, Pie, draw_graph
 from ._missing import without_data
-from ._page import render, write_page
-from ._parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
+from .figures import PALETTE as BASIC
+from .page import render, write_page
+from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
 __all__ = ["PALETTE", "Community", "communities", "cut", "suggested", "write_communities_report"]
 
@@ -173,7 +174,7 @@ def write_communities_report(
         The file appears complete or not at all; one that is there is replaced.
     model : MixedMembershipBlockModel
         A fitted model.
-    graph : Graph, or what `latentia.moments.as_graph` takes, optional
+    graph : Graph, path, or what `latentia.moments.as_graph` takes, optional
         The graph that it was fitted on. Without it there is no drawing, and numbers of edges are those that the model expects.
     threshold : float
         Share from which a community is listed for a node.
@@ -195,7 +196,7 @@ def write_communities_report(
         if graph is None
         else ""
     )
-    graph = _Expected(model) if graph is None else as_graph(graph, model.directed_)
+    graph = _Expected(model) if graph is None else graph_of(graph, model.directed_)
     if graph.n_nodes != model.n_features_in_:
         raise LatentiaError(
             f"The graph has {graph.n_nodes} nodes, and the fit {model.n_features_in_}: the same ones are needed."

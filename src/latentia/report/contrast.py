@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._contrast_peers import answer_of, contrast_peers, differences, in_units_of, kind_of, spread_of, variances
-from ._figures import bars, beside, heat_map, shortened
-from ._page import render, write_page
-from ._parts import (
+from .contrast_peers import answer_of, contrast_peers, differences, in_units_of, kind_of, spread_of, variances
+from .figures import bars, beside, heat_map, shortened
+from .page import render, write_page
+from .parts import (
     Mark,
     Nouns,
     comparison_rows,

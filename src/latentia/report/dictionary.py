@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress_bar
 from ..exceptions import LatentiaError
-from ._figures import bars, lines, picture
 from ._missing import without_data
-from ._page import render, write_page
-from ._parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
+from .figures import bars, lines, picture
+from .page import render, write_page
+from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
 __all__ = [
     "Restored", "mosaic", "needed", "psnr", "row_errors", "sparse_codes", "write_dictionary_report",

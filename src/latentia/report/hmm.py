@@ -12,19 +12,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._figures import PALETTE, heat_map, lines, shortened
 from ._missing import without_data
-from ._page import render, write_page
-from ._parts import (
-    Mark,
-    Nouns,
-    comparison_rows,
-    component_marks,
-    count,
-    evidence_of,
-    evidence_parts,
-    version,
-)
+from .figures import PALETTE, heat_map, lines, shortened
+from .page import render, write_page
+from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, version
 
 __all__ = ["emission_lifts", "mean_stays", "write_hmm_report"]
 

@@ -12,19 +12,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._figures import heat_map, lines, shortened, thinned
 from ._missing import without_data
-from ._page import render, write_page
-from ._parts import (
-    Mark,
-    Nouns,
-    comparison_rows,
-    component_marks,
-    count,
-    evidence_of,
-    evidence_parts,
-    version,
-)
+from .figures import heat_map, lines, shortened, thinned
+from .page import render, write_page
+from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, version
 
 __all__ = ["excess_kurtosis", "write_ica_report"]
 

@@ -18,19 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from .._validation import number_table
 from ..exceptions import LatentiaError
 from ..passes import Blocks
-from ._figures import heat_map, shortened
-from ._page import render, write_page
-from ._parts import (
-    Mark,
-    Nouns,
-    comparison_rows,
-    component_marks,
-    count,
-    evidence_of,
-    evidence_parts,
-    largest,
-    version,
-)
+from .figures import heat_map, shortened
+from .page import render, write_page
+from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
 __all__ = ["Names", "write_labels_report"]
 

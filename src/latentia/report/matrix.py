@@ -17,17 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import LatentiaError
-from ._figures import PALETTE, heat_map, shortened, spectrum, trend
-from ._page import render, write_page
-from ._parts import (
-    Nouns,
-    comparison_rows,
-    count,
-    evidence_of,
-    evidence_parts,
-    largest,
-    version,
-)
+from .figures import PALETTE, heat_map, shortened, spectrum, trend
+from .page import render, write_page
+from .parts import Nouns, comparison_rows, count, evidence_of, evidence_parts, largest, version
 
 __all__ = ["Community", "communities", "community_evidence", "telling_words", "write_matrix_report"]
 

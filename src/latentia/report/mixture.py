@@ -13,19 +13,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._figures import PALETTE, heat_map, places_on_a_plane, points, shortened
 from ._missing import without_data
-from ._page import render, write_page
-from ._parts import (
-    Mark,
-    Nouns,
-    comparison_rows,
-    component_marks,
-    count,
-    evidence_of,
-    evidence_parts,
-    version,
-)
+from .figures import PALETTE, heat_map, places_on_a_plane, points, shortened
+from .page import render, write_page
+from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, version
 
 __all__ = ["standard_deviations", "telling_columns", "write_mixture_report"]
 

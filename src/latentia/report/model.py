@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import number_table
+from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
-from ..moments import as_graph
 from ..passes import Blocks
 from ..words import texts_of
 from ._any import write_any_report
@@ -208,7 +208,7 @@ def _contrast(path: Any, model: Any, U: Any = None, V: Any = None, y: Any = None
 
 
 def _graph(path: Any, model: Any, A: Any = None, y: Any = None, **options: Any) -> Path:
-    graph = None if A is None else as_graph(_table(A) if isinstance(A, Blocks) else A, model.directed_)
+    graph = None if A is None else graph_of(_table(A) if isinstance(A, Blocks) else A, model.directed_)
     return write_communities_report(path, model, graph, **options)
 
 

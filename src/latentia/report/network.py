@@ -14,21 +14,11 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._figures import bars
 from ._missing import without_data
-from ._page import render, write_page
-from ._parts import (
-    Mark,
-    Nouns,
-    comparison_rows,
-    component_marks,
-    count,
-    evidence_of,
-    evidence_parts,
-    largest,
-    version,
-)
+from .figures import bars
 from .noisy_or import percent
+from .page import render, write_page
+from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
 __all__ = ["Agreement", "Unit", "agreements", "encoded", "unit_names", "units", "write_network_report"]
 

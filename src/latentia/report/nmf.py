@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._figures import PALETTE, lines, overlaid, picture, thinned
 from ._missing import without_data
-from ._page import render, write_page
-from ._parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 from .dictionary import row_errors
+from .figures import PALETTE, lines, overlaid, picture, thinned
+from .page import render, write_page
+from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
 __all__ = ["METHODS", "axis_of", "contributions", "map_of", "picture_of_component", "write_nmf_report"]
 

@@ -13,10 +13,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._figures import PALETTE, links, shortened, spectrum
 from ._missing import without_data
-from ._page import render, write_page
-from ._parts import (
+from .figures import PALETTE, links, shortened, spectrum
+from .page import render, write_page
+from .parts import (
     Mark,
     Nouns,
     comparison_rows,

@@ -20,22 +20,12 @@ from ..exceptions import LatentiaError
 from ..metrics import l1_distances
 from ..metrics.relevance import RELEVANCE, other_topics, relevance
 from ..passes import Blocks
-from ..topics import Prevalence
+from ..topics.prevalence import Prevalence
 from ..words import texts_of
 from ._missing import without_data
-from ._page import render, write_page
-from ._parts import (
-    Mark,
-    Nouns,
-    comparison_rows,
-    component_marks,
-    count,
-    evidence_of,
-    evidence_parts,
-    largest,
-    version,
-)
 from ._prevalence import prevalence_parts
+from .page import render, write_page
+from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
 __all__ = ["topic_shares", "write_topics_report"]
 

@@ -27,10 +27,10 @@ import numpy as np
 from scipy import sparse
 
 from ..likelihood import race
-from ..likelihood.exchange import exchange_classes
 from ..linalg import block_krylov_svd, unit_rows
 from ..passes import Block, Blocks, accumulate
 from ._chain import Chain
+from ._exchange import exchange_classes
 
 __all__ = ["chain_of_classes"]
 

@@ -10,14 +10,22 @@ from scipy.spatial.distance import cdist
 
 from ..evidence import Check, PartErrors, at_most, error_checks, separation_limit
 from ..exceptions import LatentiaError
-from ..likelihood import GaussianChainUpdate, SymbolChainUpdate, gaussian_log_density, one_gaussian
-from ..likelihood.chains import FullChainUpdate, by_symbol, full_log_density, observed_log_density
+from ..likelihood import gaussian_log_density, one_gaussian
 from ..metrics import nearest_distances, nearest_others
-from ..moments import ColumnMoments, CommonFrame, ViewSums, one_hot_blocks
+from ..moments import ColumnMoments, CommonFrame, ViewSums
 from ..passes import Block, Blocks
 from ..simplex import distributions
 from ._chain import Chain, symbol_distances
+from ._lags import one_hot_blocks
 from ._steps import encoded, encoded_blocks, kept, present, spread, vectors
+from .updates import (
+    FullChainUpdate,
+    GaussianChainUpdate,
+    SymbolChainUpdate,
+    by_symbol,
+    full_log_density,
+    observed_log_density,
+)
 
 __all__ = ["Covariance", "Emissions", "Scaling", "Symbols", "Vectors"]
 

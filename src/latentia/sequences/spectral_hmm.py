@@ -35,19 +35,7 @@ from ..evidence import (
     trivial_checks,
 )
 from ..exceptions import LatentiaError
-from ..likelihood import (
-    Refine,
-    Refinement,
-    forward_backward,
-    log_likelihood,
-    over,
-    race,
-    race_updates,
-    refine,
-    settle,
-    updated,
-    viterbi,
-)
+from ..likelihood import Refine, Refinement, over, race, race_updates, refine, settle, updated
 from ..moments import (
     CommonFrame,
     Coordinates,
@@ -56,13 +44,10 @@ from ..moments import (
     column_moments,
     common_frame,
     frame_noise,
-    lagged_coordinates,
     left_across_views,
     left_of_tensor,
     left_within_views,
     means_given_middle,
-    means_of_neighbours,
-    past_and_future,
 )
 from ..passes import Block, Blocks, RowGroups, accumulate, deal_sequences
 from ..simplex import distributions, simplex_least_squares
@@ -71,6 +56,7 @@ from ._chain import SEQUENCES_PER_STATE, Chain, stationary
 from ._classes import chain_of_classes
 from ._clusters import chain_of_clusters
 from ._emissions import Covariance, Emissions, Symbols, Vectors
+from ._lags import lagged_coordinates, means_of_neighbours, past_and_future
 from ._methods import ChainMethods
 from ._start import given_chain
 from ._steps import (
@@ -86,6 +72,7 @@ from ._steps import (
     some_stretches,
     stretches,
 )
+from .recursions import forward_backward, log_likelihood, viterbi
 
 __all__ = ["SpectralHMM"]
 

@@ -40,18 +40,7 @@ from ..evidence import (
     trivial_checks,
 )
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..likelihood import (
-    EmissionUpdate,
-    Refine,
-    Refined,
-    Refinement,
-    forward_backward,
-    log,
-    log_likelihood,
-    over,
-    refine,
-    viterbi,
-)
+from ..likelihood import Refine, Refined, Refinement, log, over, refine
 from ..linalg import ScaledSpace, scaled_eigenspace
 from ..moments import symmetric_counts
 from ..passes import Blocks
@@ -61,6 +50,8 @@ from ._copies import first_copies
 from ._methods import ChainMethods
 from ._pair_evidence import PairFit, fit_of_pairs, pair_log_likelihoods
 from ._steps import all_steps, alphabet, encoded, has_symbols, long_enough, pieces, sequence_blocks
+from .recursions import forward_backward, log_likelihood, viterbi
+from .updates import EmissionUpdate
 
 __all__ = ["TwoStateHMM"]
 

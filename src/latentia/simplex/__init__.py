@@ -3,40 +3,18 @@
 from .distributions import distributions
 from .least_squares import nonnegative_least_squares, simplex_least_squares
 from .loners import Loners, distance_loners, exact_loners, hull_separation, loner_groups, robust_loners
-from .pooled import NoisyPoints, pooled_vertices, sharpened_vertices
-from .selection import (
-    Leading,
-    affine_vertices,
-    extreme_rays,
-    nonnegative_projections,
-    preconditioned_vertices,
-    smoothed_vertices,
-    squared_distances,
-    whitened_vertices,
-)
 from .vertices import clean_up_vertices, farthest_vertices
 
 __all__ = [
-    "Leading",
     "Loners",
-    "NoisyPoints",
-    "affine_vertices",
     "clean_up_vertices",
     "distance_loners",
     "distributions",
     "exact_loners",
-    "extreme_rays",
     "farthest_vertices",
     "hull_separation",
     "loner_groups",
     "nonnegative_least_squares",
-    "nonnegative_projections",
-    "pooled_vertices",
-    "preconditioned_vertices",
     "robust_loners",
-    "sharpened_vertices",
     "simplex_least_squares",
-    "smoothed_vertices",
-    "squared_distances",
-    "whitened_vertices",
 ]

@@ -1,9 +1,9 @@
 """Decompositions of small tensors into rank-one components: nothing here sees the data."""
 
-from ._operators import SymmetricFour, SymmetricThree, multilinear, pair_products, symmetrised, tensor_norm
 from .cp import als
 from .decompose import Decomposition, decompose, decompose_operator
 from .joint import joint
+from .operators import SymmetricFour, SymmetricThree, multilinear, pair_products, symmetrised, tensor_norm
 from .polar import polar
 from .power import power
 from .robust import robust

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ._operators import unit_rows
+from .operators import unit_rows
 
 __all__ = ["als"]
 

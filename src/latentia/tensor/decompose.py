@@ -9,9 +9,9 @@ from sklearn.utils import Bunch
 
 from .._parameters import seed_of
 from ..exceptions import LatentiaError
-from ._operators import SymmetricTensor, operator, stable
 from .cp import als
 from .joint import joint
+from .operators import SymmetricTensor, operator, stable
 from .polar import ascent
 from .power import power
 from .robust import robust

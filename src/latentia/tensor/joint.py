@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ._operators import SymmetricFour, SymmetricTensor
+from .operators import SymmetricFour, SymmetricTensor
 
 __all__ = ["joint"]
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..linalg import polar_factor
-from ._operators import SymmetricTensor, stable
+from .operators import SymmetricTensor, stable
 
 __all__ = ["Ascent", "ascent", "polar"]
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._operators import SymmetricTensor, unit_rows
+from .operators import SymmetricTensor, unit_rows
 
 __all__ = ["power"]
 

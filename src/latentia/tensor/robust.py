@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._operators import unit_rows
+from .operators import unit_rows
 
 __all__ = ["robust"]
 

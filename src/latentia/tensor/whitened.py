@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.utils import Bunch
 
 from ..linalg import Whitening, whiten
-from ._operators import multilinear, symmetrised
 from .decompose import decompose
+from .operators import multilinear, symmetrised
 
 __all__ = ["MomentNoise", "WhitenedDecomposition", "apply_to_modes", "decompose_whitened"]
 

@@ -1,7 +1,7 @@
 """Topic models with guarantees."""
 
-from ._prevalence import Prevalence
 from .anchor_topics import AnchorTopics
+from .prevalence import Prevalence
 from .single_topic import SingleTopicModel
 from .spectral_lda import SpectralLDA
 

@@ -5,7 +5,7 @@ mapping from words to strengths in (0, 1]. Strength s says that a share s of the
 topic and the rest follows the corpus at large, so that its row is s v + (1 - s) c with c the mean row and v the vertex.
 
 Where the noise of the rows is known, a vertex that was found is no single word's row but a mean over words near it
-(`latentia.simplex.pooled_vertices`), and its anchor is the word that lies farthest towards it.
+(`latentia.topics._pooled`), and its anchor is the word that lies farthest towards it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,10 @@ import numpy as np
 
 from .._parameters import Number
 from ..exceptions import AnchorWarning, LatentiaError, warn
-from ..simplex import (
-    NoisyPoints,
-    farthest_vertices,
-    pooled_vertices,
-    robust_loners,
-    sharpened_vertices,
-    simplex_least_squares,
-)
+from ..simplex import farthest_vertices, robust_loners, simplex_least_squares
 from ._corpus import Words
 from ._embedding import Embedding
+from ._pooled import NoisyPoints, pooled_vertices, sharpened_vertices
 
 __all__ = ["MOST_LONERS", "Anchor", "choose_anchors", "exclusive_words", "parse_anchors", "vertex_rows"]
 

@@ -10,7 +10,8 @@ from scipy import sparse
 from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning, warn
 from ..moments import Cooccurrence
 from ..moments.counts import as_counts, check_counts
-from ..passes import Block, Blocks, OwnOrder, own_order
+from ..passes import Block, Blocks
+from ._ordering import OwnOrder, own_order
 from ._refine import LARGE
 
 __all__ = [

@@ -21,9 +21,9 @@ from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..passes.dask import is_collection
 from ..words import WordVectorizer, texts_of
-from ._prevalence import InGroups
 from ._refine import smoothed
 from ._tables import TopicTables
+from .prevalence import InGroups
 
 __all__ = ["SMOOTHING", "Admixture", "OfDocuments"]
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
-from ..likelihood import Refine, Refined, fit_in_memory
-from ..passes import OwnOrder
+from ..likelihood import Refine, Refined
 from ._anchors import Anchor
+from ._collapsed import fit_in_memory
 from ._corpus import Words
 from ._embedding import Embedding, GroupSketches
+from ._ordering import OwnOrder
 from ._refine import RefinedTopics, led_astray, n_candidates, refine_topics
 
 __all__ = ["PartTopics", "Recovered"]

@@ -6,30 +6,9 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["FORMATS", "PlainTable", "as_text", "table_of_topics"]
+__all__ = ["FORMATS", "PlainTable", "as_text"]
 
 _LEAST_WORDS, _ANCHORS = 30, 20  # characters of words, however narrow the terminal, and of anchor words
-
-
-def table_of_topics(columns: Mapping[str, Sequence[Any]], order: Sequence[int]) -> Any:
-    """A data frame of one row a topic, or a `PlainTable` where pandas is not installed.
-
-    Parameters
-    ----------
-    columns : dict of sequences
-        Values of all topics, in the order of their numbers.
-    order : sequence of int
-        Topics in the order of the rows.
-    """
-    try:
-        import pandas  # noqa: F401
-    except ImportError:
-        return PlainTable({name: [values[k] for k in order] for name, values in columns.items()}, order)
-    from ._frames import TopicTable
-
-    frame = TopicTable(columns)
-    frame.index.name = "topic"
-    return frame.iloc[order]
 
 
 class PlainTable:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..likelihood import CollapsedUpdate, EStep, Refine, Refinement, held_shares, over, refine
+from ..likelihood import EStep, Refine, Refinement, over, refine
 from ..metrics import l1_distances, nearest_distances, nearest_others
-from ..passes import Blocks, OwnOrder
+from ..passes import Blocks
+from ._collapsed import CollapsedUpdate, held_shares
+from ._ordering import OwnOrder
 
 __all__ = [
     "LARGE",
@@ -89,7 +91,7 @@ def refine_topics(
     n_jobs: int | None = None,
     progress: bool = False,
 ) -> RefinedTopics:
-    """Topics after sweeps of collapsed variational Bayes (`latentia.likelihood.collapsed`), in the order of their starts.
+    """Topics after sweeps of collapsed variational Bayes (`latentia.topics._collapsed`), in the order of their starts.
 
     Parameters
     ----------

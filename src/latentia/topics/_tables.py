@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, TypeVar
@@ -20,7 +20,7 @@ from ..evidence.checks import EXPECTED_ERROR
 from ..exceptions import LatentiaError, MissingExtraError
 from ..metrics import RELEVANCE, other_topics, top_words
 from ..metrics.relevance import relevance as relevance_of
-from ._plain import table_of_topics
+from ._plain import PlainTable
 
 __all__ = ["TopicTables"]
 
@@ -342,3 +342,24 @@ def _merged_evidence(evidence: Evidence, weights: np.ndarray) -> Evidence:
         "not in the thesis", "note",
     )  # fmt: skip
     return Evidence([*checks, line], errors, subject=evidence.subject)
+
+
+def table_of_topics(columns: Mapping[str, Sequence[Any]], order: Sequence[int]) -> Any:
+    """A data frame of one row a topic, or a `PlainTable` where pandas is not installed.
+
+    Parameters
+    ----------
+    columns : dict of sequences
+        Values of all topics, in the order of their numbers.
+    order : sequence of int
+        Topics in the order of the rows.
+    """
+    try:
+        import pandas  # noqa: F401
+    except ImportError:
+        return PlainTable({name: [values[k] for k in order] for name, values in columns.items()}, order)
+    from ._frames import TopicTable
+
+    frame = TopicTable(columns)
+    frame.index.name = "topic"
+    return frame.iloc[order]

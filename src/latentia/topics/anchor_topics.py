@@ -38,9 +38,9 @@ from ._embedding import Embedding, GroupSketches
 from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
 from ._part_topics import PartTopics, Recovered
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
-from ._prevalence import confusions_of
 from ._recover import inverse_topics, kl_topics, l2_topics
 from ._refine import SETTLED, smoothed, sweeps_bias
+from .prevalence import confusions_of
 
 __all__ = ["AnchorTopics"]
 

@@ -54,8 +54,8 @@ from ._by_moments import (
 from ._documents import SMOOTHING, OfDocuments
 from ._mixing import Corpus, Mixing, mixing_by_moments
 from ._prediction import OtherDocuments, other_documents, prediction_checks
-from ._prevalence import confusions_of
 from ._refine import smoothed
+from .prevalence import confusions_of
 
 __all__ = ["SingleTopicModel"]
 

@@ -28,7 +28,7 @@ from ..evidence import Check, PartErrors, between, settled_checks
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
 from ..moments import WordMoments, lda_corrected
-from ..passes import Blocks, OwnOrder, RowGroups
+from ..passes import Blocks, RowGroups
 from ._by_moments import (
     ALPHA0,
     ROUGH,
@@ -46,9 +46,10 @@ from ._by_moments import (
 from ._corpus import in_own_order
 from ._documents import SMOOTHING, Admixture
 from ._mixing import Corpus, Mixing, mixing_by_prediction
+from ._ordering import OwnOrder
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
-from ._prevalence import confusions_of
 from ._refine import SETTLED, refine_topics, smoothed, sweeps_bias
+from .prevalence import confusions_of
 
 __all__ = ["SpectralLDA"]
 

@@ -26,9 +26,9 @@ from numba import njit
 from scipy import sparse
 from scipy.optimize import brentq
 
+from ..._scratch import whole_file
 from ...exceptions import LatentiaError
 from ...likelihood.sampling import alias_tables
-from ...passes._scratch import whole_file
 from ._draws import check_sizes, geometric_weights
 
 __all__ = ["LabelModelTruth", "PlantedLabels", "TopicTerms", "label_model", "labelled_corpus"]

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ...exceptions import LatentiaError
 from ._draws import check_sizes
-from .sequences import PlantedChain, _cumulative, _stationary, _walk
+from .sequences import PlantedChain, cumulated, stationary_of, walk
 
 __all__ = [
     "PlantedBlocks",
@@ -210,9 +210,9 @@ def two_state_chain(
     else:
         table = word_distributions(2, n_symbols, emissions, contrast, rng)
     transmat = np.array([[1 - switch[0], switch[0]], [switch[1], 1 - switch[1]]])
-    startprob = _stationary(transmat)
+    startprob = stationary_of(transmat)
     lengths = np.array([n_steps])
-    states = _walk(_cumulative(startprob), _cumulative(transmat), lengths, rng.random(n_steps))
+    states = walk(cumulated(startprob), cumulated(transmat), lengths, rng.random(n_steps))
     symbols = _words(table, states, rng).astype(np.int64)
     return PlantedChain(symbols, states, lengths, startprob, transmat, table)
 
@@ -269,5 +269,5 @@ def _words(rows: np.ndarray, picked: np.ndarray, rng: np.random.Generator) -> np
     words = np.empty(len(picked), np.int32)
     for k, probabilities in enumerate(rows):
         mine = np.flatnonzero(picked == k)
-        words[mine] = np.searchsorted(_cumulative(probabilities), rng.random(len(mine)), side="right")
+        words[mine] = np.searchsorted(cumulated(probabilities), rng.random(len(mine)), side="right")
     return words

@@ -128,9 +128,9 @@ def hidden_markov_chain(
         f"no emission matrix of {n_states} states and {n_symbols} symbols has min_singular_value={min_singular_value}; "
         "lower it, lower concentration, or plant fewer states.",
     )
-    startprob = _stationary(transmat)
-    states = _walk(_cumulative(startprob), _cumulative(transmat), lengths, rng.random(lengths.sum()))
-    symbols = _pick(_cumulative(emissionprob), states, rng.random(len(states)))
+    startprob = stationary_of(transmat)
+    states = walk(cumulated(startprob), cumulated(transmat), lengths, rng.random(lengths.sum()))
+    symbols = _pick(cumulated(emissionprob), states, rng.random(len(states)))
     return PlantedChain(symbols, states, lengths, startprob, transmat, emissionprob)
 
 
@@ -173,8 +173,8 @@ def gaussian_chain(
     variances = checked_variance(variance, (n_states, n_features))
     transmat = _transitions(n_states, persistence, min_mass, min_transition_singular_value, rng)
     means = separated_means(n_states, n_features, separation * np.sqrt(variances.mean()), rng)
-    startprob = _stationary(transmat)
-    states = _walk(_cumulative(startprob), _cumulative(transmat), lengths, rng.random(lengths.sum()))
+    startprob = stationary_of(transmat)
+    states = walk(cumulated(startprob), cumulated(transmat), lengths, rng.random(lengths.sum()))
     X = gaussian_rows(states, means, variances, rng)
     return PlantedGaussianChain(X, states, lengths, startprob, transmat, means, variances)
 
@@ -201,13 +201,13 @@ def _transitions(
     return redraw(
         lambda: persistence * identity + (1 - persistence) * rng.dirichlet(uniform, size=n_states),
         # One state has mass 1 up to rounding.
-        lambda rows: _stationary(rows).min() >= min_mass - 1e-12 and _singular_value(rows) >= min_singular_value,
+        lambda rows: stationary_of(rows).min() >= min_mass - 1e-12 and _singular_value(rows) >= min_singular_value,
         f"no transition matrix of {n_states} states has min_mass={min_mass} and "
         f"min_transition_singular_value={min_singular_value}; lower them, raise persistence, or plant fewer states.",
     )
 
 
-def _stationary(transmat: np.ndarray) -> np.ndarray:
+def stationary_of(transmat: np.ndarray) -> np.ndarray:
     """The distribution p with p T = p, shape (K,)."""
     n_states = len(transmat)
     equations = np.vstack([transmat.T - np.eye(n_states), np.ones(n_states)])
@@ -222,14 +222,14 @@ def _singular_value(rows: np.ndarray) -> float:
     return float(values[-1]) if len(values) == len(rows) else 0.0
 
 
-def _cumulative(probabilities: np.ndarray) -> np.ndarray:
+def cumulated(probabilities: np.ndarray) -> np.ndarray:
     """Cumulative sums along the last axis; the last is 1 exactly, so that every number in [0, 1) falls below it."""
     sums = np.cumsum(probabilities, axis=-1)
     return sums / sums[..., -1:]
 
 
 @njit(nogil=True, cache=True)
-def _walk(
+def walk(
     start: np.ndarray, transitions: np.ndarray, lengths: np.ndarray, uniforms: np.ndarray
 ) -> np.ndarray:  # pragma: no cover - compiled
     """States, shape (n_steps,), by inversion of cumulative start (K,) and transition (K, K) probabilities."""

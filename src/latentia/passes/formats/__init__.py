@@ -17,16 +17,19 @@ from typing import Any
 
 import numpy as np
 
+from ..._scratch import can_write, scratch_folder
 from ...exceptions import FileNotice, LatentiaError, warn
-from .._scratch import can_write, scratch_folder
 from ..cache import read_cache, read_header, remove_cache, sweep_cache
 from . import matrixmarket, pairs, parquet, svmlight, uci
 from ._sizes import free_memory, rows_fit
 from ._text import (
     bytes_read,
+    chunks,
     find_encoding,
+    is_packed,
     known_encoding,
     no_encoding,
+    open_lines,
     open_text,
     open_unicode,
     plain_name,
@@ -38,11 +41,14 @@ from ._vocabulary import vocabulary_file
 __all__ = [
     "CACHE_SUFFIX",
     "bytes_read",
+    "chunks",
     "detect_format",
     "find_encoding",
     "free_memory",
+    "is_packed",
     "known_encoding",
     "no_encoding",
+    "open_lines",
     "open_tables",
     "open_text",
     "open_unicode",

@@ -19,8 +19,8 @@ from typing import IO, Any, BinaryIO, NoReturn
 
 import numpy as np
 
+from ..._scratch import scratch_folder
 from ...exceptions import FileNotice, LatentiaError, warn
-from .._scratch import scratch_folder
 
 __all__ = [
     "bytes_read",

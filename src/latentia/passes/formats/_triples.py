@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from ...exceptions import LatentiaError
-from .. import _parse
+from .. import parsing
 from ..cache import CacheWriter
 from ._sizes import MOST
 from ._text import chunks, fail, open_lines
@@ -68,7 +68,7 @@ class Triples:
     def chunks(self, progress: bool) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Rows, columns and values, counted from 0, in the order of the file."""
         arguments = (self.width, *self.shape, *limits(self.dtype), self.mirror < 0)
-        found = entries(self.path, self.skip, self.nnz, _parse.triples, arguments, self.expected, progress)
+        found = entries(self.path, self.skip, self.nnz, parsing.triples, arguments, self.expected, progress)
         for rows, columns, values in found:
             yield _mirrored(rows, columns, values, self.mirror) if self.mirror else (rows, columns, values)
 
@@ -134,7 +134,7 @@ def _scattered(triples: Triples, progress: bool) -> sparse.csr_array:
     indices, data = np.empty(indptr[-1], np.int32), np.empty(indptr[-1])
     place = indptr[:-1].copy()
     for rows, columns, values in triples.chunks(progress):
-        _parse.scatter(rows, columns, values, place, indices, data)
+        parsing.scatter(rows, columns, values, place, indices, data)
     return _compact(triples, sparse.csr_array((data, indices, indptr), shape=triples.shape))
 
 

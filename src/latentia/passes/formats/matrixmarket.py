@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ...exceptions import LatentiaError
-from .. import _parse
+from .. import parsing
 from ..cache import CacheWriter
 from ._sizes import check_length, check_shape, header_number
 from ._text import open_lines, refuse_nul, shown
@@ -135,7 +135,7 @@ def _convert_array(head: _Head, folder: Path, source: dict[str, Any], progress: 
     names = vocabulary_beside(head.path, n_columns)
     allowed, expected = limits(head.dtype), f"one number a line, {EXPECTED[head.dtype]}"
     with CacheWriter(folder, [n_columns], names, source) as writer, tempfile.TemporaryFile(dir=folder.parent) as file:
-        for (values,) in entries(head.path, head.skip, head.n_entries, _parse.numbers, allowed, expected, progress):
+        for (values,) in entries(head.path, head.skip, head.n_entries, parsing.numbers, allowed, expected, progress):
             file.write(values.astype(head.dtype).data)
         file.flush()
         packed = np.memmap(file, head.dtype, "r") if head.n_entries else np.zeros(1, head.dtype)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from ...exceptions import LatentiaError
-from .. import _parse
+from .. import parsing
 from ..cache import CacheWriter
 from ._sizes import MOST, believable
 from ._text import chunks, fail, is_packed, open_lines, plain_name
@@ -33,9 +33,9 @@ def convert(path: Path, folder: Path, source: dict[str, Any], progress: bool, op
     most = min(believable(path), MOST - 1)
     with CacheWriter(folder, [width], source=source) as writer, open_lines(path) as file:
         for buffer, line in chunks(path, file, progress):
-            values, bad = _parse.pairs(buffer, width, float(most), float(_LARGEST))
+            values, bad = parsing.pairs(buffer, width, float(most), float(_LARGEST))
             if bad >= 0:
-                last = most if _parse.pairs(buffer, width, float(MOST - 1), float(_LARGEST))[1] != bad else MOST - 1
+                last = most if parsing.pairs(buffer, width, float(MOST - 1), float(_LARGEST))[1] != bad else MOST - 1
                 fail(path, line, buffer, bad, *_expected(path, width, last))
             writer.append(values.astype(np.int32) if width == 2 else values)
 

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from ...exceptions import LatentiaError
-from .. import _parse
+from .. import parsing
 from ..cache import CacheWriter
 from ._sizes import MOST, believable, header_number
 from ._text import chunks, fail, open_text
@@ -161,7 +161,7 @@ def _pieces(path: Path, layout: _Layout, progress: bool) -> Iterator[list[np.nda
         if headed:
             file.readline()
         for buffer, line in chunks(path, file, progress, 1 + headed):
-            *arrays, bad, beyond, number = _parse.svmlight(buffer, *layout.bases, *layout.sizes)
+            *arrays, bad, beyond, number = parsing.svmlight(buffer, *layout.bases, *layout.sizes)
             if bad >= 0:
                 fail(path, line, buffer, bad, *_expected(beyond, number, layout))
             yield arrays

@@ -1,0 +1,9 @@
+"""What the rooms above an estimator do for its methods: `latentia` says who, so that `latentia._base` imports none of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["shown_by"]
+
+shown_by: dict[str, Callable[..., Any]] = {}
+"""By the name of a method the function that does it."""

@@ -1,0 +1,141 @@
+"""Folders for work in progress, and files that are whole or not there.
+
+A folder is gone when the work ends or, where the process was killed, when the next one looks. Who works in a folder holds a
+lock on a file in it, and the system releases the lock with the process, however that ends. Names of folders are random, and
+nobody else can write in them: nothing is written through a link that somebody put where a file was expected.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from .exceptions import LatentiaError
+
+try:
+    import fcntl
+except ImportError:  # not on this system: what is left behind goes when it is old
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["NO_LINKS", "SCRATCH", "can_write", "replacing", "scratch_folder", "sweep", "whole_file"]
+
+SCRATCH = "latentia-", ".scratch"
+"""How the names of folders for temporary files begin and end."""
+
+NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+"""Flag of `os.open` for files that are never links; 0 on systems without it."""
+
+_FILE = ".latentia-", ".partial"
+_LOCK, _UNLOCKED = "latentia.lock", "latentia.lock.new"
+_RANDOM = r"[a-z0-9_]{8}"  # what `tempfile` puts into names
+_OLD = 3600.0  # seconds after which a folder whose lock says nothing was left behind
+
+
+@contextlib.contextmanager
+def scratch_folder(
+    parent: str | os.PathLike[str] | None = None, prefix: str = SCRATCH[0], suffix: str = SCRATCH[1]
+) -> Iterator[Path]:
+    """A new folder, by default among the temporary files, that is removed in the end; what killed processes left is too."""
+    parent = Path(parent or tempfile.gettempdir())
+    sweep(parent, prefix, suffix)
+    folder = Path(tempfile.mkdtemp(prefix=prefix, suffix=suffix, dir=parent))
+    lock = None
+    try:
+        lock = _locked(folder)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def can_write(folder: str | os.PathLike[str]) -> bool:
+    """Whether a file can be made in a folder. One without a name is made: permissions do not tell it of every system."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+    """A file to write that takes its place when the block has ended: whole and on the disk. Otherwise nothing changes.
+
+    Parameters
+    ----------
+    path : path
+        An older file there is replaced; a link is replaced, not followed.
+    mode, **options
+        As of `open`.
+
+    Raises
+    ------
+    LatentiaError
+        If the file cannot be written, with its name and the reason.
+    """
+    try:
+        with replacing(path, mode, **options) as file:
+            yield file
+    except OSError as error:
+        raise LatentiaError(f"{os.fspath(path)}: cannot be written ({error.strerror or error}).") from error
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str], mode: str = "wb", **options: Any) -> Iterator[IO[Any]]:
+    """`whole_file` with the errors of the file system as they are."""
+    with scratch_folder(Path(path).parent, *_FILE) as folder:
+        partial = folder / "file"
+        with open(partial, mode, **options) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+
+
+def sweep(parent: Path, prefix: str = _FILE[0], suffix: str = _FILE[1]) -> None:
+    """Remove folders that `scratch_folder` made under such names, and in which nobody works any more."""
+    own = re.compile(re.escape(prefix) + _RANDOM + re.escape(suffix))
+    with contextlib.suppress(OSError), os.scandir(parent) as entries:
+        for entry in entries:
+            if own.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                with contextlib.suppress(OSError):
+                    _remove_if_left(Path(entry.path))
+
+
+def _locked(folder: Path) -> int:
+    """Open the lock of a folder; it has its name only once it is held."""
+    unnamed = folder / _UNLOCKED
+    descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    if fcntl is not None:
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            unnamed.rename(folder / _LOCK)
+    return descriptor
+
+
+def _remove_if_left(folder: Path) -> None:
+    if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
+        return
+    try:
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | NO_LINKS)
+    except FileNotFoundError:
+        found = [folder, *folder.iterdir()]
+        if time.time() - max(path.lstat().st_mtime for path in found) > _OLD:
+            if folder / _UNLOCKED in found:
+                shutil.rmtree(folder, ignore_errors=True)
+            else:
+                folder.rmdir()  # killed before there was a lock, it is empty; what is not, is no folder of ours
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while somebody works there
+        shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(descriptor)

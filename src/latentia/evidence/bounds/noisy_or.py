@@ -1,0 +1,56 @@
+"""Rows and errors of noisy-or networks: Provable learning of noisy-or networks, 2017."""
+
+from __future__ import annotations
+
+import math
+
+from ._positive import check_positive
+
+__all__ = [
+    "noisy_or_error",
+    "noisy_or_rows",
+]
+
+_LARGEST_TAU = 1e100  # whose powers are in range
+
+
+def noisy_or_rows(least_absence: float, n_findings: int, accuracy: float = 0.1) -> float:
+    """Rows at which every PMI is within ``accuracy``: log n / (delta^2 min P_S) (Lemmas E.1 and E.2 of the noisy-or paper).
+
+    Parameters
+    ----------
+    least_absence : float
+        Smallest probability that all findings of a pair (E.1) or triple (E.2) are absent.
+    n_findings : int
+        The union bound is over pairs of findings; the paper prints log m.
+    accuracy : float
+        delta.
+
+    Returns
+    -------
+    float
+    """
+    check_positive(least_absence=least_absence, accuracy=accuracy)
+    return math.log(max(n_findings, 2)) / (accuracy**2 * least_absence)
+
+
+def noisy_or_error(n_causes: int, density: float, prior: float, tau: float) -> float:
+    """eta = sqrt(m p) rho tau^1.5, the relative l2 error of a column of weights up to a constant and logarithms (Theorem 3.3).
+
+    Parameters
+    ----------
+    n_causes : m
+    density : float
+        p, the share of weights that are not zero.
+    prior : float
+        rho.
+    tau : float
+        Spectral boundedness.
+
+    Returns
+    -------
+    float
+    """
+    if not tau < _LARGEST_TAU:  # no bound at all
+        return math.inf
+    return math.sqrt(n_causes * density) * prior * tau**1.5

@@ -1,0 +1,185 @@
+"""Nonnegative factorization of rows, X = A W + noise, by alternating least squares: one round is one pass.
+
+A pass finds the weights of every row exactly, which needs no memory of the pass before, and adds up A^T A and A^T X. From these
+the components follow by sweeps of coordinate descent (HALS), each component in turn at its best, with the others as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from ..likelihood import Values
+from ..likelihood.residuals import best_gaussian_log_likelihood
+from ..passes import Block
+from ..simplex import nonnegative_least_squares, simplex_least_squares
+from ._selection import squared_distances
+
+__all__ = ["Descent", "FactorSums", "FactorUpdate", "row_weights"]
+
+Mixing = Literal["simplex", "cone"]
+
+_AT_ONCE = 1 << 22  # entries of rows that are dense at a time
+_SWEEPS = 10
+_CANCELLED = 1e-8  # share of the energy, below which a difference of squares has lost it
+
+
+@dataclass
+class FactorSums:
+    """What a pass adds up.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (r, r)
+        A^T A.
+    cross : ndarray of shape (r, d)
+        A^T X.
+    shares : ndarray of shape (r,)
+        Sum over rows of the share that each component has of a row: its weight, or for "cone", where the length of a component
+        means nothing, the sum of what it adds to the row.
+    energy, left : float
+        Squared length of the rows, and of what A W leaves of them.
+    n_rows : int
+    """
+
+    gram: np.ndarray
+    cross: np.ndarray
+    shares: np.ndarray
+    energy: float = 0.0
+    left: float = 0.0
+    n_rows: int = 0
+
+    @property
+    def relative_error(self) -> float:
+        """|X - A W| / |X|."""
+        return float(np.sqrt(self.left / self.energy)) if self.energy > 0 else 0.0
+
+    @property
+    def log_likelihood(self) -> float:
+        """In nats, at the best variance of the noise."""
+        return best_gaussian_log_likelihood(self.left, self.energy, self.n_rows * self.cross.shape[1])
+
+
+@dataclass
+class Descent:
+    """The relative error of every round, which decides when they end.
+
+    Attributes
+    ----------
+    tol : float
+        Relative change of the error in each of two rounds, below which it has settled.
+    """
+
+    tol: float = 1e-4
+    errors: list[float] = field(default_factory=list)
+
+    def settled(self) -> bool:
+        """Whether the last two rounds hardly changed the error."""
+        recent = np.array(self.errors[-3:])
+        return len(recent) == 3 and bool((np.abs(np.diff(recent)) <= self.tol * recent[1:]).all())
+
+
+class FactorUpdate:
+    """Small statistic of one round.
+
+    Parameters
+    ----------
+    components : ndarray of shape (r, d)
+    mixing : {"simplex", "cone"}
+        Whether weights sum to one.
+    descent : Descent
+    nonnegative : bool
+        Whether components are.
+    scale : float
+        What rows are multiplied by.
+    """
+
+    def __init__(
+        self, components: np.ndarray, mixing: Mixing, descent: Descent, nonnegative: bool = True, scale: float = 1.0
+    ) -> None:
+        self.components, self.mixing, self.descent = components, mixing, descent
+        self.nonnegative, self.scale = nonnegative, scale
+
+    @property
+    def values(self) -> Values:
+        return (self.components,)
+
+    def at(self, *values: np.ndarray) -> FactorUpdate:
+        (components,) = values
+        return FactorUpdate(components, self.mixing, self.descent, self.nonnegative, self.scale)
+
+    def zero(self) -> FactorSums:
+        r, d = self.components.shape
+        return FactorSums(np.zeros((r, r)), np.zeros((r, d)), np.zeros(r))
+
+    def add(self, state: FactorSums, block: Block) -> FactorSums:
+        step = max(1, _AT_ONCE // self.components.shape[1])
+        for first in range(0, block[0].shape[0], step):
+            part = block[0][first : first + step]
+            rows = np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=np.float64)
+            rows = rows if self.scale == 1 else rows * self.scale
+            weights = row_weights(rows, self.components, self.mixing, n_jobs=1)
+            state.gram += weights.T @ weights
+            state.cross += weights.T @ rows
+            state.shares += _shares(weights, self.components, self.mixing).sum(axis=0)
+            squared = np.einsum("ij,ij->i", rows, rows)
+            energy = float(squared.sum())
+            left = float(squared_distances(rows, squared, self.components, weights).sum())
+            if left <= _CANCELLED * energy:
+                left = float(((rows - weights @ self.components) ** 2).sum())
+            state.energy, state.left, state.n_rows = state.energy + energy, state.left + left, state.n_rows + len(rows)
+        return state
+
+    def merge(self, first: FactorSums, second: FactorSums) -> FactorSums:
+        first.gram += second.gram
+        first.cross += second.cross
+        first.shares += second.shares
+        first.energy += second.energy
+        first.left += second.left
+        first.n_rows += second.n_rows
+        return first
+
+    def expected(self, sums: FactorSums) -> Sequence[Any]:
+        return (_Swept(self, sums),)
+
+
+def row_weights(rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:
+    """Weights of each row on the components by least squares, nonnegative, and summing to one for "simplex"; (n, r)."""
+    if mixing == "simplex":
+        return simplex_least_squares(rows, components, tol=0.0, n_jobs=n_jobs)
+    return nonnegative_least_squares(rows, components, tol=0.0, n_jobs=n_jobs)
+
+
+def _shares(weights: np.ndarray, components: np.ndarray, mixing: Mixing) -> np.ndarray:
+    if mixing == "simplex":
+        return weights
+    parts = weights * np.abs(components).sum(axis=1)
+    totals = parts.sum(axis=1, keepdims=True)
+    return np.asarray(parts / np.where(totals > 0, totals, 1.0))
+
+
+@dataclass(frozen=True)
+class _Swept:
+    """The components, and what a pass says of them."""
+
+    update: FactorUpdate
+    sums: FactorSums
+
+    def estimate(self) -> Values:
+        """The components after some sweeps; those that no row uses stay. Counts as a round."""
+        sums, components = self.sums, self.update.components.copy()
+        self.update.descent.errors.append(sums.relative_error)
+        used = np.flatnonzero(np.diag(sums.gram) > 0)
+        for _ in range(_SWEEPS):
+            for k in used:
+                components[k] += (sums.cross[k] - sums.gram[k] @ components) / sums.gram[k, k]
+                if self.update.nonnegative:
+                    np.maximum(components[k], 0.0, out=components[k])
+        return (components,)
+
+    def log_prior(self) -> float:
+        return 0.0

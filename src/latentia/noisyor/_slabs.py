@@ -1,0 +1,197 @@
+"""PMI3 of one finding with all pairs of others, from counts of packed rows: a slab of n x n entries, some rows at a time.
+
+The rows that have all three findings are counted once for every group of rows. Any selection of groups has the sum of their
+counts, and a logarithm of its own for every triple. What is made of a slab is asked for in tiles of rows that stay in the
+cache: no array has n^2 entries for every selection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numba import njit, types
+from numba.extending import intrinsic
+
+from .bits import count_pairs_among, turned
+
+__all__ = ["Slabs", "SplitSums", "Tile"]
+
+Groups = tuple[int, ...]
+_ROWS = 32
+# Of a float64: the bits of sqrt(1/2) and of the fraction. From 2^52 on floats are whole, and their last bits a number.
+_ROOT_HALF = np.uint64(0x3FE6A09E667F3BCD)
+_FRACTION = np.uint64((1 << 52) - 1)
+_BIAS = 1024
+_SHIFT = np.uint64((_BIAS << 52) - 0x3FE6A09E667F3BCD)
+_WHOLE, _WHOLE_BITS = 2.0**52 + _BIAS, np.uint64(0x433 << 52)
+_LOG_2 = float(np.log(2.0))
+
+
+class _Counted(Protocol):
+    """What slabs need of `latentia.noisyor.absences.CountedAbsences`."""
+
+    bits: list[np.ndarray]
+    n_features: int
+    n_rows: np.ndarray
+    present: np.ndarray
+    added: float
+
+    @property
+    def together(self) -> np.ndarray: ...
+
+    def logs(self, groups: Groups) -> Any: ...
+
+
+class Tile(NamedTuple):
+    """Some rows of a slab.
+
+    Attributes
+    ----------
+    rows : slice
+        Findings j.
+    first : int
+        The first of the findings l, which go on to the last.
+    tables : ndarray of shape (n_selections, n_rows, n - first)
+        PMI3, 0 where l is not after j.
+    """
+
+    rows: slice
+    first: int
+    tables: np.ndarray
+
+
+class Slabs:
+    """Slabs of all findings, for some selections of groups of rows.
+
+    Parameters
+    ----------
+    source : CountedAbsences
+    selections : sequence of tuple of int
+    """
+
+    def __init__(self, source: _Counted, selections: Sequence[Groups]) -> None:
+        self._source, self._turned = source, [turned(bits) for bits in source.bits]
+        self._member = np.array([np.isin(np.arange(len(source.n_rows)), groups) for groups in selections])
+        # Numbers without any of two, and log P_ij - (log P_i + log P_j) / 2, of which three make up PMI3 but for log P_ijl.
+        present, total = source.present, source.n_rows[:, None, None]
+        self._present = present.astype(np.float64)
+        self._absent = (total - present[:, :, None] - present[:, None] + source.together).astype(np.float64)
+        logs = [source.logs(groups) for groups in selections]
+        self._pair = np.array([each.pair - (each.single[:, None] + each.single) / 2 for each in logs])
+
+    def tiles(self, i: int, start: int, stop: int, first: int) -> Iterator[Tile]:
+        """PMI3 of finding i, findings j from start to stop, and findings l > j from first on."""
+        source = self._source
+        counts = np.zeros((len(source.n_rows), stop - start, source.n_features - first), np.int32)
+        for bits, rows, table in zip(source.bits, self._turned, counts, strict=True):
+            count_pairs_among(bits, rows, i, start, stop, first, table)
+        for top in range(start, stop, _ROWS):
+            end, after = min(top + _ROWS, stop), max(first, top)
+            tables = np.empty((len(self._member), end - top, source.n_features - after))
+            places = i, top, after, top - start, after - first
+            known = source.n_rows, source.added, self._present, self._absent
+            _fill_pmi(counts, *known, self._member, self._pair, *places, tables)
+            yield Tile(slice(top, end), after, tables)
+
+
+class SplitSums:
+    """Sums of PMI3_jl f_j (x) f_l over the findings j and l in the two sets of a partition that finding i is not in.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (n, d)
+        Rows f.
+    sides : ndarray of int, shape (n_partitions, n)
+        The set of each finding, 0, 1 or 2, or -1.
+    i : int
+    """
+
+    def __init__(self, factor: np.ndarray, sides: np.ndarray, i: int) -> None:
+        own = sides[:, i, None]
+        one, other = (factor * ((sides == (own + k) % 3) & (own >= 0))[..., None] for k in (1, 2))
+        self._left = np.stack([one, other], axis=1)  # (n_partitions, 2, n, d)
+        self._right = np.stack([other, one], axis=1).transpose(2, 0, 1, 3).reshape(len(factor), -1)
+
+    def of(self, table: np.ndarray, rows: slice, first: int) -> np.ndarray:
+        """What a tile's table of one selection adds, (n_partitions, d, d)."""
+        left = self._left[:, :, rows]
+        images = (table @ self._right[first:]).reshape(len(table), *left.shape[:2], left.shape[3])
+        return np.asarray((left.swapaxes(2, 3) @ images.transpose(1, 2, 0, 3)).sum(axis=1))
+
+
+# --- kernels --------------------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
+def _fill_pmi(
+    counts, n_rows, added, present, absent, member, pair, i, top, first, skipped, left_out, tables
+):  # pragma: no cover - compiled
+    """Fill tables, (S, rows from top on, findings from first on), from the groups' counts, which have others before these."""
+    n_groups, size = counts.shape[0], tables.shape[2]
+    none, both = np.zeros((n_groups, size)), np.empty(size)
+    for row in range(tables.shape[1]):
+        j = top + row
+        begin = max(j + 1 - first, 0)
+        after = first + begin
+        for g in range(n_groups):  # by inclusion and exclusion
+            known = absent[g, i, j] + present[g, i] + present[g, j] - 2 * n_rows[g]
+            three = counts[g, skipped + row, left_out + begin :]
+            _fill_none(known, absent[g, i, after:], absent[g, j, after:], present[g, after:], three, none[g])
+        for s in range(len(member)):
+            both[:], total = added, 1.0
+            for g in range(n_groups):
+                if member[s, g]:
+                    total += n_rows[g]
+                    both += none[g]
+            tables[s, row, :begin] = 0.0
+            _fill_row(pair[s, i, j], pair[s, i, after:], pair[s, j, after:], both, 1 / total, tables[s, row, begin:])
+
+
+@njit(nogil=True)
+def _fill_none(known, one, other, present, three, none):  # pragma: no cover - compiled
+    for c in range(len(one)):
+        none[c] = known + one[c] + other[c] + present[c] - three[c]
+
+
+@njit(nogil=True, fastmath={"contract"}, error_model="numpy")
+def _fill_row(known, one, other, none, scale, out):  # pragma: no cover - compiled
+    for c in range(len(out)):
+        out[c] = known + one[c] + other[c] - _log(none[c] * scale)
+
+
+@intrinsic
+def _bits_of(context: Any, number: Any) -> Any:
+    """The bits of a float64 as uint64."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(types.uint64))
+
+    return types.uint64(types.float64), emit
+
+
+@intrinsic
+def _number_of(context: Any, bits: Any) -> Any:
+    """The float64 that has the bits of an uint64."""
+
+    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(types.float64))
+
+    return types.float64(types.uint64), emit
+
+
+@njit(nogil=True, fastmath={"contract"}, error_model="numpy", inline="always")
+def _log(x):  # pragma: no cover - compiled
+    """Natural logarithm of a positive normal number, without branches, so that several are taken at once.
+
+    x = 2^e m with m in [sqrt(1/2), sqrt(2)) and log m = 2 (s + s^3 / 3 + ...), s = (m - 1) / (m + 1), whose s^23 is rounding.
+    """
+    shifted = _bits_of(x) + _SHIFT
+    exponent = _number_of((shifted >> np.uint64(52)) | _WHOLE_BITS) - _WHOLE
+    m = _number_of((shifted & _FRACTION) + _ROOT_HALF)
+    s = (m - 1.0) / (m + 1.0)
+    z = s * s
+    series = ((((z * (1 / 21) + 1 / 19) * z + 1 / 17) * z + 1 / 15) * z + 1 / 13) * z + 1 / 11
+    series = ((((series * z + 1 / 9) * z + 1 / 7) * z + 1 / 5) * z + 1 / 3) * z
+    return exponent * _LOG_2 + (2 * s + 2 * s * series)

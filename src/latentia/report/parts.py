@@ -1,0 +1,181 @@
+"""What every report has: how grades look, what the evidence says, a comparison of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..evidence import GRADES, Evidence, Grade
+from ..evidence.checks import describe
+from ..evidence.grades import status
+
+__all__ = [
+    "Mark",
+    "Nouns",
+    "comparison_rows",
+    "component_marks",
+    "count",
+    "evidence_of",
+    "evidence_parts",
+    "first_sentence",
+    "largest",
+    "mark_of",
+    "short_number",
+    "version",
+]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How a grade looks: `key` is its name in the style sheet, `label` the word."""
+
+    key: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """What a report calls its components, one of them, and the rows of the data."""
+
+    many: str
+    one: str
+    data: str
+
+
+_MARKS = {
+    "supported": Mark("good", "supported"),
+    "with care": Mark("care", "with care"),
+    "partly": Mark("partly", "partly supported"),
+    "not supported": Mark("bad", "not supported"),
+}
+_UNMEASURED = Mark("unknown", "not measured")
+
+
+def mark_of(grade: Grade) -> Mark:
+    """How a grade looks."""
+    return _MARKS[grade]
+
+
+def evidence_of(model: Any) -> Evidence:
+    """The evidence of a model; one without checks where it has none."""
+    return getattr(model, "evidence_", None) or Evidence([])
+
+
+def component_marks(evidence: Evidence, n_components: int) -> list[tuple[float | None, Mark]]:
+    """Expected error of each component, None where it was not measured, and how its grade looks."""
+    found = [
+        (one.expected_error if one.expected_error is not None and np.isfinite(one.expected_error) else None, one.grade)
+        for one in evidence.components
+    ]
+    if len(found) != n_components:
+        return [(None, _UNMEASURED)] * n_components
+    return [(error, _UNMEASURED if error is None else mark_of(grade)) for error, grade in found]
+
+
+def evidence_parts(evidence: Evidence) -> dict[str, Any]:
+    """The evidence as pages show it: verdict and advice, how many components have which grade, checks, and what errors are."""
+    sentence = evidence.verdict.partition(". ")[2]
+    return {
+        "mark": mark_of(evidence.grade) if evidence.measured else _UNMEASURED,
+        "sentence": sentence,
+        "advice": evidence.advice,
+        "grades": _grades(evidence) if evidence.topics is None else [],
+        "checks": _checks(evidence),
+        "closing": ""
+        if evidence.component_errors is None or not evidence.on_components
+        else first_sentence(evidence.closing),
+        "limit": evidence.limit,
+    }
+
+
+def _grades(evidence: Evidence) -> list[tuple[Mark, int, str]]:
+    """How many components have each grade, and what share of the data."""
+    found = []
+    for grade in GRADES:
+        some = evidence.components.of(grade)
+        if some:
+            known = all(one.share is not None for one in some)
+            share = f"{sum(one.share or 0.0 for one in some):.0%} of the {evidence.nouns[2]}" if known else ""
+            found.append((mark_of(grade), len(some), share))
+    return found
+
+
+def _checks(evidence: Evidence) -> list[dict[str, str]]:
+    """The checks as texts; ``says`` is empty for notes."""
+    columns = ("name", "measured", "needed", "holds", "meaning")
+    return [
+        dict(zip(columns, describe(check), strict=True))
+        | {
+            "needed": check.needed.replace("<=", "≤").replace(">=", "≥"),
+            "reference": check.reference,
+            "symbol": check.symbol,
+            "says": status(check),
+        }
+        | {"short": first_sentence(check.meaning), "remedy": check.remedy if status(check) in ("bad", "look") else ""}
+        for check in evidence.checks
+    ]
+
+
+def first_sentence(text: str) -> str:
+    """Up to the first full stop that a space follows."""
+    first, stop, _ = text.partition(". ")
+    return first + stop.rstrip()
+
+
+def comparison_rows(rows: Sequence[Mapping[str, Any]] | None, size: int) -> dict[str, Any] | None:
+    """Headings, and rows of texts, or of marks where they are grades, with a sign on those of this model's size."""
+    if not rows:
+        return None
+    headings = list(dict.fromkeys(key for row in rows for key in row))
+    cells = [
+        (
+            [_MARKS.get(str(row.get(key)), "") if key == "grade" else _cell(row.get(key)) for key in headings],
+            row[headings[0]] == size,
+        )
+        for row in rows
+    ]
+    return {"headings": [str(heading).replace("_", " ") for heading in headings], "rows": cells}
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (float, np.floating)):
+        number = float(value)
+        if not np.isfinite(number):
+            return ""
+        return f"{number:,.0f}" if number.is_integer() or abs(number) >= 1000 else f"{number:.3g}"
+    return str(value)
+
+
+def largest(values: np.ndarray, count: int) -> np.ndarray:
+    """Positions of the largest values, largest first; equal ones in their order."""
+    if count < len(values):
+        limit = np.partition(values, -count)[-count]
+        above = np.flatnonzero(values >= limit)
+    else:
+        above = np.arange(len(values))
+    return above[np.argsort(-values[above], kind="stable")][:count]
+
+
+def short_number(value: float, sign: bool = False) -> str:
+    """Three digits; numbers of four to six before the point whole, and in groups of three."""
+    form = ",.0f" if 1000 <= abs(value) < 1e6 else ".3g"
+    return format(value, ("+" if sign else "") + form)
+
+
+def count(number: int, noun: str) -> str:
+    """``1 row``, ``2,000 rows``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def version() -> str:
+    """Of this library."""
+    from .. import __version__
+
+    return __version__

@@ -1,0 +1,156 @@
+"""Past, presence and future of a step as three views, and the coordinates in which steps tell of each other.
+
+Given the state of a step, what comes before it, the step itself and what comes after it are independent (thesis,
+Proposition 7.6), so that they are the views of `latentia.moments.views`. The thesis takes the steps t - 1, t and t +
+1. Here the past and the future are two vectors each: the next neighbour, and the sum of six neighbours with weights
+0.6^(distance - 1), as far as the sequence goes. The leading directions of a step are those of E[x_t x_s^T] + E[x_s
+x_t^T] over neighbours at distance one and two.
+
+Steps of one stretch of a sequence go to one group of rows: neighbours are dependent, and halves of the data should
+not be.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._threads import Parallel
+from ..linalg import subspace_iteration
+from ..moments import Coordinates
+from ..moments.vectors import centred_product
+from ..moments.views import Views
+from ..passes import Block, Blocks, RowGroups, accumulate
+from ._symbols import as_symbols
+
+__all__ = ["lagged_coordinates", "means_of_neighbours", "one_hot_blocks", "past_and_future"]
+
+_REACH, _DISCOUNT = 6, 0.6
+
+
+def one_hot_blocks(blocks: Blocks, n_symbols: int) -> Blocks:
+    """Blocks of a column of symbols and lengths as blocks of unit vectors, (n, S) sparse, and lengths."""
+
+    def encode(block: Block) -> list[Any]:
+        symbols = as_symbols(block[0], n_symbols, block.rows)
+        n = len(symbols)
+        table = sparse.csr_array((np.ones(n), symbols, np.arange(n + 1)), shape=(n, n_symbols))
+        return [table, block[-1]]
+
+    return blocks.map(encode, [(blocks.n_rows, n_symbols)])
+
+
+def past_and_future(block: Block, coordinates: Coordinates, average: np.ndarray, dealt: RowGroups) -> Views:
+    """Past (n, d + b), step (n, D) and future (n, d + b) of the inner steps of all sequences of a block, and their groups.
+
+    The first d columns of the past and of the future are the coordinates of the next neighbour, constant included; the
+    other b are discounted sums of differences from the ``average`` coordinates, (b,), without the constant. Near the ends
+    of a sequence the sums have fewer terms, and if they grew with their number they would tell of each other.
+    """
+    lengths = block[-1]
+    y = coordinates(block[0])
+    b = coordinates.basis.shape[1]
+    apart = y[:, :b] - average
+    past, future = np.zeros_like(apart), np.zeros_like(apart)
+    for lag in range(1, _REACH + 1):
+        first = followed(lengths, lag)
+        weight = _DISCOUNT ** (lag - 1)
+        past[first + lag] += weight * apart[first]
+        future[first] += weight * apart[first + lag]
+    inner = followed(lengths, 2) + 1
+    groups = dealt.of(block.rows[inner])
+    before, after = np.hstack([y[inner - 1], past[inner]]), np.hstack([y[inner + 1], future[inner]])
+    return [before, block[0][inner], after], groups
+
+
+def means_of_neighbours(
+    seen: np.ndarray, average: np.ndarray, transmat: np.ndarray, shares: np.ndarray, lengths: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means of the past and of the future of `past_and_future` given the state, as a stationary chain has them, (K, d + b).
+
+    Parameters
+    ----------
+    seen : ndarray of shape (K, d)
+        Coordinates of what the states show.
+    average : ndarray of shape (b,)
+    transmat : ndarray of shape (K, K)
+    shares : ndarray of shape (K,)
+        Of the steps in each state.
+    lengths : ndarray of int
+        Of the sequences, for how often there is a neighbour so far away.
+    """
+    back = (transmat * shares[:, None]).T / np.maximum(shares, np.finfo(float).tiny)[:, None]
+    apart, inner = seen[:, : len(average)] - average, np.maximum(lengths - 2, 0).sum()
+    found = []
+    for moves in (back, transmat):
+        far, total = apart, np.zeros_like(apart)
+        for lag in range(1, _REACH + 1):
+            far = moves @ far
+            total += _DISCOUNT ** (lag - 1) * np.maximum(lengths - 1 - lag, 0).sum() / inner * far
+        found.append(np.hstack([moves @ seen, total]))
+    return found[0], found[1]
+
+
+def followed(lengths: np.ndarray, lag: int) -> np.ndarray:
+    """Positions in concatenated sequences that have another ``lag`` steps later in the same one."""
+    ends = np.repeat(np.cumsum(lengths), lengths)
+    return np.flatnonzero(np.arange(len(ends)) + lag < ends)
+
+
+class _Lagged:
+    """In-place statistic: sum over neighbours s of t at distance one and two of (x_t - c) (B^T (x_s - c))^T, shape (D, k)."""
+
+    def __init__(self, center: np.ndarray, basis: np.ndarray) -> None:
+        self.coordinates = Coordinates(center, basis, constant=False)
+
+    def zero(self) -> np.ndarray:
+        return np.zeros(self.coordinates.basis.shape)
+
+    def add_tasks(self, state: np.ndarray, block: Block, parallel: Parallel) -> np.ndarray:
+        rows = self.coordinates(block[0])
+        neighbours = np.zeros_like(rows)
+        for lag in (1, 2):
+            first = followed(block[-1], lag)
+            neighbours[first] += rows[first + lag]
+            neighbours[first + lag] += rows[first]
+        state += centred_product(block[0], self.coordinates.center, neighbours)
+        return state
+
+
+def lagged_coordinates(
+    blocks: Blocks,
+    n_columns: int,
+    center: np.ndarray,
+    scale: np.ndarray,
+    *,
+    constant: bool,
+    n_passes: int = 8,
+    random_state: int = 0,
+    **options: Any,
+) -> tuple[Coordinates, int]:
+    """Coordinates near the leading lagged directions of the scaled columns, and the number of passes that took.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        Vectors (or unit vectors of symbols) and lengths.
+    n_columns : int
+        b; with at most twice as many columns in the data, all of them are kept and no pass is made.
+    center, scale : ndarray of shape (D,)
+    constant : bool
+        Whether a constant is appended.
+    n_passes : int
+        Subspace iterations: many, since lagged moments are indefinite and their eigenvalues fall slowly.
+    """
+    width = len(center)
+    if width <= 2 * n_columns:
+        return Coordinates(center, np.diag(scale), constant), 0
+    column = scale[:, None]
+    start = np.random.default_rng(random_state).standard_normal((width, n_columns)) * (column > 0)
+
+    def apply(basis: np.ndarray) -> np.ndarray:
+        return column * accumulate(blocks, _Lagged(center, column * basis), **options)
+
+    return Coordinates(center, column * subspace_iteration(apply, start, n_passes), constant), n_passes

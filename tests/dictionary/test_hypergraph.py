@@ -1,0 +1,106 @@
+"""Sets from triples of nodes."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from latentia import LatentiaError
+from latentia.datasets import planted
+from latentia.dictionary.clusters import TripleGraph, recover_graph_3wise, three_wise_graph
+
+
+def random_sets(n_sets, n_nodes, degree, seed):
+    return np.random.default_rng(seed).random((n_sets, n_nodes)) < degree / n_nodes
+
+
+def triples_of(sets):
+    rows = [np.array(list(combinations(np.flatnonzero(members), 3))).reshape(-1, 3) for members in sets]
+    return np.unique(np.concatenate(rows), axis=0)
+
+
+def same_sets(found, sets, least=4):
+    wanted = {tuple(np.flatnonzero(members)) for members in sets if members.sum() >= least}
+    return {tuple(np.flatnonzero(members)) for members in found.toarray()} == wanted
+
+
+@pytest.mark.parametrize("degree", [10, 20, 40])
+def test_random_sets_are_found_exactly(degree):
+    sets = random_sets(75, 300, degree, degree)
+    found = recover_graph_3wise(TripleGraph.of(triples_of(sets), 300))
+    assert same_sets(found, sets)
+    assert found.dtype == bool
+
+
+def test_missing_triples_and_triples_by_chance():
+    sets, rng = random_sets(50, 300, 20, 1), np.random.default_rng(2)
+    triples = triples_of(sets)
+    by_chance = rng.integers(0, 300, (len(triples) // 10, 3))
+    by_chance = by_chance[(np.diff(np.sort(by_chance, axis=1), axis=1) > 0).all(axis=1)]
+    noisy = np.concatenate([triples[rng.random(len(triples)) > 0.2], by_chance])
+    assert same_sets(recover_graph_3wise(TripleGraph.of(noisy, 300)), sets)
+
+
+def test_triples_by_chance_alone_are_no_sets():
+    rows = np.random.default_rng(3).integers(0, 200, (20_000, 3))
+    rows = rows[(np.diff(np.sort(rows, axis=1), axis=1) > 0).all(axis=1)]
+    assert recover_graph_3wise(TripleGraph.of(rows, 200)).shape == (0, 200)
+
+
+def test_a_known_degree_leaves_unions_out():
+    sets = random_sets(30, 400, 20, 4)
+    graph = TripleGraph.of(triples_of(sets), 400)
+    assert same_sets(recover_graph_3wise(graph, degree=20), sets)
+    assert recover_graph_3wise(graph, degree=2).shape[0] == 0
+
+
+def test_sets_of_three():
+    graph = TripleGraph.of([[4, 2, 0]], 5)
+    assert recover_graph_3wise(graph).shape == (0, 5)
+    assert recover_graph_3wise(graph, min_size=3).indices.tolist() == [0, 2, 4]
+    with pytest.raises(LatentiaError, match="min_size=2"):
+        recover_graph_3wise(graph, min_size=2)
+
+
+def test_triples_in_any_order_are_the_same_graph():
+    rows = triples_of(random_sets(10, 60, 8, 5))
+    rng = np.random.default_rng(6)
+    shuffled = rng.permuted(np.concatenate([rows, rows])[rng.permutation(2 * len(rows))], axis=1)
+    first, second = TripleGraph.of(rows, 60), TripleGraph.of(shuffled, 60)
+    assert np.array_equal(first.triples, second.triples)
+    assert np.array_equal(first.thirds, second.thirds)
+    assert np.array_equal(first.triples, rows)
+
+
+@pytest.mark.parametrize("wrong", [[[0, 1]], [[0, 0, 1]], [[0, 1, 9]], [[-1, 0, 1]]])
+def test_wrong_triples_are_refused(wrong):
+    with pytest.raises(LatentiaError, match="three"):
+        TripleGraph.of(wrong, 5)
+
+
+def packed(columns):
+    n_bytes = 8 * -(-columns.shape[1] // 64)
+    room = np.zeros((len(columns), n_bytes), dtype=np.uint8)
+    bits = np.packbits(columns, axis=1, bitorder="little")
+    room[:, : bits.shape[1]] = bits
+    return room.view(np.uint64)
+
+
+def test_triples_that_fire_together():
+    columns = np.random.default_rng(7).random((25, 300)) < 0.3
+    graph = three_wise_graph(packed(columns), 10.5)
+    together = [
+        (u, v, s) for u, v, s in combinations(range(25), 3) if (columns[u] & columns[v] & columns[s]).sum() >= 11
+    ]
+    assert [tuple(row) for row in graph.triples] == together
+    threaded = three_wise_graph(packed(columns), 10.5, n_jobs=2)
+    assert np.array_equal(graph.triples, threaded.triples)
+
+
+def test_units_of_a_layer_from_rows():
+    samples = planted.sparse_network(6000, (600, 120), 8, 0.02, random_state=8)
+    words = packed(samples.Y.toarray().T)
+    found = recover_graph_3wise(three_wise_graph(words, 0.02 * 6000 / 2)).toarray()
+    sets = samples.layers[0].toarray() > 0
+    exact = {tuple(np.flatnonzero(m)) for m in found} & {tuple(np.flatnonzero(m)) for m in sets}
+    assert len(exact) >= 117

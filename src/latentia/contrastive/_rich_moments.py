@@ -17,9 +17,9 @@ from ..moments import (
     all_column_moments,
     cross_cumulant,
 )
-from ..passes import Blocks, accumulate, deal
+from ..passes import Blocks, RowGroups, accumulate
 from ._sets import Views
-from .views import DEALT, check_constant, dense_rows, whitener
+from .views import check_constant, dense_rows, whitener
 
 __all__ = ["MOST_COLUMNS", "MOST_ORDER", "N_GROUPS", "RowCumulants", "ViewCumulants", "cumulants_of", "scaled"]
 
@@ -79,6 +79,8 @@ class ViewCumulants:
     ----------
     blocks : Blocks
         With a part for each view.
+    quarters : RowGroups
+        The four groups of rows that fits of parts speak of; each is two of the eight.
     options : dict
         Of `accumulate`.
 
@@ -86,13 +88,11 @@ class ViewCumulants:
     ----------
     scale : ndarray of shape (n_views, width)
         Standard deviations of the columns.
-    quarters : RowGroups
-        Numbers of the four groups of rows that fits of parts speak of; each is two of the eight.
     n_passes : int
         Passes until now.
     """
 
-    def __init__(self, blocks: Blocks, **options: Any) -> None:
+    def __init__(self, blocks: Blocks, quarters: RowGroups, **options: Any) -> None:
         self.n_views, self.width = len(blocks.shapes), blocks.shapes[0][1]
         size = self.n_views * self.width
         if size > MOST_COLUMNS:
@@ -105,8 +105,8 @@ class ViewCumulants:
         check_constant(columns, [f"view {i}" for i in range(self.n_views)], ", and a column of each other view")
         center = np.concatenate([one.mean for one in columns])
         scale = np.sqrt(np.concatenate([one.variance for one in columns]))
-        dealt = self._dealt = deal(blocks, DEALT, N_GROUPS)
-        self.groups, self.quarters = dealt.all, replace(dealt, n=4)
+        dealt = self._dealt = replace(quarters, n=N_GROUPS)
+        self.groups = dealt.all
         joined = dense_rows(blocks)
         self._statistic = FourthMoments(Coordinates(center, np.diag(1 / scale)), dealt)
         self._sums = accumulate(joined, self._statistic, **options)

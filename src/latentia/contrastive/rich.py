@@ -13,22 +13,23 @@ Source: R. Ge and J. Zou, Rich component analysis, 2015, section 3.2 and appendi
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 
-from .._base import Estimator, fitted, fitting
+from .._base import fitted, fitting
 from .._parameters import Anything, Integer
+from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks
-from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, above, at_least, at_most, error_checks
+from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..passes import Blocks
+from ..passes import Blocks, RowGroups, deal
 from ._rich_maps import FIRM, Left, Parts, Plan, find_parts, left_over, solve
-from ._rich_moments import MOST_ORDER, RowCumulants, ViewCumulants, cumulants_of, scaled
+from ._rich_moments import MOST_ORDER, N_GROUPS, RowCumulants, ViewCumulants, cumulants_of, scaled
 from ._sets import SetSystem, Views, set_system
-from .views import view_table
+from .views import DEALT, view_table
 
 __all__ = ["RichComponents"]
 
@@ -41,7 +42,25 @@ _HIGHEST = 6  # order of cumulants
 _MOST_DISTINGUISHING = _HIGHEST - 1
 
 
-class RichComponents(Estimator):
+@dataclass(frozen=True)
+class _Views:
+    """The sets that are given, and the cumulants of the views."""
+
+    given: SetSystem
+    cumulants: ViewCumulants
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Which components are there and by which cumulants each is found, the maps; and what all rows but some say."""
+
+    plan: Plan
+    parts: Parts
+    without: list[RowCumulants]
+    n_passes: int
+
+
+class RichComponents(Staged):
     """Rich component analysis: linear maps and cumulants of components that views share.
 
     The fit is deterministic, makes two passes over the data, and gives an expected error for every component in several views.
@@ -191,28 +210,41 @@ class RichComponents(Estimator):
         """
         blocks = _views(X)
         self.n_views_, self.n_features_in_ = len(blocks.shapes), blocks.shapes[0][1]
+        return self._fit_stages(blocks)
+
+    def _dealt(self, rows: Blocks) -> RowGroups:
+        return replace(deal(rows, DEALT, N_GROUPS), n=4)
+
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Views:
+        """Two passes: columns, and fourth moments of eight groups of rows."""
         given = set_system(self.subsets, self.n_views_, _MOST_DISTINGUISHING)
         self._check_order(given)
-        # Two passes: columns, and fourth moments of eight groups of rows.
-        moments = ViewCumulants(blocks, n_jobs=self.n_jobs, progress=self.verbose)
-        # Components that are not zero, and their maps: of all rows, and of parts of them as those of all rows were found.
-        without = moments.without()
-        plan, parts = find_parts(given, moments.all, without, self.n_views_, self._orders, _ABSENT)
-        self.n_passes_ = moments.n_passes
-        self._take(plan, parts, moments)
-        fits = PartFits(
-            moments.quarters,
-            recover=lambda groups: parts if len(groups) == 4 else solve(plan, moments.of_quarters(groups)),
-            finish=lambda found, groups: found,
-            distance=lambda whole, part: _errors(whole.maps, part.maps, plan),
-        )
-        # Evidence.
-        misfit = _misfit(plan, parts, moments.all, without)
+        return _Views(given, ViewCumulants(rows, dealt, n_jobs=self.n_jobs, progress=self.verbose))
+
+    def _recover(self, moments: _Views, part: Part, whole: _Found | None) -> _Found:
+        """Components that are not zero, and their maps; of parts of the rows as those of all rows were found."""
+        cumulants = moments.cumulants
+        if whole is not None:
+            return replace(whole, parts=solve(whole.plan, cumulants.of_quarters(part.groups)))
+        without = cumulants.without()
+        found = find_parts(moments.given, cumulants.all, without, self.n_views_, self._orders, _ABSENT)
+        return _Found(*found, without, cumulants.n_passes)
+
+    def _cost(self) -> Literal["free"]:
+        return "free"
+
+    def _distance(self, one: _Found, other: _Found, moments: Any) -> np.ndarray:
+        return _errors(one.parts.maps, other.parts.maps, one.plan)
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """Errors of parts, widened for weak components: regressions are biased, and little is known of directions in noise."""
+        found: _Found = fitted.found
+        cumulants: ViewCumulants = fitted.moments.cumulants
+        plan, parts = found.plan, found.parts
+        misfit = _misfit(plan, parts, cumulants.all, found.without)
         if plan.mapped:
-            errors = fits.errors(parts, self.n_splits)
-            # Weak components: regressions are biased, and nothing is known of directions within the noise.
             doubt = np.hypot(_errors(parts.maps, parts.loose, plan), [np.sqrt(plan.unknown[j]) for j in plan.mapped])
-            errors = errors.widened(np.hypot(doubt, misfit.bias(np.ones(len(plan.mapped)))))
+            errors = fitted.errors(self.n_splits).widened(np.hypot(doubt, misfit.bias(np.ones(len(plan.mapped)))))
         else:
             warn(
                 "No component in several views is above the noise: these views look independent or Gaussian, or have too few "
@@ -220,12 +252,13 @@ class RichComponents(Estimator):
                 EvidenceWarning,
             )
             errors = PartErrors.none("No component in several views is above the noise.")
-        self.evidence_ = Evidence(_checks(plan, parts, errors, misfit, moments), errors.errors).bind(self)
-        return self
+        return _checks(plan, parts, errors, misfit, cumulants), errors
 
-    def _take(self, plan: Plan, parts: Parts, moments: ViewCumulants) -> None:
+    def _keep(self, fitted: Fitted) -> None:
         """Set what was found, in the units of the data."""
-        scale = self._scale = moments.scale
+        found: _Found = fitted.found
+        plan, parts, self.n_passes_ = found.plan, found.parts, found.n_passes
+        scale = self._scale = fitted.moments.cumulants.scale
         self.subsets_ = list(plan.given.subsets)
         self.distinguishing_sets_ = [plan.given.distinguishing(j) for j in range(len(self.subsets_))]
         self.zero_test_ = np.array([plan.scores[j] for j in range(len(self.subsets_))])

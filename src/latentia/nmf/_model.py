@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from .._base import Estimator, fitted
+from .._base import fitted
+from .._stages import Staged
 from .._validation import number_table, table_blocks
 from ..exceptions import LatentiaError
 from ._descent import row_weights
@@ -20,7 +21,7 @@ _APART = 1e100  # times that rows may be larger or smaller than components
 _AT_ONCE = 1 << 22  # entries of rows that are dense at a time
 
 
-class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     """Base of estimators of X = A W."""
 
     components_: np.ndarray

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from .._base import fitted, fitting
 from .._parameters import Integer, NComponents, Number, check_parameter
-from .._stages import Fitted, Part, Staged
+from .._stages import Fitted, Part
 from .._validation import table_blocks
 from ..evidence import Check, PartErrors, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
@@ -57,7 +57,7 @@ _SAMPLE = 2000
 _AT_ONCE = 1 << 22  # entries of a table whose residual is computed, not subtracted from its size
 
 
-class ApproximateNMF(FactorModel, Staged):
+class ApproximateNMF(FactorModel):
     """Nonnegative factorization by a search in the span of the rows, with a certificate.
 
     Choose it where no row is a component alone, so that `SeparableNMF` does not apply, and there are few components (up to

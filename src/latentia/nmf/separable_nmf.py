@@ -13,18 +13,19 @@ Source: R. Ge, thesis, Princeton 2013, sections 2.5, 2.6 and 3.5 and Algorithm 4
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from .._base import fitting
 from .._parameters import Choice, Flag, NComponents, Number, OrNone
+from .._stages import Fitted, Part
 from .._validation import table_blocks
-from ..evidence import Evidence
+from ..evidence import Check, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..likelihood import Refine, Refinement, over, refine
-from ..passes import Blocks, accumulate, sample_rows
+from ..likelihood import Refine, over, refine
+from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ._anchors import METHODS, Members, Method, Selection, found_by, means, pooled, raced
 from ._descent import Descent, FactorSums, FactorUpdate, row_weights
 from ._evidence import Measured, Redrawn, component_distances, evidence_checks
@@ -39,6 +40,32 @@ _EXACT = 1e-20  # share of the rows' squared length that counts as nothing
 _PROGRAMS = "lp", "robust-lp", "loners"  # whose l1 distances singular vectors would change
 _ROUNDS = 30  # of descent in a fit with noise drawn again
 _SAMPLE = 2000
+
+
+class _Rows(NamedTuple):
+    """The rows, and whether they are nonnegative."""
+
+    table: Table
+    nonnegative: bool
+
+
+class _Vertices(NamedTuple):
+    """The points that were searched, the vertices among them, and these with the points that are near."""
+
+    points: Points
+    selection: Selection
+    pooled: Selection
+
+
+class _Factors(NamedTuple):
+    """Components, the points that they began as, sums of a pass with them, shares, and what the rounds left."""
+
+    components: np.ndarray
+    members: Selection
+    sums: FactorSums
+    shares: np.ndarray
+    log_likelihood: np.ndarray
+    n_rounds: int
 
 
 class SeparableNMF(FactorModel):
@@ -197,38 +224,65 @@ class SeparableNMF(FactorModel):
         LatentiaError
             If a parameter is out of its range, or if X has NaN or infinite entries.
         """
-        blocks = table_blocks(self, X, reset=True)
-        table = table_of(blocks)
-        nonnegative = self._signs(table)
-        # Vertices, on the simplex or in the cone.
-        points, selection = self._selected(table)
-        found = self._pooled(points, selection)
-        # Rounds of descent, and a pass with the components that they end with.
-        components = table.means(found.members, points)
-        components, sums, refinement, n_rounds = self._refined(components, table, blocks, points.mixing, nonnegative)
+        return self._fit_stages(table_blocks(self, X, reset=True))
+
+    def _dealt(self, rows: Blocks) -> RowGroups:
+        return RowGroups(1, self._seed)  # parts are not of the rows: their noise is drawn again
+
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Rows:
+        """The rows themselves, which are searched."""
+        table = table_of(rows)
+        return _Rows(table, self._signs(table))
+
+    def _recover(self, moments: _Rows, part: Part, whole: Any) -> _Vertices:
+        """Vertices, on the simplex or in the cone, and the rows near each."""
+        points, selection = self._selected(moments.table)
+        return _Vertices(points, selection, self._pooled(points, selection))
+
+    def _refine(self, found: _Vertices, moments: _Rows, part: Part, whole: Any) -> _Factors:
+        """Rounds of descent, and a pass with the components that they end with; the largest share first."""
+        descent, table, mixing = Descent(), moments.table, found.points.mixing
+        components = table.means(found.pooled.members, found.points)
+        start = FactorUpdate(components, mixing, descent, moments.nonnegative, 1 / table.unit)
+        refinement = refine(start, over(part.rows, self.n_jobs, self.verbose), self.refine, until=descent.settled)
+        last = start.at(*refinement.values)
+        sums: FactorSums = accumulate(part.rows, last, self.n_jobs)
         order = np.argsort(-sums.shares, kind="stable")
-        found, components = found._replace(members=[found.members[k] for k in order]), components[order]
-        self.components_, self.anchors_ = components * table.unit, table.first[found.anchors]
-        self.weights_ = sums.shares[order] / max(float(sums.shares.sum()), np.finfo(float).tiny)
-        self.method_, self.mixing_ = selection.method, points.mixing
-        self.reconstruction_err_ = float(np.sqrt(sums.left)) * table.unit
-        self.relative_error_, self.refinement_ = sums.relative_error, refinement.log_likelihood
-        self.n_passes_ = 2 + n_rounds
-        # Evidence.
-        measured = self._measured(points, points.of(components) if n_rounds else found.vertices(points.points))
-        counts = (measured.weights**2).sum(axis=0) if n_rounds else np.array([len(own) for own in found.members])
-        measured = replace(measured, counts=counts)
-        eps = self._eps(table, selection.scaled)
+        members = [found.pooled.members[k] for k in order]
+        return _Factors(
+            last.components[order], found.pooled._replace(members=members), sums, sums.shares[order],
+            refinement.log_likelihood, len(descent.errors),
+        )  # fmt: skip
 
-        def again(drawn: np.ndarray) -> Measured:
-            return self._again(measured, selection, drawn, eps)
+    def _keep(self, fitted: Fitted) -> None:
+        model: _Factors = fitted.model
+        table: Table = fitted.moments.table
+        self.components_, self.anchors_ = model.components * table.unit, table.first[model.members.anchors]
+        self.weights_ = model.shares / max(float(model.sums.shares.sum()), np.finfo(float).tiny)
+        self.method_, self.mixing_ = fitted.found.selection.method, fitted.found.points.mixing
+        self.reconstruction_err_ = float(np.sqrt(model.sums.left)) * table.unit
+        self.relative_error_, self.refinement_ = model.sums.relative_error, model.log_likelihood
+        self.n_passes_ = 2 + model.n_rounds
 
-        redrawn = Redrawn.of(measured, again, self.n_splits, self._seed)
-        rows = dense(sample_rows(blocks, _SAMPLE)[0]) / table.unit
-        others = {one: means(points.points, members) for one, members in selection.others.items()}
-        checks, parts = evidence_checks(measured, redrawn, rows, components, others, self._seed)
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
-        return self
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """Errors of fits to rows whose noise was drawn again, and what the theorem assumes of the rows."""
+        points, selection, _ = fitted.found
+        model: _Factors = fitted.model
+        members, table = model.members, fitted.moments.table
+        measured = self._measured(
+            points, points.of(model.components) if model.n_rounds else members.vertices(points.points)
+        )
+        counts = (
+            (measured.weights**2).sum(axis=0) if model.n_rounds else np.array([len(own) for own in members.members])
+        )
+        measured, eps = replace(measured, counts=counts), self._eps(table, selection.scaled)
+        rounds = min(len(model.log_likelihood), _ROUNDS)
+        redrawn = Redrawn.of(
+            measured, lambda drawn: self._again(measured, selection, drawn, eps, rounds), self.n_splits, self._seed
+        )  # fmt: skip
+        rows = dense(sample_rows(fitted.rows, _SAMPLE)[0]) / table.unit
+        others = {one: means(points.points, own) for one, own in selection.others.items()}
+        return evidence_checks(measured, redrawn, rows, model.components, others, self._seed)
 
     def _signs(self, table: Table) -> bool:
         """Whether all entries are nonnegative; a warning where some are not."""
@@ -279,17 +333,6 @@ class SeparableNMF(FactorModel):
         measured = self._measured(points, selection.vertices(points.points))
         return pooled(points.points, selection, measured.weights, *measured.sizes)
 
-    def _refined(
-        self, components: np.ndarray, table: Table, blocks: Blocks, mixing: Mixing, nonnegative: bool
-    ) -> tuple[np.ndarray, FactorSums, Refinement, int]:
-        """The components after the rounds, and the sums of a pass with them."""
-        descent = Descent()
-        start = FactorUpdate(components, mixing, descent, nonnegative, 1 / table.unit)
-        refinement = refine(start, over(blocks, self.n_jobs, self.verbose), self.refine, until=descent.settled)
-        last = start.at(*refinement.values)
-        sums: FactorSums = accumulate(blocks, last, self.n_jobs)
-        return last.components, sums, refinement, len(descent.errors)
-
     def _measured(self, points: Points, vertices: np.ndarray) -> Measured:
         weights = row_weights(points.points, vertices, points.mixing, self.n_jobs)
         return Measured(
@@ -303,7 +346,9 @@ class SeparableNMF(FactorModel):
             np.ones(len(vertices)),
         )
 
-    def _again(self, measured: Measured, selection: Selection, drawn: np.ndarray, eps: float | None) -> Measured:
+    def _again(
+        self, measured: Measured, selection: Selection, drawn: np.ndarray, eps: float | None, rounds: int
+    ) -> Measured:
         """The same fit to points whose noise was drawn again."""
         scales = measured.scales[:, None]
         searched = drawn if selection.scaled else drawn / np.where(scales > 0, scales, 1.0)
@@ -318,7 +363,6 @@ class SeparableNMF(FactorModel):
         again = of(own.vertices(drawn))
         if self.pooled:
             again = of(pooled(drawn, own, again.weights, *again.sizes).vertices(drawn))
-        rounds = min(len(self.refinement_), _ROUNDS)
         if rounds:
             update = FactorUpdate(again.vertices, measured.mixing, Descent(), bool(drawn.min() >= 0))
             again = of(refine(update, over(Blocks.from_array(drawn), self.n_jobs), rounds).values[0])

@@ -34,7 +34,7 @@ def parsed(path: Path) -> ast.Module:
 
 
 def imports(name: str) -> Iterator[tuple[str, str]]:
-    """What a module imports, also within functions: the module that it takes from, and the name, or "" for the module itself."""
+    """What a module imports, also within functions: from which module, and the name, or "" for the module itself."""
     path = MODULES[name]
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     for node in ast.walk(parsed(path)):

@@ -83,9 +83,10 @@ def test_a_failed_fit_changes_nothing_and_a_good_one_leaves_nothing_behind():
     with pytest.raises(LatentiaError, match="no rows"):
         model.fit([])
     assert vars(model) == state
-    model.leftover_ = 5
+    model.leftover_ = model._leftover = 5
     assert model.fit([2.0]) is model
     assert not hasattr(model, "leftover_")
+    assert not hasattr(model, "_leftover")
     assert model._sklearn_output_config == {"transform": "pandas"}
     assert model.predict(None) == 2.0
 

@@ -104,3 +104,25 @@ def test_kernels_give_each_other_no_literals(path):
     }
     names = set(MODULES[path]) | (imported & everywhere)
     assert not [(name, *given) for name, kernel in MODULES[path].items() for given in literals_given(kernel, names)]
+
+
+STABLE = {"_bound", "_conditional", "_dot", "_psi", "_steps"}
+"""Such kernels that give the same bits by themselves and in what calls them, as has been tried: their sums store nothing."""
+
+
+def reorders(kernel):
+    """Whether sums of a kernel may be reordered, so that its bits are those of one compilation."""
+    return any("reassoc" in text or "_REORDERED" in text for text in map(ast.unparse, kernel.decorator_list))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_kernels_whose_sums_are_reordered_are_compiled_in_one_place(path):
+    """What is compiled by itself and in what calls it rounds in two ways: a first run would give other bits than later ones."""
+    apart = {name for name, kernel in MODULES[path].items() if reorders(kernel)} - STABLE
+    calls = {
+        (name, call.func.id)
+        for name, kernel in MODULES[path].items()
+        for call in ast.walk(kernel)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in apart - {name}
+    }
+    assert not calls

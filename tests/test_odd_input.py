@@ -152,6 +152,10 @@ def with_dates(table):
     return found
 
 
+def with_categories(table):
+    return frame(with_entry(table, "red")).astype({"c1": "category"})
+
+
 def with_names_of_two_types(table):
     found = frame(table)
     found.columns = [0, *found.columns[1:]]
@@ -171,6 +175,7 @@ UNUSABLE = {
     "a large long number": (lambda t: with_entry(t, 0).astype(np.longdouble) * np.longdouble("1e400"), None),
     "infinity of 16 bits": (lambda t: with_entry(t, np.inf).astype(np.float16), "Row 3, column 1.*: infinity"),
     "infinity in a frame": (lambda t: frame(with_entry(t, -np.inf).astype(float)), "Row 3, column 'c1'.*: -infinity"),
+    "categories of text": (with_categories, "Row 3, column 'c1'.*'red' is text"),
     "dates": (with_dates, "olumn 'c1' .*datetime64"),
     "names of two types": (with_names_of_two_types, "several types, int and str"),
     "fields": (with_fields, "named fields, c0, c1"),
@@ -238,6 +243,12 @@ def test_masked_entries_are_missing(world):
         np.testing.assert_array_equal(*(getattr(fitted(world), use)(each) for each in (masked, gaps)))
 
 
+@pytest.mark.parametrize("world", named("ProbabilityMatrix"), ids=label)
+@pytest.mark.parametrize("kind", [np.float16, np.longdouble])
+def test_counts_of_other_lengths_are_taken(world, kind):
+    assert fitted(world).score(dense(world).astype(kind)) == fitted(world).score(dense(world))
+
+
 def test_sequences_of_different_lengths_are_told_how_to_join_them():
     for X in ([[0, 1, 2], [1, 0]], [np.zeros((3, 2)), np.zeros((2, 2))]):
         with pytest.raises(LatentiaError, match=r"numpy\.concatenate, and give lengths=\[3, 2\]"):
@@ -279,6 +290,7 @@ def test_targets_of_two_views(world):
         ((U, V[:9], y), "U has 400 rows and V has 9"),
         ((U, V, missing), "Row 0.* of y"),
         ((U, V, missing.astype(object)), "Row 0.* of y"),
+        ((U, V, np.r_[np.inf, y[1:]]), "Row 0.* of y"),
         ((U, V, [None] * 400), "Row 0.* of y"),
     ):
         for method in (type(model)().fit, model.score):

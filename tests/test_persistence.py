@@ -343,6 +343,22 @@ def test_factors_of_pairs_that_are_no_probabilities(tmp_path, name, change, matc
 
 
 @pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        ("SphericalGaussianMixture", "variance_"),
+        ("MultiViewMixture", "_scales.0"),
+        ("ContrastiveRegression", "_scale"),
+        ("SpectralHMM", "_deviations"),
+    ],
+)
+def test_no_scale_is_zero(tmp_path, family, name):
+    world = next(world for world in worlds() if world.name == family)
+    path = latentia.save(fit_of(world), tmp_path / "model")
+    changed(path, name, with_entry(0.0))
+    refused(path, "outside of 1e-100")
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("n_components", 0),

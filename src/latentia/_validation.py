@@ -161,6 +161,7 @@ def number_table(
                 table, accept_sparse="csr", dtype=dtype, ensure_all_finite=False, ensure_min_samples=min_rows,
                 ensure_min_features=min_columns, input_name=name, estimator=estimator,
             )  # fmt: skip
+            found = found if sparse.issparse(found) else as_table(found, name)
     except (ValueError, TypeError, OverflowError) as error:
         _check_cells(X, name)
         raise LatentiaError(f"{name}: {error}") from error

@@ -111,6 +111,17 @@ def test_directions_of_every_kind_of_end():
     np.testing.assert_array_equal(ends.degrees, drawn.adjacency.sum(axis=0) + drawn.adjacency.sum(axis=1))
 
 
+def test_activity_is_of_the_node_in_both_directions():
+    table = [[3, 0.1, 0.1], [1, 2, 0.1], [2, 1, 2]]  # the first community has many edges to it, the last one from it
+    drawn = planted.mixed_membership_graph(
+        900, 3, alpha0=0, degree=30, spread=0.7, connectivity=table, directed=True, random_state=1
+    )
+    ends = Ends(drawn.adjacency, True)
+    start = of_memberships(ends, 0.7 * drawn.memberships + 0.1, True)
+    found = one_community(ends, start, Shape(corrected=True, homophilic=False), 10).communities
+    assert nmi(found.memberships.argmax(axis=1), drawn.labels) > 0.95
+
+
 def test_averages_over_neighbours(graph, ends):
     model = of_memberships(ends, graph.memberships, False)
     found, high, low = averages(ends, model, 0.0)

@@ -8,9 +8,13 @@ from sklearn.preprocessing import FunctionTransformer
 
 from latentia.datasets import planted
 from latentia.dictionary import IncoherentDictionary
+from latentia.dictionary._sparse_codes import AtomsUpdate, Rounds
+from latentia.dictionary._split import split
+from latentia.dictionary.pursuit import matching_pursuit
 from latentia.exceptions import EvidenceWarning, LatentiaError
+from latentia.linalg import unit_rows
 from latentia.metrics import atom_coherence, atom_distances
-from latentia.passes import Blocks
+from latentia.passes import Blocks, accumulate
 
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.EvidenceWarning")
 
@@ -54,6 +58,16 @@ def test_random_rows_begin_where_the_graph_has_no_clusters():
         model = IncoherentDictionary(200, sparsity=12).fit(data.X)
     assert model.start_ == "random"
     assert not model.evidence_.holds
+
+
+def test_an_atom_between_two_becomes_both():
+    rng = np.random.default_rng(0)
+    true = unit_rows(rng.standard_normal((6, 30)))
+    rows = rng.choice([-1.0, 1.0], (600, 1)) * true[np.arange(600) % 6] + 0.01 * rng.standard_normal((600, 30))
+    between = unit_rows(np.vstack([true[0] + true[1], true[2:], rng.standard_normal(30)]))
+    sums = accumulate(Blocks.from_array(rows), AtomsUpdate(between, 1, Rounds(), 0))
+    assert atom_distances(true, between).max() > 0.5
+    assert atom_distances(true, split(between, sums, rows, matching_pursuit(rows, between, 1))).max() < 0.05
 
 
 def test_a_random_start_asks_for_no_graph(data):

@@ -3,12 +3,14 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
+from latentia import LatentiaError
 from latentia.linalg import (
     block_krylov_eigh,
     block_krylov_svd,
     cholesky_qr,
     outlying_eigenpairs,
     subspace_iteration,
+    whiten,
 )
 
 
@@ -27,6 +29,15 @@ def test_cholesky_qr_of_zero_and_repeated_columns_is_finite():
     columns = np.zeros((20, 3))
     columns[:, 0] = columns[:, 1] = 1.0
     assert np.isfinite(cholesky_qr(columns)).all()
+
+
+def test_no_more_directions_are_whitened_than_there_are():
+    columns = np.random.default_rng(0).standard_normal((8, 4))
+    found = whiten(columns @ columns.T, 4)
+    np.testing.assert_allclose(found.matrix.T @ columns @ columns.T @ found.matrix, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(found.inverse.T @ found.matrix, np.eye(4), atol=1e-12)
+    with pytest.raises(LatentiaError, match="supports at most 4 components"):
+        whiten(columns @ columns.T, 5)
 
 
 def test_krylov_svd_against_lapack():

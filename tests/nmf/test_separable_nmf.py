@@ -145,6 +145,13 @@ def test_rows_of_zeros():
         SeparableNMF(1, mixing="cone").fit(np.zeros((5, 3)))
 
 
+def test_dark_rows_of_noise_are_no_components():
+    data = rows(mixing="cone")
+    dark = 1e-4 * np.random.default_rng(0).exponential(size=(20, 25)) ** 2  # each of a direction of its own
+    model = SeparableNMF(4, mixing="cone", n_splits=0).fit(np.vstack([data.X, dark]))
+    assert set(model.anchors_) == set(data.anchors.ravel())
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_without_pure_ones_are_not_trusted(seed):
     data = rows(n_rows=500, n_pure=0, concentration=5.0, noise=0.02, random_state=seed)

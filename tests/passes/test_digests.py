@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import importlib
 import os
 import subprocess
 import sys
@@ -100,6 +101,43 @@ def test_globals_count(monkeypatch):
     before = digest(one)
     monkeypatch.setattr(sys.modules[__name__], "factor", 5.0)
     assert digest(one) != before
+
+
+WITH_MODULES = {
+    "a global": "import helpers.inner\ndef f(b): return [b[0] * helpers.inner.factor]",
+    "a function of it": "import helpers\ndef f(b): return helpers.inner.times(b)",
+    "an import within": "def f(b):\n    from helpers.inner import factor\n    return [b[0] * factor]",
+    "an import of a function within": "def f(b):\n    def g():\n        import helpers.inner as i\n        return i.factor\n"
+    "    return [b[0] * g()]",
+    "what it closes over": "def made():\n    import helpers as h\n    return lambda b: [b[0] * h.inner.factor]\nf = made()",
+}
+
+
+@pytest.mark.parametrize("what", WITH_MODULES)
+def test_what_is_named_of_modules_of_the_user_counts(what, tmp_path, monkeypatch):
+    (tmp_path / "helpers").mkdir()
+    (tmp_path / "helpers" / "__init__.py").touch()
+    (tmp_path / "helpers" / "inner.py").write_text("factor = 2.0\ndef times(b): return [b[0] * factor]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    inner = importlib.import_module("helpers.inner")
+    space = {"__name__": "__main__"}
+    exec(WITH_MODULES[what], space)
+    before = digest(space["f"])
+    assert digest(space["f"]) == before
+    monkeypatch.setattr(inner, "factor", 5.0)
+    assert digest(space["f"]) != before
+    for name in ("helpers", "helpers.inner"):
+        sys.modules.pop(name)
+
+
+def test_attributes_of_functions_count():
+    def f(block):
+        return [block[0] * f.factor]
+
+    f.factor = 2.0
+    before = digest(f)
+    f.factor = 5.0
+    assert digest(f) != before
 
 
 def test_looking_at_a_class_does_not_change_it():

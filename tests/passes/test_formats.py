@@ -215,6 +215,7 @@ def test_ends_of_lines(tmp_path, end, chunk, opener, monkeypatch):
             "line 3: .*with row 1 to 2 and column 1 to 2, a finite",
         ),
         (market("coordinate real symmetric", "2 2 1", "1 0 1"), "line 3: .*with row 1 to 2"),
+        (market("coordinate real general", "2 2 1", "0 1 1"), "line 3: .*with row 1 to 2"),
         (market("coordinate real symmetric", "2 2 1", "1 1 inf"), "line 3: .*a finite number, found '1 1 inf'"),
         (market("coordinate integer symmetric", "2 2 1", "1 1 0.5"), "line 3: .*a whole number"),
         (market("coordinate pattern symmetric", "2 2 1", "1 1 1"), "line 3: expected 'row column' with"),

@@ -34,7 +34,7 @@ def test_some_rows_do_not_depend_on_how_they_are_cut(blocks, table):
 
 
 @pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
-@pytest.mark.parametrize("rows", [700, 97])
+@pytest.mark.parametrize("rows", [700, 97, 7])
 def test_atoms_of_chunks_are_those_of_the_array(rows):
     X = planted.sparse_codes(2000, n_features=16, n_components=20, sparsity=2, noise=0.05, random_state=1).X
     for refine, rounding in ((0, 1e-9), (5, 0.01)):  # rounds amplify it where atoms are used by few rows

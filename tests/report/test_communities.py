@@ -180,10 +180,16 @@ def test_directions_weights_and_nodes_without_edges(read_page, tmp_path):
     assert "Weight" in page.cells
 
 
-def test_more_communities_than_colours(read_page, tmp_path):
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """The page of 24 communities."""
     blocks = sparse.block_diag([np.ones((6, 6)) - np.eye(6)] * 24, format="csr")
     model = MixedMembershipBlockModel(24, alpha0=0, n_splits=0).fit(blocks)
-    page = read_page(write_communities_report(tmp_path / "r.html", model, blocks))
+    return write_communities_report(tmp_path_factory.mktemp("many") / "r.html", model, blocks)
+
+
+def test_more_communities_than_colours(many, read_page):
+    page = read_page(many)
     assert len(set(PALETTE)) == 20
     cells = [attrs for tag, attrs in page.tags if tag == "td" and " and " in attrs.get("title", "")]
     assert len(cells) == 24**2
@@ -241,10 +247,12 @@ def test_nodes_are_searched_and_sorted(browser, path, model, graph):
     assert set(shown(1)) == expected
 
 
-def test_nothing_is_wider_than_a_phone(browser, path):
+def test_nothing_is_wider_than_a_phone(browser, path, many):
     metrics = {"width": 400, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get(path.as_uri())
-    width = browser.execute_script("return document.documentElement.scrollWidth")
+    widths = []
+    for page in (path, many):
+        browser.get(page.as_uri())
+        widths.append(browser.execute_script("return document.documentElement.scrollWidth"))
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert width <= 400
+    assert max(widths) <= 400

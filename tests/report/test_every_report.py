@@ -6,42 +6,54 @@ from pathlib import Path
 import pytest
 from contract import CASES
 
+from latentia.evidence.grades import GRADES
+
 pytestmark = pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
 
 AUDIT = (Path(__file__).parent / "audit.js").read_text("utf-8")
 MOST = 1_500_000  # bytes
 NAMES = [case.name for case in CASES]
+COMPARED = [
+    {"rank": k, "grade": grade, "above independent words": k / 7, **{f"measure {i}": k / 7 for i in range(6)}}
+    for k, grade in enumerate(GRADES, 1)
+]
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """``report(name)``: path of the page of an estimator, written when first asked for."""
+    """``report(name)``: path of the page of an estimator with a wide table of all grades, written when first asked for."""
     folder = tmp_path_factory.mktemp("every")
 
     @cache
     def page(name):
         (case,) = (case for case in CASES if case.name == name)
-        return case.shared().report(folder / f"{name}.html", **case.data())
+        return case.shared().report(folder / f"{name}.html", comparison=COMPARED, **case.data())
 
     return page
 
 
 @pytest.fixture
-def opened(browser, report):
-    """``opened(name, width, scheme)``: the page of an estimator in a browser; reset afterwards."""
+def shown(browser):
+    """``shown(path, width, scheme)``: a page in a browser; reset afterwards."""
 
-    def show(name, width, scheme):
+    def show(path, width, scheme):
         metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": features})
-        browser.get(report(name).as_uri())
+        browser.get(path.as_uri())
         return browser
 
     browser.get_log("browser")
     yield show
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
+@pytest.fixture
+def opened(shown, report):
+    """``opened(name, width, scheme)``: the same of an estimator."""
+    return lambda name, width, scheme: shown(report(name), width, scheme)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,15 +77,16 @@ def test_a_browser_has_nothing_to_complain_of(name, opened):
     assert found == []
 
 
-def test_the_audit_finds_what_is_wrong(browser, tmp_path):
+@pytest.mark.parametrize("width", [400, 1400])
+def test_the_audit_finds_what_is_wrong(shown, tmp_path, width):
     path = tmp_path / "bad.html"
     path.write_text(
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
         "<p style='color: #999; background: #fff'>pale</p><p style='font-size: 8px'>small</p><button></button>"
-        "<div style='width: 3000px'>wide</div><a href='#nowhere'>link</a><h3>deep</h3><i id='a'></i><i id='a'></i>"
+        "<div style='width: calc(100vw + 200px)'>wide</div><a href='#nowhere'>link</a><h3>deep</h3><i id='a'></i><i id='a'></i>"
         "<div role='img' id='figure' aria-label='drawing'>figure</div>"
     )
-    browser.get(path.as_uri())
-    said = "\n".join(browser.execute_script(AUDIT))
+    said = "\n".join(shown(path, width, "light").execute_script(AUDIT))
     for words in ("contrast", "small", "no name", "wider", "leads nowhere", "heading", "ids twice", "no caption"):
         assert words in said
 

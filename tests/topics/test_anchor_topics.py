@@ -1,3 +1,5 @@
+import contextlib
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -203,6 +205,7 @@ def test_strength_is_the_share_of_a_words_occurrences():
     strength = AnchorTopics(5, anchors=[{200: 0.5}, *rest]).fit_moments(q)
     errors = [np.abs(m.components_[0] - topics[0]).sum() for m in (plain, strength)]
     assert errors[1] < 0.35 * errors[0]
+    assert np.abs(strength.components_ - topics).sum(axis=1).max() < 0.05  # of all topics, as none is too far out
 
 
 @pytest.mark.parametrize(("recover", "anchors"), [("kl", [{4: 0.5}]), ("inverse", [[4, 5]]), ("inverse", [{4: 0.5}])])
@@ -497,6 +500,19 @@ def test_more_topics_than_the_data_has(corpus):
     truth = planted.topic_model(4, 60, anchors=True)
     with pytest.raises(LatentiaError, match="n_components=8: this data supports at most 4 topics"):
         AnchorTopics(8).fit_moments(truth.cooccurrence())
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.LatentiaWarning")
+def test_topics_of_huge_counts_are_distributions():
+    rng, n_fits = np.random.default_rng(5), 0
+    for _ in range(40):
+        counts = 2.0**40 * (rng.random((rng.integers(3, 12), rng.integers(5, 14))) < 0.9)
+        with contextlib.suppress(LatentiaError):  # one topic, or too few words
+            model = AnchorTopics(2, min_df=1, n_splits=0).fit(counts)
+            assert model.components_.min() >= 0
+            np.testing.assert_allclose(model.components_.sum(axis=1), 1)
+            n_fits += 1
+    assert n_fits > 10
 
 
 def test_dropped_documents_and_fractions_are_said(corpus):

@@ -117,7 +117,7 @@ def view_table(table: Any, name: str) -> np.ndarray:
 
 
 def target_column(y: Any, numbers: bool = True) -> np.ndarray:
-    """The target, shape (n,): numbers, or classes of any kind; none may be missing."""
+    """The target, shape (n,): numbers, or classes of any kind; none may be missing or infinite."""
     if y is None:
         raise LatentiaError(
             "A target is needed: give y, a value for every row, after both views, (U, V, y), or by its name."
@@ -128,9 +128,11 @@ def target_column(y: Any, numbers: bool = True) -> np.ndarray:
         raise LatentiaError(f"y: {error}") from error
     if numbers:
         return view_table(column[:, None], "y")[:, 0]
-    lost = column != column if column.dtype.kind == "f" else [is_missing(value) for value in column]
+    lost = ~np.isfinite(column) if column.dtype.kind == "f" else [is_missing(value) for value in column]
     if np.any(lost):
-        raise LatentiaError(f"Row {int(np.argmax(lost))} of y is missing, and a class is needed. Drop such rows.")
+        raise LatentiaError(
+            f"Row {int(np.argmax(lost))} of y is missing or infinite, and a class is needed. Drop such rows."
+        )
     return np.asarray(column)
 
 

@@ -179,8 +179,8 @@ class AtomsUpdate:
         state.left += float(left.sum())
         state.n_rows += len(rows)
         with np.errstate(divide="ignore"):
-            chances = (left / max(state.energy / state.n_rows, np.finfo(float).tiny)) ** _SHARPNESS
-            keys = np.log(_uniform(numbers, self.seed + len(self.rounds.errors))) / chances
+            drawn = np.log(_uniform(numbers, self.seed + len(self.rounds.errors)))
+            keys = _SHARPNESS * np.log(left) - np.log(-drawn)  # of the row alone, whatever block it is in
         best = np.argsort(-keys, kind="stable")[:_SPARE]
         best = best[left[best] > 0]
         _keep_largest(state, keys[best], rest[best], codes.atoms[best], codes.values[best])

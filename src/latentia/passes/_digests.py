@@ -1,17 +1,18 @@
 """Digests: what a checkpoint knows data, parameters and statistics by.
 
 Equal digests must mean equal answers. So functions and classes of the user are told by their code with its constants,
-defaults, and what they close over and find in their module; those of installed libraries by their names, beside which a
-checkpoint keeps the versions. What cannot be told from another one of its kind is refused.
+defaults, and what they close over, find in their module, and name of modules of the user; those of installed libraries by
+their names, beside which a checkpoint keeps the versions. What cannot be told from another one of its kind is refused.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import functools
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -128,15 +129,24 @@ def _is_library(module: str | None) -> bool:
 
 
 def _function(function: types.FunctionType) -> Any:
-    """A function by its code, its defaults, what it closes over and, outside of libraries, the globals that it names."""
-    code = function.__code__
-    cells = [_cell(cell) for cell in function.__closure__ or ()]
-    found = {} if _is_library(function.__module__) else function.__globals__
-    used = {name: found[name] for name in sorted(set(_names(code))) if name in found}
+    """A function by its code, its defaults, what it closes over and, outside of libraries, what it names and imports."""
+    codes = list(_codes(function.__code__))
+    names = sorted({name for code in codes for name in code.co_names})
+    held = [_cell(cell) for cell in function.__closure__ or ()]
+    used = {} if _is_library(function.__module__) else _used(function, codes)
     return (
-        "function", function.__module__, function.__qualname__, code, function.__defaults__, function.__kwdefaults__,
-        code.co_freevars, cells, used,
+        "function", function.__module__, function.__qualname__, function.__code__, function.__defaults__,
+        function.__kwdefaults__, vars(function), function.__code__.co_freevars, [_known_by(one, names) for one in held],
+        {name: _known_by(value, names) for name, value in used.items()},
     )  # fmt: skip
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A code and those of the functions within."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)
 
 
 def _cell(cell: Any) -> Any:
@@ -146,20 +156,35 @@ def _cell(cell: Any) -> Any:
         return "empty"
 
 
+def _used(function: types.FunctionType, codes: Sequence[types.CodeType]) -> dict[str, Any]:
+    """The globals that a function looks up, and the modules that it imports, by their names."""
+    found, space = {}, function.__globals__
+    for code in codes:
+        steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+        for i, step in enumerate(steps):
+            if step.opname in {"LOAD_GLOBAL", "LOAD_NAME"} and step.argval in space:
+                found[step.argval] = space[step.argval]
+            elif step.opname == "IMPORT_NAME":
+                level, wanted = (one.argval for one in steps[i - 2 : i])
+                with contextlib.suppress(ImportError):
+                    found[f"import {step.argval}"] = __import__(step.argval, space, None, wanted or (), level)
+    return found
+
+
+def _known_by(value: Any, names: Sequence[str], above: tuple[Any, ...] = ()) -> Any:
+    """A module of the user by its source, and those of its attributes that have such names; else the value."""
+    if not isinstance(value, types.ModuleType) or _is_library(value.__name__) or value in above:
+        return value
+    own = vars(value)
+    return (value, {name: _known_by(own[name], names, (*above, value)) for name in names if name in own})
+
+
 def _code(code: types.CodeType) -> Any:
     """Instructions with their constants; those of the functions within are constants too."""
     return (
         "code", code.co_code, code.co_consts, code.co_names, code.co_varnames, code.co_argcount, code.co_posonlyargcount,
         code.co_kwonlyargcount, code.co_flags, getattr(code, "co_exceptiontable", b""),
     )  # fmt: skip
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    """Global names that a code and the functions within it look up."""
-    yield from (step.argval for step in dis.get_instructions(code) if step.opname in {"LOAD_GLOBAL", "LOAD_NAME"})
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
 
 
 def _class(cls: type) -> Any:

@@ -104,7 +104,7 @@ def _check(log_density: Any, lengths: Any, symbols: Any) -> tuple[np.ndarray, np
 # Sums over states may be reordered, which lets them use vector registers; the order is fixed when this is compiled, so long
 # as no loop both sums and stores: such loops are compiled twice, and where arrays lie in memory says which one runs. Arrays are
 # copied by loops: an assignment to a slice or a row takes seconds to compile, for the text of its error.
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
+@njit(inline="always")
 def _predict(now, transmat, after):  # pragma: no cover - compiled
     k = len(now)
     for j in range(k):

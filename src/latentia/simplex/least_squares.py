@@ -2,9 +2,9 @@
 
 For points x_i and vertices s_k, weights c_i minimise |x_i - sum_k c_ik s_k|^2. There are two ways. Descent by coordinates
 on the K x K Gram matrix of the vertices, stopped at a tolerance, is the cheapest where two or three digits do. The exact
-solvers end at the optimum itself, to rounding: blocks of vertices exchanged at once where the vertices are few and
-independent, active sets with a QR factorisation for the rest. Neither works in the dimension of the points, after one
-product of them with the vertices. Problems are solved in chunks on threads, and the bits do not depend on how many.
+solvers end at the optimum itself, to rounding: blocks of vertices exchanged at once where the points are many and the
+vertices few and independent, active sets with a QR factorisation for the rest. Neither works in the dimension of the points,
+after one product of them with the vertices. Problems are solved in chunks on threads, and the bits do not depend on how many.
 """
 
 from __future__ import annotations
@@ -18,6 +18,10 @@ from . import _active_set, _exchange
 __all__ = ["nonnegative_least_squares", "simplex_least_squares"]
 
 _CHUNK = 512
+_FEW, _FREE = (
+    1000,
+    3,
+)  # points times vertices beyond three: below, active sets take a millisecond more than exchanges at most
 
 
 def simplex_least_squares(
@@ -113,7 +117,8 @@ def _exact(
     """Optimal weights, of shape (n, K)."""
     inside, columns = _active_set.coordinates(points, vertices, affine=affine)
     gram = columns.T @ columns
-    if columns.shape[1] > min(len(columns), _exchange.MOST_VERTICES):
+    few = len(inside) * (len(gram) - _FREE) < _FEW  # exchanges are compiled for seconds
+    if few or columns.shape[1] > min(len(columns), _exchange.MOST_VERTICES):
         weights = np.zeros((len(inside), len(gram))) if start is None else np.array(start, dtype=np.float64)
         lengths = np.linalg.norm(columns, axis=0)
 

@@ -250,6 +250,7 @@ class CollapsedUpdate:
             before = self._by_word[words, :k] if started else np.float32(0)
             for copy in self._copies:
                 self._counts[words] += copy[words, :k] - before
+            np.maximum(self._counts[words], 0.0, out=self._counts[words])  # changes of large counts are rounded
             if started:
                 self._by_word[words, :k] = self._counts[words] + self.prior[words, None]
 
@@ -375,8 +376,12 @@ def _bin(drawn: np.ndarray, total: np.ndarray) -> None:
 
 
 # Sums over topics may be reordered, but stand in loops that store nothing: see `likelihood.admixture`. Rows are read in place:
-# a view of one costs as much as ten topics.
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
+# a view of one costs as much as ten topics. It stands inline in both sweeps: as a function of its own it would be compiled once
+# by itself and once in them, and round differently in a process that compiles and in one that loads what was compiled.
+_REORDERED = {"reassoc", "contract", "nsz", "arcp"}
+
+
+@njit(inline="always")
 def _attribute(
     indices, data, first, last, read, inverse, alpha, least, own, rounds, old, at, new, here, shares, mass
 ):  # pragma: no cover - compiled
@@ -447,7 +452,7 @@ def _attribute(
                     here[j] += c * new[e, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=_REORDERED)
 def _sweep(
     indptr, indices, data, first, last, read, write, inverse, alpha, least, own, rounds, mass, table
 ):  # pragma: no cover - compiled
@@ -467,7 +472,7 @@ def _sweep(
                 table[a + e, j] = new[e, j]
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath=_REORDERED)
 def _sweep_packed(
     indptr, indices, data, first, last, read, write, inverse, alpha, least, own, rounds, mass, topics, parts
 ):  # pragma: no cover - compiled

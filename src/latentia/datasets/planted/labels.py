@@ -418,7 +418,7 @@ def _alias_draw(uniform: float, threshold: np.ndarray, alias: np.ndarray) -> int
 @njit(nogil=True, cache=True)
 def _write_lines(
     x_indptr: np.ndarray, x_indices: np.ndarray, y_indptr: np.ndarray, y_indices: np.ndarray, buffer: np.ndarray
-) -> int:  # pragma: no cover - compiled
+) -> np.int64:  # pragma: no cover - compiled
     """Write one line a row into ``buffer``; return its length."""
     end = np.int64(0)
     for d in range(len(x_indptr) - 1):
@@ -441,7 +441,7 @@ def _write_lines(
 
 
 @njit(nogil=True, cache=True)
-def _write_number(number: int, buffer: np.ndarray, start: int) -> int:  # pragma: no cover - compiled
+def _write_number(number: int, buffer: np.ndarray, start: np.int64) -> np.int64:  # pragma: no cover - compiled
     """Write the decimal digits of ``number`` at ``start``; return where they end."""
     end, rest = start + 1, number // 10
     while rest > 0:

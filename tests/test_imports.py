@@ -129,7 +129,7 @@ def test_modules_of_shared_rooms_serve_two_families():
 
 
 def served_by(name: str, users: dict[str, set[str]]) -> set[str]:
-    """The families that need a module, directly or through others; generators of data count as one."""
+    """The families that need a module, directly or through others; readers and generators of data count as one."""
     found, seen, left = set(), {name}, {name}
     while left:
         for user in users.get(left.pop(), set()) - seen:

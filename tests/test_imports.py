@@ -28,43 +28,27 @@ def module_name(path: Path) -> str:
 MODULES = {module_name(path): path for path in sorted(SOURCE.rglob("*.py"))}
 
 
-def statements(node: ast.AST, at_once: bool) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The imports in a piece of code, or only those that are made while its module is imported."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.Import, ast.ImportFrom)):
-            yield child
-        elif not at_once or not runs_later(child):
-            yield from statements(child, at_once)
-
-
-def runs_later(node: ast.AST) -> bool:
-    """Whether what stands in a piece of code is not run while its module is imported."""
-    if isinstance(node, ast.If):
-        return ast.unparse(node.test).endswith("TYPE_CHECKING")
-    return isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-
-
 @cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
-def imports(name: str, at_once: bool = False) -> Iterator[tuple[str, str]]:
-    """What a module imports: the module that it takes from, and the name, which is empty where the module itself is meant."""
+def imports(name: str) -> Iterator[tuple[str, str]]:
+    """What a module imports, also within functions: from which module, and the name, or "" for the module itself."""
     path = MODULES[name]
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in statements(parsed(path), at_once):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
-        else:
+        elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             source = ".".join(base + ([node.module] if node.module else []))
             yield from ((source, alias.name) for alias in node.names)
 
 
-def imported(name: str, at_once: bool = False) -> Iterator[str]:
+def imported(name: str) -> Iterator[str]:
     """The modules of the package that one of them imports, and the packages that are imported with them."""
-    for source, taken in imports(name, at_once):
+    for source, taken in imports(name):
         one = f"{source}.{taken}" if f"{source}.{taken}" in MODULES else source
         parts = one.split(".")
         for whole in (".".join(parts[:i]) for i in range(2, len(parts) + 1)):
@@ -145,7 +129,7 @@ def test_modules_of_shared_rooms_serve_two_families():
 
 
 def served_by(name: str, users: dict[str, set[str]]) -> set[str]:
-    """The families that need a module, directly or through others; generators of data count as one."""
+    """The families that need a module, directly or through others; readers and generators of data count as one."""
     found, seen, left = set(), {name}, {name}
     while left:
         for user in users.get(left.pop(), set()) - seen:
@@ -171,8 +155,8 @@ def words_of(module: ast.Module) -> set[str]:
 
 
 def test_no_module_imports_itself_through_others():
-    """Without a circle, modules can be imported in any order."""
-    left = {name: set(imported(name, at_once=True)) for name in MODULES}
+    """Without a circle, modules can be imported, read and tested in an order; imports within functions count."""
+    left = {name: set(imported(name)) for name in MODULES}
     while free := {name for name, needed in left.items() if not needed & left.keys()}:
         left = {name: needed for name, needed in left.items() if name not in free}
     assert not left

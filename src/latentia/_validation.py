@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, validate_data
 from ._entries import LARGEST, is_missing
 from .exceptions import LatentiaError
 from .passes import Block, Blocks, MappedBlocks
-from .passes.blocks import as_table, unmasked
+from .passes.tables import as_table, unmasked
 
 __all__ = [
     "check_same_rows",

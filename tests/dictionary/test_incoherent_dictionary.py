@@ -8,10 +8,11 @@ from sklearn.preprocessing import FunctionTransformer
 
 from latentia.datasets import planted
 from latentia.dictionary import IncoherentDictionary
+from latentia.dictionary._sparse_codes import AtomsUpdate, Rounds
 from latentia.dictionary._split import split
+from latentia.dictionary.pursuit import matching_pursuit
 from latentia.exceptions import EvidenceWarning, LatentiaError
-from latentia.likelihood import AtomsUpdate, Rounds
-from latentia.linalg import matching_pursuit, unit_rows
+from latentia.linalg import unit_rows
 from latentia.metrics import atom_coherence, atom_distances
 from latentia.passes import Blocks, accumulate
 

@@ -490,7 +490,7 @@ def test_reading_a_state_runs_no_code(left, rows, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["os:system", "builtins:eval", "latentia.passes.cache:os.system", "latentia.passes.dask:Cluster",
+    ["os:system", "builtins:eval", "latentia.passes.cache:os.system", "latentia.passes.cluster:Cluster",
      "latentia.passes:accumulate", "latentia.mixtures:SphericalGaussianMixture", "latentia..passes:Block",
         "latentia.passes.blocks:Block", "", None, 5],
 )  # fmt: skip

@@ -17,7 +17,7 @@ from latentia.exceptions import LatentiaError
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.passes import Blocks, RowGroups, accumulate, checkpoint, checkpointing, on_cluster, write_cache
-from latentia.passes.dask import Cluster
+from latentia.passes.cluster import Cluster
 from latentia.topics import AnchorTopics
 
 dask = pytest.importorskip("dask")
@@ -118,7 +118,7 @@ def test_a_pass_does_not_wait_forever_for_workers(monkeypatch):
         def cancel(self, futures):
             self.cancelled = futures
 
-    monkeypatch.setattr("latentia.passes.dask._WAITED_S", 15.0)
+    monkeypatch.setattr("latentia.passes.cluster._WAITED_S", 15.0)
     future, client = Future(), Client()
     with pytest.raises(LatentiaError, match="no workers for 15 s"):
         Cluster(client)._added([Gram(2)], [future])

@@ -17,7 +17,7 @@ from scipy import sparse
 from latentia.exceptions import LatentiaError
 from latentia.passes import Blocks
 from latentia.passes._digests import digest
-from latentia.passes.accumulate import Statistic
+from latentia.passes.folding import Statistic
 
 ROWS = np.arange(12.0).reshape(6, 2)
 factor = 2.0

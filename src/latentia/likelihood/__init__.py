@@ -1,4 +1,4 @@
-"""Likelihoods: the update of a pass for every model, the one driver of EM, and samplers."""
+"""Likelihoods: the one driver of EM, updates of a pass that several models share, and samplers."""
 
 from .admixture import fold_in, token_probabilities
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values

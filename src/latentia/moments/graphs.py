@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..exceptions import LatentiaError
 from ..passes import Blocks
-from ..passes.blocks import undamaged, unmasked
+from ..passes.tables import undamaged, unmasked
 
 __all__ = ["Graph", "as_graph"]
 

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ..exceptions import LatentiaError
-from ..passes.blocks import as_table
+from ..passes.tables import as_table
 
 __all__ = ["LabelSets", "label_sets"]
 

@@ -1,11 +1,13 @@
 """Rows in blocks, and one pass over them."""
 
-from .accumulate import InPlaceStatistic, Statistic, accumulate
-from .blocks import Block, Blocks, MappedBlocks, RowGroups, TableBlocks, row_groups
+from .accumulate import accumulate
+from .blocks import Block, Blocks, MappedBlocks, RowGroups, TableBlocks, made_by, row_groups
 from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState, checkpointing
-from .dask import on_cluster
+from .cluster import on_cluster
+from .dask import from_collections
 from .dealing import deal, deal_sequences, sample_rows
+from .folding import InPlaceStatistic, Statistic
 from .plans import Plan, follow
 
 __all__ = [
@@ -30,3 +32,5 @@ __all__ = [
     "sample_rows",
     "write_cache",
 ]
+
+made_by["from_dask"] = from_collections

@@ -1,54 +1,20 @@
-"""One pass: fold additive statistics over blocks, with the same bits for any number of workers.
-
-A small statistic is folded block by block and its partial sums are merged in a fixed binary tree over block numbers.
-A large one (features x columns) has one sum, in place, in block order; its work on a block is cut into tasks that
-write to disjoint memory. Either way the order of every floating-point sum depends on the data alone.
-"""
+"""One pass over blocks: statistics are folded here, see `latentia.passes.folding`, or on the workers of a cluster."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Any
 
 from joblib import effective_n_jobs
 
-from .._progress import progress_bar
-from .._threads import Parallel, one_blas_thread, threads
-from .blocks import Block, Blocks
+from .blocks import Blocks
 from .checkpoint import Checkpoint, PassState, kept_pass, single_pass
-from .dask import Cluster, cluster_of
+from .cluster import Cluster, cluster_of
+from .folding import finished, fold_blocks, folds_of
 
-__all__ = ["InPlaceStatistic", "Statistic", "accumulate", "fold_blocks"]
-
-
-@runtime_checkable
-class Statistic(Protocol):
-    """A small additive statistic. `add` must release the interpreter lock (numpy, numba) to profit from threads."""
-
-    def zero(self) -> Any:
-        """The sum over no rows."""
-
-    def add(self, state: Any, block: Block) -> Any:
-        """Add a block's rows to ``state``, which may be changed, and return it."""
-
-    def merge(self, first: Any, second: Any) -> Any:
-        """The sum of two partial sums; ``first`` may be changed."""
-
-
-@runtime_checkable
-class InPlaceStatistic(Protocol):
-    """A large additive statistic: one sum, updated in block order by tasks that write to disjoint memory.
-
-    Sums of several runs of blocks are added by `merge` if there is one, and otherwise number by number.
-    """
-
-    def zero(self) -> Any:
-        """The sum over no rows."""
-
-    def add_tasks(self, state: Any, block: Block, parallel: Parallel) -> Any:
-        """Add a block's rows to ``state`` through ``parallel``; the tasks' number must not depend on the workers."""
+__all__ = ["accumulate"]
 
 
 def accumulate(
@@ -93,114 +59,14 @@ def accumulate(
     return sums[0] if single else sums
 
 
-def fold_blocks(
-    blocks: Blocks,
-    numbers: range,
-    statistics: list[Any],
-    n_workers: int,
-    checkpoint: Checkpoint | None = None,
-    progress: bool | str = False,
-    advance: Callable[[int], None] = lambda n: None,
-) -> list[Any]:
-    """The sums of all statistics over a run of blocks; ``advance`` is told how many have been read."""
-    folds = _folds(statistics)
-    state = (checkpoint.load() if checkpoint else None) or PassState(numbers.start, [fold.start() for fold in folds])
-    bar = progress_bar(progress, numbers.stop - state.next_block, "blocks")
-    with threads(n_workers) as parallel, one_blas_thread(), bar as show:
-        for first in range(state.next_block, numbers.stop, n_workers):
-            window = _load(blocks, range(first, min(first + n_workers, numbers.stop)), parallel)
-            state.sums = [fold.add(s, window, parallel) for fold, s in zip(folds, state.sums, strict=True)]
-            state.next_block = first + len(window)
-            if checkpoint:
-                checkpoint.save(state)
-            show(len(window))
-            advance(len(window))
-    return _finished(folds, state)
-
-
 def _on_cluster(
     cluster: Cluster, blocks: Blocks, statistics: list[Any], checkpoint: Checkpoint | None, progress: bool | str
 ) -> list[Any]:
     """The sums of a pass that workers make; they add to a checkpoint when the pass has ended."""
-    folds, state = _folds(statistics), checkpoint.load() if checkpoint else None
+    folds, state = folds_of(statistics), checkpoint.load() if checkpoint else None
     if state is not None and state.next_block == len(blocks):
-        return _finished(folds, state)
+        return finished(folds, state)
     sums = cluster.fold(blocks, statistics, progress)
     if checkpoint:
         checkpoint.save(PassState(len(blocks), [fold.whole(s) for fold, s in zip(folds, sums, strict=True)]))
     return sums
-
-
-def _folds(statistics: list[Any]) -> list[_Fold | _InPlace]:
-    return [_Fold(s) if isinstance(s, Statistic) else _InPlace(s) for s in statistics]
-
-
-def _finished(folds: list[_Fold | _InPlace], state: PassState) -> list[Any]:
-    return [fold.finish(s) for fold, s in zip(folds, state.sums, strict=True)]
-
-
-class _Fold:
-    """Partial sums of a small statistic on a binary counter: equal levels merge, so the tree is fixed."""
-
-    def __init__(self, statistic: Statistic) -> None:
-        self.statistic = statistic
-
-    def start(self) -> list[tuple[int, Any]]:
-        return []
-
-    def add(self, stack: list[tuple[int, Any]], window: list[Block], parallel: Parallel) -> list[tuple[int, Any]]:
-        partials: list[Any] = [None] * len(window)
-
-        def task(i: int) -> None:
-            partials[i] = self.statistic.add(self.statistic.zero(), window[i])
-
-        parallel(task, len(window))
-        for partial in partials:
-            stack.append((0, partial))
-            while len(stack) > 1 and stack[-1][0] == stack[-2][0]:
-                (level, first), (_, second) = stack[-2:]
-                stack[-2:] = [(level + 1, self.statistic.merge(first, second))]
-        return stack
-
-    def whole(self, total: Any) -> list[tuple[int, Any]]:
-        """The state in which a pass ends that has this sum."""
-        return [(0, total)]
-
-    def finish(self, stack: list[tuple[int, Any]]) -> Any:
-        if not stack:
-            return self.statistic.zero()
-        total = stack[-1][1]
-        for _, partial in reversed(stack[:-1]):
-            total = self.statistic.merge(partial, total)
-        return total
-
-
-class _InPlace:
-    """The one sum of a large statistic."""
-
-    def __init__(self, statistic: InPlaceStatistic) -> None:
-        self.statistic = statistic
-
-    def start(self) -> Any:
-        return self.statistic.zero()
-
-    def add(self, total: Any, window: list[Block], parallel: Parallel) -> Any:
-        for block in window:
-            total = self.statistic.add_tasks(total, block, parallel)
-        return total
-
-    def whole(self, total: Any) -> Any:
-        return total
-
-    def finish(self, total: Any) -> Any:
-        return total
-
-
-def _load(blocks: Blocks, numbers: range, parallel: Parallel) -> list[Block]:
-    window: list[Any] = [None] * len(numbers)
-
-    def task(i: int) -> None:
-        window[i] = blocks[numbers[i]]
-
-    parallel(task, len(numbers))
-    return window

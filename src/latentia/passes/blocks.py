@@ -13,30 +13,32 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ._digests import digest
+from .tables import MappedTable, arrays_of, as_table, is_mapped, piece, taken
 
 __all__ = [
     "Block",
+    "BlockDigests",
     "Blocks",
     "MappedBlocks",
     "RowGroups",
     "SomeRows",
     "TableBlocks",
-    "as_table",
-    "canonical",
+    "made_by",
     "mixed_bits",
     "row_groups",
     "sequence_lengths",
     "some_places",
-    "undamaged",
-    "unmasked",
 ]
+
+made_by: dict[str, Callable[..., Blocks]] = {}
+"""Who makes blocks for a constructor of `Blocks`: `latentia.passes` says it, as chunks of collections are blocks themselves."""
 
 _BLOCK_ENTRIES = 1 << 20
 _DEALT_AT_ONCE = 1 << 20  # a multiple of 8: rows whose groups are found together
@@ -264,9 +266,7 @@ class Blocks(ABC):
         Numbers of rows are found in one pass, since data frames and delayed blocks do not know them. A chunk is made anew in
         every pass unless the collection is persisted; one should hold 10 to 100 MB.
         """
-        from .dask import from_collections
-
-        return from_collections(*parts, lengths=lengths, names=names, vectorizer=vectorizer)
+        return made_by["from_dask"](*parts, lengths=lengths, names=names, vectorizer=vectorizer)
 
     # --- reading ------------------------------------------------------------------------------------------------
 
@@ -287,10 +287,10 @@ class Blocks(ABC):
 
     def fingerprint(self) -> str:
         """Digest of all rows, which takes a pass: what a checkpoint knows its data by."""
-        from .accumulate import accumulate
-
-        found = accumulate(self, _BlockDigests())
-        return digest([self.n_rows, self.shapes, [found[number] for number in range(len(self))]])
+        digests, found = BlockDigests(), BlockDigests().zero()
+        for block in self:
+            found = digests.add(found, block)
+        return digests.together(self, found)
 
     def __iter__(self) -> Iterator[Block]:
         return (self[i] for i in range(len(self)))
@@ -393,25 +393,25 @@ class TableBlocks(Blocks):
 
     def _pieces(self, number: int, start: int, stop: int) -> list[Any]:
         """The parts of a block, before rows are selected."""
-        return [_rows(part, start, stop) for part in self._parts]
+        return [piece(part, start, stop) for part in self._parts]
 
     @property
     def cheap_to_send(self) -> bool:
-        return all(_is_mapped(array) for part in self._parts for array in _arrays(part))
+        return all(is_mapped(array) for part in self._parts for array in arrays_of(part))
 
     def __getstate__(self) -> dict[str, Any]:
         """What is mapped from files is mapped again by another process."""
-        return self.__dict__ | {"_parts": tuple(_Mapped.of_table(part) for part in self._parts)}
+        return self.__dict__ | {"_parts": tuple(MappedTable.of_table(part) for part in self._parts)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        parts = tuple(part.table() if isinstance(part, _Mapped) else part for part in state["_parts"])
+        parts = tuple(part.table() if isinstance(part, MappedTable) else part for part in state["_parts"])
         self.__dict__.update(state, _parts=parts)
 
     def some_rows(self, most: int) -> tuple[Any, ...]:
         chosen = None if self._chosen is None else np.flatnonzero(self._rows_of_all())
         rows = some_places(self.n_rows, most)
         rows = rows if chosen is None else chosen[rows]
-        return tuple(_taken(part, rows) for part in self._parts)
+        return tuple(taken(part, rows) for part in self._parts)
 
     def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
         wanted = frozenset(groups)
@@ -515,7 +515,7 @@ class MappedBlocks(Blocks):
         return MappedBlocks(self._blocks.group(groups, dealt), self._function, self.shapes, self.names)
 
 
-class _BlockDigests:
+class BlockDigests:
     """A statistic: the digest of every block by its number."""
 
     def zero(self) -> dict[int, str]:
@@ -526,6 +526,11 @@ class _BlockDigests:
 
     def merge(self, first: dict[int, str], second: dict[int, str]) -> dict[int, str]:
         return first | second
+
+    @staticmethod
+    def together(blocks: Blocks, found: dict[int, str]) -> str:
+        """The digest of all blocks."""
+        return digest([blocks.n_rows, blocks.shapes, [found[number] for number in range(len(blocks))]])
 
 
 def row_groups(rows: np.ndarray, n_groups: int, random_state: int = 0) -> np.ndarray:
@@ -567,7 +572,7 @@ class SomeRows:
     def add(self, state: list[list[Any]], block: Block) -> list[list[Any]]:
         first, last = np.searchsorted(self.places, [block.start, block.start + len(block.rows)])
         own = self.places[first:last] - block.start
-        return [*state, [_taken(part, own) for part in block[: self.n_parts]]]
+        return [*state, [taken(part, own) for part in block[: self.n_parts]]]
 
     def merge(self, first: list[list[Any]], second: list[list[Any]]) -> list[list[Any]]:
         return first + second
@@ -590,180 +595,6 @@ def mixed_bits(x: np.ndarray) -> np.ndarray:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
-
-
-def as_table(part: Any, number: int | str, names: bool = False) -> Any:
-    """An ndarray or csr_array with two dimensions; columns of a data frame must be numeric.
-
-    ``number`` is that of the part, or its name, for messages. ``names`` allows one column of strings: the symbols of sequences.
-    """
-    place = number if isinstance(number, str) else f"Part {number}"
-    if sparse.issparse(part):
-        if part.ndim != 2:
-            raise LatentiaError(f"{place} has {part.ndim} dimensions: a table of rows and columns is needed.")
-        _check_type(part.dtype, place)
-        return _of_numbers(canonical(part, place), place)  # in this order: SciPy changes matrices that it casts
-    if hasattr(part, "columns") and hasattr(part, "dtypes"):
-        for name, dtype in zip(part.columns, part.dtypes, strict=True):
-            if getattr(dtype, "kind", "f") in "OUSM":
-                raise LatentiaError(
-                    f"{place}: column {name!r} has type {dtype}, and numbers are needed. Drop or encode it."
-                )
-        if hasattr(part, "sparse") and all(str(d).startswith("Sparse") for d in part.dtypes):
-            return _of_numbers(canonical(part.sparse.to_coo(), place), place)
-        nullable = any(
-            not isinstance(dtype, np.dtype) for dtype in part.dtypes
-        )  # for which None stands where a value is missing
-        part = part.to_numpy(dtype=np.float64, na_value=np.nan) if nullable else part.to_numpy()
-    try:
-        table = np.asarray(unmasked(part))
-    except ValueError as error:  # rows of different lengths
-        raise LatentiaError(f"{place} is no table of rows and columns: {error}") from error
-    if table.ndim == 1:
-        table = table[:, None]
-    if table.ndim != 2:
-        raise LatentiaError(f"{place} has {table.ndim} dimensions: a table of rows and columns is needed.")
-    return table if names and table.dtype.kind == "U" and table.shape[1] == 1 else _of_numbers(table, place)
-
-
-def _of_numbers(table: Any, place: str) -> Any:
-    """The table with a type that the statistics can sum: truth values, whole numbers, or floats of 4 or 8 bytes."""
-    _check_type(table.dtype, place)
-    plain = table.dtype.kind != "f" or table.dtype.itemsize in (4, 8)
-    dtype = table.dtype.newbyteorder("=") if plain else np.dtype(np.float64)  # compiled kernels swap no bytes
-    with np.errstate(over="ignore"):  # what becomes infinite is refused where numbers are looked at
-        return table if table.dtype == dtype else table.astype(dtype)
-
-
-def unmasked(table: Any) -> Any:
-    """A masked array as floats with NaN for what is masked; anything else as it is."""
-    return np.ma.filled(table.astype(np.float64), np.nan) if np.ma.is_masked(table) else table
-
-
-def _check_type(dtype: np.dtype, place: str) -> None:
-    if dtype.kind not in "biuf":
-        raise LatentiaError(f"{place} has type {dtype}, and numbers are needed. Drop or encode what is none.")
-
-
-def canonical(table: Any, name: str = "The sparse matrix") -> sparse.csr_array:
-    """A sparse matrix in one form: by rows, columns ascending, each entry once, none of them zero.
-
-    So equal matrices give the same bits, however they are stored. The matrix itself stays as it is, and shares its arrays with
-    the result where it has this form already. Tables of caches, which are mapped from files, are written in it.
-
-    Raises
-    ------
-    LatentiaError
-        If its arrays contradict each other.
-    """
-    if table.format == "csr" and all(_is_mapped(array) for array in _arrays(table)):
-        return table if isinstance(table, sparse.csr_array) else sparse.csr_array(table)
-    found = sparse.csr_array(undamaged(table, name))
-    kind = np.int32 if max(*found.shape, found.nnz) < 2**31 else np.int64
-    found.indices, found.indptr = (places.astype(kind, copy=False) for places in (found.indices, found.indptr))
-    if not found.has_canonical_format:
-        found = found.copy()
-        found.sum_duplicates()
-    if not found.data.all():
-        found = found.copy()
-        found.eliminate_zeros()
-    return found
-
-
-def undamaged(table: Any, name: str) -> Any:
-    """A sparse matrix with the arrays of another one, which are checked: compiled code would read and write beyond them."""
-    try:
-        if table.format in ("csr", "csc"):  # a new one knows nothing of the other's flags, and changes nothing of it
-            kind = sparse.csr_array if table.format == "csr" else sparse.csc_array
-            table = kind((table.data, table.indices, table.indptr), shape=table.shape)
-        elif table.format == "coo":
-            table = sparse.coo_array((table.data, table.coords), shape=table.shape)
-        if hasattr(table, "check_format"):
-            table.check_format(full_check=True)
-    except (ValueError, TypeError, IndexError) as error:
-        raise LatentiaError(
-            f"{name} is damaged: {error}. Make it anew, such as with scipy.sparse.csr_array."
-        ) from error
-    return table
-
-
-def _rows(table: Any, start: int, stop: int) -> Any:
-    """Rows start to stop as a view where possible: SciPy's own slicing copies the entries.
-
-    Rows of a dense piece lie one after the other, however the table is laid out: bits of products would depend on it.
-    """
-    if not sparse.issparse(table):
-        return np.ascontiguousarray(table[start:stop])
-    lo, hi = int(table.indptr[start]), int(table.indptr[stop])
-    indptr = (table.indptr[start : stop + 1] - lo).astype(table.indices.dtype, copy=False)
-    piece = sparse.csr_array((stop - start, table.shape[1]), dtype=table.dtype)
-    piece.data, piece.indices, piece.indptr = table.data[lo:hi], table.indices[lo:hi], indptr
-    return piece
-
-
-def _arrays(part: Any) -> list[np.ndarray]:
-    """The arrays that a table is made of."""
-    return [part.indptr, part.indices, part.data] if sparse.issparse(part) else [part]
-
-
-def _map_of(array: Any) -> np.memmap | None:
-    """The map of a file that an array looks at."""
-    while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
-        array = array.base
-    return array if isinstance(array, np.memmap) and array.filename is not None else None
-
-
-def _is_mapped(array: np.ndarray) -> bool:
-    return not array.size or (_map_of(array) is not None and bool(array.flags.c_contiguous))
-
-
-class _Mapped(NamedTuple):
-    """A table that is mapped from files: for each of its arrays the file, type, offset and shape."""
-
-    arrays: tuple[tuple[Any, ...], ...]
-    shape: tuple[int, int]
-
-    @classmethod
-    def of_table(cls, part: Any) -> Any:
-        """How to map a table again; the table itself if not all of it is mapped."""
-        found = []
-        for array in _arrays(part) if isinstance(part, np.ndarray) or sparse.issparse(part) else [None]:
-            origin = _map_of(array)
-            if array is None or origin is None or not array.flags.c_contiguous:
-                return part
-            apart = array.__array_interface__["data"][0] - origin.__array_interface__["data"][0]
-            found.append(
-                (str(Path(str(origin.filename)).resolve()), array.dtype.str, origin.offset + apart, array.shape)
-            )
-        return cls(tuple(found), part.shape)
-
-    def table(self) -> Any:
-        """The table, mapped here."""
-        try:
-            arrays = [
-                np.asarray(np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=shape))
-                for file, dtype, offset, shape in self.arrays
-            ]
-        except (OSError, ValueError) as error:
-            raise LatentiaError(
-                f"{self.arrays[0][0]}: cannot be read here ({error}). Workers need the data under the same path."
-            ) from error
-        if len(arrays) == 1:
-            return arrays[0]
-        table = sparse.csr_array(self.shape, dtype=arrays[2].dtype)
-        table.indptr, table.indices, table.data = arrays
-        return table
-
-
-def _taken(table: Any, rows: np.ndarray) -> Any:
-    """Some rows, copied: SciPy would bring all entries to the type of the row starts first."""
-    if not sparse.issparse(table):
-        return np.ascontiguousarray(table[rows])
-    starts, sizes = table.indptr[rows].astype(np.int64), np.diff(table.indptr)[rows].astype(np.int64)
-    ends = np.cumsum(sizes)
-    entries = np.arange(sizes.sum()) + np.repeat(starts - (ends - sizes), sizes)
-    indptr = np.append(0, ends).astype(table.indices.dtype)
-    return sparse.csr_array((table.data[entries], table.indices[entries], indptr), shape=(len(rows), table.shape[1]))
 
 
 def _default_block_rows(tables: Sequence[Any], n_rows: int) -> int:

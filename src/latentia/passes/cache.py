@@ -22,7 +22,7 @@ from scipy import sparse
 
 from .._scratch import scratch_folder, sweep
 from ..exceptions import LatentiaError
-from .blocks import canonical
+from .tables import canonical
 
 __all__ = ["CacheWriter", "read_cache", "read_header", "remove_cache", "sweep_cache", "write_cache"]
 

@@ -11,7 +11,7 @@ from .._entries import is_missing
 from .._validation import number_table
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..passes import Block, Blocks
-from ..passes.blocks import unmasked
+from ..passes.tables import unmasked
 
 _MOST_SYMBOLS = 1 << 20  # or a hundred for each step: of whole numbers, those that do not occur count as well
 _LARGEST_SYMBOL = 2.0**53  # up to which floats have all whole numbers

@@ -91,7 +91,7 @@ def saved(tmp_path_factory):
 @pytest.mark.parametrize("part", range(4))
 def test_damaged_models(saved, tmp_path, part, capfd):
     opened = 0
-    for seed in range(part, budget(400, 15_000), 4):
+    for seed in range(part, budget(240, 15_000), 4):
         rng = np.random.default_rng(seed)
         number = int(rng.integers(len(models())))
         change = [bytes_changed, bytes_changed, zip_changed, header_changed, header_changed, arrays_changed][

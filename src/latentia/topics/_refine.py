@@ -57,12 +57,20 @@ class RefinedTopics:
     shares : ndarray of shape (K,)
         Of the topics in all words; empty where nothing was refined.
     refinement : Refinement
+    n_undone : int
+        Sweeps that were made, and whose outcome was not kept.
     """
 
     topics: np.ndarray
     dirichlet: np.ndarray | None
     shares: np.ndarray
     refinement: Refinement
+    n_undone: int = 0
+
+    @property
+    def is_swept(self) -> bool:
+        """Whether these are other than they were."""
+        return self.dirichlet is not None
 
     @classmethod
     def none(cls, topics: np.ndarray) -> RefinedTopics:

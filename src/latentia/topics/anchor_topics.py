@@ -13,41 +13,45 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from .._base import fitted, fitting
 from .._parameters import Anything, Choice, Integer, NComponents, Number, OrNone, check_parameter, check_parameters
+from .._stages import Fitted, Part, Staged
 from .._validation import check_vocabulary, column_names
-from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, separation_limit, settled_checks
+from ..evidence import Check, Evidence, Misfit, PartErrors, separation_limit, settled_checks
 from ..exceptions import LatentiaError
-from ..likelihood import Refine, Refinement
+from ..likelihood import Refine, Refined
 from ..metrics import nearest_distances, nearest_others
 from ..moments import Cooccurrence
-from ..passes import RowGroups, deal
+from ..passes import Blocks, RowGroups, deal
 from ..simplex import simplex_least_squares
 from . import _embedding
 from ._anchors import Anchor, choose_anchors, exclusive_words, parse_anchors, vertex_rows
+from ._collapsed import fit_in_memory
 from ._corpus import Documents, Words, check_n_topics, count_documents, in_own_order, merge_rare_words
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
 from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
-from ._part_topics import PartTopics, Recovered
+from ._ordering import OwnOrder
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
-from ._refine import SETTLED, smoothed, sweeps_bias
+from ._refine import SETTLED, RefinedTopics, led_astray, n_candidates, refine_topics, smoothed, sweeps_bias
 from .prevalence import confusions_of
 
 __all__ = ["AnchorTopics"]
 
 _GAP = Number(0, 1)
+_PART_TOL = 1e-3  # duality gap for parts of the documents, whose noise is far larger
 
 
-class AnchorTopics(Admixture):
+class AnchorTopics(Admixture, Staged):
     """Topic model by anchor words.
 
     Neither a seed nor the order of documents or words enters the answer, which comes with an expected error for every topic.
@@ -191,6 +195,7 @@ class AnchorTopics(Admixture):
         "dirichlet": Choice("likelihood", "moments"),
         "tol": _GAP,
     }
+    _farthest: ClassVar = 2.0
     anchors_: np.ndarray
     anchor_words_: list[list[Any]]
     topic_covariance_: np.ndarray
@@ -257,63 +262,85 @@ class AnchorTopics(Admixture):
             If a parameter is out of its range, if X has NaN, infinite or negative entries, or if so few documents or
             words are left that they cannot carry the topics. The message says what was found, where, and what to do.
         """
-        blocks = self._blocks(X, reset=True)
-        dealt = deal(blocks, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)
-        # Pass 1: words, of all documents where these are in their own order, else of groups of them.
-        order = in_own_order(blocks)
-        groups_of_rows = order.dealt(dealt)
-        q = Cooccurrence(order.blocks, dealt=order.whole(groups_of_rows), n_jobs=self.n_jobs, progress=self.verbose)
-        documents = count_documents(q, blocks.n_rows)
+        return self._fit_stages(self._blocks(X, reset=True))
+
+    def _dealt(self, rows: Blocks) -> RowGroups:
+        return deal(rows, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)
+
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Counted:
+        """Passes over the documents, in their own order: words; then the sketch of Q, and a sample of the documents."""
+        order = in_own_order(rows)
+        groups = order.dealt(dealt)
+        q = Cooccurrence(order.blocks, dealt=order.whole(groups), n_jobs=self.n_jobs, progress=self.verbose)
+        documents = count_documents(q, rows.n_rows)
         words = merge_rare_words(q, self.runoff_df).restored(order)
         check_n_topics(self.n_components, documents, q.size)
         choice = self._choice(documents, words)
-        # Further passes: the sketch of Q, and a sample of the documents.
-        sketches = self._sketches(q, groups_of_rows)
-        topics = PartTopics(
-            lambda embedding, n, tol: self._recovered(embedding, choice, q, tol, n),
-            sketches,
-            words,
-            order,
-            steps=self._steps,
-            given=bool(choice.given),
-            n_components=self.n_components,
-            tol=self.tol,
-            n_jobs=self.n_jobs,
-            progress=self.verbose,
-        )
+        if self.embedding == "projection":
+            sketches = _embedding.projection(q, self._seed, groups)
+        else:
+            sketches = _embedding.subspace(q, self.n_components, groups)
+        free = self._steps == "auto" and not choice.given
+        return _Counted(sketches, words, documents, choice, order, self.n_components, free)
 
-        def predicted(others: OtherDocuments) -> np.ndarray:
-            part = topics.refined(others.learned).parameters
-            shares = sketches.embedding(others.learned).topic_moment(words.merge(part.topics)).sum(axis=1)
-            dirichlet = self.dirichlet_.sum() * np.maximum(shares, 1e-6) if part.dirichlet is None else part.dirichlet
-            return completion(part.topics, dirichlet, self.word_frequencies_, others.counts)
+    def _recover(self, moments: _Counted, part: Part, whole: Any) -> _Recovered:
+        """Algorithms 4.3 and 4.2: anchors, and topics from them."""
+        embedding, choice = moments.of(part.groups), moments.choice
+        tol = self.tol if part.is_whole else max(self.tol, _PART_TOL)
+        anchors = choose_anchors(embedding, moments.n_topics, *choice)
+        topics = self._from_anchors(anchors, embedding, choice.codes, moments.sketches.q, tol)
+        return _Recovered(anchors, moments.words.spread(topics))
 
-        # Anchors and topics for all documents and for parts of them, refined on the same documents.
-        fits = PartFits(
-            dealt,
-            recover=topics.recovered,
-            finish=lambda _, groups: topics.refined(groups),
-            distance=lambda one, part: nearest_distances(one.parameters.topics, part.parameters.topics),
-            most=2.0,
-            cost="passes" if topics.refining else "algebra",
-        )
-        recovered, refined = fits.whole()
-        learned = refined.parameters
-        self.refinement_ = refined.refinement.log_likelihood
-        n_passes, is_refined = q.n_passes + topics.n_sweeps, learned.dirichlet is not None
-        self._read_off(topics.found, learned.topics, words, documents, n_passes, is_refined)
-        given = is_refined and self.dirichlet == "likelihood"
-        self.dirichlet_ = learned.dirichlet if given else self._proportions(order.restored_table(sketches.documents))
-        # Evidence.
+    def _refine(self, found: _Recovered, moments: _Counted, part: Part, whole: Refined | None) -> Refined:
+        """Sweeps over the documents, where they add to what the theorem found: of all documents, and then of parts."""
+        dealt, refined = moments.sketches.dealt, RefinedTopics.none(found.topics)
+        if self._sweeps(moments) if whole is None else whole.parameters.is_swept:
+            swept = refine_topics(
+                found.topics,
+                moments.order.group(part.groups, dealt),
+                moments.words.probabilities,
+                self._steps,
+                soft=moments.free,
+                n_entries=moments.n_entries * len(part.groups) / dealt.n,
+                candidates=self._more_topics(moments, part),
+                n_jobs=self.n_jobs,
+                progress=self.verbose,
+            )
+            kept = whole is not None or not self._astray(swept, found, moments, part)
+            refined = swept if kept else replace(refined, n_undone=len(swept.refinement.log_likelihood))
+        return Refined(refined, refined.refinement)
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """Errors of parts, widened by what all parts share; anchors, other documents, and sweeps."""
+        learned: RefinedTopics = fitted.model.parameters
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
-        n_splits = self.n_splits if self.recover == "l2" else 0
-        parts = fits.errors(refined, n_splits) if self.recover == "l2" else PartErrors.none(unmeasured)
-        self._confusions = confusions_of(fits, refined, n_splits)
-        bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(self.components_))
-        bias = np.hypot(bias, sweeps_bias(learned.topics, recovered, is_refined))
-        others = other_documents(blocks, dealt, topics.refining) if parts.errors is not None else None
-        trivial = prediction_checks(predicted, self.word_frequencies_, others, halved=True)
-        return self._weigh_evidence(parts.widened(bias, 2.0), refined.refinement, trivial)
+        parts = fitted.errors(self._splits(learned)) if self.recover == "l2" else PartErrors.none(unmeasured)
+        bias = Misfit(share=share_left_out(fitted.moments.embedding) / 2).bias(nearest_others(learned.topics))
+        bias = np.hypot(bias, sweeps_bias(learned.topics, fitted.found.topics, learned.is_swept))
+        parts = parts.widened(bias, self._farthest)
+        others = [] if parts.errors is None else self._of_other_documents(fitted)
+        return [*self._of_anchors(parts), *others, *settled_checks(learned.refinement, SETTLED)], parts
+
+    def _keep(self, fitted: Fitted) -> None:
+        moments: _Counted = fitted.moments
+        learned: RefinedTopics = fitted.model.parameters
+        self.refinement_ = learned.refinement.log_likelihood
+        n_passes = moments.sketches.q.n_passes + len(self.refinement_) + learned.n_undone
+        own = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
+        found = moments.embedding, fitted.found.anchors, learned.topics, moments.words, moments.documents
+        self._read_off(*found, n_passes, own)
+        if learned.dirichlet is not None and self.dirichlet == "likelihood":
+            self.dirichlet_ = learned.dirichlet
+        else:
+            self.dirichlet_ = self._proportions(moments.order.restored_table(moments.sketches.documents))
+        self._confusions = confusions_of(fitted.fits, fitted.model, self._splits(learned))
+
+    def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
+        return nearest_distances(one.parameters.topics, other.parameters.topics)
+
+    def _cost(self) -> Literal["algebra"]:
+        """Of refined parts too, of which `_splits` has fewer."""
+        return "algebra"
 
     @fitting
     def fit_moments(self, Q: Any, *, tol: float | None = None) -> AnchorTopics:
@@ -344,10 +371,11 @@ class AnchorTopics(Admixture):
         check_vocabulary(self)
         documents, words = Documents(), Words(np.arange(len(q)), np.full(len(q), np.inf), q.sum(axis=1))
         embedding = _embedding.exact(q, self.n_components, self.embedding, self._seed)
-        found = self._recovered(embedding, self._choice(documents, words), q, tol)
-        self._read_off(found, found.topics, words, documents, 0)
+        anchors = choose_anchors(embedding, self.n_components, *self._choice(documents, words))
+        topics = self._from_anchors(anchors, embedding, words.codes, q, tol)
+        self._read_off(embedding, anchors, topics, words, documents)
         self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
-        return self._weigh_evidence(PartErrors.none("There are no documents to split."))
+        return self._without_parts("There are no documents to split.")
 
     @fitted
     def reanchor(self, anchors: Any = None, *, replace: Mapping[int, Any] | None = None) -> AnchorTopics:
@@ -381,8 +409,9 @@ class AnchorTopics(Admixture):
         check_parameters(model)
         model._check_parameters()
         check_vocabulary(model)
-        choice = model._choice(model._documents, model._words)
-        n_given, n_kept = len(choice.given), model._embedding.sketch.shape[1]
+        embedding, words = model._embedding, model._words
+        choice = model._choice(model._documents, words)
+        n_given, n_kept = len(choice.given), embedding.sketch.shape[1]
         if n_given > n_kept:
             raise LatentiaError(
                 f"reanchor: {n_given} anchors, and the fit kept {n_kept} dimensions. Fit again with these anchors and as many "
@@ -390,10 +419,11 @@ class AnchorTopics(Admixture):
             )
         model.anchors = [dict(zip(anchor.words, anchor.strengths, strict=True)) for anchor in choice.given]
         model.n_components = max(model.n_components, n_given)
-        found = model._recovered(model._embedding, choice, None, model.tol)
-        model._read_off(found, model._words.spread(found.topics), model._words, model._documents, 0)
+        chosen = choose_anchors(embedding, model.n_components, *choice)
+        topics = words.spread(model._from_anchors(chosen, embedding, words.codes, None, model.tol))
+        model._read_off(embedding, chosen, topics, words, model._documents)
         model.dirichlet_ = self.dirichlet_.sum() * model.prevalence_
-        return model._weigh_evidence(PartErrors.none("The anchors were edited: call evidence_.stability(X)."))
+        return model._without_parts("The anchors were edited: call evidence_.stability(X).")
 
     def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
         parts = [np.flatnonzero(row) for row in joined]
@@ -411,7 +441,7 @@ class AnchorTopics(Admixture):
         of_papers = self.embedding == "projection" or self.recover != "l2"
         return 0 if self.refine == "auto" and of_papers else self.refine
 
-    # --- stages of fit ------------------------------------------------------------------------------------------
+    # --- within the stages --------------------------------------------------------------------------------------
 
     def _choice(self, documents: Documents, words: Words) -> _Choice:
         """The anchors that are given, and the words that the others may be."""
@@ -422,46 +452,86 @@ class AnchorTopics(Admixture):
         frequent = frequent[np.argsort(words.codes[frequent], kind="stable")]
         return _Choice(given, frequent, words.codes, self.anchors if none_given else "greedy")
 
-    def _sketches(self, q: Cooccurrence, dealt: RowGroups) -> GroupSketches:
-        if self.embedding == "projection":
-            return _embedding.projection(q, self._seed, dealt)
-        return _embedding.subspace(q, self.n_components, dealt)
-
-    def _recovered(
-        self, embedding: Embedding, choice: _Choice, q: Any, tol: float, n_components: int | None = None
-    ) -> Recovered:
-        """Anchors, and topics over the columns of the embedding."""
-        codes, wanted = choice.codes, n_components or self.n_components
-        anchors = choose_anchors(embedding, wanted, choice.given, choice.candidates, codes, choice.method)
+    def _from_anchors(
+        self, anchors: list[Anchor], embedding: Embedding, codes: np.ndarray, q: Any, tol: float
+    ) -> np.ndarray:
+        """Topics over the columns of the embedding, (K, V')."""
         if self.recover == "inverse":
-            topics = inverse_topics(embedding, anchors, codes, q)
-        elif self.recover == "kl":
-            topics = kl_topics(embedding, anchors, codes, q, tol=tol, random_state=self._seed)
-        else:
-            topics = l2_topics(embedding, anchors, codes, tol=tol, n_jobs=self.n_jobs)
-        return Recovered(embedding, anchors, topics)
+            return inverse_topics(embedding, anchors, codes, q)
+        if self.recover == "kl":
+            return kl_topics(embedding, anchors, codes, q, tol=tol, random_state=self._seed)
+        return l2_topics(embedding, anchors, codes, tol=tol, n_jobs=self.n_jobs)
+
+    def _sweeps(self, moments: _Counted) -> bool:
+        """Whether there are any sweeps over the documents."""
+        if self._steps == "auto" and not fit_in_memory(moments.n_entries, self.n_components):
+            return moments.n_tried > self.n_components  # what packed shares leave out is else more than anchors err
+        return self._steps != 0
+
+    def _more_topics(self, moments: _Counted, part: Part) -> np.ndarray | None:
+        """More topics than asked for, to start a search from."""
+        if moments.n_tried == self.n_components:
+            return None
+        try:
+            return self._recover(replace(moments, n_topics=moments.n_tried), part, None).topics
+        except LatentiaError:
+            return None
+
+    def _astray(self, swept: RefinedTopics, found: _Recovered, moments: _Counted, whole: Part) -> bool:
+        """Whether sweeps lead away from topics that are known better, in data that carries no more than these."""
+        splits = moments.sketches.dealt.splits
+        if not moments.free or moments.rank > self.n_components or not splits:
+            return False
+        seedless = replace(moments, sketches=moments.sketches.dealt_by(0))
+        try:
+            halves = [self._recover(seedless, Part(half, whole.rows, False), found).topics for half in splits[0]]
+        except LatentiaError:
+            return False
+        return led_astray(swept.topics, found.topics, halves)
+
+    def _splits(self, learned: RefinedTopics) -> int:
+        """How many pairs of halves are fitted: one where that takes sweeps, none where the recovery takes a pass."""
+        if self.recover != "l2":
+            return 0
+        return min(self.n_splits, 1) if learned.is_swept else self.n_splits
+
+    def _of_other_documents(self, fitted: Fitted) -> list[Check]:
+        """How topics of some documents predict the words of others."""
+        moments: _Counted = fitted.moments
+        frequencies = moments.words.probabilities
+
+        def predicted(others: OtherDocuments) -> np.ndarray:
+            part: RefinedTopics = fitted.fits.model(others.learned).parameters
+            dirichlet = part.dirichlet
+            if dirichlet is None:
+                moment = moments.of(others.learned).topic_moment(moments.words.merge(part.topics))
+                dirichlet = self.dirichlet_.sum() * np.maximum(moment.sum(axis=1), 1e-6)
+            return completion(part.topics, dirichlet, frequencies, others.counts)
+
+        others = other_documents(fitted.rows, fitted.fits.dealt, fitted.model.parameters.is_swept)
+        return prediction_checks(predicted, frequencies, others, halved=True)
 
     def _read_off(
         self,
-        found: Recovered,
+        embedding: Embedding,
+        anchors: list[Anchor],
         topics: np.ndarray,
         words: Words,
         documents: Documents,
-        n_passes: int,
-        refined: bool = False,
+        n_passes: int = 0,
+        own: np.ndarray | None = None,
     ) -> None:
-        """Set what follows from the topics over all words, all but the Dirichlet parameters."""
-        self._embedding, self._anchors = found.embedding, found.anchors
+        """Set what follows from the topics over all words and their own words, all but the Dirichlet parameters."""
+        self._embedding, self._anchors = embedding, anchors
         self._words, self._documents = words, documents
         names = column_names(self)
         self.components_, self.word_frequencies_ = topics, words.probabilities
-        shown = [anchor.words for anchor in found.anchors]
-        if refined:
-            own = exclusive_words(topics, words)
-            shown = [a.words if a.given else (int(w),) for a, w in zip(found.anchors, own, strict=True)]
+        shown = [anchor.words for anchor in anchors]
+        if own is not None:
+            shown = [a.words if a.given else (int(w),) for a, w in zip(anchors, own, strict=True)]
         self.anchors_ = np.array([first for first, *_ in shown])
         self.anchor_words_ = [[str(names[w]) if names is not None else w for w in some] for some in shown]
-        self.topic_covariance_ = found.embedding.topic_moment(words.merge(topics))
+        self.topic_covariance_ = embedding.topic_moment(words.merge(topics))
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
         self.n_passes_, self._n_features_out = n_passes, len(topics)
         self._confusions = np.empty((0, len(topics), len(topics)))
@@ -473,10 +543,8 @@ class AnchorTopics(Admixture):
         smooth = smoothed(self.components_, self.word_frequencies_, 1e-4)
         return dirichlet_by_likelihood(smooth, self.prevalence_, documents, self.n_jobs)
 
-    def _weigh_evidence(
-        self, parts: PartErrors, refinement: Refinement | None = None, trivial: Sequence[Check] = ()
-    ) -> AnchorTopics:
-        """Set the evidence, which rests on all other fitted attributes; return the model."""
+    def _of_anchors(self, parts: PartErrors) -> list[Check]:
+        """The expected errors, and what the theorems assume of the anchors and topics that have been read off."""
         embedding, words = self._embedding, self._words
         vertices = vertex_rows(embedding, self._anchors, words.codes)
         anchor_words = [list(anchor.words) for anchor in self._anchors]
@@ -492,10 +560,11 @@ class AnchorTopics(Admixture):
             words=words,
             dirichlet_total=float(self.dirichlet_.sum()),
         )
-        settled = [] if refinement is None else settled_checks(refinement, SETTLED)
-        limit = separation_limit(self.components_, "cityblock", TRUSTED)
-        checks = [*anchor_checks(measured, parts, limit), *trivial, *settled]
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
+        return anchor_checks(measured, parts, separation_limit(self.components_, "cityblock", TRUSTED))
+
+    def _without_parts(self, reason: str) -> AnchorTopics:
+        """Set the evidence of a model that has no documents; return the model."""
+        self.evidence_ = Evidence(self._of_anchors(PartErrors.none(reason)), None).bind(self)
         return self
 
     def _check_parameters(self) -> None:
@@ -508,8 +577,67 @@ class AnchorTopics(Admixture):
 # --- records ------------------------------------------------------------------------------------------------------
 
 
+class _Recovered(NamedTuple):
+    """Anchors, and topics (K, V) over all words. The embedding that they were found in is too large to keep of a part."""
+
+    anchors: list[Anchor]
+    topics: np.ndarray
+
+
 @dataclass(frozen=True)
-class _Choice:
+class _Counted:
+    """Words, the sketch of Q, and the choices that they leave.
+
+    Attributes
+    ----------
+    sketches : GroupSketches
+    words : Words
+    documents : Documents
+    choice : _Choice
+    order : OwnOrder
+        Documents that are refined on.
+    n_topics : int
+        How many are recovered.
+    free : bool
+        Whether refinement may start elsewhere than at the topics of the anchors.
+    """
+
+    sketches: GroupSketches
+    words: Words
+    documents: Documents
+    choice: _Choice
+    order: OwnOrder
+    n_topics: int
+    free: bool
+
+    def of(self, groups: tuple[int, ...]) -> Embedding:
+        """The sketch of some groups."""
+        if groups == self.sketches.dealt.all:
+            return self.embedding
+        return self.sketches.embedding(groups, self.n_topics)
+
+    @cached_property
+    def embedding(self) -> Embedding:
+        """The sketch of all documents."""
+        return self.sketches.embedding(self.sketches.dealt.all, self.n_topics)
+
+    @property
+    def n_entries(self) -> float:
+        return float(self.words.document_frequency.sum())
+
+    @property
+    def rank(self) -> int:
+        """Directions above the noise; none where it is not known."""
+        embedding = self.embedding
+        return int((embedding.spectrum > embedding.noise_edge()).sum()) if embedding.noise > 0 else 0
+
+    @property
+    def n_tried(self) -> int:
+        """Topics to start a search with: more than asked for, where the data has them."""
+        return n_candidates(self.n_topics, self.rank) if self.free else self.n_topics
+
+
+class _Choice(NamedTuple):
     """What anchors there may be.
 
     Attributes

@@ -63,9 +63,9 @@ class Fitted:
     fits: PartFits[Any, Any]
 
     @classmethod
-    def of(cls, method: Staged, rows: Blocks, dealt: RowGroups) -> Fitted:
+    def of(cls, method: Staged, rows: Blocks, dealt: RowGroups, exact: Any = None) -> Fitted:
         """All rows through the first three stages; parts follow when they are asked for."""
-        moments = method._moments(rows, dealt)
+        moments = method._moments(rows, dealt) if exact is None else exact
 
         def part(groups: tuple[int, ...]) -> Part:
             return Part(groups, rows.group(groups, dealt), groups == dealt.all)
@@ -138,10 +138,14 @@ class Staged(Estimator):
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         raise NotImplementedError
 
-    def _fit_stages(self, rows: Blocks) -> Self:
-        """Fit: the stages in their order."""
-        fitted = Fitted.of(self, rows, self._dealt(rows))
+    def _weighed(self, fitted: Fitted) -> np.ndarray | None:
+        """What share of the data each component stands for, shape (K,), where no fitted attribute tells."""
+        return None
+
+    def _fit_stages(self, rows: Blocks, exact: Any = None) -> Self:
+        """Fit: the stages in their order; exact moments take the place of those of rows, of which there are none then."""
+        fitted = Fitted.of(self, rows, self._dealt(rows), exact)
         self._keep(fitted)
         checks, parts = self._checks(fitted)
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
+        self.evidence_ = Evidence(checks, parts.errors, shares=self._weighed(fitted)).bind(self)
         return self

@@ -14,7 +14,7 @@ The expected error of a unit is the Jaccard distance of its positive edges to th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from scipy import sparse
 from ..evidence import Check, PartErrors, at_least, at_most, error_checks, trivial_checks
 from ..passes import RowGroups
 from ._encode import decode, difference
-from ._layers import Layer, Rows, Settings, learn_layers, rows_of, signed
+from ._layers import Layer, Rows, signed
 from ._real import decode_real
 from ._statistics import Firings, cofiring_pairs, pair_dependence
 from ._units import acceptable, edge_doubts, gains_of
@@ -96,7 +96,12 @@ def _names(distances: np.ndarray) -> sparse.csr_array:
 
 
 def expected_errors(
-    rows: Rows, layers: list[Layer], group: np.ndarray, dealt: RowGroups, settings: Settings
+    rows: Rows,
+    layers: list[Layer],
+    group: np.ndarray,
+    dealt: RowGroups,
+    learned: Callable[[tuple[int, ...]], list[Layer]],
+    n_jobs: int | None,
 ) -> PartErrors:
     """Expected error of every unit, from the odds of its edges and fits on two halves of the rows.
 
@@ -108,12 +113,14 @@ def expected_errors(
     group : ndarray of shape (n_rows,)
         Group of each row.
     dealt : RowGroups
-    settings : Settings
+    learned : callable
+        Layers of the rows of some groups, with positive edges.
+    n_jobs : int or None
     """
     halves = [np.flatnonzero(np.isin(group, half)) for half in dealt.splits[0]]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        parts = [learn_layers(rows_of(rows, half), settings) for half in halves]
+        parts = [learned(half) for half in dealt.splits[0]]
     edges = [layer.edges for layer in layers]
     distances = np.array([unit_distances(edges, [layer.edges for layer in part]) for part in parts])
     ends = np.cumsum([0, *(one.shape[0] for one in edges)])
@@ -124,13 +131,13 @@ def expected_errors(
         below = rows if number == 0 else layers[number - 1].hidden
         temper = _dependence(layer.hidden, group, dealt)
         firings = np.array([layer.hidden.take(half).counts for half in halves])
-        lost = np.where(_accepted(below, layer, temper, settings.n_jobs), _accidental(far, firings / temper), 1.0)
+        lost = np.where(_accepted(below, layer, temper, n_jobs), _accidental(far, firings / temper), 1.0)
         if accidents is not None:  # of the units below that edges lead to
             members = signed(layer.edges, 1)
             wrong = np.asarray(members @ accidents) / np.maximum(np.diff(members.indptr), 1)
             lost = 1 - (1 - lost) * (1 - wrong)
         own = _differing(
-            below, layer, [part[number] for part in parts if number < len(part)], far, halves, temper, settings
+            below, layer, [part[number] for part in parts if number < len(part)], far, halves, temper, n_jobs
         )
         found.append(np.clip(lost + (1 - lost) * own, 0.0, 1.0))
         accidents = lost
@@ -180,18 +187,18 @@ def _differing(
     far: np.ndarray,
     halves: list[np.ndarray],
     temper: float,
-    settings: Settings,
+    n_jobs: int | None,
 ) -> np.ndarray:
     """Expected share of the edges of each unit that differ, if it is no accident."""
     near = far < _UNLIKE
     apart = np.where(near, far, 0.0).sum(axis=0) / np.maximum(near.sum(axis=0), 1)
     if isinstance(below, np.ndarray):
         return apart
-    doubts = edge_doubts(below, layer.hidden, layer.members, temper, settings.n_jobs)
+    doubts = edge_doubts(below, layer.hidden, layer.members, temper, n_jobs)
     if not near.any():
         return doubts
     of_parts = [
-        edge_doubts(below.take(half), part.hidden, part.members, temper, settings.n_jobs)
+        edge_doubts(below.take(half), part.hidden, part.members, temper, n_jobs)
         for part, half in zip(parts, halves, strict=False)
     ]
     predicted = float(np.mean(np.concatenate(of_parts))) + float(doubts.mean())

@@ -13,21 +13,22 @@ Source: R. Ge, Provable algorithms for machine learning problems, PhD thesis, Pr
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from .._base import Estimator, check_size, fitted, fitting
+from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Integer, seed_of
+from .._stages import Fitted, Part, Staged
 from .._validation import check_sizes, table_blocks
-from ..evidence import Evidence, PartErrors
+from ..evidence import Check, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
-from ..passes import Blocks, RowGroups, deal
+from ..passes import Blocks, RowGroups
 from ._evidence import Measured, checks, expected_errors, measure, shares_of, unit_distances
-from ._layers import Layer, Rows, Settings, decoded, encoded, learn_layers, with_negative_edges
+from ._layers import Layer, Rows, Settings, decoded, encoded, learn_layers, rows_of, with_negative_edges
 from ._real import RealLayer
 from ._statistics import Firings
 from ._units import MOST_POLISHES
@@ -37,7 +38,7 @@ __all__ = ["SparseNetwork"]
 _OF_COLUMNS = ("scale", "offset", "noise", "variance")  # what a real layer knows of each column
 
 
-class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     """Sparse deep network: hidden layers of units that are on or off, learned from below.
 
     The fit finds which columns belong to each unit, with signs, and how many units there are; it says for every pair of a unit
@@ -170,26 +171,50 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
             If a parameter is out of its range, or if X has NaN, infinite entries, or with ``observed="binary"`` others
             than 0 and 1.
         """
-        blocks = table_blocks(self, X, reset=True, what="columns", dtype="numeric", min_columns=2)
-        rows, numbers = self._rows(blocks)
-        dealt = deal(blocks, self._seed)
-        settings = Settings(self.n_layers, self._polishes, self._seed, self.n_jobs)
-        # Algorithm 6.1: in each layer positive edges, and codes of the rows, which the next one is learned from.
-        layers = learn_layers(rows, settings)
-        # Its last step: negative edges.
-        layers = with_negative_edges(rows, layers, self.n_jobs)
-        self._set_model(rows, layers)
-        self.n_passes_ = 1 if dealt.leaders is None else 2
-        # Evidence.
-        parts = self._errors(rows, layers, dealt.of(numbers), dealt, settings)
-        measured = Measured(layers, measure(rows, layers, self.n_jobs), parts, len(numbers), self.n_layers)
-        self.evidence_ = Evidence(checks(measured), parts.errors, shares=shares_of(layers)).bind(self)
-        self._warn()
-        return self
+        return self._fit_stages(table_blocks(self, X, reset=True, what="columns", dtype="numeric", min_columns=2))
 
-    @property
-    def _polishes(self) -> int:
-        return MOST_POLISHES if self.refine == "auto" else int(self.refine)
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Table:
+        """One pass, which keeps the rows: layers are learned from them."""
+        table, numbers = self._rows(rows)
+        return _Table(table, dealt.of(numbers), dealt)
+
+    def _recover(self, moments: _Table, part: Part, whole: Any) -> list[Layer]:
+        """Algorithm 6.1: in each layer positive edges, and codes of the rows, which the next one is learned from."""
+        n_polishes = MOST_POLISHES if self.refine == "auto" else int(self.refine)
+        return learn_layers(moments.of(part), Settings(self.n_layers, n_polishes, self._seed, self.n_jobs))
+
+    def _refine(self, found: list[Layer], moments: _Table, part: Part, whole: Any) -> list[Layer]:
+        """Its last step: negative edges."""
+        return with_negative_edges(moments.rows, found, self.n_jobs)
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """How each layer describes the one below, and the errors of units, by odds of edges and the positive ones of halves."""
+        table: _Table = fitted.moments
+        layers: list[Layer] = fitted.model
+        if not layers[0].edges.shape[0]:
+            parts = PartErrors(None, reason="There is no unit to measure the error of.")
+        elif self.n_splits:
+            parts = expected_errors(table.rows, layers, table.group, table.dealt, fitted.fits.found, self.n_jobs)
+        else:
+            parts = PartErrors.none()
+        described = measure(table.rows, layers, self.n_jobs)
+        return checks(Measured(layers, described, parts, len(table.group), self.n_layers)), parts
+
+    def _keep(self, fitted: Fitted) -> None:
+        layers: list[Layer] = fitted.model
+        rows: Rows = fitted.moments.rows
+        self.layers_ = [layer.edges for layer in layers]
+        self.undetermined_ = [layer.undetermined for layer in layers]
+        self.densities_ = [layer.hidden.rates for layer in layers]
+        ones = np.count_nonzero(rows) if isinstance(rows, np.ndarray) else len(rows.indices)
+        self.observed_density_ = ones / (len(fitted.moments.group) * self.n_features_in_)
+        for name in _OF_COLUMNS:
+            setattr(self, f"{name}_", None if layers[0].real is None else getattr(layers[0].real, name))
+        self.n_passes_ = 1 if fitted.moments.dealt.leaders is None else 2
+        self._warn()
+
+    def _weighed(self, fitted: Fitted) -> np.ndarray:
+        return shares_of(fitted.model)
 
     def _rows(self, blocks: Blocks) -> tuple[Rows, np.ndarray]:
         """The whole table, and the numbers of its rows in the source."""
@@ -205,17 +230,6 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         bits = Firings(self.n_features_in_, np.append(0, np.cumsum(sizes)), indices.astype(np.int32))
         return bits, np.concatenate(numbers)
 
-    def _set_model(self, rows: Rows, layers: list[Layer]) -> None:
-        self.layers_ = _edges(layers)
-        self.undetermined_ = [layer.undetermined for layer in layers]
-        self.densities_ = [layer.hidden.rates for layer in layers]
-        ones, n_rows = (
-            (np.count_nonzero(rows), len(rows)) if isinstance(rows, np.ndarray) else (len(rows.indices), rows.n_rows)
-        )
-        self.observed_density_ = ones / (n_rows * self.n_features_in_)
-        for name in _OF_COLUMNS:
-            setattr(self, f"{name}_", None if layers[0].real is None else getattr(layers[0].real, name))
-
     def _warn(self) -> None:
         if not self.layers_[0].shape[0]:
             warn(
@@ -228,13 +242,6 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
                 f"{self.n_layers} layers.",
                 EvidenceWarning,
             )
-
-    def _errors(
-        self, rows: Rows, layers: list[Layer], group: np.ndarray, dealt: RowGroups, settings: Settings
-    ) -> PartErrors:
-        if not self.layers_[0].shape[0]:
-            return PartErrors(None, reason="There is no unit to measure the error of.")
-        return expected_errors(rows, layers, group, dealt, settings) if self.n_splits else PartErrors.none()
 
     def _distances(self, other: SparseNetwork) -> np.ndarray:
         return unit_distances(self.layers_, other.layers_)
@@ -372,8 +379,16 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         return tags
 
 
-def _edges(layers: list[Layer]) -> list[sparse.csr_array]:
-    return [layer.edges for layer in layers]
+class _Table(NamedTuple):
+    """All rows, the group of each, and how they are dealt."""
+
+    rows: Rows
+    group: np.ndarray
+    dealt: RowGroups
+
+    def of(self, part: Part) -> Rows:
+        """The rows of a part."""
+        return self.rows if part.is_whole else rows_of(self.rows, np.flatnonzero(np.isin(self.group, part.groups)))
 
 
 def _dense(table: Any) -> np.ndarray:

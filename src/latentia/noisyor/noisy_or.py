@@ -14,20 +14,21 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import Estimator, check_size, fitted, fitting
+from .._base import check_size, fitted, fitting
 from .._parameters import Integer, Number, OrNone, check_parameter, seed_of
+from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
-from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, trivial_checks
+from ..evidence import Check, Misfit, PartErrors, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, noisy_or_rows, over
-from ..passes import Blocks, RowGroups, accumulate, deal, sample_rows
+from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ._bif import write_bif
 from ._em import MOST_CROWDED, RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
@@ -86,7 +87,7 @@ class Diagnosis:
     log_likelihood: float
 
 
-class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
+class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Staged):
     """Noisy-or network, fitted by decomposition of joint absences.
 
     The fit is deterministic, and gives an expected error for every cause. Moments take one pass over the data; by default EM
@@ -199,7 +200,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
     """
 
     _nouns = ("cause", "causes", "rows")
-    _compared = ("weights_",)
+    _compared, _farthest = ("weights_",), _MOST_ERROR
     _constraints: ClassVar = {
         "n_components": OrNone(Integer(1)),
         "prior": OrNone(Number(0, 1)),
@@ -268,16 +269,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
             raise LatentiaError(
                 f"{blocks.n_rows} rows: joint absences of triples need at least {_MIN_ROWS}, and thousands to be of use."
             )
-        # One pass packs the rows into bits, in four groups; all counts are taken from them.
-        dealt = deal(blocks, self._seed)
-        packing = PackedRows(self.n_features_in_, dealt, self._column_names)
-        packed = accumulate(blocks, packing, self.n_jobs, progress=self.verbose and "reading")
-        counts = absences_of_rows(packed, np.arange(self.n_features_in_), self.n_jobs)
-        del packed
-        # Findings that tell nothing are left out.
-        used = self._usable(counts)
-        source = counts if used.all() else counts.of(np.flatnonzero(used))
-        return self._learn(_Data(source, used, counts.frequency, dealt, _some_columns(blocks, used)))
+        return self._fit_stages(blocks)
 
     @fitting
     def fit_moments(self, moments: AbsenceMoments) -> NoisyOr:
@@ -308,85 +300,108 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
                 f"moments is a {type(moments).__name__}: take latentia.noisyor.ExactAbsences; rows go to fit."
             )
         self.n_features_in_, self._column_names = moments.n_features, None
-        dealt = RowGroups(4, self._seed)
-        used, frequency = np.ones(moments.n_features, bool), -np.expm1(moments.logs(dealt.all).single)
-        return self._learn(_Data(moments, used, frequency, dealt))
+        rows = Blocks.from_array(np.empty((0, moments.n_features)))
+        dealt, used = self._dealt(rows), np.ones(moments.n_features, bool)
+        frequency = -np.expm1(moments.logs(dealt.all).single)
+        return self._fit_stages(rows, _Moments(moments, used, frequency, dealt))
 
-    def _learn(self, data: _Data) -> NoisyOr:
-        # The network from the moments of all rows, and EM on these.
-        steps = self._steps(data)
-        learner = self._learner(data, bool(steps))
-        refined = self._refined(learner.network(data.dealt.all), data, data.dealt.all, steps, MOST_CROWDED)
-        spectrum = pair_spectrum(data.source, refined.network, data.dealt)
-        self.n_components_range_ = learner.likely
-        self._given_names: dict[int, str] = {}
-        self._set_network(refined.network, data, spectrum)
-        self.refinement_ = refined.refinement.log_likelihood
-        self.n_passes_ = (data.rows is not None) + len(self.refinement_)
-        # Evidence: errors by parts of the rows, and what all parts share.
-        parts, halves = self._parts(refined, learner, data, steps)
-        self.prior_errors_ = _prior_errors(refined.network, data.dealt, halves) if self.prior is None else None
-        misfit, goodness, trivial, gaps = self._goodness(refined.network, data, halves)
-        if goodness is not None:
-            parts = parts.widened(np.full(refined.network.m, goodness.bias), _MOST_ERROR)
-        measured = Measured(
-            refined, learner, spectrum, data.source, parts, int((~data.used).sum()), misfit, goodness, trivial, gaps
-        )
-        self.evidence_ = Evidence(noisy_or_checks(measured), parts.errors).bind(self)
-        return self
+    def _moments(self, rows: Blocks, dealt: RowGroups) -> _Moments:
+        """One pass packs the rows into bits, in four groups, and all counts are taken from them."""
+        packing = PackedRows(self.n_features_in_, dealt, self._column_names)
+        packed = accumulate(rows, packing, self.n_jobs, progress=self.verbose and "reading")
+        counts = absences_of_rows(packed, np.arange(self.n_features_in_), self.n_jobs)
+        del packed
+        used = self._usable(counts)
+        source = counts if used.all() else counts.of(np.flatnonzero(used))
+        return _Moments(source, used, counts.frequency, dealt)
 
-    def _parts(
-        self, refined: RefinedNetwork, learner: Learner, data: _Data, steps: Refine
-    ) -> tuple[PartErrors, dict[Groups, Network]]:
-        """Expected errors, and the networks of the parts, each from its own moments."""
-        own: Refine = 0 if refined.refused else steps
-        fitted_to: dict[Groups, Network] = {}
+    def _recover(self, moments: _Moments, part: Part, whole: _Recovered | None) -> _Recovered:
+        """Algorithm 1: the factor of the pairs, and the triples' components in its coordinates."""
+        learner = self._learner(moments, part.rows) if whole is None else whole.learner
+        return _Recovered(learner, learner.network(part.groups))
 
-        def finish(found: Network, groups: Groups) -> RefinedNetwork:
-            part = self._refined(found, data, groups, own)
-            fitted_to[groups] = part.network
-            return part
+    def _refine(
+        self, found: _Recovered | RefinedNetwork, moments: _Moments, part: Part, whole: RefinedNetwork | None
+    ) -> RefinedNetwork:
+        """EM on the rows; of parts where it could be made on all rows."""
+        steps = 0 if whole is not None and whole.refused else self._steps(part.rows)
+        if not steps:
+            return RefinedNetwork(found.network, Refinement.none())
+        rows = over(moments.of_used(part.rows), self.n_jobs, self.verbose)
+        options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
+        return refined_network(found.network, rows, steps, MOST_CROWDED if whole is None else 1.0, **options)
 
-        def restart(model: RefinedNetwork, groups: Groups) -> RefinedNetwork:
-            return self._refined(model.network, data, groups, own)
+    def _restart(self, model: RefinedNetwork, moments: _Moments, part: Part) -> RefinedNetwork | None:
+        """A number of steps may not have settled: more are more likely."""
+        own = not model.refused and self._steps(part.rows) == "auto"
+        return self._refine(model, moments, part, model) if own else None
 
-        fits = PartFits(
-            data.dealt,
-            recover=learner.network,
-            finish=finish,
-            distance=lambda one, part: relative_distances(one.network.weights, part.network.weights).min(axis=1),
-            most=_MOST_ERROR,
-            cost="passes" if steps or self._as_printed else "free",
-            restart=restart if own == "auto" else None,  # a number of steps may not have settled: more are more likely
-        )
-        parts = fits.errors(refined, 0 if data.rows is None else self.n_splits)
+    def _distance(self, one: RefinedNetwork, other: RefinedNetwork, moments: Any) -> np.ndarray:
+        return relative_distances(one.network.weights, other.network.weights).min(axis=1)
+
+    def _cost(self) -> Literal["free", "passes"]:
+        return "passes" if self.refine or self._as_printed else "free"
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """Errors by parts of the rows, and what all parts share; and whether rows are what the network says."""
+        moments: _Moments = fitted.moments
+        learner, refined, m = fitted.found.learner, fitted.model, fitted.model.network.m
+        parts = fitted.errors(self._splits(fitted.rows))
         if parts.errors is not None:
             parts = replace(parts, errors=_with_systematic(parts.errors, refined, learner))
-        return parts, fitted_to
+        self.prior_errors_ = _prior_errors(fitted) if self.prior is None else None
+        misfit, goodness, trivial, gaps = self._goodness(fitted)
+        if goodness is not None:
+            parts = parts.widened(np.full(m, goodness.bias), _MOST_ERROR)
+        spectrum, n_unused = Spectrum(self.spectrum_, self.noise_), int((~moments.used).sum())
+        measured = Measured(
+            refined, learner, spectrum, moments.source, parts, n_unused, misfit, goodness, trivial, gaps
+        )
+        return noisy_or_checks(measured), parts
 
-    def _goodness(
-        self, network: Network, data: _Data, parts: dict[Groups, Network]
-    ) -> tuple[Misfit, Goodness | None, list[Check], tuple[float, int] | None]:
+    def _keep(self, fitted: Fitted) -> None:
+        """The network; findings that were left out are due to their leak alone."""
+        moments: _Moments = fitted.moments
+        network, used = fitted.model.network, moments.used
+        self.weights_ = np.zeros((network.m, len(used)))
+        self.weights_[:, used] = network.weights
+        self.leak_ = np.where(used, 0.0, moments.frequency)
+        self.leak_[used] = network.leak
+        self.strengths_, self.priors_ = -np.expm1(-self.weights_), network.priors
+        self.n_components_range_ = fitted.found.learner.likely
+        self._given_names: dict[int, str] = {}
+        spectrum = pair_spectrum(moments.source, network, moments.dealt)
+        self.spectrum_, self.noise_ = spectrum.values[: 3 * network.m + 10], spectrum.noise
+        self.refinement_ = fitted.model.refinement.log_likelihood
+        self.n_passes_ = bool(fitted.rows.n_rows) + len(self.refinement_)
+        if spectrum.noise and spectrum.rank < network.m:
+            _warn_of_rank(network.m, spectrum.rank)
+
+    def _goodness(self, fitted: Fitted) -> tuple[Misfit, Goodness | None, list[Check], tuple[float, int] | None]:
         """Whether the network describes pairs of findings and some rows, and whether that of one half predicts the other."""
-        (first, second), *_ = data.dealt.splits
-        if data.rows is None or first not in parts:
+        moments: _Moments = fitted.moments
+        (first, second), *_ = moments.dealt.splits
+        half = fitted.fits.made(first)
+        if half is None:
             return Misfit(), None, [], None
-        (rows,) = sample_rows(data.rows.group(second, data.dealt))
-        misfit = pairs_misfit(network, data.source, data.dealt)
+        network = fitted.model.network
+        (rows,) = sample_rows(moments.of_used(fitted.rows.group(second, moments.dealt)))
+        misfit = pairs_misfit(network, moments.source, moments.dealt)
         trivial = trivial_checks(
-            *against_independence(parts[first], rows, data.frequency[data.used]),
-            extra=0, n_rows=data.rows.n_rows, against="independent findings", deviations=_DEVIATIONS,
+            *against_independence(half.network, rows, moments.frequency[moments.used]),
+            extra=0, n_rows=fitted.rows.n_rows, against="independent findings", deviations=_DEVIATIONS,
         )  # fmt: skip
         return misfit, rows_goodness(network, rows, self._seed), trivial, missing_by_chance(rows)
 
-    def _steps(self, data: _Data) -> Refine:
+    def _steps(self, rows: Blocks) -> Refine:
         """Steps of EM: none without rows, nor, unless they are asked for, by the algorithm as printed."""
-        if self.refine == "auto" and (data.rows is None or self._as_printed):
-            return 0
-        return self.refine
+        return 0 if self.refine == "auto" and (not rows.n_rows or self._as_printed) else self.refine
 
-    def _learner(self, data: _Data, refined: bool) -> Learner:
-        source, dealt, k = data.source, data.dealt, self.n_components
+    def _splits(self, rows: Blocks) -> int:
+        return self.n_splits if rows.n_rows else 0
+
+    def _learner(self, moments: _Moments, rows: Blocks) -> Learner:
+        source, dealt, k = moments.source, moments.dealt, self.n_components
         n = source.n_features
         if n < 3 * (k or 1):
             raise LatentiaError(
@@ -401,7 +416,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         most = most_causes(source, dealt) if k is None else k
         rounds = {"prior": self.prior, "corrections": self.corrections, "max_weight": self.max_weight}
         if not self._as_printed:
-            selections = _selections(dealt, 0 if data.rows is None else self.n_splits, refined)
+            selections = _selections(dealt, self._splits(rows), bool(self._steps(rows)))
             return InRounds(source, findings, partitions, k, most, selections, dealt, rounds, self.verbose)
         likely = None
         if k is None:
@@ -409,32 +424,6 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
             k, likely = len(found.network(dealt.all).priors), found.likely
         options = {"prior": self.prior, "max_weight": self.max_weight, "seed": self._seed}
         return Printed(source, partitions[0], k, likely, self.verbose, **options)
-
-    def _refined(
-        self, network: Network, data: _Data, groups: Groups, steps: Refine, most_crowded: float = 1.0
-    ) -> RefinedNetwork:
-        """After EM on the rows of some groups."""
-        if not steps or data.rows is None:
-            return RefinedNetwork(network, Refinement.none())
-        rows = data.rows.group(groups, data.dealt)
-        options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
-        return refined_network(network, over(rows, self.n_jobs, self.verbose), steps, most_crowded, **options)
-
-    def _set_network(self, network: Network, data: _Data, spectrum: Spectrum) -> None:
-        """The attributes; findings that were left out are due to their leak alone."""
-        used, k = data.used, len(network.priors)
-        self.weights_ = np.zeros((k, len(used)))
-        self.weights_[:, used] = network.weights
-        self.leak_ = np.where(used, 0.0, data.frequency)
-        self.leak_[used] = network.leak
-        self.strengths_, self.priors_ = -np.expm1(-self.weights_), network.priors
-        self.spectrum_, self.noise_ = spectrum.values[: 3 * k + 10], spectrum.noise
-        if spectrum.noise and spectrum.rank < k:
-            warn(
-                f"{k} causes, and pairs of findings show {spectrum.rank} directions beside noise: causes beyond that number "
-                "may be invented. Ask for fewer causes or use more rows.",
-                LatentiaWarning,
-            )
 
     def _read(self, X: Any, reset: bool) -> Blocks:
         if not isinstance(X, Blocks) and is_baskets(X):
@@ -730,33 +719,44 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
 
 
 @dataclass(frozen=True)
-class _Data:
-    """Moments, and the rows that they were taken from.
+class _Moments:
+    """Joint absences of the findings that are used.
 
     Attributes
     ----------
     source : AbsenceMoments
-        Of the findings that are used.
     used : ndarray of bool, shape (n,)
     frequency : ndarray of shape (n,)
         P(finding present).
     dealt : RowGroups
-    rows : Blocks or None
-        The findings that are used; None for exact moments.
     """
 
     source: AbsenceMoments
     used: np.ndarray
     frequency: np.ndarray
     dealt: RowGroups
-    rows: Blocks | None = None
+
+    def of_used(self, blocks: Blocks) -> Blocks:
+        """Rows of these findings."""
+        if self.used.all():
+            return blocks
+        columns = np.flatnonzero(self.used)
+        return blocks.map(lambda block: [block[0][:, columns]], [(blocks.n_rows, len(columns))])
 
 
-def _some_columns(blocks: Blocks, used: np.ndarray) -> Blocks:
-    if used.all():
-        return blocks
-    columns = np.flatnonzero(used)
-    return blocks.map(lambda block: [block[0][:, columns]], [(blocks.n_rows, len(columns))])
+class _Recovered(NamedTuple):
+    """The network of the moments of some rows, and what has learned it."""
+
+    learner: Learner
+    network: Network
+
+
+def _warn_of_rank(m: int, rank: int) -> None:
+    warn(
+        f"{m} causes, and pairs of findings show {rank} directions beside noise: causes beyond that number may be invented. "
+        "Ask for fewer causes or use more rows.",
+        LatentiaWarning,
+    )
 
 
 def _with_nan(X: Any) -> Any:
@@ -792,9 +792,11 @@ def _with_systematic(errors: np.ndarray, refined: RefinedNetwork, learner: Learn
     return np.where(stuck, _MOST_ERROR, errors)
 
 
-def _prior_errors(network: Network, dealt: RowGroups, parts: dict[Groups, Network]) -> np.ndarray | None:
+def _prior_errors(fitted: Fitted) -> np.ndarray | None:
     """Mean distance of each prior to that of the nearest cause of every half, shape (m,); None without halves."""
-    halves = [parts[half] for split in dealt.splits for half in split if half in parts]
+    network: Network = fitted.model.network
+    made = [fitted.fits.made(half) for split in fitted.fits.dealt.splits for half in split]
+    halves: list[Network] = [half.network for half in made if half is not None]
     if not halves:
         return None
     nearest = [half.priors[relative_distances(network.weights, half.weights).argmin(axis=1)] for half in halves]

@@ -113,6 +113,10 @@ class PartFits(Generic[Found, Model]):
             self._models[groups] = self.finish(self.found(groups), groups)
         return self._models[groups]
 
+    def made(self, groups: Groups) -> Model | None:
+        """The same, if it has been made."""
+        return self._models.get(groups)
+
     def restarted(self, model: Model, groups: Groups) -> Model | None:
         """The full fit, refined on some groups; None where nothing is restarted."""
         if groups not in self._restarted:

@@ -16,7 +16,8 @@ errors: see `latentia.evidence.PartFits`, which says which parts there are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from functools import cached_property
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -34,15 +35,24 @@ class Part:
     Attributes
     ----------
     groups : tuple of int
-    rows : Blocks
-        The rows of these groups.
-    is_whole : bool
-        Whether these are all groups.
+    dealt : RowGroups
+    source : Blocks
+        All rows, or what else has ``group``.
     """
 
     groups: tuple[int, ...]
-    rows: Blocks
-    is_whole: bool
+    dealt: RowGroups
+    source: Any
+
+    @cached_property
+    def rows(self) -> Blocks:
+        """The rows of these groups."""
+        return self.source.group(self.groups, self.dealt)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether these are all groups."""
+        return self.groups == self.dealt.all
 
 
 @dataclass(frozen=True)
@@ -51,24 +61,25 @@ class Fitted:
 
     Attributes
     ----------
-    rows : Blocks
+    rows
+        What the fit was given.
     moments
         What ``_moments`` returned.
     fits : PartFits
         What ``_recover`` and ``_refine`` return, by groups of rows.
     """
 
-    rows: Blocks
+    rows: Any
     moments: Any
     fits: PartFits[Any, Any]
 
     @classmethod
-    def of(cls, method: Staged, rows: Blocks, dealt: RowGroups, exact: Any = None) -> Fitted:
+    def of(cls, method: Staged, rows: Any, dealt: RowGroups, exact: Any = None) -> Fitted:
         """All rows through the first three stages; parts follow when they are asked for."""
         moments = method._moments(rows, dealt) if exact is None else exact
 
         def part(groups: tuple[int, ...]) -> Part:
-            return Part(groups, rows.group(groups, dealt), groups == dealt.all)
+            return Part(groups, dealt, rows)
 
         def recover(groups: tuple[int, ...]) -> Any:
             return method._recover(moments, part(groups), None if groups == dealt.all else fits.found(dealt.all))
@@ -101,15 +112,18 @@ class Fitted:
 class Staged(Estimator):
     """Base of the estimators whose fit is the four stages."""
 
-    _farthest: ClassVar[float] = np.inf
-    """The largest distance of two components that there can be."""
     refine: Any
 
-    def _dealt(self, rows: Blocks) -> RowGroups:
+    @property
+    def _farthest(self) -> float:
+        """The largest distance of two components that there can be."""
+        return np.inf
+
+    def _dealt(self, rows: Any) -> RowGroups:
         """The groups of rows that parts are made of."""
         return deal(rows, self._seed)
 
-    def _moments(self, rows: Blocks, dealt: RowGroups) -> Any:
+    def _moments(self, rows: Any, dealt: RowGroups) -> Any:
         raise NotImplementedError
 
     def _recover(self, moments: Any, part: Part, whole: Any) -> Any:
@@ -142,7 +156,7 @@ class Staged(Estimator):
         """What share of the data each component stands for, shape (K,), where no fitted attribute tells."""
         return None
 
-    def _fit_stages(self, rows: Blocks, exact: Any = None) -> Self:
+    def _fit_stages(self, rows: Any, exact: Any = None) -> Self:
         """Fit: the stages in their order; exact moments take the place of those of rows, of which there are none then."""
         fitted = Fitted.of(self, rows, self._dealt(rows), exact)
         self._keep(fitted)

@@ -17,14 +17,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from .._base import Estimator, check_size, fitted, fitting
+from .._base import check_size, fitted, fitting
 from .._parameters import Anything, Choice, Integer, NComponents, OrNone, seed_of
+from .._stages import Fitted, Part, Staged
 from .._validation import finite_blocks
 from ..evidence import (
     Check,
-    Evidence,
     PartErrors,
-    PartFits,
     TensorMeasured,
     ViewMisfits,
     above,
@@ -84,7 +83,7 @@ _LEAST_OF_HALF = 0.1  # of a state's steps, for comparing both halves
 _LEAST_SINGULAR = 1e-3  # of the transition matrix
 
 
-class SpectralHMM(ChainMethods, Estimator):
+class SpectralHMM(ChainMethods, Staged):
     """Hidden Markov model of symbols or vectors, fitted by tensor decomposition.
 
     The fit is deterministic, makes some passes over the data, and gives an expected error for every state.
@@ -261,105 +260,109 @@ class SpectralHMM(ChainMethods, Estimator):
             If a parameter is out of its range, if X has NaN or infinite entries where they do not mark missing steps,
             if the lengths do not add up to the steps, or if too few steps are left.
         """
-        whole = self._read(X, lengths, reset=True)
-        blocks = whole if isinstance(X, Blocks) else observed(whole, self._kind.missing)
-        # Passes over the data: columns, coordinates of neighbours, and moments of three steps in four groups of stretches.
-        moments = self._moments(blocks, _dealt(blocks, self._seed))
-        # Decomposition for all steps and for parts of them, and EM on the same steps.
-        steps, made = _Steps(whole, blocks, moments.dealt), dict[tuple[int, ...], _RefinedChain]()
+        return self._fit_stages(self._steps(X, lengths))
 
-        def finish(found: _Recovered, groups: tuple[int, ...]) -> _RefinedChain:
-            made[groups] = self._refined(found.chain, moments, steps, groups)
-            return made[groups]
+    def _dealt(self, rows: _Steps) -> RowGroups:
+        return rows.dealt(self._seed)
 
-        fits = PartFits(
-            moments.dealt,
-            recover=lambda groups: _recover(moments, groups, self.n_components, self._seed),
-            finish=finish,
-            restart=(lambda one, groups: self._refined(one.parameters, moments, steps, groups, alone=True))
-            if self.refine
-            else None,
-            distance=lambda one, part: moments.nearest(one.parameters, part.parameters),
-            most=moments.kind.most,
-            cost="passes" if self.refine else "free",
-        )
-        found, refined = fits.whole()
-        chain: Chain = refined.parameters
-        if refined.start == "classes":  # which are made of each part's own steps, and are not refined to the end
-            fits = replace(fits, restart=None)
-        self._read_off(chain, moments.deviations, np.asarray(whole.lengths))
-        self.refinement_, self.start_ = refined.refinement.log_likelihood, refined.start
-        reading = isinstance(X, Blocks) and isinstance(moments.kind, Symbols)  # for the alphabet
-        self.n_passes_ = int(reading) + moments.n_passes + refined.n_passes
-        # Evidence.
-        measured, apart = _measured(found, moments), moments.kind.apart(chain, moments.deviations)
-        misfits = _misfits(chain, found, moments, np.asarray(blocks.lengths), measured.surplus)
-        parts = fits.errors(refined, self.n_splits).widened(
-            misfits.together(bool(self.refine)).bias(apart), moments.kind.most
-        )
-        changes = self._changes(refined, moments, steps) if self.n_splits and self.refine else None
-        if parts.errors is not None and changes is not None:
-            lines = _over_time(changes, parts.errors)
-            parts = replace(parts, errors=np.minimum(np.maximum(parts.errors, changes), moments.kind.most))
-        else:
-            lines = []
-        checks = [*_checks(refined, moments, parts, measured, misfits, self.weights_), *lines]
-        checks += self._against_independence(
-            blocks, moments, {groups: part.parameters for groups, part in made.items()}
-        )
-        self.evidence_ = Evidence(checks, parts.errors).bind(self)
-        return self
-
-    def _moments(self, blocks: Blocks, dealt: RowGroups) -> _Moments:
-        """Moments of three consecutive steps, and the symbols or vectors at which sequences start."""
+    def _moments(self, rows: _Steps, dealt: RowGroups) -> _Moments:
+        """Passes over the data: columns, coordinates of neighbours, and moments of three steps and of first ones."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
-        kind, rows = self._kind, self._kind.table(blocks)
-        columns = column_moments(rows, **options)
+        kind, table = self._kind, self._kind.table(rows.observed)
+        columns = column_moments(table, **options)
         center, scale, deviations, most, why = kind.scaling(columns)
         if self.n_components > most:
             raise LatentiaError(
                 f"only {why}: this data supports at most {most} states.",
                 parameter="n_components", value=self.n_components,
             )  # fmt: skip
+        size, seed = self.n_components + _OVERSAMPLE, self._seed
         coordinates, n_passes = lagged_coordinates(
-            rows, self.n_components + _OVERSAMPLE, center, scale, constant=kind.constant, random_state=self._seed, **options
-        )  # fmt: skip
-        average = (columns.mean - center) @ coordinates.basis
-        size = coordinates.size + coordinates.basis.shape[1]
-        ready = Coordinates(np.zeros(size), np.eye(size), constant=False)  # past and future come in coordinates
-        statistic = ViewMoments(
-            [ready, coordinates, ready],
-            lambda block: past_and_future(block, coordinates, average, dealt),
-            dealt.n,
-            sketched=(1,),
-            squares=kind.constant,
+            table, size, center, scale, constant=kind.constant, random_state=seed, **options
         )
-        sums, starts = accumulate(rows, [statistic, _Starts(coordinates)], **options)
+        statistic = _three_steps(coordinates, columns.mean - center, dealt, kind.constant)
+        sums, starts = accumulate(table, [statistic, _Starts(coordinates)], **options)
         return _Moments(kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes + 2)
 
-    def _refined(
-        self, chain: Chain, moments: _Moments, steps: _Steps, groups: tuple[int, ...], alone: bool = False
-    ) -> _RefinedChain:
-        """After EM on the steps of some groups, from the best start; from the chain ``alone`` if so asked."""
+    def _recover(self, moments: _Moments, part: Part, whole: Any) -> _Recovered:
+        """Emissions from the middle view, transitions from neighbours."""
+        m, starts, k = moments.of(part.groups), moments.starts, self.n_components
+        frame = common_frame(m, k)
+        decomposition = decompose(frame.tensor, k, self._seed)
+        v = decomposition.vectors
+        emissions, variances = moments.kind.recovered(frame, m, v, moments.marginal, moments.deviations)
+        seen = starts.coordinates(emissions)
+        inverse = np.linalg.pinv(seen)
+        d = starts.coordinates.size
+        neighbours = m.pairs[0, 1][:d] + m.pairs[1, 2][:, :d]
+        joint = np.maximum(inverse.T @ neighbours @ inverse, 0)
+        shares = joint.sum(axis=0) + joint.sum(axis=1)
+        shares = shares / shares.sum() if shares.sum() > 0 else frame.weights(v)
+        startprob = shares
+        if starts.n >= SEQUENCES_PER_STATE * k:
+            target = starts.total / starts.n
+            startprob = simplex_least_squares(target[None], seen, tol=1e-6)[0]
+        return _Recovered(Chain(startprob, distributions(joint, shares), emissions, variances), frame, decomposition)
+
+    def _refine(self, found: _Recovered, moments: _Moments, part: Part, whole: Any) -> _RefinedChain:
+        """EM on the steps, from the best start."""
         if not self.refine:
-            return _RefinedChain(chain.sorted(steps.lengths), Refinement.none())
-        some, kind, k = steps.of(groups), moments.kind, self.n_components
-        e_step = over(some, self.n_jobs, self.verbose)
-        starts = {"moments": chain.smoothed(moments.marginal)} if not alone else {"moments": chain}
-        if self.init is not None and not alone:
-            seen, symbols = chain.emissions.shape[1], isinstance(kind, Symbols)
-            starts = {"init": given_chain(self.init, k, seen, symbols, moments.deviations)}
-        elif isinstance(kind, Symbols) and not alone and _many_symbols(moments, k):
-            starts["classes"] = chain_of_classes(steps.seen(groups), len(kind.alphabet), k, self.n_jobs)
-        elif isinstance(kind, Vectors) and not alone:
-            starts["clusters"] = chain_of_clusters(some, moments.deviations, k, self.n_jobs)
+            return _RefinedChain(found.chain.sorted(part.source.lengths), Refinement.none())
+        return self._climbed(self._starts(found.chain, moments, part), moments, part)
+
+    def _restart(self, model: _RefinedChain, moments: _Moments, part: Part) -> _RefinedChain | None:
+        """Not from classes, which are made of each part's own steps, and are not refined to the end."""
+        if not self.refine or model.start == "classes":
+            return None
+        return self._climbed({"moments": model.parameters}, moments, part)
+
+    def _distance(self, one: _RefinedChain, other: _RefinedChain, moments: _Moments) -> np.ndarray:
+        return moments.kind.nearest(one.parameters.emissions, other.parameters.emissions, moments.deviations)
+
+    @property
+    def _farthest(self) -> float:
+        return self._kind.most
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """What the fit leaves of the moments, errors of parts, changes in the course of the data, and independent steps."""
+        moments: _Moments = fitted.moments
+        refined: _RefinedChain = fitted.model
+        measured, apart = _measured(fitted.found, moments), moments.kind.apart(refined.parameters, moments.deviations)
+        lengths = np.asarray(fitted.rows.observed.lengths)
+        misfits = _misfits(refined.parameters, fitted.found, moments, lengths, measured.surplus)
+        bias = misfits.together(bool(self.refine)).bias(apart)
+        parts, lines = fitted.errors(self.n_splits).widened(bias, self._farthest), list[Check]()
+        if parts.errors is not None and self.refine:
+            changes = self._changes(refined, moments, fitted.rows)
+            lines = _over_time(changes, parts.errors)
+            parts = replace(parts, errors=np.minimum(np.maximum(parts.errors, changes), self._farthest))
+        checks = [*_checks(refined, moments, parts, measured, misfits, self.weights_), *lines]
+        return checks + self._against_independence(fitted), parts
+
+    def _starts(self, chain: Chain, moments: _Moments, part: Part) -> dict[str, Chain]:
+        """Where EM may start: what was given, or the moments and what competes with them."""
+        kind, k = moments.kind, self.n_components
+        if self.init is not None:
+            symbols = isinstance(kind, Symbols)
+            return {"init": given_chain(self.init, k, chain.emissions.shape[1], symbols, moments.deviations)}
+        starts = {"moments": chain.smoothed(moments.marginal)}
+        if isinstance(kind, Symbols) and _many_symbols(moments, k):
+            steps = part.source.observed if part.is_whole else part.rows
+            starts["classes"] = chain_of_classes(steps, len(kind.alphabet), k, self.n_jobs)
+        elif isinstance(kind, Vectors):
+            starts["clusters"] = chain_of_clusters(part.rows, moments.deviations, k, self.n_jobs)
+        return starts
+
+    def _climbed(self, starts: dict[str, Chain], moments: _Moments, part: Part) -> _RefinedChain:
+        """After EM from the start that leads highest."""
+        kind, e_step = moments.kind, over(part.rows, self.n_jobs, self.verbose)
         updates = {name: kind.update(start, moments.deviations) for name, start in starts.items()}
         won = race_updates(updates, e_step, self.refine, _FEW, most={"classes": _FEW})
         n_passes = won.n_steps + (len(starts) > 1)
         refined = _RefinedChain(Chain(*won.reached.values), won.reached, won.name, n_passes)
         if isinstance(kind, Vectors) and kind.covariance != "diag":
             refined = self._with_covariances(refined, starts, kind, moments.deviations, e_step)
-        return replace(refined, parameters=refined.parameters.sorted(steps.lengths))
+        return replace(refined, parameters=refined.parameters.sorted(part.source.lengths))
 
     def _with_covariances(
         self, diagonal: _RefinedChain, starts: dict[str, Chain], kind: Vectors, deviations: np.ndarray, e_step: Any
@@ -398,17 +401,16 @@ class SpectralHMM(ChainMethods, Estimator):
         seen = np.min(times, axis=0) >= _LEAST_OF_HALF * np.sum(times, axis=0)
         return np.where(seen, 0.5 * kind.between(shown[0], shown[1], moments.deviations), 0.0)
 
-    def _against_independence(
-        self, blocks: Blocks, moments: _Moments, parts: dict[tuple[int, ...], Chain]
-    ) -> list[Check]:
+    def _against_independence(self, fitted: Fitted) -> list[Check]:
         """Whether the fit predicts some stretches better than a model in which steps are independent.
 
         Where there are many symbols, and fits on halves, each predicts stretches of the other half: a penalty that counts every
         probability of every symbol is far above what rare ones add by chance.
         """
-        halves = moments.dealt.splits[0]
-        if _many_symbols(moments, len(self.weights_)) and all(half in parts for half in halves):
-            return self._on_other_halves(blocks, moments, [parts[half] for half in halves])
+        moments: _Moments = fitted.moments
+        blocks, halves = fitted.rows.observed, [fitted.fits.made(half) for half in moments.dealt.splits[0]]
+        if _many_symbols(moments, len(self.weights_)) and None not in halves:
+            return self._on_other_halves(blocks, moments, [half.parameters for half in halves if half is not None])
         some = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE)
         trivial, n_parameters, against = self._kind.without_states(some.table(), moments.marginal, blocks.n_rows)
         total = sum(log_likelihood(*self._kind.arguments(self._chain, block)) for block in some)
@@ -430,16 +432,22 @@ class SpectralHMM(ChainMethods, Estimator):
         options: dict[str, Any] = {"against": "independent symbols", "unit": "step"}
         return trivial_checks(np.array(gained), np.array(trivial), extra=0, n_rows=blocks.n_rows, **options)
 
-    def _read_off(self, chain: Chain, deviations: np.ndarray, lengths: np.ndarray) -> None:
-        """The public attributes of a chain."""
-        self._chain, self._deviations = chain, deviations
-        self.startprob_, self.transmat_, self.weights_ = chain.startprob, chain.transmat, chain.shares(lengths)
+    def _keep(self, fitted: Fitted) -> None:
+        chain: Chain = fitted.model.parameters
+        self._chain, self._deviations = chain, fitted.moments.deviations
+        self.startprob_, self.transmat_, self.weights_ = (
+            chain.startprob,
+            chain.transmat,
+            chain.shares(fitted.rows.lengths),
+        )
         if chain.variances is None:
             self.emissionprob_ = chain.emissions
         else:
             self.means_, self.variances_ = chain.emissions, chain.variances
         if chain.covariances is not None:
             self.covariances_ = chain.covariances[0] if self.covariance_type == "tied" else chain.covariances
+        self.refinement_, self.start_ = fitted.model.refinement.log_likelihood, fitted.model.start
+        self.n_passes_ = fitted.rows.n_passes + fitted.moments.n_passes + fitted.model.n_passes
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:
         one, two = self._chain.emissions, other._chain.emissions
@@ -448,10 +456,9 @@ class SpectralHMM(ChainMethods, Estimator):
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of `fit` for two halves, made of stretches of the sequences."""
         model = SpectralHMM(**self.get_params())
-        blocks = model._read(X, fit_parameters.get("lengths"), reset=True)
-        blocks = blocks if isinstance(X, Blocks) else observed(blocks, model._kind.missing)
-        dealt = _dealt(blocks, random_state)
-        halves = [stretches(blocks, groups, dealt) for groups in dealt.splits[0]]
+        steps = model._steps(X, fit_parameters.get("lengths"))
+        dealt = steps.dealt(random_state)
+        halves = [steps.group(groups, dealt) for groups in dealt.splits[0]]
         return [{"X": model._kind.original(half.table()), "lengths": half.lengths} for half in halves]
 
     # --- use ----------------------------------------------------------------------------------------------------
@@ -576,6 +583,12 @@ class SpectralHMM(ChainMethods, Estimator):
         blocks = self._read(X, lengths, reset=False)
         return (self._kind.arguments(self._chain, block) for block in blocks)
 
+    def _steps(self, X: Any, lengths: Any) -> _Steps:
+        """The steps of a fit."""
+        whole, is_read = self._read(X, lengths, reset=True), isinstance(X, Blocks)
+        seen = whole if is_read else observed(whole, self._kind.missing)
+        return _Steps(whole, seen, int(is_read and isinstance(self._kind, Symbols)))
+
     def _read(self, X: Any, lengths: Any, reset: bool) -> Blocks:
         """Steps as blocks of symbol numbers (n, 1) or vectors (n, D), with the lengths of the sequences."""
         first = first_block(X, lengths)
@@ -596,30 +609,28 @@ class SpectralHMM(ChainMethods, Estimator):
         return long_enough(blocks) if reset else blocks
 
 
-def _dealt(blocks: Blocks, seed: int) -> RowGroups:
-    """Four groups of neighbouring steps, some hundred stretches in each."""
-    return deal_sequences(blocks, seed, int(np.clip(blocks.n_rows // 400, 10, 1000)))
-
-
 @dataclass(frozen=True)
 class _Steps:
-    """All steps, and those that are not missing, which cut sequences; the two are one where none is missing."""
+    """All steps, and those that are not missing, which cut sequences; the two are one where none is missing.
+
+    ``n_passes`` were made for the alphabet.
+    """
 
     whole: Blocks
     observed: Blocks
-    dealt: RowGroups
+    n_passes: int
 
     @property
     def lengths(self) -> np.ndarray:
         return np.asarray(self.whole.lengths)
 
-    def of(self, groups: tuple[int, ...]) -> Blocks:
-        """What EM reads of some groups."""
-        return self.whole if set(groups) == set(self.dealt.all) else self.seen(groups)
+    def dealt(self, seed: int) -> RowGroups:
+        """Four groups of neighbouring steps, some hundred stretches in each."""
+        return deal_sequences(self.observed, seed, int(np.clip(self.observed.n_rows // 400, 10, 1000)))
 
-    def seen(self, groups: tuple[int, ...]) -> Blocks:
-        """Their steps that are not missing."""
-        return stretches(self.observed, groups, self.dealt)
+    def group(self, groups: tuple[int, ...], dealt: RowGroups) -> Blocks:
+        """What EM reads of some groups."""
+        return self.whole if groups == dealt.all else stretches(self.observed, groups, dealt)
 
 
 @dataclass(frozen=True)
@@ -694,10 +705,6 @@ class _Moments:
     def halves(self) -> list[tuple[ViewSums, ViewSums]]:
         return [(self.of(one), self.of(two)) for one, two in self.dealt.splits]
 
-    def nearest(self, chain: Chain, part: Chain) -> np.ndarray:
-        """Distance of each state to the nearest one of a part."""
-        return self.kind.nearest(chain.emissions, part.emissions, self.deviations)
-
 
 @dataclass(frozen=True)
 class _Recovered:
@@ -708,25 +715,18 @@ class _Recovered:
     decomposition: Decomposition
 
 
-def _recover(moments: _Moments, groups: tuple[int, ...], k: int, seed: int) -> _Recovered:
-    """Emissions from the middle view, transitions from neighbours."""
-    m, starts = moments.of(groups), moments.starts
-    frame = common_frame(m, k)
-    decomposition = decompose(frame.tensor, k, seed)
-    v = decomposition.vectors
-    emissions, variances = moments.kind.recovered(frame, m, v, moments.marginal, moments.deviations)
-    seen = starts.coordinates(emissions)
-    inverse = np.linalg.pinv(seen)
-    d = starts.coordinates.size
-    neighbours = m.pairs[0, 1][:d] + m.pairs[1, 2][:, :d]
-    joint = np.maximum(inverse.T @ neighbours @ inverse, 0)
-    shares = joint.sum(axis=0) + joint.sum(axis=1)
-    shares = shares / shares.sum() if shares.sum() > 0 else frame.weights(v)
-    startprob = shares
-    if starts.n >= SEQUENCES_PER_STATE * k:
-        target = starts.total / starts.n
-        startprob = simplex_least_squares(target[None], seen, tol=1e-6)[0]
-    return _Recovered(Chain(startprob, distributions(joint, shares), emissions, variances), frame, decomposition)
+def _three_steps(coordinates: Coordinates, average: np.ndarray, dealt: RowGroups, squares: bool) -> ViewMoments:
+    """Statistic: moments of past, step and future; the average stands for what is not there."""
+    average = average @ coordinates.basis
+    size = coordinates.size + coordinates.basis.shape[1]
+    ready = Coordinates(np.zeros(size), np.eye(size), constant=False)  # past and future come in coordinates
+    return ViewMoments(
+        [ready, coordinates, ready],
+        lambda block: past_and_future(block, coordinates, average, dealt),
+        dealt.n,
+        sketched=(1,),
+        squares=squares,
+    )
 
 
 def _many_symbols(moments: _Moments, k: int) -> bool:

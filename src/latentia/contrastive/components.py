@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import fitted, fitting
-from .._parameters import Choice, check_parameter
+from .._parameters import Choice, Seed, check_parameter
 from ..exceptions import LatentiaError
 from ..moments import cross_cumulant
 from ._estimator import ContrastiveEstimator, Own
@@ -127,7 +127,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         order: int | str = "auto",
         n_shared: int | None = None,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from .._base import fitted, fitting
-from .._parameters import Anything, Choice
+from .._parameters import Anything, Choice, Seed
 from ..evidence import Check, at_most
 from ..exceptions import LatentiaError
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
@@ -112,7 +112,7 @@ class ContrastiveIsing(ContrastiveEstimator):
         order: int | str = "auto",
         n_shared: int | None = None,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

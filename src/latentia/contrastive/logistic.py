@@ -20,7 +20,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import unique_labels
 
 from .._base import fitted, fitting
-from .._parameters import Choice, Integer
+from .._parameters import Choice, Integer, Seed
 from .._validation import check_same_rows
 from ..evidence import Check, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -122,7 +122,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         order: int | str = "auto",
         n_shared: int | None = None,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

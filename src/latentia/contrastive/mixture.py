@@ -21,7 +21,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
 from .._base import fitted, fitting
-from .._parameters import Integer
+from .._parameters import Integer, Seed
 from ..evidence import Check, above, at_most, separation_limit
 from ..exceptions import LatentiaError
 from ..likelihood import normalised
@@ -116,7 +116,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         order: int | str = "auto",
         n_shared: int | None = None,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -16,7 +16,7 @@ from sklearn.linear_model import Lasso
 from sklearn.metrics import r2_score
 
 from .._base import fitted, fitting
-from .._parameters import Choice, Number, OrNone
+from .._parameters import Choice, Number, OrNone, Seed
 from .._validation import check_same_rows
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 from ._views import target_column
@@ -100,7 +100,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         order: int | str = "auto",
         n_shared: int | None = None,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import Estimator, fitted, fitting
-from .._parameters import Anything, Integer
+from .._parameters import Anything, Integer, Seed
 from .._validation import check_same_rows, finite_blocks
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, above, at_least, at_most, error_checks
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -155,7 +155,7 @@ class RichComponents(Estimator):
         *,
         order: int | str = "auto",
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

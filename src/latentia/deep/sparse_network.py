@@ -20,7 +20,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Choice, Integer, seed_of
+from .._parameters import Choice, Integer, Seed, seed_of
 from .._validation import check_sizes, table_blocks
 from ..evidence import Evidence, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -136,7 +136,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
         observed: Literal["binary", "real"] = "binary",
         refine: Refine = "auto",
         n_splits: int = 1,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

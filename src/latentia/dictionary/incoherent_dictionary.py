@@ -22,7 +22,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import Estimator, fitted, fitting
-from .._parameters import Choice, Integer, NComponents, OrNone
+from .._parameters import Choice, Integer, NComponents, OrNone, Seed
 from .._validation import number_table, table_blocks
 from ..evidence import Evidence, PartFits
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -158,7 +158,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Es
         order: int = 3,
         refine: Refine = "auto",
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

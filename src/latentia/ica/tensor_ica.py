@@ -20,7 +20,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Bunch
 
 from .._base import Estimator, fitted, fitting
-from .._parameters import Choice, Integer, OrNone
+from .._parameters import Choice, Integer, OrNone, Seed
 from .._validation import number_table, table_blocks
 from ..evidence import (
     Check,
@@ -161,7 +161,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         whiten: str | bool = "unit-variance",
         refine: Refine = "auto",
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

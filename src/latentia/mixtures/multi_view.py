@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from .._base import Estimator, fitted, fitting
-from .._parameters import Choice, NComponents, OrNone
+from .._parameters import Choice, NComponents, OrNone, Seed
 from .._validation import check_same_rows, finite_blocks, number_table
 from ..evidence import (
     Check,
@@ -165,7 +165,7 @@ class MultiViewMixture(Estimator):
         distribution: str | None = None,
         refine: Refine = "auto",
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

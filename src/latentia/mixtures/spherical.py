@@ -25,7 +25,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Choice, NComponents, seed_of
+from .._parameters import Choice, NComponents, Seed, seed_of
 from .._validation import table_blocks
 from ..evidence import Check, Evidence, PartFits, above, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
@@ -167,7 +167,7 @@ class SphericalGaussianMixture(DensityMixin, Estimator):
         method: str = "auto",
         refine: Refine = "auto",
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

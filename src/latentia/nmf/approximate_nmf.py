@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import fitted, fitting
-from .._parameters import Integer, NComponents, Number, check_parameter
+from .._parameters import Integer, NComponents, Number, Seed, check_parameter
 from .._validation import table_blocks
 from ..evidence import Check, Evidence, PartErrors, PartFits, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
@@ -141,7 +141,7 @@ class ApproximateNMF(FactorModel):
         n_starts: int = 10,
         tol: float = 1e-6,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

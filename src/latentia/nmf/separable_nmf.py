@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import fitting
-from .._parameters import Choice, Flag, NComponents, Number, OrNone
+from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
 from .._validation import table_blocks
 from ..evidence import Evidence
 from ..exceptions import EvidenceWarning, LatentiaError, warn
@@ -161,7 +161,7 @@ class SeparableNMF(FactorModel):
         pooled: bool = True,
         refine: Refine = 0,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -22,7 +22,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Integer, Number, OrNone, check_parameter, seed_of
+from .._parameters import Integer, Number, OrNone, Seed, check_parameter, seed_of
 from .._validation import table_blocks
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
@@ -230,7 +230,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimator):
         min_df: int = 5,
         max_triples: int = 150_000_000,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

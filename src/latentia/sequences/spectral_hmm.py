@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Anything, Choice, Integer, NComponents, OrNone, seed_of
+from .._parameters import Anything, Choice, Integer, NComponents, OrNone, Seed, seed_of
 from .._validation import finite_blocks
 from ..evidence import (
     Check,
@@ -231,7 +231,7 @@ class SpectralHMM(ChainMethods, Estimator):
         covariance_type: Covariance = "diag",
         init: Any = None,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

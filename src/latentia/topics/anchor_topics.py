@@ -20,7 +20,17 @@ import numpy as np
 from scipy import sparse
 
 from .._base import fitted, fitting
-from .._parameters import Anything, Choice, Integer, NComponents, Number, OrNone, check_parameter, check_parameters
+from .._parameters import (
+    Anything,
+    Choice,
+    Integer,
+    NComponents,
+    Number,
+    OrNone,
+    Seed,
+    check_parameter,
+    check_parameters,
+)
 from .._validation import check_vocabulary, column_names
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, separation_limit, settled_checks
 from ..exceptions import LatentiaError
@@ -214,7 +224,7 @@ class AnchorTopics(Admixture):
         tol: float = 1e-6,
         vocabulary: Any = None,
         vectorizer: Any = None,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

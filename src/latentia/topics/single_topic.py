@@ -21,7 +21,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from .._base import check_size, fitted, fitting
-from .._parameters import NComponents, seed_of
+from .._parameters import NComponents, Seed, seed_of
 from ..evidence import Check, Evidence, Misfit, PartErrors, PartFits, at_most, spread_of_documents
 from ..exceptions import LatentiaError
 from ..likelihood import (
@@ -210,7 +210,7 @@ class SingleTopicModel(OfDocuments):
         n_splits: int = 3,
         vocabulary: Any = None,
         vectorizer: Any = None,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

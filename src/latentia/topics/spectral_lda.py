@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._base import fitting
-from .._parameters import NComponents, Number, OrNone
+from .._parameters import NComponents, Number, OrNone, Seed
 from ..evidence import Check, Evidence, PartFits, between, settled_checks
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
@@ -168,7 +168,7 @@ class SpectralLDA(Admixture):
         n_splits: int = 3,
         vocabulary: Any = None,
         vectorizer: Any = None,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

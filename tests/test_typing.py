@@ -1,10 +1,15 @@
 """Type hints as a user meets them: mypy passes a script that uses the library as its documentation does."""
 
+import inspect
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from contract import CASES
+
+from latentia._parameters import SHARED, Anything
 
 ROOT = Path(__file__).parents[1]
 
@@ -44,6 +49,11 @@ AnchorTopics("five")
 AnchorTopics(3).fit([[1]]).evidence_.no_such_thing
 """
 
+GIVEN = [
+    "None", "True", "False", "0", "3", "0.5", "'auto'", "range(2, 4)", "[2, 3]", "np.random.RandomState(0)",
+    "np.random.default_rng(0)", "['a', 'b']", "{'a': 0}",
+]  # fmt: skip
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -70,3 +80,19 @@ def test_wrong_types_are_found(folder):
     code, said = checked(folder, WRONG)
     assert code == 1
     assert said.count("error:") == 3, said
+
+
+def test_values_that_fit_takes_have_a_type(folder):
+    lines = ["import numpy as np"]
+    for kind in dict.fromkeys(type(case.estimator) for case in CASES):
+        lines.append(f"from {kind.__module__} import {kind.__name__}")
+        for name in inspect.signature(kind).parameters:
+            constraint = kind._constraints.get(name) or SHARED[name]
+            if isinstance(constraint, Anything):  # fit looks at it itself
+                continue
+            given = [*GIVEN, *map(repr, getattr(constraint, "options", ()))]
+            allowed = [value for value in given if constraint.allows(eval(value, {"np": np}))]
+            lines += [f"{kind.__name__}({name}={value})" for value in allowed]
+    assert len(lines) > 600
+    code, said = checked(folder, "\n".join(lines))
+    assert code == 0, said

@@ -23,6 +23,7 @@ __all__ = [
     "Names",
     "Number",
     "OrNone",
+    "Seed",
     "Sizes",
     "Steps",
     "Vectorizer",
@@ -37,6 +38,9 @@ _MOST_SIZES = 1000  # numbers of components that are compared
 
 NComponents: TypeAlias = int | Sequence[int] | Literal["auto"]
 """A number of components, several that are compared, or "auto": what `Sizes` allows."""
+
+Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
+"""A seed, or what draws one: what `seed_of` takes."""
 
 
 class Constraint(Protocol):

@@ -228,6 +228,8 @@ def test_nearest_words(data):
     assert "w3" not in [word for word, _ in found]
     with pytest.raises(LatentiaError, match="not in the vocabulary"):
         model.most_similar("absent")
+    model.vocabulary = {name: column for column, name in reversed(list(enumerate(names)))}
+    assert model.most_similar("w3", 5) == found
 
 
 def test_save_load_clone_and_stability(fitted, data, tmp_path):

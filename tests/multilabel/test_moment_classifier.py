@@ -361,6 +361,8 @@ def test_names_of_words_and_labels(corpus):
     assert told.name == f"l{told.label}"
     assert all(word.startswith("w") for word, _ in told.words)
     assert told.words[0][1] > 0
+    model.vocabulary = {word: column for column, word in reversed(list(enumerate(words)))}
+    assert model.explain(corpus.X[:1])[0][0].words == told.words
     frame = pytest.importorskip("pandas").DataFrame(corpus.Y.toarray(), columns=labels)
     assert MomentMultiLabelClassifier(6).fit(corpus.X, frame).explain(corpus.X[:1])[0][0].name.startswith("l")
 

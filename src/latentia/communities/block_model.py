@@ -23,7 +23,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Choice, Flag, NComponents, Number, OrNone, check_parameter, seed_of
+from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed, check_parameter, seed_of
 from .._validation import number_table
 from ..evidence import Evidence, PartErrors
 from ..exceptions import DroppedDataWarning, EvidenceWarning, LatentiaError, warn
@@ -196,7 +196,7 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         directed: bool | Literal["auto"] = "auto",
         refine: Refine = "auto",
         n_splits: int = 1,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

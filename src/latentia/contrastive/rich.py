@@ -174,7 +174,7 @@ class RichComponents(Staged):
         *,
         order: int | str = "auto",
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -137,7 +137,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         observed: Literal["binary", "real"] = "binary",
         refine: Refine = "auto",
         n_splits: int = 1,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -161,7 +161,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         whiten: str | bool = "unit-variance",
         refine: Refine = "auto",
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -13,7 +13,7 @@ Source: Q. Huang, S. Kakade, W. Kong, G. Valiant, Recovering structured probabil
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -116,7 +116,7 @@ class ProbabilityMatrix(Estimator):
         With ``refine``: number of pseudo-pairs for every word, shared by the components and spread as the marginals.
     binning : Binning, optional
         Constants of Algorithm 1; by default ones that work, and `Binning.printed` gives the paper's.
-    vocabulary : sequence of str, optional
+    vocabulary : sequence of str or dict, optional
         The words, for `most_similar`.
     max_products : int, optional
         Largest number of products of the counts with a block of R + 2 vectors or some more, to find the eigenvectors; by
@@ -228,10 +228,10 @@ class ProbabilityMatrix(Estimator):
         refine: Refine = 0,
         pseudo_counts: float = 1.0,
         binning: Binning | None = None,
-        vocabulary: Sequence[str] | None = None,
+        vocabulary: Sequence[Any] | Mapping[Any, int] | None = None,
         max_products: int | None = None,
         n_splits: int = 1,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:
@@ -674,12 +674,11 @@ class ProbabilityMatrix(Estimator):
         """
         n = check_size(n, "n")
         check_parameter("min_count", min_count, Number(0, closed="low"))
+        names = column_names(self)
         if isinstance(word, str):
-            if self.vocabulary is None or word not in list(self.vocabulary):
-                raise LatentiaError(
-                    f"{word!r} is not in the vocabulary" + (", which was not given." * (self.vocabulary is None))
-                )
-            word = list(self.vocabulary).index(word)
+            if names is None or word not in list(names):
+                raise LatentiaError(f"{word!r} is not in the vocabulary" + (", which was not given." * (names is None)))
+            word = list(names).index(word)
         words = self._words(word)
         if words.ndim:
             raise LatentiaError(f"word has the shape {words.shape}: the neighbours of one word are found at a time.")
@@ -694,7 +693,7 @@ class ProbabilityMatrix(Estimator):
         best = np.flatnonzero(cosines >= np.partition(cosines, -n)[-n])
         best = best[np.argsort(-cosines[best], kind="stable")][:n]
         best = best[np.isfinite(cosines[best])]
-        return [(int(k) if self.vocabulary is None else self.vocabulary[k], float(cosines[k])) for k in best]
+        return [(int(k) if names is None else names[k], float(cosines[k])) for k in best]
 
     @property
     @fitted

@@ -153,7 +153,7 @@ class MultiViewMixture(Staged):
         distribution: str | None = None,
         refine: Refine = "auto",
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -157,7 +157,7 @@ class SphericalGaussianMixture(DensityMixin, Staged):
         method: str = "auto",
         refine: Refine = "auto",
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

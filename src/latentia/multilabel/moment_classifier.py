@@ -25,8 +25,8 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 
 from .._base import Estimator, check_size, fitted, fitting, halves_of_rows
-from .._parameters import Choice, Flag, Integer, Names, NComponents, Number, OrNone, check_parameter
-from .._validation import check_same_rows, check_vocabulary, table_blocks
+from .._parameters import Choice, Flag, Integer, Names, NComponents, Number, OrNone, Seed, check_parameter
+from .._validation import check_same_rows, check_vocabulary, column_names, table_blocks
 from ..evidence import PartErrors, PartFits
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
@@ -216,7 +216,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         n_splits: int = 1,
         vocabulary: Any = None,
         label_names: Any = None,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:
@@ -697,7 +697,7 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
             )
 
     def _word_names(self) -> Any:
-        return self.vocabulary if self.vocabulary is not None else self._column_names
+        return column_names(self)
 
     def _names_of_labels(self) -> Any:
         if self.label_names is None and self._labels.one_class:

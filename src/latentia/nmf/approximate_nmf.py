@@ -144,7 +144,7 @@ class ApproximateNMF(FactorModel):
         n_starts: int = 10,
         tol: float = 1e-6,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

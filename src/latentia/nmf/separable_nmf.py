@@ -189,7 +189,7 @@ class SeparableNMF(FactorModel):
         pooled: bool = True,
         refine: Refine = 0,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -223,7 +223,7 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Staged):
         min_df: int = 5,
         max_triples: int = 150_000_000,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -15,6 +15,7 @@ from scipy.cluster.hierarchy import linkage, optimal_leaf_ordering
 from scipy.spatial.distance import pdist
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import column_names
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import LatentiaError
 from .figures import PALETTE, heat_map, shortened, spectrum, trend
@@ -59,7 +60,7 @@ class Community:
 
 
 def _names(model: Any) -> list[str]:
-    given = model.vocabulary
+    given = column_names(model)
     return [str(name) for name in (range(model.n_features_in_) if given is None else given)]
 
 
@@ -239,7 +240,8 @@ def _nearest(model: Any, near: Sequence[str], names: list[str], few: bool) -> li
 def _groups(model: Any, near: list[int]) -> list[int]:
     """Words that were asked for or tell most, each with the nearest others."""
     chosen: dict[int, None] = {}
-    numbers = None if model.vocabulary is None else {word: i for i, word in enumerate(model.vocabulary)}
+    names = column_names(model)
+    numbers = None if names is None else {word: i for i, word in enumerate(names)}
     for word in [*near, *telling_words(model, _PICTURED)]:
         if len(chosen) + _GROUP > _PICTURED:
             break

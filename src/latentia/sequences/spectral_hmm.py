@@ -217,7 +217,7 @@ class SpectralHMM(ChainMethods, Staged):
         covariance_type: Covariance = "diag",
         init: Any = None,
         n_splits: int = 3,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

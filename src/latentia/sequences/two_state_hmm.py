@@ -27,7 +27,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Choice, Integer, Number, OrNone, seed_of
+from .._parameters import Choice, Integer, Number, OrNone, Seed, seed_of
 from ..evidence import (
     Check,
     Evidence,
@@ -189,7 +189,7 @@ class TwoStateHMM(ChainMethods, Estimator):
         refine: Refine = "auto",
         pseudo_counts: float = 0.2,
         n_splits: int = 1,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -219,7 +219,7 @@ class AnchorTopics(Admixture, Staged):
         tol: float = 1e-6,
         vocabulary: Any = None,
         vectorizer: Any = None,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

@@ -191,7 +191,7 @@ class SpectralLDA(Admixture, Staged):
         n_splits: int = 3,
         vocabulary: Any = None,
         vectorizer: Any = None,
-        random_state: int = 0,
+        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:

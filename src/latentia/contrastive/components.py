@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import fitted, fitting
-from .._parameters import Choice, check_parameter
+from .._parameters import Choice, Seed, check_parameter
 from .._stages import Fitted
 from ..exceptions import LatentiaError
 from ..moments import cross_cumulant

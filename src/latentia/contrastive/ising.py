@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import expit
 
 from .._base import fitted, fitting
-from .._parameters import Anything, Choice
+from .._parameters import Anything, Choice, Seed
 from .._stages import Fitted
 from ..evidence import Check, at_most
 from ..exceptions import LatentiaError

@@ -20,7 +20,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import unique_labels
 
 from .._base import fitted, fitting
-from .._parameters import Choice, Integer
+from .._parameters import Choice, Integer, Seed
 from .._stages import Fitted
 from .._validation import check_same_rows
 from ..evidence import Check, at_least

@@ -21,7 +21,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
 from .._base import fitted, fitting
-from .._parameters import Integer
+from .._parameters import Integer, Seed
 from .._stages import Fitted
 from ..evidence import Check, above, at_most, separation_limit
 from ..exceptions import LatentiaError

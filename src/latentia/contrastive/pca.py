@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import fitted, fitting
-from .._parameters import Integer, OrNone
+from .._parameters import Integer, OrNone, Seed
 from .._stages import Fitted
 from ..exceptions import LatentiaError
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own

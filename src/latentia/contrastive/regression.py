@@ -16,7 +16,7 @@ from sklearn.linear_model import Lasso
 from sklearn.metrics import r2_score
 
 from .._base import fitted, fitting
-from .._parameters import Choice, Number, OrNone
+from .._parameters import Choice, Number, OrNone, Seed
 from .._stages import Fitted
 from .._validation import check_same_rows
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import fitted, fitting
-from .._parameters import Anything, Integer
+from .._parameters import Anything, Integer, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks

@@ -20,7 +20,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import check_size, fitted, fitting
-from .._parameters import Choice, Integer, seed_of
+from .._parameters import Choice, Integer, Seed, seed_of
 from .._stages import Fitted, Part, Staged
 from .._validation import check_sizes, table_blocks
 from ..evidence import Check, PartErrors

@@ -21,7 +21,7 @@ from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .._base import fitted, fitting
-from .._parameters import Choice, Integer, NComponents, OrNone
+from .._parameters import Choice, Integer, NComponents, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import number_table, table_blocks
 from ..evidence import Check, PartErrors

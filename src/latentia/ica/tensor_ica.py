@@ -20,7 +20,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Bunch
 
 from .._base import fitted, fitting
-from .._parameters import Choice, Integer, OrNone
+from .._parameters import Choice, Integer, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import number_table, table_blocks
 from ..evidence import (

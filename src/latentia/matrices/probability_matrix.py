@@ -24,8 +24,8 @@ from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import Estimator, check_size, fitted, fitting
-from .._parameters import Choice, Flag, Integer, Number, OrNone, check_parameter, seed_of
-from .._validation import check_vocabulary, number_table
+from .._parameters import Choice, Flag, Integer, Number, OrNone, Seed, check_parameter, seed_of
+from .._validation import check_vocabulary, column_names, number_table
 from ..evidence import (
     Check,
     Evidence,

@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from .._base import fitted, fitting
-from .._parameters import Choice, NComponents, OrNone
+from .._parameters import Choice, NComponents, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks, number_table
 from ..evidence import (

@@ -25,7 +25,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
 from .._base import check_size, fitted, fitting
-from .._parameters import Choice, NComponents, seed_of
+from .._parameters import Choice, NComponents, Seed, seed_of
 from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
 from ..evidence import Check, PartErrors, above, trivial_checks

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import fitted, fitting
-from .._parameters import Integer, NComponents, Number, check_parameter
+from .._parameters import Integer, NComponents, Number, Seed, check_parameter
 from .._stages import Fitted, Part
 from .._validation import table_blocks
 from ..evidence import Check, PartErrors, at_least, at_most, bounds, error_checks

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from .._base import fitting
-from .._parameters import Choice, Flag, NComponents, Number, OrNone
+from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Part
 from .._validation import table_blocks
 from ..evidence import Check, PartErrors

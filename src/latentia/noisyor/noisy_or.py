@@ -22,7 +22,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._base import check_size, fitted, fitting
-from .._parameters import Integer, Number, OrNone, check_parameter, seed_of
+from .._parameters import Integer, Number, OrNone, Seed, check_parameter, seed_of
 from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
 from ..evidence import Check, Misfit, PartErrors, trivial_checks

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .._base import check_size, fitted, fitting
-from .._parameters import Anything, Choice, Integer, NComponents, OrNone, seed_of
+from .._parameters import Anything, Choice, Integer, NComponents, OrNone, Seed, seed_of
 from .._stages import Fitted, Part, Staged
 from .._validation import finite_blocks
 from ..evidence import (

@@ -21,7 +21,17 @@ import numpy as np
 from scipy import sparse
 
 from .._base import fitted, fitting
-from .._parameters import Anything, Choice, Integer, NComponents, Number, OrNone, check_parameter, check_parameters
+from .._parameters import (
+    Anything,
+    Choice,
+    Integer,
+    NComponents,
+    Number,
+    OrNone,
+    Seed,
+    check_parameter,
+    check_parameters,
+)
 from .._stages import Fitted, Part, Staged
 from .._validation import check_vocabulary, column_names
 from ..evidence import Check, Evidence, Misfit, PartErrors, separation_limit, settled_checks

@@ -20,7 +20,7 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from .._base import check_size, fitted, fitting
-from .._parameters import NComponents, seed_of
+from .._parameters import NComponents, Seed, seed_of
 from .._stages import Fitted, Part, Staged
 from ..evidence import Check, Misfit, PartErrors, at_most, spread_of_documents
 from ..exceptions import LatentiaError

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from .._base import fitting
-from .._parameters import NComponents, Number, OrNone
+from .._parameters import NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from ..evidence import Check, PartErrors, between, settled_checks
 from ..likelihood import Refine, Refined, Refinement

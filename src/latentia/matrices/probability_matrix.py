@@ -16,21 +16,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
-from .._base import Estimator, check_size, fitted, fitting
+from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Flag, Integer, Number, OrNone, Seed, check_parameter, seed_of
+from .._stages import Fitted, Part, Staged
 from .._validation import check_vocabulary, column_names, number_table
 from ..evidence import (
     Check,
-    Evidence,
     PartErrors,
-    PartFits,
     above,
     at_least,
     at_most,
@@ -47,6 +46,7 @@ from ._binned import Binning, binned_factors
 from ._evidence import dependence, excess, expected_error, missing_signal, persistent_excess
 from ._moves import moved_labels
 from ._ordered import (
+    HeldOut,
     OrderedMatrix,
     OrderedSettings,
     discounts_of,
@@ -56,6 +56,7 @@ from ._ordered import (
     ordered_matrix,
 )
 from ._refine import PairUpdate, nonnegative_start, over_pairs
+from ._scaled_pairs import ScaledPairs
 from ._topics import PairTopics, topics_from_anchors, topics_from_triples
 from .factored import Factored, total_distance
 
@@ -81,7 +82,7 @@ class _IsBinning:
         return isinstance(value, Binning)
 
 
-class ProbabilityMatrix(Estimator):
+class ProbabilityMatrix(Staged):
     """Low-rank matrix of pair probabilities, fitted by shrinkage of a scaled spectrum.
 
     The fit is deterministic, makes one pass over the pairs, and gives the expected l1 error of the matrix.
@@ -201,7 +202,7 @@ class ProbabilityMatrix(Estimator):
     (2, 500)
     """
 
-    _compared = ("_matrix",)
+    _compared, _farthest = ("_matrix",), 2.0
     _nouns = ("matrix", "matrices", "pairs")
     _constraints: ClassVar = {
         "n_components": Integer(1),  # an upper end: shrinkage finds the rank
@@ -273,7 +274,7 @@ class ProbabilityMatrix(Estimator):
             If a parameter is out of its range, if C is not square, has NaN, infinite or negative entries, or no pair at
             all.
         """
-        return self._fit(_square(C)) if self.symmetric else self._fit_ordered(_table(C))
+        return self._fit(_square(C) if self.symmetric else _table(C))
 
     @fitting
     def fit_pairs(self, pairs: Any, n_words: int | None = None) -> ProbabilityMatrix:
@@ -298,96 +299,83 @@ class ProbabilityMatrix(Estimator):
         """
         check_parameter("n_words", n_words, OrNone(Integer(1)))
         label = self.verbose and "counting pairs"
-        counts = _counts(count_pairs(pairs, n_words, self.n_jobs, label))
-        return self._fit(counts) if self.symmetric else self._fit_ordered(counts)
+        return self._fit(_counts(count_pairs(pairs, n_words, self.n_jobs, label)))
 
     def _fit(self, table: sparse.csr_array) -> ProbabilityMatrix:
-        # Pairs lose their order.
+        """Pairs lose their order where it does not matter, and copies of them count once."""
+        if not self.symmetric:
+            return self._fit_stages(_Table(table))
         counts, symmetric = symmetric_counts(table)
         asymmetry = None if symmetric else _asymmetry(table, counts)
         del table
         counts = _without_copies(counts)
-        self._set_size(counts)
-        # The matrix from all pairs and, where the counts alone do not tell the error, from parts of them.
-        dealt, gain = RowGroups(4, self._seed), self._gain(counts)
-        steps = 0 if gain is not None and gain <= 0 else self._steps
-        pairs = DealtCounts(counts, dealt)
-        fits = PartFits(
-            dealt,
-            recover=lambda groups: self._estimate(pairs.of(groups)),
-            finish=lambda found, groups: self._refined(found, pairs.of(groups), steps),
-            distance=lambda found, part: np.array([_distance(found, part, self._seed)]),
-            most=2.0,
-            cost="algebra",
-        )
-        _, found = fits.whole()
-        self._set_matrix(found)
-        # Evidence.
-        parts = fits.errors(found, self.n_splits if steps or self.method == "binned" else 0)
-        missing = missing_signal(found.space, self.n_components - 1)
-        error = self._expected_error(found, missing, parts, counts)
-        measured = _Measured(found, self.n_components - 1, self.n_pairs_, missing, error, parts, asymmetry, gain)
-        self.evidence_ = Evidence(_checks(measured), np.array([error]), "this matrix").bind(self)
-        return self
+        return self._fit_stages(_Table(counts, asymmetry))
 
-    def _fit_ordered(self, counts: sparse.csr_array) -> ProbabilityMatrix:
-        n_rows, n_columns = counts.shape
-        if self.n_components > min(counts.shape):
-            raise LatentiaError(
-                f"A table of {n_rows} x {n_columns} carries a rank of at most {min(counts.shape)}.",
-                parameter="n_components", value=self.n_components,
-            )  # fmt: skip
-        self.n_features_in_, self.n_pairs_, self.n_passes_ = n_rows, float(counts.sum()), 1
+    def _dealt(self, rows: _Table) -> RowGroups:
+        return RowGroups(4, self._seed)
+
+    def _moments(self, rows: _Table, dealt: RowGroups) -> _Pairs:
+        """The pairs of four groups, and what those say that are held out: whether to refine, or to discount."""
+        counts = rows.counts
+        self._check_size(counts)
+        pairs = DealtCounts(counts, dealt, self.symmetric)
+        if self.symmetric:
+            gain = self._gain(counts)
+            return _Pairs(pairs, 0 if gain is not None and gain <= 0 else self._steps, gain)
+        held_out = held_out_pairs(counts, self._settings, self.discount)
+        return _Pairs(pairs, held_out=held_out, discounts=discounts_of(counts) if held_out.discounted else None)
+
+    def _recover(self, moments: _Pairs, part: Part, whole: Any) -> _Estimate | _Ordered:
+        """The shrunk spectrum of the scaled counts; of ordered pairs, of what they give up."""
+        counts = moments.pairs.of(part.groups)
+        if self.symmetric:
+            return self._estimate(counts)
+        own = None if moments.discounts is None else discounts_of(counts)  # a part may have too few pairs to tell
+        return ordered_matrix(counts, self._settings, moments.discounts if own is None else own)
+
+    def _refine(self, found: Any, moments: _Pairs, part: Part, whole: Any) -> _Estimate | _Ordered:
+        """EM on nonnegative factors."""
+        return self._refined(found, moments.pairs.of(part.groups), moments.steps) if moments.steps else found
+
+    def _distance(self, one: Any, other: Any, moments: _Pairs) -> np.ndarray:
+        if self.symmetric:
+            return np.array([_distance(one, other, self._seed)])
+        return np.array([ordered_distance(one[0], other[0], moments.pairs.counts, self._seed)])
+
+    def _cost(self) -> Literal["algebra"]:
+        return "algebra"
+
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """The error that the counts tell, or that parts of them tell where they alone do not."""
+        found, moments, directions = fitted.model, fitted.moments, self.n_components - 1
+        if self.symmetric:
+            parts = fitted.errors(self.n_splits if moments.steps or self.method == "binned" else 0)
+            missing = missing_signal(found.space, directions)
+            error = self._expected_error(found, missing, parts, fitted.rows.counts)
+            asymmetry, gain = fitted.rows.asymmetry, moments.gain
+            checks = _checks(_Measured(found, directions, self.n_pairs_, missing, error, parts, asymmetry, gain))
+        else:
+            parts = fitted.errors(max(self.n_splits, 1))
+            error = 2.0 if parts.errors is None else min(float(parts.errors[0]), 2.0)
+            checks = ordered_checks(found[1], directions, self.n_pairs_, error, moments.held_out) + _part_checks(parts)
+        return checks, replace(parts, errors=np.array([error]))
+
+    @property
+    def _settings(self) -> OrderedSettings:
+        return OrderedSettings(self.n_components, self.tau, self.floor, self._seed, self.n_jobs)
+
+    def _check_size(self, counts: sparse.csr_array) -> None:
+        """Raise for parameters that do not fit the numbers of words and pairs."""
+        size, most = counts.shape[0], min(counts.shape)
+        if self.n_components > most:
+            these = f"{size} words carry" if self.symmetric else f"A table of {size} x {counts.shape[1]} carries"
+            raise LatentiaError(f"{these} a rank of at most {most}.", parameter="n_components", value=self.n_components)
+        self.n_features_in_ = size
         check_vocabulary(self)
-        settings = OrderedSettings(self.n_components, self.tau, self.floor, self._seed, self.n_jobs)
-        # With discounts or without: what predicts held-out pairs better, and how much better than frequencies.
-        held_out = held_out_pairs(counts, settings, self.discount)
-        self.discounts_ = discounts_of(counts) if held_out.discounted else None
-        pairs = DealtCounts(counts, RowGroups(4, self._seed), symmetric=False)
-        fits = PartFits(
-            pairs.dealt,
-            recover=pairs.of,
-            finish=lambda part, _: ordered_matrix(part, settings, self._discounts(part)),
-            distance=lambda found, part: np.array([ordered_distance(found[0], part[0], counts, self._seed)]),
-            most=2.0,
-            cost="algebra",
-        )
-        _, (found, space) = fits.whole()
-        self._matrix, self._scale = found, space.row_scale
-        self.marginals_ = found.marginals
-        self.column_marginals_ = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel() / self.n_pairs_
-        kept = space.n_kept
-        self.spectrum_, self.edge_, self.n_kept_ = space.observed, space.edge, kept
-        roots = np.sqrt(space.values[:kept])
-        self.embedding_, self.column_embedding_ = space.left[:, :kept] * roots, space.right[:, :kept] * roots
-        points = space.left * space.observed
-        self._communities = _Communities(points, found.marginals, self._seed)
-        self.refinement_ = np.empty(0)
-        parts = fits.errors((found, space), max(self.n_splits, 1))
-        error = 2.0 if parts.errors is None else min(float(parts.errors[0]), 2.0)
-        checks = ordered_checks(space, self.n_components - 1, self.n_pairs_, error, held_out) + _part_checks(parts)
-        self.evidence_ = Evidence(checks, np.array([error]), "this matrix").bind(self)
-        return self
-
-    def _discounts(self, part: sparse.csr_array) -> np.ndarray | None:
-        """Of a part of the pairs, or of all where the part has too few to tell its own."""
-        if self.discounts_ is None:
-            return None
-        own = discounts_of(part)
-        return self.discounts_ if own is None else own
-
-    def _set_size(self, counts: sparse.csr_array) -> None:
-        """Numbers of words and pairs; raise for parameters that do not fit them."""
-        size = counts.shape[0]
-        if self.n_components > size:
-            raise LatentiaError(
-                f"{size} words carry a rank of at most {size}.", parameter="n_components", value=self.n_components
-            )
-        self.n_features_in_, self.n_pairs_, self.n_passes_ = size, float(counts.sum()) / 2, 1
-        check_vocabulary(self)
-        if self.n_pairs_ < size:
+        n_pairs = counts.sum() / 2
+        if self.symmetric and n_pairs < size:
             warn(
-                f"{self.n_pairs_:.0f} pairs of {size} words: with less than one pair a word only the marginals can be found, "
+                f"{n_pairs:.0f} pairs of {size} words: with less than one pair a word only the marginals can be found, "
                 "and the matrix is that of independent words. Give more pairs, or leave rare words out.",
                 EvidenceWarning,
             )
@@ -449,7 +437,27 @@ class ProbabilityMatrix(Estimator):
         )
         return refined - plain
 
-    def _set_matrix(self, found: _Estimate) -> None:
+    def _keep(self, fitted: Fitted) -> None:
+        self.n_pairs_, self.n_passes_ = float(fitted.rows.counts.sum()) / (1 + self.symmetric), 1
+        if self.symmetric:
+            self._keep_matrix(fitted.model)
+        else:
+            found, space = fitted.model
+            self._keep_ordered(found, space, fitted.moments)
+
+    def _keep_ordered(self, found: OrderedMatrix, space: ScaledPairs, moments: _Pairs) -> None:
+        counts, kept = moments.pairs.counts, space.n_kept
+        self.discounts_ = moments.discounts
+        self._matrix, self._scale = found, space.row_scale
+        self.marginals_ = found.marginals
+        self.column_marginals_ = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel() / self.n_pairs_
+        self.spectrum_, self.edge_, self.n_kept_ = space.observed, space.edge, kept
+        roots = np.sqrt(space.values[:kept])
+        self.embedding_, self.column_embedding_ = space.left[:, :kept] * roots, space.right[:, :kept] * roots
+        self._communities = _Communities(space.left * space.observed, found.marginals, self._seed)
+        self.refinement_ = np.empty(0)
+
+    def _keep_matrix(self, found: _Estimate) -> None:
         space = found.space
         self._matrix, self._scale = found.matrix(self.n_jobs), space.scale
         self.marginals_, self.edge_, self.spectrum_, self.n_kept_ = (
@@ -894,6 +902,28 @@ class _Communities:
 
 
 # --- estimates ----------------------------------------------------------------------------------------------------
+
+
+_Ordered: TypeAlias = tuple[OrderedMatrix, ScaledPairs]
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Counts of pairs, and how much more asymmetric they were than noise is, if they were."""
+
+    counts: sparse.csr_array
+    asymmetry: float | None = None
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Pairs of four groups; steps of refining, and the gain of it; whether to discount, and by how much."""
+
+    pairs: DealtCounts
+    steps: Refine = 0
+    gain: float | None = None
+    held_out: HeldOut | None = None
+    discounts: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

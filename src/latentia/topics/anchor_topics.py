@@ -494,7 +494,9 @@ class AnchorTopics(Admixture, Staged):
             return False
         seedless = replace(moments, sketches=moments.sketches.dealt_by(0))
         try:
-            halves = [self._recover(seedless, Part(half, whole.rows, False), found).topics for half in splits[0]]
+            halves = [
+                self._recover(seedless, Part(half, whole.dealt, whole.source), found).topics for half in splits[0]
+            ]
         except LatentiaError:
             return False
         return led_astray(swept.topics, found.topics, halves)

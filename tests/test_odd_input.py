@@ -253,6 +253,8 @@ def test_sequences_of_different_lengths_are_told_how_to_join_them():
     for X in ([[0, 1, 2], [1, 0]], [np.zeros((3, 2)), np.zeros((2, 2))]):
         with pytest.raises(LatentiaError, match=r"numpy\.concatenate, and give lengths=\[3, 2\]"):
             SpectralHMM(2).fit(X)
+    with pytest.raises(LatentiaError, match=r"Row 0 holds a list.*numpy\.concatenate"):
+        SpectralHMM(2).fit(np.array([[0, 1, 2], [1, 0]], dtype=object))
 
 
 @every
@@ -310,6 +312,8 @@ def test_rows_of_labels_are_those_of_the_table():
     X, Y = world.data.values()
     with pytest.raises(LatentiaError, match="X has 300 rows and Y has 9"):
         MomentMultiLabelClassifier(2).fit(X, Y[:9])
+    with pytest.raises(LatentiaError, match="X has 300 rows and y has 9"):
+        fitted(world).score(X, Y[:9])
     with pytest.raises(LatentiaError, match="300 texts.*WordVectorizer"):
         MomentMultiLabelClassifier(2).fit(["some words of a text"] * 300, Y)
 

@@ -223,3 +223,14 @@ def test_blocks_of_chosen_words_are_those_of_the_source(bag):
     whole = Blocks.from_files(path, cache=False)
     corpus = read_corpus(path, cache=False)
     assert [block.start for block in corpus.blocks] == [block.start for block in whole]
+
+
+def test_texts_are_iterated_and_indexed():
+    texts = Texts(["red", "green", "blue"], ["a", "b", "c"], "here", columns={"n": ["1", "2", "3"]})
+    assert list(texts) == texts.texts
+    assert [texts[0], texts[-1], texts[np.int64(1)]] == ["red", "blue", "green"]
+    assert texts[1:] == Texts(["green", "blue"], ["b", "c"], "here", columns={"n": ["2", "3"]})
+    assert texts[::-1].columns == {"n": ["3", "2", "1"]}
+    assert Texts(["red", "green"], [], "here")[:1].names == []
+    with pytest.raises(IndexError):
+        texts[3]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex, overload
 
 from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, warn
 from ..passes.formats import (
@@ -32,7 +32,7 @@ _WIDEST = 120  # characters of its lines
 
 @dataclass(frozen=True)
 class Texts:
-    """Documents as texts.
+    """Documents as texts. They are iterated and indexed as their list; a slice keeps names and columns.
 
     Attributes
     ----------
@@ -55,6 +55,20 @@ class Texts:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    @overload
+    def __getitem__(self, which: SupportsIndex) -> str: ...
+
+    @overload
+    def __getitem__(self, which: slice) -> Texts: ...
+
+    def __getitem__(self, which: SupportsIndex | slice) -> str | Texts:
+        if isinstance(which, slice):
+            return self._with(self.texts[which], self.names[which], range(len(self))[which])
+        return self.texts[which]
 
     def _with(self, texts: list[str], names: list[str], rows: Sequence[int]) -> Texts:
         """Other texts, each with the columns of a row of these."""

@@ -601,7 +601,10 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         """
         if self._labels.one_class:
             return super().score(X, y, sample_weight)
-        auc = document_auc(y if sparse.issparse(y) else np.asarray(y), self._all_scores(X))
+        labels, scores = y if sparse.issparse(y) else np.asarray(y), self._all_scores(X)
+        if labels.ndim == 2:
+            check_same_rows(X=len(scores), y=labels.shape[0])
+        auc = document_auc(labels, scores)
         known = np.isfinite(auc)
         if not known.any():
             raise LatentiaError("No row of y has a label and lacks another: there is no AUC.")

@@ -260,7 +260,8 @@ def _plain(block: Block) -> np.ndarray:
         for row, value in zip(block.rows, values.tolist(), strict=True):
             if hasattr(value, "__len__") and not isinstance(value, (str, bytes)):
                 raise LatentiaError(
-                    f"Row {row} holds a {type(value).__name__}: symbols must be whole numbers or strings."
+                    f"Row {row} holds a {type(value).__name__}: symbols must be whole numbers or strings. Join sequences, with "
+                    "numpy.concatenate, and give their lengths."
                 )
             if is_missing(value):
                 raise LatentiaError(f"Row {row} has no symbol: drop it, or give one for such rows.")

@@ -23,8 +23,17 @@ from latentia import LatentiaError
 from latentia._base import Estimator
 from latentia._layouts import undeclared
 from latentia._parameters import (
-    SHARED, Anything, Choice, Flag, Integer, Names, Number, OrNone, Verbosity, check_parameters,
-)  # fmt: skip
+    SHARED,
+    Anything,
+    Choice,
+    Flag,
+    Integer,
+    Names,
+    Number,
+    OrNone,
+    Verbosity,
+    check_parameters,
+)
 from latentia.evidence import Evidence
 from latentia.ica import TensorICA
 from latentia.multilabel import MomentMultiLabelClassifier

@@ -22,7 +22,18 @@ import latentia
 from latentia import LatentiaError
 from latentia._base import Estimator
 from latentia._layouts import undeclared
-from latentia._parameters import SHARED, Anything, Choice, Flag, Integer, Names, Number, OrNone, Verbosity
+from latentia._parameters import (
+    SHARED,
+    Anything,
+    Choice,
+    Flag,
+    Integer,
+    Names,
+    Number,
+    OrNone,
+    Verbosity,
+    check_parameters,
+)
 from latentia.evidence import Evidence
 from latentia.ica import TensorICA
 from latentia.multilabel import MomentMultiLabelClassifier
@@ -107,6 +118,12 @@ def test_clones_and_parameters(case):
     other = clone(case.new(n_splits=0, random_state=5))
     assert other.get_params() == case.new(n_splits=0, random_state=5).get_params()
     assert not [name for name in vars(other) if name.startswith("_") or name.endswith("_")]
+
+
+@every
+def test_numbers_that_ask_for_progress_are_those_of_scikit_learn(case):
+    for verbose in (0, 1, 10, np.int64(2), True, np.False_):
+        check_parameters(case.new(verbose=verbose))
 
 
 def wrong_values(constraint):

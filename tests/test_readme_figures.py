@@ -80,6 +80,13 @@ def test_pictures_exist_and_nothing_else_is_linked():
         assert (ROOT / "docs" / page).is_file() or (ROOT / page).is_file(), page
 
 
+def test_a_fresh_clone_needs_one_command():
+    targets = dict(re.findall(r"^([\w-]+): (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    named = set(re.findall(r"`make ([\w-]+)`", README))
+    assert {"demo", "test"} <= named <= targets.keys()
+    assert all(targets[name].startswith("$(VENV)/.installed") for name in named)
+
+
 # --- what a new user types -------------------------------------------------------------------------------------------
 
 TYPED = [words for words in readme_commands() if "results" in words[2:]]

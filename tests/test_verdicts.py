@@ -5,7 +5,10 @@ import warnings
 import pytest
 from contract import CASES
 
+from latentia.datasets import planted
+from latentia.dictionary import IncoherentDictionary
 from latentia.exceptions import LatentiaWarning, NotSupportedWarning
+from latentia.mixtures import SphericalGaussianMixture
 
 every = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -40,6 +43,22 @@ def test_what_was_not_measured_is_open_and_no_reason_to_warn(case):
     marks = [mark for mark, _ in model.evidence_.rests_on()]
     assert "bad" not in marks
     assert ("open" in marks) == (not model.evidence_.measured)
+
+
+def test_a_number_that_advice_names_is_left_out_where_it_was_compared():
+    rows = planted.gaussian_mixture(3000, n_components=3, n_features=6, random_state=0).X
+    codes = planted.sparse_codes(2500, n_features=24, n_components=30, sparsity=2, noise=0.03, random_state=11).X
+    for asked, compared, data in (
+        (SphericalGaussianMixture(6), [5, 6], rows),
+        (IncoherentDictionary(40, refine=0), [33, 40], codes),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LatentiaWarning)
+            evidence = asked.fit(data).evidence_
+        assert f"ask for {compared[0]}" in str([check.remedy for check in evidence.checks])
+        evidence.forget_sizes(compared)
+        assert f"ask for {compared[0]}" not in str(evidence.checks)
+        assert evidence.advice
 
 
 def test_fits_that_are_supported_or_only_measure_are_silent():

@@ -128,6 +128,7 @@ def test_methods(call, path, data, tmp_path, method):
     model = latentia.load(tmp_path / "o" / "model.npz")
     assert model.method_ == method
     assert f"Chosen by {method}" in printed
+    assert "drawn again: --splits is 0" in " ".join(printed.split())
     assert _apart(data.components, model.components_).max() < 0.2
 
 

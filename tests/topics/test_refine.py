@@ -1,5 +1,7 @@
 """Topics refined by default: better than the start, whatever the seed and the order, and in any amount of memory."""
 
+import sys
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -80,6 +82,22 @@ def test_refined_lda_is_better_and_holds_its_dirichlet_sum(corpus):
     errors = [recovery_errors(m.components_, corpus.topics).mean() for m in (plain, refined)]
     assert errors[1] < errors[0]
     assert refined.alpha0_ == plain.alpha0_ == pytest.approx(refined.dirichlet_.sum())
+
+
+@pytest.mark.parametrize("estimator", [AnchorTopics(7), SpectralLDA(7), AnchorTopics(7, refine=3)], ids=str)
+def test_parts_are_refined_as_the_whole_is(corpus, estimator, monkeypatch):
+    refine_topics, calls = _refine.refine_topics, []
+
+    def told(topics, order, word_frequencies, steps, *, soft, candidates=None, **options):
+        calls.append((steps, soft, None if candidates is None else len(candidates)))
+        return refine_topics(topics, order, word_frequencies, steps, soft=soft, candidates=candidates, **options)
+
+    for name, module in list(sys.modules.items()):
+        if name.startswith("latentia.topics.") and hasattr(module, "refine_topics"):
+            monkeypatch.setattr(module, "refine_topics", told)
+    estimator.fit(corpus.counts)
+    assert len(calls) >= 3  # all documents and two halves
+    assert set(calls) == {calls[0]}
 
 
 def test_sweeps_that_lead_astray_are_not_kept():

@@ -365,12 +365,17 @@ def _grade(evidence: Evidence) -> str:
     return evidence.grade if evidence.measured else "not measured"
 
 
+_INSTEAD = (
+    ("parts of the data: call evidence_.stability(X).", "parts of the data: give --splits 1 or more."),
+    ("n_splits is 0", "--splits is 0"),
+)
+
+
 def _in_command(text: str) -> str:
-    """What evidence says, with the command's option instead of the method."""
-    return text.replace(
-        "Needs fits on parts of the data: call evidence_.stability(X).",
-        "Needs fits on parts of the data: give --splits 1 or more.",
-    )
+    """What evidence says, with options of the command instead of methods and parameters."""
+    for said, instead in _INSTEAD:
+        text = text.replace(said, instead)
+    return text
 
 
 def _said(evidence: Evidence) -> dict[str, Any]:

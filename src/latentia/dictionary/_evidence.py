@@ -93,7 +93,7 @@ def dictionary_checks(measured: Measured, parts: PartErrors, misfit: Misfit, off
         Check(
             "atoms in use", "", float(used), at_least(np.ceil(0.9 * m), f"of {m}"),
             "Atoms that at least a fifth as many rows use as use an atom on average.", "the model", "caution",
-            f"There are more atoms than the data has: ask for {used}.",
+            f"There are more atoms than the data has: ask for {used}.", used,
         ),
         Check(
             "rows that want another atom", "", wanting(measured.codes, k, m, n)

@@ -356,7 +356,7 @@ class SphericalGaussianMixture(DensityMixin, Staged):
                 "better than one fewer", "nats a row", gain_over_one_fewer(blocks, moments, mixture), above(0),
                 "What the fit gains over one with two of its components merged, less a penalty for its parameters.",
                 "not in the paper", "caution",
-                f"Two components stand for one: ask for {k - 1} components, or fewer.",
+                f"Two components stand for one: ask for {k - 1} components, or fewer.", k - 1,
             )
         ]  # fmt: skip
 

@@ -75,9 +75,9 @@ class TwoStateHMM(ChainMethods, Estimator):
     The fit is deterministic, and says when there is no second state.
 
     Choose it for a switch between two regimes that show themselves in many symbols, each seen some to some hundred times,
-    where Baum-Welch follows the noise. It needs N of the order of M steps for M symbols; below, no method can tell the
-    chain from independent draws (Theorem 1.5), and ``detected_`` is False. For more states, or some tens of symbols, use
-    `SpectralHMM`.
+    where Baum-Welch follows the noise. It needs some M steps for M symbols: from M steps no test tells the chain from
+    independent draws with probability above 0.71 (Proposition B.1), and ``detected_`` is False. For more states, or some
+    tens of symbols, use `SpectralHMM`.
 
     Parameters
     ----------

@@ -21,7 +21,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import latentia
 from latentia import LatentiaError
 from latentia._base import Estimator
-from latentia._layouts import undeclared
 from latentia._parameters import (
     SHARED,
     Anything,
@@ -34,6 +33,7 @@ from latentia._parameters import (
     Verbosity,
     check_parameters,
 )
+from latentia._records import undeclared
 from latentia.evidence import Evidence
 from latentia.ica import TensorICA
 from latentia.multilabel import MomentMultiLabelClassifier

@@ -9,6 +9,8 @@ from itertools import pairwise
 import pytest
 from sklearn.base import BaseEstimator
 
+from latentia._records import attributes_of, fields_of
+
 FAMILIES = (
     "topics", "multilabel", "sequences", "mixtures", "ica", "matrices", "communities", "noisyor", "dictionary", "deep", "nmf",
     "contrastive",
@@ -136,6 +138,26 @@ def test_arrays_that_estimators_learn_have_shapes(thing):
     for name, kind in entries(thing, "Attributes").items():
         if "ndarray" in kind:
             assert "shape" in kind, f"{name} : {kind}"
+
+
+def n_sizes(kind):
+    """Of each shape that a description names, how many sizes it has."""
+    shapes = re.findall(r"shape \(((?:[^()]|\([^()]*\))*)\)", kind)
+    return {len([size for size in re.sub(r"\([^()]*\)", "", shape).split(",") if size.strip()]) for shape in shapes}
+
+
+@pytest.mark.parametrize("thing", estimators())
+def test_attributes_that_are_declared_are_those_that_are_documented(thing):
+    documented = entries(thing, "Attributes")
+    declared = {name: one for name, (_, one, _) in fields_of(thing).items() if name.endswith("_") and name[0] != "_"}
+    known = attributes_of(thing) | set(dir(thing))
+    assert not set(documented) - known
+    learned = {name for name in declared if not hasattr(thing, name)}
+    assert not learned - documented.keys() - {"n_features_in_", "n_components_"}  # as the parameter says
+    for name in declared.keys() & documented.keys():
+        letters = [] if declared[name] is None else declared[name].shape.split()
+        if n_sizes(documented[name]) and "..." not in letters and "#" not in str(letters):
+            assert n_sizes(documented[name]) == {len(letters)}, name
 
 
 @pytest.mark.parametrize(

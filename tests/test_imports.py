@@ -70,10 +70,10 @@ FAMILIES = {room_of(name) for name in MODULES if "latentia._base" in imported(na
 
 FLOORS = (
     {"exceptions", "_presentation"},
-    {"_archive", "_compiled", "_entries", "_parameters", "_progress", "_scratch", "_threads"},
+    {"_archive", "_compiled", "_entries", "_fields", "_parameters", "_progress", "_scratch", "_threads"},
     {"words"}, {"passes"}, {"_validation"},
     {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"datasets"},
-    {"_layouts"}, {"_base"}, {"_stages"}, FAMILIES, {"persistence"},
+    {"_records"}, {"_base"}, {"_stages"}, FAMILIES, {"persistence"},
     {"report"}, {"plots"}, {"cli"}, {"__main__"},
 )  # fmt: skip
 """The rooms from the ground up: each imports from those below it, also within functions."""

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from . import _fields as of
 from ._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
 from ._presentation import shown_by
 from ._threads import one_blas_thread
@@ -55,14 +56,19 @@ class Estimator(BaseEstimator):
     _nouns: ClassVar[tuple[str, str, str]] = ("component", "components", "rows")
     """What one component is called, several, and the rows."""
     _column_names: Any = None
-    _seed: int
     n_components: Any  # an int within a fit, whatever leaves a choice to the evidence outside
     verbose: Any
-    n_features_in_: int
     evidence_: Evidence
+    _seed: Annotated[int, of.count()]
+    n_features_in_: Annotated[int, of.size("V")]
+    n_components_: Annotated[int, of.optional(of.size("K"))]
+    n_passes_: Annotated[int, of.count()]
 
     def _check_parameters(self) -> None:
         """Raise for values that the constraints allow one by one and not together."""
+
+    def _check_fitted(self) -> None:
+        """Raise for fitted attributes that are right one by one and not together: after `latentia.load` has read them."""
 
     def _candidates(self, *args: Any, **kwargs: Any) -> Sequence[int] | None:
         """Numbers of components that "auto" compares on the data of ``fit``; None for those that all families have."""

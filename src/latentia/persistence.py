@@ -20,15 +20,14 @@ from scipy import sparse
 
 from ._archive import DAMAGE, checked_csr, own_class, read_arrays, write_arrays
 from ._base import Estimator
-from ._layouts import check_fitted, check_record
+from ._records import check_fitted, check_record
 from ._scratch import whole_file
 from .exceptions import FileNotice, LatentiaError, warn
 from .words import UnsavedVectorizer, WordVectorizer
 
 __all__ = ["load", "save"]
 
-_FORMAT = 3
-_READS = (2, 3)
+_FORMAT = 4
 _HEADER = "header"
 _LONGEST_HEADER, _DEEPEST_HEADER = 1 << 26, 1000  # bytes, and brackets within brackets
 _MOST_PARSED = 1 << 28  # bytes of memory that a header takes besides its own
@@ -145,7 +144,7 @@ class _OtherFormatError(LatentiaError):
 
 
 def _header(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    """The header in the newest format; what it does not know in it stays unread."""
+    """The header; what it has besides stays unread."""
     if _HEADER not in arrays:
         raise LatentiaError("it has no header")
     symbols = arrays.pop(_HEADER)
@@ -156,14 +155,11 @@ def _header(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     header = json.loads(text)
     if not isinstance(header, dict) or type(header.get("format")) is not int:
         raise LatentiaError("its header names no format")
-    if header["format"] not in _READS:
+    if header["format"] != _FORMAT:
         raise _OtherFormatError(
-            f"written in format {header['format']} by latentia {str(header.get('version'))[:30]}; this version reads formats "
-            f"{_READS[0]} to {_READS[-1]}. Fit the model again or use that version."
+            f"written in format {header['format']} by latentia {str(header.get('version'))[:30]}; this version reads format "
+            f"{_FORMAT}. Fit the model again or use that version."
         )
-    if header["format"] == 2:
-        state = header["model"]["state"]
-        return {"class": header["model"]["class"], "parameters": state, "attributes": state}
     return header
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy import sparse
 
+from .. import _fields as of
 from ..linalg import ratio_product
 from ..moments import Graph
 from ._model import Communities
@@ -31,7 +33,7 @@ class Weights:
     """
 
     root: bool
-    dispersion: float
+    dispersion: Annotated[float, of.number(of.LEAST)]
 
     @classmethod
     def of(cls, table: sparse.csr_array) -> Weights:

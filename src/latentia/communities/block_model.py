@@ -16,12 +16,13 @@ Source: R. Ge, Provable algorithms for machine learning problems, PhD thesis, Pr
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 
+from .. import _fields as of
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed, check_parameter, seed_of
 from .._validation import number_table
@@ -184,6 +185,26 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         "homophilic": Flag(auto=True),
         "directed": Flag(auto=True),
     }
+
+    memberships_: Annotated[np.ndarray, of.Field("V K", low=0.0, high=1.0 + of.TOLERANCE, finite=False)]
+    averages_: Annotated[np.ndarray, of.Field("V K", finite=False)]
+    labels_: Annotated[np.ndarray, of.places("V", below="K", low=-1)]
+    isolated_: Annotated[np.ndarray, of.places("*", below="V")]
+    connectivity_: Annotated[np.ndarray, of.numbers("K K", 0.0)]
+    dirichlet_: Annotated[np.ndarray, of.numbers("K", 0.0)]
+    weights_: Annotated[np.ndarray, of.shares("K")]
+    activity_: Annotated[np.ndarray, of.numbers("V", 0.0)]
+    activity_in_: Annotated[np.ndarray, of.numbers("V", 0.0)]
+    spectrum_: Annotated[np.ndarray, of.numbers("*")]
+    edge_: Annotated[float, of.number(0.0)]
+    n_suggested_: Annotated[int, of.count()]
+    n_edges_: Annotated[int, of.count()]
+    degree_corrected_: bool
+    homophilic_: bool
+    directed_: bool
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+    _rates: Annotated[np.ndarray, of.numbers("K K", 0.0)]
+    _as_counts: Weights
 
     def __init__(
         self,
@@ -574,6 +595,17 @@ class MixedMembershipBlockModel(ClassNamePrefixFeaturesOutMixin, TransformerMixi
                 f"{name} holds weights that are negative or out of range: numbers from 0 to {_LARGEST:g} are needed."
             )
         return self._as_counts.counts(table)
+
+    def _check_fitted(self) -> None:
+        known = self.labels_ >= 0
+        shares = self.memberships_[known]
+        whole = np.isfinite(shares).all() and np.allclose(shares.sum(axis=1), 1.0, rtol=0, atol=of.TOLERANCE)
+        if not known.any() or not whole or not np.isfinite(self.averages_[known]).all():
+            raise LatentiaError("memberships_ are not those of the nodes that have labels_")
+        if "names_" not in vars(self):
+            raise LatentiaError("names_ is missing")
+        if not self._rates.any():
+            raise LatentiaError("_rates are zero")
 
 
 def numbers_around(suggested: int, most: int) -> list[int]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from .. import _fields as of
 from .._base import halves_of_rows
 from .._parameters import Choice as OneOf
 from .._parameters import Constraint, Integer, OrNone
@@ -59,15 +60,17 @@ class ContrastiveEstimator(Staged):
     _symbol: ClassVar[str] = "mean relative error"
     _unit: ClassVar[str] = "relative to its size"
 
-    linear_map_: np.ndarray
-    inverse_map_: np.ndarray
-    mean_: np.ndarray
-    n_features_v_: int
     method: str
     order: Any
     n_shared: int | None
     n_splits: int
     n_jobs: int | None
+    linear_map_: Annotated[np.ndarray, of.numbers("W V")]
+    inverse_map_: Annotated[np.ndarray, of.numbers("V W")]
+    mean_: Annotated[np.ndarray, of.numbers("V")]
+    n_features_v_: Annotated[int, of.size("W")]
+    _mean_v: Annotated[np.ndarray, of.numbers("W")]
+    _own_given_views: Annotated[np.ndarray, of.numbers("V B")]
 
     # --- what a family writes -----------------------------------------------------------------------------------
 
@@ -223,6 +226,10 @@ class ContrastiveEstimator(Staged):
         blocks = two_views(self, U, V, reset=False)
         center = np.concatenate([self.mean_, self._mean_v])
         return self.mean_ + np.vstack([(np.hstack(block[:2]) - center) @ self._own_given_views.T for block in blocks])
+
+    def _check_fitted(self) -> None:
+        if self._own_given_views.shape[1] != self.n_features_in_ + self.n_features_v_:
+            raise LatentiaError("_own_given_views has not the columns of both views")
 
 
 def _left_checks(moments: JointMoments, own: Own, choice: Choice) -> list[Check]:

@@ -13,14 +13,16 @@ Source: R. Ge and J. Zou, Rich component analysis, 2015, sections 3.1 and B.1.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Choice, Seed, check_parameter
 from .._stages import Fitted
+from ..evidence import Evidence
 from ..exceptions import LatentiaError
 from ..moments import cross_cumulant
 from ._estimator import ContrastiveEstimator, Own
@@ -120,6 +122,11 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     _farthest: ClassVar[float] = 2.0
     _symbol: ClassVar[str] = "mean relative error of cov(s)"
     _unit: ClassVar[str] = "of its covariance, relative to its size"
+    evidence_: Annotated[Evidence, of.Letters({"K": "N"})]
+    _regression: Annotated[np.ndarray, of.numbers("V W")]
+    _covariances: Annotated[list[np.ndarray], of.numbers("C# C#")]
+    _cumulants: Annotated[dict[int, np.ndarray], of.optional(of.numbers("..."))]
+    _n_features_out: Annotated[int, of.size("V")]
 
     def __init__(
         self,
@@ -293,6 +300,14 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             If a view has another number of columns than in the fit, or NaN.
         """
         return self._own_rows(U, V)
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        v, w = self.n_features_in_, self.n_features_v_
+        if [len(one) for one in self._covariances] != [v, v, w]:
+            raise LatentiaError("_covariances are not those of three components")
+        if any(one.shape != (v + w,) * order for order, one in self._cumulants.items()):
+            raise LatentiaError("_cumulants are not of both views")
 
 
 def _checked_part(part: Any) -> int:

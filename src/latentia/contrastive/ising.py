@@ -9,15 +9,16 @@ Source: R. Ge and J. Zou, Rich component analysis, 2015, sections 4.2 and 5, and
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Anything, Choice, Seed
 from .._stages import Fitted
-from ..evidence import Check, at_most
+from ..evidence import Check, Evidence, at_most
 from ..exceptions import LatentiaError
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, misfit_of_parts
 
@@ -102,7 +103,10 @@ class ContrastiveIsing(ContrastiveEstimator):
     _limit: ClassVar[float] = 0.15
     _symbol: ClassVar[str] = "mean |J - J'|"
     _unit: ClassVar[str] = "as difference of J"
-    couplings_: np.ndarray
+    couplings_: Annotated[np.ndarray, of.numbers("E")]
+    edges_: Annotated[np.ndarray, of.places("E *", below="V")]
+    correlations_: Annotated[np.ndarray, of.numbers("V V")]
+    evidence_: Annotated[Evidence, of.Letters({"K": "E"})]
 
     def __init__(
         self,
@@ -240,6 +244,11 @@ class ContrastiveIsing(ContrastiveEstimator):
         i, j = self.edges_.T
         found[i, j] = found[j, i] = self.couplings_
         return found
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if self.edges_.shape[1] != 2 or (self.edges_[:, 0] == self.edges_[:, 1]).any():
+            raise LatentiaError("edges_ are no pairs of columns")
 
 
 def _correlations(covariance: np.ndarray) -> np.ndarray:

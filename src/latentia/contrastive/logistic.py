@@ -9,7 +9,7 @@ Source: R. Ge and J. Zou, Rich component analysis, 2015, section 4.2.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.polynomial import Polynomial
@@ -19,11 +19,12 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import unique_labels
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer, Seed
 from .._stages import Fitted
 from .._validation import check_same_rows
-from ..evidence import Check, at_least
+from ..evidence import Check, Evidence, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 from .views import target_column
@@ -110,9 +111,12 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
     _target: ClassVar[bool] = True
     _symbol: ClassVar[str] = "mean error of a coefficient"
     _unit: ClassVar[str] = "relative to their root mean square"
-    coef_: np.ndarray
-    intercept_: np.ndarray
-    classes_: np.ndarray
+    coef_: Annotated[np.ndarray, of.numbers("* V")]
+    intercept_: Annotated[np.ndarray, of.numbers("*")]
+    classes_: Annotated[np.ndarray, of.symbols("C")]
+    n_iter_: Annotated[int, of.count()]
+    evidence_: Annotated[Evidence, of.Letters({"K": "V"})]
+    _scale: Annotated[np.ndarray, of.numbers("V", of.LEAST)]
 
     def __init__(
         self,
@@ -324,6 +328,11 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         found = self.predict(U, V)
         check_same_rows(U=len(found), y=len(true))
         return float(np.mean(found == true))
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if len(self.coef_) != 1 or len(self.intercept_) != 1 or len(self.classes_) != 2:
+            raise LatentiaError("there must be two classes, and one intercept")
 
 
 def _polynomial(degree: int, approximation: str, at: float, spread: float) -> np.ndarray:

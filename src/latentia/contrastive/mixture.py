@@ -14,12 +14,13 @@ spherical Gaussians, ITCS 2013.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Integer, Seed
 from .._stages import Fitted
@@ -106,8 +107,10 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
     _compared = ("means_",)
     _symbol: ClassVar[str] = "mean |mu - mu'|"
     _unit: ClassVar[str] = "as distance in the units of the data"
-    means_: np.ndarray
-    weights_: np.ndarray
+    means_: Annotated[np.ndarray, of.numbers("K V")]
+    weights_: Annotated[np.ndarray, of.distributions("K")]
+    variance_: Annotated[float, of.number(0.0)]
+    _within_root: Annotated[np.ndarray, of.numbers("B B")]
 
     def __init__(
         self,
@@ -351,6 +354,11 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         ndarray of int, shape (n_rows,)
         """
         return self.predict_proba(U, V).argmax(axis=1)
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        if not np.isfinite(np.linalg.slogdet(self._within_root)[1]):
+            raise LatentiaError("_within_root is singular")
 
 
 def cumulant_of_points(points: np.ndarray, weights: np.ndarray, order: int) -> np.ndarray:

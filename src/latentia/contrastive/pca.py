@@ -8,11 +8,12 @@ Source: R. Ge and J. Zou, Rich component analysis, 2015, section 4.1.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Integer, OrNone, Seed
 from .._stages import Fitted
@@ -93,8 +94,11 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
     _farthest: ClassVar[float] = 1.0
     _symbol: ClassVar[str] = "mean sine of angle"
     _unit: ClassVar[str] = "as sine of the angle to the true one"
-    components_: np.ndarray
-    explained_variance_: np.ndarray
+    components_: Annotated[np.ndarray, of.numbers("K V")]
+    explained_variance_: Annotated[np.ndarray, of.numbers("K")]
+    explained_variance_ratio_: Annotated[np.ndarray, of.numbers("K")]
+    naive_variance_: Annotated[np.ndarray, of.numbers("V")]
+    _n_features_out: Annotated[int, of.size("K")]
 
     def __init__(
         self,

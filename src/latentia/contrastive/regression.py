@@ -8,17 +8,19 @@ Source: R. Ge and J. Zou, Rich component analysis, 2015, sections 4.1 and 4.2.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.linear_model import Lasso
 from sklearn.metrics import r2_score
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Choice, Number, OrNone, Seed
 from .._stages import Fitted
 from .._validation import check_same_rows
+from ..evidence import Evidence
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 from .views import target_column
 
@@ -89,8 +91,12 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     _target: ClassVar[bool] = True
     _symbol: ClassVar[str] = "mean error of a coefficient"
     _unit: ClassVar[str] = "relative to their root mean square"
-    coef_: np.ndarray
-    intercept_: float
+    coef_: Annotated[np.ndarray, of.numbers("V")]
+    covariates_coef_: Annotated[np.ndarray, of.numbers("V")]
+    naive_coef_: Annotated[np.ndarray, of.numbers("V")]
+    intercept_: Annotated[float, of.number()]
+    evidence_: Annotated[Evidence, of.Letters({"K": "V"})]
+    _scale: Annotated[np.ndarray, of.numbers("V", of.LEAST)]
 
     def __init__(
         self,

@@ -14,16 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Anything, Integer, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks
-from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks
+from ..evidence import Check, Evidence, Misfit, PartErrors, above, at_least, at_most, error_checks
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..passes import Blocks, RowGroups, deal
 from ._rich_maps import FIRM, Left, Parts, Plan, find_parts, left_over, solve
@@ -159,14 +160,15 @@ class RichComponents(Staged):
 
     _constraints: ClassVar = {"subsets": Anything(), "order": Anything()}
     _compared = ("linear_maps_", "subsets_", "_scale")
-    subsets_: list[Views]
-    distinguishing_sets_: list[Views]
-    present_: np.ndarray
-    zero_test_: np.ndarray
-    linear_maps_: dict[tuple[int, int], np.ndarray]
-    n_views_: int
-    _scale: np.ndarray
-    _cumulants: dict[tuple[int, int], np.ndarray]
+    n_views_: Annotated[int, of.size("I")]
+    subsets_: Annotated[list[Views], of.places("", below="I")]
+    distinguishing_sets_: Annotated[list[Views], of.places("", below="I")]
+    present_: Annotated[np.ndarray, of.flags("J")]
+    zero_test_: Annotated[np.ndarray, of.numbers("J")]
+    linear_maps_: Annotated[dict[tuple[int, int], np.ndarray], of.numbers("V V")]
+    evidence_: Annotated[Evidence, of.Letters({"K": "N"})]
+    _scale: Annotated[np.ndarray, of.numbers("I V", of.LEAST)]
+    _cumulants: Annotated[dict[tuple[int, int], np.ndarray], of.numbers("...")]
 
     def __init__(
         self,
@@ -390,6 +392,17 @@ class RichComponents(Staged):
         if not Integer(2, _HIGHEST).allows(order):
             raise LatentiaError(f"a whole number from 2 to {_HIGHEST} is needed.", parameter="order", value=order)
         return int(order)
+
+    def _check_fitted(self) -> None:
+        subsets, v = self.subsets_, self.n_features_in_
+        if not len(subsets) == len(self.distinguishing_sets_) == len(self.present_) or not all(subsets):
+            raise LatentiaError("subsets_ are not those of present_")
+        present = {(i, j) for j in np.flatnonzero(self.present_).tolist() for i in subsets[j]}
+        if self.linear_maps_.keys() != present:
+            raise LatentiaError("linear_maps_ are not those of the components that are present")
+        for (j, order), one in self._cumulants.items():
+            if not (0 <= j < len(subsets) and self.present_[j]) or one.shape != (v,) * order:
+                raise LatentiaError("_cumulants are not those of the components")
 
 
 # --- views --------------------------------------------------------------------------------------------------------

@@ -13,17 +13,18 @@ Source: R. Ge, Provable algorithms for machine learning problems, PhD thesis, Pr
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from .. import _fields as of
 from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Integer, Seed, seed_of
 from .._stages import Fitted, Part, Staged
 from .._validation import check_sizes, table_blocks
-from ..evidence import Check, PartErrors
+from ..evidence import Check, Evidence, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
 from ..passes import Blocks, RowGroups
@@ -122,13 +123,15 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     _compared = ("layers_",)
     _nouns = ("unit", "units", "rows")
     _constraints: ClassVar = {"n_layers": Integer(1), "observed": Choice("binary", "real")}
-    layers_: list[sparse.csr_array]
-    undetermined_: list[sparse.csr_array]
-    densities_: list[np.ndarray]
-    scale_: np.ndarray | None
-    offset_: np.ndarray | None
-    noise_: np.ndarray | None
-    variance_: np.ndarray | None
+    layers_: Annotated[list[sparse.csr_array], of.sparse_matrix("U# W#", "int8", -1, 1)]
+    undetermined_: Annotated[list[sparse.csr_array], of.sparse_matrix("U# W#", "bool")]
+    densities_: Annotated[list[np.ndarray], of.shares("U#")]
+    observed_density_: Annotated[float, of.share()]
+    scale_: Annotated[np.ndarray | None, of.numbers("V", of.LEAST)]
+    offset_: Annotated[np.ndarray | None, of.numbers("V")]
+    noise_: Annotated[np.ndarray | None, of.numbers("V", 0.0)]
+    variance_: Annotated[np.ndarray | None, of.numbers("V", 0.0)]
+    evidence_: Annotated[Evidence, of.Letters({"K": "U"})]
 
     def __init__(
         self,
@@ -377,6 +380,14 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _check_fitted(self) -> None:
+        widths = [self.n_features_in_, *(layer.shape[0] for layer in self.layers_)]
+        below = [layer.shape[1] for layer in self.layers_]
+        if not below or below != widths[:-1] or not len(below) == len(self.undetermined_) == len(self.densities_):
+            raise LatentiaError("layers_ do not stand on each other")
+        if {getattr(self, f"{name}_") is not None for name in _OF_COLUMNS} != {self.observed == "real"}:
+            raise LatentiaError("scale_ and noise_ are not those of the columns")
 
 
 class _Table(NamedTuple):

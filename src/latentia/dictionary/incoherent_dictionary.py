@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer, NComponents, OrNone, Seed
 from .._stages import Fitted, Part, Staged
@@ -146,8 +147,15 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         "order": Integer(3, 8),
     }
     _nouns, _farthest = ("atom", "atoms", "rows"), float(np.sqrt(2))
-    components_: np.ndarray
-    usage_: np.ndarray
+    components_: Annotated[np.ndarray, of.numbers("K V", -1.0 - of.TOLERANCE, 1.0 + of.TOLERANCE)]
+    usage_: Annotated[np.ndarray, of.shares("K")]
+    errors_: Annotated[np.ndarray, of.numbers("R", 0.0)]
+    sparsity_: Annotated[int, of.count(1)]
+    start_: Literal["graph", "random"]
+    noise_: Annotated[float, of.number(0.0)]
+    reconstruction_error_: Annotated[float, of.number(0.0)]
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+    _n_features_out: Annotated[int, of.size("K")]
 
     def __init__(
         self,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
 
+from .. import _fields as of
 from ..exceptions import LatentiaError, MissingExtraError
 from ._html import evidence_page
 from .checks import EXPECTED_ERROR, Check, describe
@@ -47,10 +48,10 @@ class Evidence:
     """
 
     checks: list[Check]
-    component_errors: np.ndarray | None = None
+    component_errors: Annotated[np.ndarray | None, of.numbers("K", 0.0)] = None
     subject: str = ""
     nouns: tuple[str, str, str] = ("component", "components", "rows")
-    shares: np.ndarray | None = None
+    shares: Annotated[np.ndarray | None, of.shares("K")] = None
     topics: Evidence | None = None
     _estimator: Any = field(default=None, repr=False, compare=False)
 

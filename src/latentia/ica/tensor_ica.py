@@ -13,12 +13,13 @@ Source: R. Ge, Provable Algorithms for Machine Learning Problems, thesis, Prince
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Bunch
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer, OrNone, Seed
 from .._stages import Fitted, Part, Staged
@@ -151,8 +152,14 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     }  # fmt: skip
     _compared, _farthest = ("components_", "mixing_"), 1.0
     _nouns = ("source", "sources", "rows")
-    components_: np.ndarray
-    mixing_: np.ndarray
+    components_: Annotated[np.ndarray, of.numbers("K V")]
+    mixing_: Annotated[np.ndarray, of.numbers("V K")]
+    mean_: Annotated[np.ndarray, of.numbers("V")]
+    whitening_: Annotated[np.ndarray, of.optional(of.numbers("K V"))]
+    kurtosis_: Annotated[np.ndarray, of.numbers("K")]
+    n_iter_: Annotated[int, of.count()]
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+    _n_features_out: Annotated[int, of.size("K")]
 
     def __init__(
         self,
@@ -360,6 +367,11 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         if sources.shape[1] != len(self.components_):
             raise LatentiaError(f"Sources have shape {sources.shape}: (n_rows, {len(self.components_)}) is needed.")
         return sources @ self.mixing_.T + self.mean_
+
+    def _check_fitted(self) -> None:
+        one = np.eye(len(self.components_))
+        if not np.allclose(self.components_ @ self.mixing_, one, rtol=0, atol=of.TOLERANCE):
+            raise LatentiaError("mixing_ is not the inverse of components_")
 
 
 # --- from moments to the unmixing ---------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ import numpy as np
 from numba import njit
 from scipy import linalg, sparse
 
-__all__ = ["add_gaussian", "full_gaussian_log_density", "gaussian_log_density"]
+from ..exceptions import LatentiaError
+
+__all__ = ["add_gaussian", "check_covariances", "full_gaussian_log_density", "gaussian_log_density"]
 
 
 def gaussian_log_density(X: Any, means: np.ndarray, variances: np.ndarray) -> np.ndarray:
@@ -44,6 +46,16 @@ def full_gaussian_log_density(X: Any, means: np.ndarray, covariances: np.ndarray
         constant = len(mean) * np.log(2 * np.pi) + 2 * np.log(np.diag(root)).sum()
         log_density[:, k] = -0.5 * ((scaled**2).sum(axis=0) + constant)
     return log_density
+
+
+def check_covariances(covariances: np.ndarray, name: str) -> None:
+    """Raise a `LatentiaError` unless they are symmetric and positive definite, shape (K, D, D)."""
+    if not np.isfinite(covariances).all() or not np.allclose(covariances, covariances.swapaxes(1, 2)):
+        raise LatentiaError(f"{name} is not symmetric")
+    try:
+        np.linalg.cholesky(covariances)
+    except np.linalg.LinAlgError as error:
+        raise LatentiaError(f"{name} is not positive definite") from error
 
 
 def add_gaussian(X: Any, posterior: np.ndarray, means: np.ndarray, first: np.ndarray, second: np.ndarray) -> None:

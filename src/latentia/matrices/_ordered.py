@@ -19,11 +19,12 @@ seen with. Of rare pairs what was given up has the variance D_1 times its mean, 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
+from .. import _fields as of
 from .._threads import for_chunks, one_blas_thread
 from ..evidence import Check, above, at_least, at_most, equal_to
 from ..exceptions import LatentiaError
@@ -73,17 +74,17 @@ class OrderedMatrix:
         N.
     """
 
-    left: np.ndarray
-    right: np.ndarray
-    row_shares: np.ndarray
-    column_shares: np.ndarray
-    floor: float
-    sums: np.ndarray
-    marginals: np.ndarray
-    continuation: np.ndarray
-    seen: sparse.csr_array | None = None
-    given_up: np.ndarray | None = None
-    n_pairs: float = 1.0
+    left: Annotated[np.ndarray, of.numbers("V R")]
+    right: Annotated[np.ndarray, of.numbers("W R")]
+    row_shares: Annotated[np.ndarray, of.shares("V")]
+    column_shares: Annotated[np.ndarray, of.shares("W")]
+    floor: Annotated[float, of.number(0.0)]
+    sums: Annotated[np.ndarray, of.numbers("V", 0.0)]
+    marginals: Annotated[np.ndarray, of.shares("V")]
+    continuation: Annotated[np.ndarray, of.shares("W")]
+    seen: Annotated[sparse.csr_array | None, of.sparse_matrix("V W", low=0.0, high=1.0)] = None
+    given_up: Annotated[np.ndarray | None, of.numbers("V", 0.0)] = None
+    n_pairs: Annotated[float, of.number(0.0)] = 1.0
 
     # As a matrix of factors, for what reads both kinds.
 
@@ -157,6 +158,14 @@ class OrderedMatrix:
     def _low(self, i: Any, columns: slice = slice(None)) -> np.ndarray:
         least = self.floor * self.row_shares[i][:, None] * self.column_shares[columns]
         return np.asarray(np.maximum(self.left[i] @ self.right[columns].T, least))
+
+    def check(self) -> None:
+        """Raise a `LatentiaError` where fields do not fit together."""
+        if (self.seen is None) is not (self.given_up is None):
+            raise LatentiaError("_matrix.seen is not what the discounts leave")
+        for name, found in (("sums", self.sums), ("marginals", self.marginals)):  # which entries are divided by
+            if not found.any() or found[found > 0].min() < of.LEAST:
+                raise LatentiaError(f"_matrix.{name} are nothing")
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .. import _fields as of
 from .._threads import for_chunks, one_blas_thread
 
 __all__ = ["Factored", "total_distance"]
@@ -26,9 +27,9 @@ class Factored:
     least : ndarray of shape (M,), optional
     """
 
-    left: np.ndarray
-    core: np.ndarray
-    least: np.ndarray | None = None
+    left: Annotated[np.ndarray, of.numbers("V R")]
+    core: Annotated[np.ndarray, of.numbers("R R")]
+    least: Annotated[np.ndarray | None, of.numbers("V", 0.0)] = None
 
     @property
     def size(self) -> int:

@@ -16,19 +16,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.utils.validation import check_is_fitted
 
+from .. import _fields as of
 from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Flag, Integer, Number, OrNone, Seed, check_parameter, seed_of
 from .._stages import Fitted, Part, Staged
 from .._validation import check_vocabulary, column_names, number_table
 from ..evidence import (
     Check,
+    Evidence,
     PartErrors,
     above,
     at_least,
@@ -215,7 +217,24 @@ class ProbabilityMatrix(Staged):
         "binning": OrNone(_IsBinning()),
         "max_products": OrNone(Integer(1)),
     }
+
+    marginals_: Annotated[np.ndarray, of.shares("V")]
+    column_marginals_: Annotated[np.ndarray, of.optional(of.shares("W"))]
+    spectrum_: Annotated[np.ndarray, of.numbers("*")]
+    edge_: Annotated[float, of.number(0.0)]
+    n_kept_: Annotated[int, of.count()]
+    n_pairs_: Annotated[float, of.number(0.0)]
+    embedding_: Annotated[np.ndarray, of.numbers("V E")]
+    column_embedding_: Annotated[np.ndarray, of.optional(of.numbers("W E"))]
+    discounts_: Annotated[np.ndarray | None, of.optional(of.numbers("*", 0.0))]
+    components_: Annotated[np.ndarray, of.optional(of.numbers("R V", 0.0))]
+    mixing_: Annotated[np.ndarray, of.optional(of.numbers("R R", 0.0))]
+    bins_: Annotated[list[int], of.optional(of.count())]
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+    evidence_: Annotated[Evidence, of.Letters({"K": "J"})]
     _matrix: _Matrix | OrderedMatrix
+    _scale: Annotated[np.ndarray, of.numbers("V", 0.0)]
+    _communities: _Communities
 
     def __init__(
         self,
@@ -467,7 +486,7 @@ class ProbabilityMatrix(Staged):
         self._communities = _Communities(points, space.marginals, self._seed)
         self.embedding_ = space.vectors[:, : space.n_kept] * np.sqrt(np.abs(space.values[: space.n_kept]))
         self.refinement_ = found.refinement.log_likelihood
-        if found.components is not None:
+        if found.components is not None and found.mixing is not None:
             self.components_, self.mixing_ = found.components, found.mixing
         if found.bins is not None:
             self.bins_ = found.bins
@@ -834,6 +853,22 @@ class ProbabilityMatrix(Staged):
                 "refinement starts from the shrunk spectrum: leave method out.", parameter="refine", value=self.refine
             )
 
+    def _check_fitted(self) -> None:
+        if type(self._matrix) is not (_Matrix if self.symmetric else OrderedMatrix):
+            raise LatentiaError("_matrix is not that of pairs with or without order")
+        if isinstance(self._matrix, OrderedMatrix):
+            if not {"column_marginals_", "column_embedding_"} <= vars(self).keys():
+                raise LatentiaError("column_marginals_ is missing")
+            self._matrix.check()
+            return
+        factored = self._matrix.factored
+        if factored.least is not None:  # whose products no entry is below
+            return
+        if not hasattr(self, "components_") or not hasattr(self, "mixing_"):
+            raise LatentiaError("_matrix.factored.least is missing")
+        if not np.array_equal(factored.left, self.components_.T) or not np.array_equal(factored.core, self.mixing_):
+            raise LatentiaError("_matrix.factored is not that of components_ and mixing_")
+
 
 # --- the fitted matrix --------------------------------------------------------------------------------------------
 
@@ -844,7 +879,7 @@ class _Matrix:
 
     factored: Factored
     sums_to_one: bool
-    n_jobs: int | None
+    n_jobs: Annotated[int | None, of.Field(types=("int64", "int32"))]
 
     @cached_property
     def scale(self) -> float:
@@ -883,9 +918,9 @@ class _Communities:
     seed : int
     """
 
-    points: np.ndarray
-    marginals: np.ndarray
-    seed: int
+    points: Annotated[np.ndarray, of.numbers("V P")]
+    marginals: Annotated[np.ndarray, of.shares("V")]
+    seed: Annotated[int, of.count()]
 
     @cached_property
     def labels(self) -> np.ndarray:

@@ -11,12 +11,13 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Choice, NComponents, OrNone, Seed
 from .._stages import Fitted, Part, Staged
@@ -141,9 +142,12 @@ class MultiViewMixture(Staged):
 
     _constraints: ClassVar = {"distribution": OrNone(Choice("bernoulli", "gaussian"))}
     _compared = ("means_", "_scales", "_layout")
-    means_: list[np.ndarray]
-    variances_: list[np.ndarray]
-    _scales: list[np.ndarray]
+    n_features_in_: Annotated[int, of.optional(of.count())]
+    means_: Annotated[list[np.ndarray], of.numbers("K #")]
+    weights_: Annotated[np.ndarray, of.distributions("K")]
+    variances_: Annotated[list[np.ndarray], of.optional(of.numbers("K #", of.LEAST))]
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+    _scales: Annotated[list[np.ndarray], of.numbers("#", of.LEAST)]
     _layout: _Layout
 
     def __init__(
@@ -492,6 +496,18 @@ class MultiViewMixture(Staged):
             return blocks
         return finite_blocks(blocks, range(len(widths)), [f"view {i + 1}" for i in range(len(widths))], missing=True)
 
+    def _check_fitted(self) -> None:
+        layout, widths = self._layout, [mean.shape[1] for mean in self.means_]
+        columns = layout.columns
+        same = layout.widths == widths and [len(scale) for scale in self._scales] == widths and len(widths) >= 3
+        if columns is not None:
+            same = same and [len(view) for view in columns] == widths and layout.width is not None
+            same = same and all(isinstance(c, str) or 0 <= c < layout.width for view in columns for c in view)
+        if self.distribution == "gaussian":
+            same = same and [variance.shape for variance in self.variances_] == [mean.shape for mean in self.means_]
+        if not same:
+            raise LatentiaError("the views have other widths in different attributes")
+
 
 # --- views --------------------------------------------------------------------------------------------------------
 
@@ -510,9 +526,9 @@ class _Layout:
         Number of columns of that table.
     """
 
-    widths: list[int]
-    columns: list[list[Any]] | None
-    width: int | None
+    widths: Annotated[list[int], of.count(1)]
+    columns: Annotated[list[list[Any]] | None, of.Field(types=("int64", "int32", "str"))]
+    width: Annotated[int | None, of.count(1)]
 
     @property
     def joined(self) -> list[list[int]]:

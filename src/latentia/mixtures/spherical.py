@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
+from .. import _fields as of
 from .._base import check_size, fitted, fitting
 from .._parameters import Choice, NComponents, Seed, seed_of
 from .._stages import Fitted, Part, Staged
@@ -31,7 +32,7 @@ from .._validation import table_blocks
 from ..evidence import Check, PartErrors, above, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, gaussian_log_density, log, normalised, one_gaussian, over, refine
-from ..likelihood.gaussian import full_gaussian_log_density
+from ..likelihood.gaussian import check_covariances, full_gaussian_log_density
 from ..passes import Blocks, RowGroups, sample_rows
 from ._begin import MOMENTS, gain_over_one_fewer, likeliest_start, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
@@ -145,9 +146,12 @@ class SphericalGaussianMixture(DensityMixin, Staged):
         "covariance_type": Choice("spherical", "diag", "full", "tied"), "method": Choice("auto", "hsu-kakade"),
     }  # fmt: skip
     _compared = ("means_",)
-    means_: np.ndarray
-    weights_: np.ndarray
-    variance_: np.ndarray
+    n_components_: Annotated[int, of.size("K")]
+    means_: Annotated[np.ndarray, of.numbers("K V")]
+    weights_: Annotated[np.ndarray, of.distributions("K")]
+    variance_: Annotated[np.ndarray, of.numbers("K", of.LEAST)]
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+    _covariances: Annotated[np.ndarray, of.optional(of.numbers("..."))]
 
     def __init__(
         self,
@@ -523,3 +527,14 @@ class SphericalGaussianMixture(DensityMixin, Staged):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _check_fitted(self) -> None:
+        found, (k, v) = vars(self).get("_covariances"), self.means_.shape
+        shape = {"diag": (k, v), "full": (k, v, v), "tied": (1, v, v)}.get(self.covariance_type)
+        if (None if found is None else np.shape(found)) != shape:
+            raise LatentiaError(f"_covariances is not of shape {shape}")
+        if found is not None and self.covariance_type == "diag":
+            if not (np.isfinite(found).all() and (found >= of.LEAST).all()):
+                raise LatentiaError("_covariances has an entry that is no variance")
+        elif found is not None:
+            check_covariances(found, "_covariances")

@@ -14,11 +14,13 @@ Source: M. Kull, T. Silva Filho, P. Flach, Beta calibration, AISTATS 2017.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
+from .. import _fields as of
 from ._scores import unit_interval
 
 __all__ = ["Calibration", "calibrated"]
@@ -45,10 +47,10 @@ class Calibration:
     """
 
     logistic: bool
-    edge: float
-    low: float = 1.0
-    high: float = 1.0
-    shift: float = 0.0
+    edge: Annotated[float, of.number()]
+    low: Annotated[float, of.number()] = 1.0
+    high: Annotated[float, of.number()] = 1.0
+    shift: Annotated[float, of.number()] = 0.0
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Probabilities of scores of any shape."""

@@ -18,7 +18,7 @@ x k block T is in single precision: it is a basis, whose rounding changes no sum
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -80,7 +80,7 @@ class LinearHead:
     leverage : Leverage or None
     """
 
-    kind: str
+    kind: Literal["ridge", "full", "logistic"]
     features: np.ndarray | None
     coefficients: np.ndarray
     intercept: np.ndarray

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from .. import _fields as of
 from ..exceptions import LatentiaError
 from ..passes.tables import as_table
 
@@ -31,7 +32,7 @@ class LabelSets:
         Column names of a data frame.
     """
 
-    classes: np.ndarray
+    classes: Annotated[np.ndarray, of.symbols("L")]
     one_class: bool = False
     dense: bool = False
     dtype: str = "int8"

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin
 
+from .. import _fields as of
 from .._base import Estimator, check_size, fitted, fitting, halves_of_rows
 from .._parameters import Choice, Flag, Integer, Names, NComponents, Number, OrNone, Seed, check_parameter
 from .._validation import check_same_rows, check_vocabulary, column_names, table_blocks
@@ -197,11 +198,25 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         "eta": Number(0, 1, closed="low"),
         "label_names": OrNone(Names()),
     }
-    word_probabilities_: np.ndarray
-    head_: str
-    _share: float
+
+    weights_: Annotated[np.ndarray, of.optional(of.shares("K"))]
+    word_probabilities_: Annotated[np.ndarray, of.optional(of.shares("K V"))]
+    label_probabilities_: Annotated[np.ndarray, of.optional(of.shares("K L"))]
+    word_frequencies_: Annotated[np.ndarray, of.numbers("V", 0.0)]
+    label_frequencies_: Annotated[np.ndarray, of.shares("L")]
+    inverse_document_frequency_: Annotated[np.ndarray | None, of.numbers("V", 0.0, of.MOST_SINGLE)]
+    classes_: Annotated[np.ndarray, of.symbols("L")]
+    word_features_: Annotated[np.ndarray | None, of.optional(of.Field("V H", ("float32", "float64")))]
+    coef_: Annotated[np.ndarray, of.optional(of.numbers("H L", -of.MOST_SINGLE, of.MOST_SINGLE))]
+    intercept_: Annotated[np.ndarray, of.optional(of.numbers("L", -of.MOST_SINGLE, of.MOST_SINGLE))]
+    refinement_: Annotated[np.ndarray, of.optional(of.numbers("*"))]
+    head_: Literal["bayes", "ridge", "logistic", "full"]
+    _labels: LabelSets
     _occurrences: bool
     _calibration: Calibration | None
+    _penalty: Annotated[float, of.optional(of.number(0.0))]
+    _explained: Annotated[float | None, of.optional(of.number())]
+    _share: Annotated[float, of.optional(of.share())]
 
     def __init__(
         self,
@@ -728,6 +743,22 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         tags.classifier_tags.multi_label = True
         tags.classifier_tags.poor_score = True
         return tags
+
+    def _check_fitted(self) -> None:
+        is_linear = self.head != "bayes"
+        needed = ["word_features_", "coef_", "intercept_"] if is_linear else []
+        if self.topics:
+            needed += ["weights_", "word_probabilities_", "label_probabilities_", "_share", "refinement_"]
+        missing = [name for name in needed if name not in vars(self)]
+        if missing:
+            raise LatentiaError(f"{missing[0]} is missing")
+        if is_linear is (self._calibration is None):
+            raise LatentiaError("_calibration is not that of the head")
+        if is_linear and self.word_features_ is None and len(self.coef_) != self.n_features_in_:
+            raise LatentiaError("coef_ has not a row for every word")
+        if self.label_names is not None and len(self.label_names) != len(self.label_frequencies_):
+            raise LatentiaError("label_names does not name every label")
+        np.dtype(self._labels.dtype)
 
 
 def _no_topics(table: Any) -> np.ndarray:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
+from .. import _fields as of
 from .._base import fitted
 from .._stages import Staged
 from .._validation import number_table, table_blocks
@@ -24,9 +25,12 @@ _AT_ONCE = 1 << 22  # entries of rows that are dense at a time
 class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     """Base of estimators of X = A W."""
 
-    components_: np.ndarray
     mixing_: Literal["simplex", "cone"] = "cone"
     n_jobs: int | None
+    components_: Annotated[np.ndarray, of.numbers("K V")]
+    weights_: Annotated[np.ndarray, of.shares("K")]
+    reconstruction_err_: Annotated[float, of.number(0.0)]
+    relative_error_: Annotated[float, of.number(0.0)]
 
     @fitted
     def transform(self, X: Any) -> np.ndarray:

@@ -15,11 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Integer, NComponents, Number, Seed, check_parameter
 from .._stages import Fitted, Part
@@ -132,10 +133,10 @@ class ApproximateNMF(FactorModel):
 
     _constraints: ClassVar = {"n_starts": Integer(1), "tol": Number(0)}
     _farthest = float(np.sqrt(2))
-    components_: np.ndarray
-    weights_: np.ndarray
-    reconstruction_err_: float
-    lower_bound_: float
+    components_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
+    starts_: Annotated[np.ndarray, of.numbers("*", 0.0)]
+    lower_bound_: Annotated[float, of.number(0.0)]
+    certificate_: Annotated[float, of.number(0.0)]
 
     def __init__(
         self,

@@ -13,11 +13,12 @@ Source: R. Ge, thesis, Princeton 2013, sections 2.5, 2.6 and 3.5 and Algorithm 4
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from .. import _fields as of
 from .._base import fitting
 from .._parameters import Choice, Flag, NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Part
@@ -175,9 +176,10 @@ class SeparableNMF(FactorModel):
         "eps": OrNone(Number(0)),
         "pooled": Flag(),
     }
-    components_: np.ndarray
-    weights_: np.ndarray
+    anchors_: Annotated[np.ndarray, of.places("K")]
+    method_: str
     mixing_: Mixing
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
 
     def __init__(
         self,

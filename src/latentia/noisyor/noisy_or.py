@@ -14,13 +14,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .. import _fields as of
 from .._base import check_size, fitted, fitting
 from .._parameters import Integer, Number, OrNone, Seed, check_parameter, seed_of
 from .._stages import Fitted, Part, Staged
@@ -210,6 +211,17 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Staged):
         "max_triples": Integer(1000),
         "min_df": Integer(1),
     }
+
+    weights_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
+    strengths_: Annotated[np.ndarray, of.shares("K V")]
+    priors_: Annotated[np.ndarray, of.shares("K")]
+    leak_: Annotated[np.ndarray, of.shares("V")]
+    spectrum_: Annotated[np.ndarray, of.numbers("*")]
+    noise_: Annotated[float, of.number(0.0)]
+    prior_errors_: Annotated[np.ndarray | None, of.numbers("K", 0.0)]
+    n_components_range_: Annotated[tuple[int, int] | None, of.count()]
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+    _given_names: dict[int, str]
 
     def __init__(
         self,
@@ -713,6 +725,11 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Staged):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _check_fitted(self) -> None:
+        names, k = self._given_names, len(self.weights_)
+        if not all(0 <= i < k for i in names) or len(set(names.values())) < len(names):
+            raise LatentiaError("_given_names are not those of causes")
 
 
 # --- what a network is learned from -------------------------------------------------------------------------------

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .. import _fields as of
 from ..metrics import nearest_distances
 
 __all__ = ["SEQUENCES_PER_STATE", "Chain", "stationary", "symbol_distances"]
@@ -32,11 +33,11 @@ class Chain:
         Of vectors, where their features are not independent given the state; ``variances`` are the diagonals.
     """
 
-    startprob: np.ndarray
-    transmat: np.ndarray
-    emissions: np.ndarray
-    variances: np.ndarray | None = None
-    covariances: np.ndarray | None = None
+    startprob: Annotated[np.ndarray, of.distributions("K")]
+    transmat: Annotated[np.ndarray, of.distributions("K K")]
+    emissions: Annotated[np.ndarray, of.numbers("K S")]
+    variances: Annotated[np.ndarray | None, of.numbers("K S", of.LEAST)] = None
+    covariances: Annotated[np.ndarray | None, of.numbers("K S S")] = None
 
     def sorted(self, lengths: Any = ()) -> Chain:
         """The same with the most visited state of sequences of these lengths first."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from .. import _fields as of
 from ..evidence import Check, PartErrors, at_most, error_checks, separation_limit
 from ..exceptions import LatentiaError
 from ..likelihood import gaussian_log_density, one_gaussian
@@ -131,9 +132,9 @@ class Symbols:
     alphabet : ndarray of shape (S,)
     """
 
-    alphabet: np.ndarray
+    alphabet: Annotated[np.ndarray, of.symbols("S")]
     constant: bool = False
-    most: float = 2.0
+    most: Annotated[float, of.Field(low=0.0, finite=False)] = 2.0
 
     def values(self, first: Block) -> np.ndarray:
         there = present(first[0])
@@ -210,7 +211,7 @@ class Vectors:
 
     covariance: Covariance = "diag"
     constant: bool = True
-    most: float = np.inf
+    most: Annotated[float, of.Field(low=0.0, finite=False)] = np.inf
 
     def values(self, first: Block) -> np.ndarray:
         there = present(first[0])

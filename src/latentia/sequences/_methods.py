@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .. import _fields as of
 from ._chain import stationary
 
 __all__ = ["ChainMethods"]
@@ -15,7 +16,10 @@ __all__ = ["ChainMethods"]
 class ChainMethods:
     """Methods of chains, from the log-likelihood with posteriors, and the number of free parameters."""
 
-    transmat_: np.ndarray
+    startprob_: Annotated[np.ndarray, of.distributions("K")]
+    transmat_: Annotated[np.ndarray, of.distributions("K K")]
+    weights_: Annotated[np.ndarray, of.distributions("K")]
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
 
     @abstractmethod
     def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from .. import _fields as of
 from .._base import check_size, fitted, fitting
 from .._parameters import Anything, Choice, Integer, NComponents, OrNone, Seed, seed_of
 from .._stages import Fitted, Part, Staged
@@ -35,6 +36,7 @@ from ..evidence import (
 )
 from ..exceptions import LatentiaError
 from ..likelihood import Refine, Refinement, over, race, race_updates, refine, settle, updated
+from ..likelihood.gaussian import check_covariances
 from ..moments import (
     CommonFrame,
     Coordinates,
@@ -199,13 +201,15 @@ class SpectralHMM(ChainMethods, Staged):
         "covariance_type": Choice("diag", "full", "tied"), "init": Anything(),
     }  # fmt: skip
     _compared = ("_kind", "_chain", "_deviations")
-    symbols_: np.ndarray
-    emissionprob_: np.ndarray
-    means_: np.ndarray
-    variances_: np.ndarray
+    start_: str
+    symbols_: Annotated[np.ndarray, of.optional(of.symbols("S"))]
+    emissionprob_: Annotated[np.ndarray, of.optional(of.distributions("K S"))]
+    means_: Annotated[np.ndarray, of.optional(of.numbers("K V"))]
+    variances_: Annotated[np.ndarray, of.optional(of.numbers("K V", of.LEAST))]
+    covariances_: Annotated[np.ndarray, of.optional(of.numbers("... V V"))]
     _kind: Emissions
     _chain: Chain
-    _deviations: np.ndarray
+    _deviations: Annotated[np.ndarray, of.numbers("S", of.LEAST)]
 
     def __init__(
         self,
@@ -607,6 +611,29 @@ class SpectralHMM(ChainMethods, Staged):
         else:  # a fit's statistics refuse what is no number, and the encoding of symbols does
             blocks = self._kind.blocks(X) if reset or isinstance(self._kind, Symbols) else finite_blocks(X)
         return long_enough(blocks) if reset else blocks
+
+    def _check_fitted(self) -> None:
+        chain, own = self._chain, vars(self)
+        is_symbols = "symbols_" in own
+        if isinstance(self._kind, Symbols) is not is_symbols:
+            raise LatentiaError("_kind is not that of the symbols")
+        needed = ("emissionprob_",) if is_symbols else ("means_", "variances_")
+        if any(name not in own for name in needed) or (chain.variances is None) is not is_symbols:
+            raise LatentiaError(f"{needed[0]} is missing")
+        if isinstance(self._kind, Symbols):
+            if not np.allclose(chain.emissions, self.emissionprob_, rtol=0, atol=of.TOLERANCE):
+                raise LatentiaError("_chain.emissions is not emissionprob_")
+            alphabets = (self.symbols_, self._kind.alphabet)
+            if self.n_features_in_ != 1 or not all((one[:-1] < one[1:]).all() for one in alphabets):
+                raise LatentiaError("symbols_ are not in order")
+        wide, found = chain.covariances, own.get("covariances_")
+        is_wide = not is_symbols and self.covariance_type != "diag"
+        if (wide is not None) is not is_wide or (found is not None) is not is_wide:
+            raise LatentiaError(f"covariances_ is not that of covariance_type={self.covariance_type!r}")
+        if wide is not None and found is not None:
+            check_covariances(wide, "_chain.covariances")
+            if np.shape(found) != (wide.shape[1:] if self.covariance_type == "tied" else wide.shape):
+                raise LatentiaError(f"covariances_ has shape {np.shape(found)}")
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
 
+from .. import _fields as of
 from .._base import Estimator, check_size, fitted, fitting
 from .._parameters import Choice, Integer, Number, OrNone, Seed, seed_of
 from ..evidence import (
@@ -175,8 +176,13 @@ class TwoStateHMM(ChainMethods, Estimator):
     }
     _compared = ("emissionprob_", "symbols_")
     _nouns = ("state", "states", "steps")
-    symbols_: np.ndarray
-    _marginal: np.ndarray
+    emissionprob_: Annotated[np.ndarray, of.distributions("K S")]
+    symbols_: Annotated[np.ndarray, of.symbols("S")]
+    edge_: Annotated[float, of.number(0.0)]
+    spectrum_: Annotated[float, of.number()]
+    eigenvalue_: Annotated[float, of.number()]
+    detected_: bool
+    _marginal: Annotated[np.ndarray, of.shares("S")]
 
     def __init__(
         self,
@@ -604,6 +610,10 @@ class TwoStateHMM(ChainMethods, Estimator):
         if reset:
             long_enough(blocks)
         return blocks.table().ravel(), np.asarray(blocks.lengths)
+
+    def _check_fitted(self) -> None:
+        if len(self.weights_) != 2 or not (self.symbols_[:-1] < self.symbols_[1:]).all():
+            raise LatentiaError("there must be two states, and symbols in order")
 
 
 # --- from counts to the chain -------------------------------------------------------------------------------------

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from .. import _fields as of
 from .._parameters import Number
 from ..exceptions import AnchorWarning, LatentiaError, warn
 from ..simplex import farthest_vertices, robust_loners, simplex_least_squares
@@ -41,10 +42,10 @@ class Anchor:
     ``vertex``, of shape (d,), is the topic's row in the embedding where that is not the words' own.
     """
 
-    words: tuple[int, ...]
-    strengths: tuple[float, ...]
+    words: Annotated[tuple[int, ...], of.places("", below="V")]
+    strengths: Annotated[tuple[float, ...], of.number(0.0)]
     given: bool = True
-    vertex: np.ndarray | None = field(default=None, compare=False)
+    vertex: Annotated[np.ndarray | None, of.numbers("D")] = field(default=None, compare=False)
 
 
 def parse_anchors(anchors: Sequence[Any], names: Sequence[str] | None, codes: np.ndarray) -> list[Anchor]:

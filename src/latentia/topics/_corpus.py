@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy import sparse
 
+from .. import _fields as of
 from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning, warn
 from ..moments import Cooccurrence
 from ..moments.counts import as_counts, check_counts
@@ -39,10 +41,10 @@ class Documents:
         Mean number of words of those used.
     """
 
-    used: int = 0
-    empty: int = 0
-    short: int = 0
-    length: float = 2.0
+    used: Annotated[int, of.count()] = 0
+    empty: Annotated[int, of.count()] = 0
+    short: Annotated[int, of.count()] = 0
+    length: Annotated[float, of.number(0.0)] = 2.0
 
 
 @dataclass(frozen=True)
@@ -58,9 +60,9 @@ class Words:
         Frequencies, documents weighing equally.
     """
 
-    codes: np.ndarray
-    document_frequency: np.ndarray
-    probabilities: np.ndarray
+    codes: Annotated[np.ndarray, of.places("V", below="W")]
+    document_frequency: Annotated[np.ndarray, of.Field("V", low=0.0, finite=False)]
+    probabilities: Annotated[np.ndarray, of.shares("V")]
 
     @property
     def alone(self) -> np.ndarray:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import TransformerMixin, clone
 from sklearn.pipeline import Pipeline
 
+from .. import _fields as of
 from .._base import check_size, fitted
 from .._parameters import seed_of
 from .._validation import check_vocabulary, column_names, table_blocks
@@ -41,6 +42,11 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
     refine: Refine
     n_jobs: int | None
     _column_names: Any
+    components_: Annotated[np.ndarray, of.distributions("K V")]
+    word_frequencies_: Annotated[np.ndarray, of.shares("V")]
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+    _confusions: Annotated[np.ndarray, of.numbers("* K K")]
+    _n_features_out: Annotated[int, of.size("K")]
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         X = args[0] if args else kwargs.get("X")
@@ -125,10 +131,8 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
 class Admixture(OfDocuments):
     """Documents that mix topics: ``components_`` with proportions under ``dirichlet_``."""
 
-    components_: np.ndarray
-    prevalence_: np.ndarray
-    dirichlet_: np.ndarray
-    word_frequencies_: np.ndarray
+    prevalence_: Annotated[np.ndarray, of.shares("K")]
+    dirichlet_: Annotated[np.ndarray, of.numbers("K", 0.0)]
 
     def _shares(self) -> np.ndarray | None:
         return self.prevalence_
@@ -218,6 +222,10 @@ class Admixture(OfDocuments):
 
     def _merge_parts(self, weights: np.ndarray, joined: np.ndarray) -> None:
         self.prevalence_, self.dirichlet_ = joined @ self.prevalence_, joined @ self.dirichlet_
+
+    def _check_fitted(self) -> None:
+        if not self.dirichlet_.any():
+            raise LatentiaError("dirichlet_ is zero")
 
 
 def _names_of(vectorizer: Any, n_columns: int) -> list[str] | None:

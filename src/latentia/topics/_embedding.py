@@ -18,10 +18,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 from scipy import sparse
 
+from .. import _fields as of
 from ..linalg import converged_eigenspace, leading_eigenspace
 from ..moments import Cooccurrence
 from ..passes import RowGroups
@@ -62,12 +64,12 @@ class Embedding:
         Leading eigenvalues of D^-1/2 Q D^-1/2, descending; empty for a projection.
     """
 
-    sketch: np.ndarray
-    test: np.ndarray
-    marginal: np.ndarray
-    noise: float = 0.0
-    excess: np.ndarray | float = 1.0
-    spectrum: np.ndarray = field(default_factory=lambda: np.empty(0))
+    sketch: Annotated[np.ndarray, of.numbers("W D")]
+    test: Annotated[np.ndarray, of.numbers("W D")]
+    marginal: Annotated[np.ndarray, of.shares("W")]
+    noise: Annotated[float, of.number(0.0)] = 0.0
+    excess: Annotated[np.ndarray | float, of.Field("W", low=0.0, number=True)] = 1.0
+    spectrum: Annotated[np.ndarray, of.numbers("*")] = field(default_factory=lambda: np.empty(0))
 
     @property
     def rows(self) -> np.ndarray:

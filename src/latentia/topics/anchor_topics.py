@@ -15,11 +15,12 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import (
     Anything,
@@ -206,13 +207,13 @@ class AnchorTopics(Admixture, Staged):
         "tol": _GAP,
     }
     _farthest: ClassVar = 2.0
-    anchors_: np.ndarray
-    anchor_words_: list[list[Any]]
-    topic_covariance_: np.ndarray
+    topic_covariance_: Annotated[np.ndarray, of.numbers("K K")]
+    anchors_: Annotated[np.ndarray, of.places("K", below="V")]
+    anchor_words_: Annotated[list[list[Any]], of.Field(types=("int64", "int32", "str"))]
     _anchors: list[Anchor]
-    _documents: Documents
     _embedding: Embedding
     _words: Words
+    _documents: Documents
 
     def __init__(
         self,
@@ -584,6 +585,16 @@ class AnchorTopics(Admixture, Staged):
             check_parameter("anchors", self.anchors, Choice("greedy", "lp"))
         elif not isinstance(self.anchors, Sequence):
             raise LatentiaError("use 'greedy', 'lp' or a list of words.", parameter="anchors", value=self.anchors)
+
+    def _check_fitted(self) -> None:
+        super()._check_fitted()
+        anchors = self._anchors
+        if len(anchors) != len(self.components_) or len(self.anchor_words_) != len(anchors):
+            raise LatentiaError("_anchors are not words of every topic")
+        if any(len(one.words) != len(one.strengths) or not one.words for one in anchors):
+            raise LatentiaError("_anchors have no strength for every word")
+        if (np.bincount(self._words.codes, minlength=len(self._embedding.sketch)) == 0).any():
+            raise LatentiaError("_words.codes leave out columns of the embedding")
 
 
 # --- records ------------------------------------------------------------------------------------------------------

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
 
+from .. import _fields as of
 from .._base import check_size, fitted, fitting
 from .._parameters import NComponents, Seed, seed_of
 from .._stages import Fitted, Part, Staged
@@ -198,10 +199,9 @@ class SingleTopicModel(OfDocuments, Staged):
     (5000,)
     """
 
-    components_: np.ndarray
-    weights_: np.ndarray
-    smoothing_: np.ndarray
     _farthest: ClassVar = 2.0
+    weights_: Annotated[np.ndarray, of.distributions("K")]
+    smoothing_: Annotated[np.ndarray, of.shares("K")]
 
     def __init__(
         self,

@@ -17,10 +17,11 @@ NIPS 2012, for the moments; R. Ge, thesis, Princeton 2013, chapter 7, for the de
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
+from .. import _fields as of
 from .._base import fitting
 from .._parameters import NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Part, Staged
@@ -181,6 +182,7 @@ class SpectralLDA(Admixture, Staged):
 
     _constraints: ClassVar = {"alpha0": OrNone(Number(1e-6, 1e6, "both"))}
     _farthest: ClassVar = 2.0
+    alpha0_: Annotated[float, of.number(0.0)]
 
     def __init__(
         self,

@@ -152,6 +152,10 @@ class Staged(Estimator):
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         raise NotImplementedError
 
+    def _evidence(self, fitted: Fitted) -> Evidence:
+        checks, parts = self._checks(fitted)
+        return Evidence(checks, parts.errors, shares=self._weighed(fitted))
+
     def _weighed(self, fitted: Fitted) -> np.ndarray | None:
         """What share of the data each component stands for, shape (K,), where no fitted attribute tells."""
         return None
@@ -160,6 +164,5 @@ class Staged(Estimator):
         """Fit: the stages in their order; exact moments take the place of those of rows, of which there are none then."""
         fitted = Fitted.of(self, rows, self._dealt(rows), exact)
         self._keep(fitted)
-        checks, parts = self._checks(fitted)
-        self.evidence_ = Evidence(checks, parts.errors, shares=self._weighed(fitted)).bind(self)
+        self.evidence_ = self._evidence(fitted).bind(self)
         return self

@@ -18,7 +18,7 @@ from ._residual import residual_ratio
 from ._scatter import Scatter
 from ._start import Start, by_clusters, coordinates, spectral_start, with_fallback
 
-__all__ = ["Choices", "Found", "dispersion", "fit_communities"]
+__all__ = ["Begun", "Choices", "Found", "begin", "dispersion", "finish", "fit_communities"]
 
 _ALPHA0 = 0.1, 0.3, 1.0, 3.0  # that are tried, from the least on
 _WORK = 1e8  # multiplications that trial steps may take, about
@@ -84,18 +84,45 @@ class Found:
         return self.mixed.communities
 
 
+@dataclass(frozen=True)
+class Begun:
+    """Directions of the scaled adjacency matrix, and starts from them.
+
+    Attributes
+    ----------
+    start : Start
+    memberships : list of ndarray of shape (n, K)
+        The tensor's communities, if it has any, and clusters of the directions; none for the partitioned algorithm.
+    spread : float
+        Least dispersion of the edges about one of them.
+    corrected : bool
+        Whether nodes have activities of their own.
+    """
+
+    start: Start
+    memberships: list[np.ndarray]
+    spread: float = 0.0
+    corrected: bool = False
+
+
 def fit_communities(ends: Ends, choices: Choices) -> Found:
     """Fit a model.
 
-    1. Leading directions of the scaled adjacency matrix, and moments of stars in them.
-    2. Starts: the tensor's communities, and clusters of the directions.
+    1. Leading directions of the scaled adjacency matrix, and moments of stars in them (`spectral_start`).
+    2. Starts: the tensor's communities, and clusters of the directions (`begin`).
     3. One community a node, from each start for some steps, then from the most probable one, with exchanges of communities.
-    4. Memberships with a Dirichlet prior from there, of the least alpha_0 that describes how edges scatter; 0 among them.
+    4. Memberships with a Dirichlet prior from there, of the least alpha_0 that describes how edges scatter; 0 among them
+       (`finish`).
     """
-    k, seed, n_jobs = choices.n_components, choices.seed, choices.n_jobs
-    start = spectral_start(ends, k, seed, n_jobs)
+    start = spectral_start(ends, choices.n_components, choices.seed, choices.n_jobs)
+    return finish(ends, begin(ends, start, choices), choices)
+
+
+def begin(ends: Ends, start: Start, choices: Choices) -> Begun:
+    """Starts from the moments of stars."""
     if choices.method == "partitioned":
-        return _partitioned(ends, choices, start)
+        return Begun(start, [])
+    k, seed = choices.n_components, choices.seed
     rough = choices.alpha0 if choices.alpha0 is not None else 0.0
     shares = with_fallback(ends, start, k, rough, seed)
     starts = by_clusters(ends, start, k, seed)
@@ -103,11 +130,19 @@ def fit_communities(ends: Ends, choices: Choices) -> Found:
         starts.insert(0, np.eye(k)[shares.argmax(axis=1)])
     spread = min(dispersion(ends, one) for one in starts)
     corrected = choices.corrected if choices.corrected is not None else _is_dispersed(spread, ends.n_nodes)
+    return Begun(start, starts, spread, corrected)
+
+
+def finish(ends: Ends, begun: Begun, choices: Choices) -> Found:
+    """The model from its starts."""
+    if choices.method == "partitioned":
+        return _partitioned(ends, choices, begun.start)
     if choices.steps:
-        mixed, shape = _refined(ends, starts, corrected, start, choices)
+        mixed, shape = _refined(ends, begun.memberships, begun.corrected, begun.start, choices)
     else:
-        mixed, shape = _by_theorem(ends, starts[0], corrected, choices), Shape(corrected, False)
-    return Found(mixed.sorted(), float(mixed.dirichlet.sum()), shape, start, spread)
+        mixed = _by_theorem(ends, begun.memberships[0], begun.corrected, choices)
+        shape = Shape(begun.corrected, False)
+    return Found(mixed.sorted(), float(mixed.dirichlet.sum()), shape, begun.start, begun.spread)
 
 
 def _refined(

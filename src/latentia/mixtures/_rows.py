@@ -17,17 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from ..exceptions import LatentiaError
-from ..likelihood import Refine, Refinement, log
+from ..likelihood import Refine, Refinement, gaussian_log_density, log
+from ..likelihood.gaussian import full_gaussian_log_density
 from ..moments import Coordinates
 from ..moments.vectors import squared_distances
 from ..passes import Blocks
 from ._moves import Shape
+from ._spherical_update import spherical_log_density
 
 __all__ = ["Climbed", "GaussianRows", "Mixture", "n_parameters"]
 
@@ -65,6 +67,37 @@ class Mixture(NamedTuple):
     def moved(self, by: np.ndarray) -> Mixture:
         """The same about another origin."""
         return self._replace(means=self.means + by)
+
+    def log_density(self, rows: Any) -> np.ndarray:
+        """Of rows, given each component, in nats, shape (n, K)."""
+        if self.covariances is None:
+            return spherical_log_density(rows, self.means, np.maximum(self.variance, np.finfo(float).tiny))
+        if self.covariances.ndim == 2:
+            return gaussian_log_density(rows, self.means, self.covariances)
+        return full_gaussian_log_density(rows, self.means, self.covariances)
+
+    def log_dets(self) -> np.ndarray:
+        """Logarithms of the determinants of the covariances, shape (K,), or (1,) where all have the same."""
+        if self.covariances is None:
+            return self.means.shape[1] * np.log(self.variance)
+        return (
+            np.log(self.covariances).sum(axis=1)
+            if self.covariances.ndim == 2
+            else np.linalg.slogdet(self.covariances)[1]
+        )
+
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Rows, shape (n, D), and their components, shape (n,)."""
+        labels = rng.choice(len(self.weights), size=n, p=self.weights)
+        noise = rng.standard_normal((n, self.means.shape[1]))
+        if self.covariances is None:
+            noise = np.sqrt(self.variance[labels])[:, None] * noise
+        elif self.covariances.ndim == 2:
+            noise = np.sqrt(self.covariances[labels]) * noise
+        else:
+            roots = np.linalg.cholesky(self.covariances)
+            noise = np.einsum("nij,nj->ni", roots[np.minimum(labels, len(roots) - 1)], noise)
+        return self.means[labels] + noise, labels
 
 
 def n_parameters(k: int, width: int, shape: Shape) -> int:

@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from .. import _fields as of
-from .._base import fitted, fitting
+from .._base import fitting
 from .._parameters import Choice, NComponents, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks, number_table
@@ -52,6 +52,7 @@ from ..moments import (
 )
 from ..passes import Block, Blocks, RowGroups, accumulate, sample_rows
 from ..tensor import Decomposition, decompose
+from ._methods import MixtureMethods
 from ._observed import ObservedColumns, filled, observed_columns
 from ._product_update import ProductMixtureUpdate, product_log_density
 
@@ -62,7 +63,7 @@ _LEAST = 1e-3  # least probability of a binary feature, and of its absence
 _FLOOR = 0.02  # of a feature's variance: the least variance of it in a component
 
 
-class MultiViewMixture(Staged):
+class MultiViewMixture(MixtureMethods, Staged):
     """Mixture of views that are independent given the component, fitted by tensor decomposition.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
@@ -144,9 +145,7 @@ class MultiViewMixture(Staged):
     _compared = ("means_", "_scales", "_layout")
     n_features_in_: Annotated[int, of.optional(of.count())]
     means_: Annotated[list[np.ndarray], of.numbers("K #")]
-    weights_: Annotated[np.ndarray, of.distributions("K")]
     variances_: Annotated[list[np.ndarray], of.optional(of.numbers("K #", of.LEAST))]
-    refinement_: Annotated[np.ndarray, of.numbers("*")]
     _scales: Annotated[list[np.ndarray], of.numbers("#", of.LEAST)]
     _layout: _Layout
 
@@ -202,23 +201,18 @@ class MultiViewMixture(Staged):
         """Passes over the data: columns, coordinates of three joined views, and moments of four groups of rows."""
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         layout, observed = self._layout, observed_columns(rows, **options)
-        columns = [one.moments for one in observed]
-        for i, column in enumerate(columns):
-            if not (column.variance > 0).any():
-                raise LatentiaError(f"View {i + 1} is constant and says nothing about the component: remove it.")
-        if self.distribution == "bernoulli":
-            _check_binary(columns, layout, rows)
+        columns = _checked_columns([one.moments for one in observed], layout, rows, self.distribution)
         scales = [np.sqrt(np.where(c.variance > 0, c.variance, 1.0)) for c in columns]
         inverse = [np.where(c.variance > 0, 1.0 / scale, 0.0) for c, scale in zip(columns, scales, strict=True)]
-        joined, coordinates, n_passes = _joined(_whole(rows, observed), layout.joined), [], 0
-        for part, views in enumerate(layout.joined):
-            center = np.concatenate([columns[i].mean for i in views])
-            scale = np.concatenate([inverse[i] for i in views])
-            of_part, more = principal_coordinates(
-                joined, self.n_components + _OVERSAMPLE, center, scale=scale, part=part, random_state=self._seed, **options
-            )  # fmt: skip
-            coordinates.append(of_part)
-            n_passes += more
+        joined = _joined(_whole(rows, observed), layout.joined)
+        found = [
+            principal_coordinates(
+                joined, self.n_components + _OVERSAMPLE, np.concatenate([columns[i].mean for i in views]),
+                scale=np.concatenate([inverse[i] for i in views]), part=part, random_state=self._seed, **options,
+            )
+            for part, views in enumerate(layout.joined)
+        ]  # fmt: skip
+        coordinates, n_passes = [one for one, _ in found], sum(n for _, n in found)
         statistic = ViewMoments(
             coordinates, lambda block: (block, dealt.of(block.rows)), dealt.n, squares=self.distribution == "gaussian"
         )
@@ -325,86 +319,6 @@ class MultiViewMixture(Staged):
 
     # --- use ----------------------------------------------------------------------------------------------------
 
-    @fitted
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable component of every row, shape (n_rows,). Needs ``distribution``.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-            Rows with the views of the fit.
-
-        Returns
-        -------
-        ndarray of int, shape (n_rows,)
-
-        Raises
-        ------
-        LatentiaError
-            Without a ``distribution``.
-        """
-        return np.concatenate([joint.argmax(axis=1) for joint in self._joint(X)])
-
-    @fitted
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the components of every row, shape (n_rows, K). Needs ``distribution``.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-            Rows with the views of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, K)
-
-        Raises
-        ------
-        LatentiaError
-            Without a ``distribution``.
-        """
-        return np.vstack([normalised(joint, self.weights_)[0] for joint in self._joint(X)])
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-density of a row in nats; higher is better. Needs ``distribution``.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-            Rows with the views of the fit.
-        y : ignored
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        LatentiaError
-            Without a ``distribution``.
-        """
-        return float(np.mean(self.score_samples(X)))
-
-    @fitted
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of every row in nats, of its cells that are there, shape (n_rows,). Needs ``distribution``.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-            Rows with the views of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-
-        Raises
-        ------
-        LatentiaError
-            Without a ``distribution``.
-        """
-        return np.concatenate([normalised(joint, self.weights_)[1] for joint in self._joint(X)])
-
     def fit_predict(self, X: Any, y: Any = None, *, views: Any = None) -> np.ndarray:
         """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
 
@@ -421,45 +335,6 @@ class MultiViewMixture(Staged):
         ndarray of int, shape (n_rows,)
         """
         return self.fit(X, views=views).predict(X)
-
-    def bic(self, X: Any) -> float:
-        """Return Schwarz's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-            Rows with the views of the fit.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        LatentiaError
-            Without a ``distribution``.
-        """
-        heights = self.score_samples(X)
-        return float(self._n_parameters() * np.log(len(heights)) - 2 * heights.sum())
-
-    def aic(self, X: Any) -> float:
-        """Return Akaike's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-            Rows with the views of the fit.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        LatentiaError
-            Without a ``distribution``.
-        """
-        return float(2 * self._n_parameters() - 2 * self.score_samples(X).sum())
 
     def _n_parameters(self) -> int:
         k, d = len(self.weights_), sum(self._layout.widths)
@@ -853,3 +728,14 @@ def _missing(shares: list[np.ndarray] | None) -> list[Check]:
         "missing does not depend on its value. Features within views are not compared."
     )
     return [Check("missing cells", "share", float(1 - np.concatenate(shares).mean()), None, meaning, "model")]
+
+
+def _checked_columns(
+    columns: list[ColumnMoments], layout: _Layout, rows: Blocks, distribution: str | None
+) -> list[ColumnMoments]:
+    for i, column in enumerate(columns):
+        if not (column.variance > 0).any():
+            raise LatentiaError(f"View {i + 1} is constant and says nothing about the component: remove it.")
+    if distribution == "bernoulli":
+        _check_binary(columns, layout, rows)
+    return columns

@@ -31,14 +31,15 @@ from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
 from ..evidence import Check, PartErrors, above, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
-from ..likelihood import Refine, Refined, Refinement, gaussian_log_density, log, normalised, one_gaussian, over, refine
-from ..likelihood.gaussian import check_covariances, full_gaussian_log_density
+from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
+from ..likelihood.gaussian import check_covariances
 from ..passes import Blocks, RowGroups, sample_rows
 from ._begin import MOMENTS, gain_over_one_fewer, likeliest_start, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
+from ._methods import MixtureMethods
 from ._moments import Moments, Recovered, recover
 from ._rows import GaussianRows, Mixture, n_parameters
-from ._spherical_update import SphericalMixtureUpdate, spherical_log_density
+from ._spherical_update import SphericalMixtureUpdate
 
 __all__ = ["SphericalGaussianMixture"]
 
@@ -55,7 +56,7 @@ class _Begun(NamedTuple):
     ways: tuple[str, ...]
 
 
-class SphericalGaussianMixture(DensityMixin, Staged):
+class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
     """Mixture of spherical Gaussians, and of others from there, fitted without restarts.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every mean. There is no
@@ -148,9 +149,7 @@ class SphericalGaussianMixture(DensityMixin, Staged):
     _compared = ("means_",)
     n_components_: Annotated[int, of.size("K")]
     means_: Annotated[np.ndarray, of.numbers("K V")]
-    weights_: Annotated[np.ndarray, of.distributions("K")]
     variance_: Annotated[np.ndarray, of.numbers("K", of.LEAST)]
-    refinement_: Annotated[np.ndarray, of.numbers("*")]
     _covariances: Annotated[np.ndarray, of.optional(of.numbers("..."))]
 
     def __init__(
@@ -233,8 +232,8 @@ class SphericalGaussianMixture(DensityMixin, Staged):
         refined: Refined = fitted.model
         measured = Measured(fitted.found.found if self._round else None, refined.parameters, fitted.moments)
         parts = fitted.errors(self.n_splits).widened(measured.bias)
-        checks = checks_of(refined, measured, parts) + self._of_rows(fitted.rows)
-        return checks + self._against_one_fewer(refined.parameters, fitted.moments, fitted.rows), parts
+        checks = checks_of(refined, measured, parts) + _of_rows(refined.parameters, fitted.rows, self.covariance_type)
+        return checks + _against_one_fewer(fitted), parts
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
@@ -323,46 +322,13 @@ class SphericalGaussianMixture(DensityMixin, Staged):
             return self.variance_
         return self._covariances[0] if self.covariance_type == "tied" else self._covariances
 
+    @property
+    def _mixture(self) -> Mixture:
+        return Mixture(self.means_, self.weights_, self.variance_, vars(self).get("_covariances"))
+
     def _n_parameters(self) -> int:
         k, width = self.means_.shape
         return n_parameters(k, width, self.covariance_type)
-
-    def _of_rows(self, blocks: Blocks) -> list[Check]:
-        """What a sample of rows says: whether the fit predicts better than one Gaussian, and whether rows are far off."""
-        (rows,) = sample_rows(blocks)
-        trivial, few = one_gaussian(rows, blocks.n_rows)
-        extra = self._n_parameters() - few
-        density = self._log_density(rows)
-        shares, heights = normalised(density + log(self.weights_), self.weights_)
-        (better,) = trivial_checks(heights, trivial, extra=extra, n_rows=blocks.n_rows, against="one component")
-        if better.holds is False:
-            least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
-            better = replace(
-                better, remedy=shape_to_try(blocks, shares.T, self.covariance_type, least) or better.remedy
-            )
-        return [better, *shape_checks(density, shares, self._log_dets(), rows.shape[1])]
-
-    def _log_dets(self) -> np.ndarray:
-        """Logarithms of the determinants of the covariances, shape (K,) or (1,)."""
-        if self._round:
-            return self.means_.shape[1] * np.log(self.variance_)
-        if self.covariance_type == "diag":
-            return np.log(self._covariances).sum(axis=1)
-        return np.linalg.slogdet(self._covariances)[1]
-
-    def _against_one_fewer(self, mixture: Mixture, moments: Moments, blocks: Blocks) -> list[Check]:
-        """Whether all components are needed, where EM has fitted balls."""
-        k = len(mixture.weights)
-        if k < 3 or not self.refine or not self._round:
-            return []
-        return [
-            Check(
-                "better than one fewer", "nats a row", gain_over_one_fewer(blocks, moments, mixture), above(0),
-                "What the fit gains over one with two of its components merged, less a penalty for its parameters.",
-                "not in the paper", "caution",
-                f"Two components stand for one: ask for {k - 1} components, or fewer.", k - 1,
-            )
-        ]  # fmt: skip
 
     def _check_parameters(self) -> None:
         if self.refine == 0 and not self._round:
@@ -386,100 +352,6 @@ class SphericalGaussianMixture(DensityMixin, Staged):
     # --- use ----------------------------------------------------------------------------------------------------
 
     @fitted
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the most probable component of every row, shape (n_rows,).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of int, shape (n_rows,)
-        """
-        return np.concatenate([joint.argmax(axis=1) for joint in self._joint(X)])
-
-    @fitted
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probabilities of the components of every row, shape (n_rows, K).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, K)
-
-        Raises
-        ------
-        LatentiaError
-            If X has another number of columns than the data of the fit, or NaN.
-        """
-        return np.vstack([normalised(joint, self.weights_)[0] for joint in self._joint(X)])
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-density of a row in nats; higher is better.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Rows with the columns of the fit.
-        y : ignored
-
-        Returns
-        -------
-        float
-        """
-        return float(np.mean(self.score_samples(X)))
-
-    @fitted
-    def score_samples(self, X: Any) -> np.ndarray:
-        """Return the log-density of every row in nats, shape (n_rows,).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-        """
-        return np.concatenate([normalised(joint, self.weights_)[1] for joint in self._joint(X)])
-
-    def bic(self, X: Any) -> float:
-        """Return Schwarz's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        float
-        """
-        heights = self.score_samples(X)
-        return float(self._n_parameters() * np.log(len(heights)) - 2 * heights.sum())
-
-    def aic(self, X: Any) -> float:
-        """Return Akaike's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Rows with the columns of the fit.
-
-        Returns
-        -------
-        float
-        """
-        return float(2 * self._n_parameters() - 2 * self.score_samples(X).sum())
-
-    @fitted
     def sample(self, n_samples: int = 1, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
         """Draw rows from the fitted mixture: X (n_samples, D) and their components (n_samples,).
 
@@ -497,31 +369,14 @@ class SphericalGaussianMixture(DensityMixin, Staged):
             The component of each row.
         """
         n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
-        labels = rng.choice(len(self.weights_), size=n_samples, p=self.weights_)
-        noise = rng.standard_normal((n_samples, self.means_.shape[1]))
-        return self.means_[labels] + self._scaled(noise, labels), labels
-
-    def _scaled(self, noise: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Standard normal rows with the covariances of their components."""
-        if self._round:
-            return np.sqrt(self.variance_[labels])[:, None] * noise
-        if self.covariance_type == "diag":
-            return np.sqrt(self._covariances[labels]) * noise
-        roots = np.linalg.cholesky(self._covariances)
-        return np.einsum("nij,nj->ni", roots[np.minimum(labels, len(roots) - 1)], noise)
+        return self._mixture.draw(n_samples, rng)
 
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
         """Log-density of each row together with each component, (n, K), block by block."""
         blocks = table_blocks(self, X, reset=False)
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
-        return (self._log_density(block[0]) + log_weights for block in blocks)
-
-    def _log_density(self, rows: Any) -> np.ndarray:
-        if self._round:
-            return spherical_log_density(rows, self.means_, np.maximum(self.variance_, np.finfo(float).tiny))
-        if self.covariance_type == "diag":
-            return gaussian_log_density(rows, self.means_, self._covariances)
-        return full_gaussian_log_density(rows, self.means_, self._covariances)
+        mixture = self._mixture
+        return (mixture.log_density(block[0]) + log_weights for block in blocks)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -538,3 +393,33 @@ class SphericalGaussianMixture(DensityMixin, Staged):
                 raise LatentiaError("_covariances has an entry that is no variance")
         elif found is not None:
             check_covariances(found, "_covariances")
+
+
+def _of_rows(mixture: Mixture, blocks: Blocks, shape: str) -> list[Check]:
+    """What a sample of rows says: whether the fit predicts better than one Gaussian, and whether rows are far off."""
+    (rows,) = sample_rows(blocks)
+    trivial, few = one_gaussian(rows, blocks.n_rows)
+    extra = n_parameters(len(mixture.weights), mixture.means.shape[1], shape) - few
+    density = mixture.log_density(rows)
+    shares, heights = normalised(density + log(mixture.weights), mixture.weights)
+    (better,) = trivial_checks(heights, trivial, extra=extra, n_rows=blocks.n_rows, against="one component")
+    if better.holds is False:
+        least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
+        better = replace(better, remedy=shape_to_try(blocks, shares.T, shape, least) or better.remedy)
+    return [better, *shape_checks(density, shares, mixture.log_dets(), rows.shape[1])]
+
+
+def _against_one_fewer(fitted: Fitted) -> list[Check]:
+    """Whether all components are needed, where EM has fitted balls."""
+    mixture: Mixture = fitted.model.parameters
+    k = len(mixture.weights)
+    if k < 3 or mixture.covariances is not None or not len(fitted.model.refinement.log_likelihood):
+        return []
+    return [
+        Check(
+            "better than one fewer", "nats a row", gain_over_one_fewer(fitted.rows, fitted.moments, mixture), above(0),
+            "What the fit gains over one with two of its components merged, less a penalty for its parameters.",
+            "not in the paper", "caution",
+            f"Two components stand for one: ask for {k - 1} components, or fewer.", k - 1,
+        )
+    ]  # fmt: skip

@@ -12,7 +12,7 @@ from .._threads import one_blas_thread
 from ..exceptions import LatentiaError
 from ..linalg import cholesky_qr
 from ..moments import WordMoments
-from ..passes import Plan, RowGroups, deal
+from ..passes import Plan, RowGroups
 from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, decompose_whitened
 from ._documents import Documents
@@ -38,18 +38,14 @@ class DebiasedTopics:
     Attributes
     ----------
     n_components : int
-    parts : bool
-        Whether moments of groups of rows are kept apart, for error bars.
-    seed : int
     """
 
     n_components: int
-    parts: bool
-    seed: int
 
-    def recover(self, documents: Documents, beside: Sequence[Plan]) -> tuple[Recovered | LatentiaError, list[Any]]:
+    def recover(
+        self, documents: Documents, beside: Sequence[Plan], dealt: RowGroups
+    ) -> tuple[Recovered | LatentiaError, list[Any]]:
         """See `Recovery`."""
-        dealt = deal(documents.blocks, self.seed, 4 if self.parts else 1)
         *results, found = documents.passes.follow([*beside, _plan(documents, self.n_components, dealt)])
         return found, results
 

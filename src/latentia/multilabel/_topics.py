@@ -10,7 +10,7 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..likelihood import Refine, Refined, Refinement, over, refine
-from ..passes import Blocks, Plan
+from ..passes import Blocks, Plan, RowGroups
 from ..tensor import WhitenedDecomposition
 from ._documents import Documents
 from ._likelihood import LabelledMixtureUpdate, Pseudo
@@ -78,7 +78,9 @@ class Recovered:
 class Recovery(Protocol):
     """A way from documents to topics."""
 
-    def recover(self, documents: Documents, beside: Sequence[Plan]) -> tuple[Recovered | LatentiaError, list[Any]]:
+    def recover(
+        self, documents: Documents, beside: Sequence[Plan], dealt: RowGroups
+    ) -> tuple[Recovered | LatentiaError, list[Any]]:
         """Finished topics, or why the documents do not carry them; and the results of plans that share their passes."""
 
 

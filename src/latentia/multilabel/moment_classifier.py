@@ -17,45 +17,36 @@ sections 2 to 4, Algorithm 1, Theorem 1.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterator
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import ClassifierMixin
 
-from .. import _fields as of
-from .._base import Estimator, check_size, fitted, fitting, halves_of_rows
-from .._parameters import Choice, Flag, Integer, Names, NComponents, Number, OrNone, Seed, check_parameter
-from .._validation import check_same_rows, check_vocabulary, column_names, table_blocks
-from ..evidence import PartErrors, PartFits
+from .._base import fitting, halves_of_rows
+from .._parameters import Choice, Flag, Names, NComponents, Number, OrNone, Seed
+from .._stages import Fitted, Part, Staged
+from .._validation import check_same_rows, check_vocabulary, table_blocks
+from ..evidence import Evidence, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..likelihood import Refine
-from ..metrics import document_auc, nearest_distances
-from ..moments.counts import as_counts, check_counts
-from ..passes import Blocks, Plan
+from ..likelihood import Refine, Refined, Refinement
+from ..metrics import nearest_distances
+from ..passes import Blocks, Plan, RowGroups, deal
 from ..simplex import distributions
 from ._algorithm_1 import PaperTopics
-from ._calibration import Calibration
 from ._choice import Chosen, Heads, allowed_heads, choose, left_out, rows_in_memory
 from ._debiased import DebiasedTopics, of_part
-from ._documents import Documents, Passes, overall_words, read_documents
+from ._documents import Documents, Passes, read_documents
 from ._evidence import evidence_of_head, weigh_evidence
-from ._explain import Explanation, explain_by_head, explain_by_topics
-from ._features import features, words
 from ._head import linear_head
 from ._labels import LabelSets, label_sets
-from ._likelihood import LogProbabilities, log_probabilities, topic_posterior
+from ._methods import LabelMethods
 from ._parts import PartMoments
-from ._scores import LinearScores, project
 from ._topics import Recovered, Recovery, Topics, one_topic, refined_topics
 
 __all__ = ["MomentMultiLabelClassifier"]
 
-_MOST_BYTES = 1 << 34
 
-
-class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
+class MomentMultiLabelClassifier(LabelMethods, Staged):
     """Multi-label classifier by the method of moments: a low-rank model of (D + L) K parameters.
 
     The fit is deterministic, makes a few passes over the data without iterations, and gives an expected error for every topic.
@@ -199,25 +190,6 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         "label_names": OrNone(Names()),
     }
 
-    weights_: Annotated[np.ndarray, of.optional(of.shares("K"))]
-    word_probabilities_: Annotated[np.ndarray, of.optional(of.shares("K V"))]
-    label_probabilities_: Annotated[np.ndarray, of.optional(of.shares("K L"))]
-    word_frequencies_: Annotated[np.ndarray, of.numbers("V", 0.0)]
-    label_frequencies_: Annotated[np.ndarray, of.shares("L")]
-    inverse_document_frequency_: Annotated[np.ndarray | None, of.numbers("V", 0.0, of.MOST_SINGLE)]
-    classes_: Annotated[np.ndarray, of.symbols("L")]
-    word_features_: Annotated[np.ndarray | None, of.optional(of.Field("V H", ("float32", "float64")))]
-    coef_: Annotated[np.ndarray, of.optional(of.numbers("H L", -of.MOST_SINGLE, of.MOST_SINGLE))]
-    intercept_: Annotated[np.ndarray, of.optional(of.numbers("L", -of.MOST_SINGLE, of.MOST_SINGLE))]
-    refinement_: Annotated[np.ndarray, of.optional(of.numbers("*"))]
-    head_: Literal["bayes", "ridge", "logistic", "full"]
-    _labels: LabelSets
-    _occurrences: bool
-    _calibration: Calibration | None
-    _penalty: Annotated[float, of.optional(of.number(0.0))]
-    _explained: Annotated[float | None, of.optional(of.number())]
-    _share: Annotated[float, of.optional(of.share())]
-
     def __init__(
         self,
         n_components: NComponents = 50,
@@ -276,23 +248,99 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         # The first pass: how often words and labels occur, and with that what the topics are learned from.
         documents = read_documents(passes, self.moments, self.head != "bayes", self._word_names())
         self._check_count(documents)
-        # Topics and the head, from passes that they share.
-        found, chosen = self._learned(documents)
-        self._set_head(documents, chosen)
+        return self._fit_stages(documents)
+
+    def _dealt(self, rows: Documents) -> RowGroups:
+        """Four groups for expected errors of topics; Algorithm 1 as printed has moments of all rows alone."""
+        if not self.topics or self.moments == "paper":
+            return RowGroups(1, self._seed)
+        return deal(rows.blocks, self._seed, 4 if self.n_splits else 1)
+
+    def _moments(self, rows: Documents, dealt: RowGroups) -> _Learned:
+        """Topics, if they are asked for, and the linear head, if there is one, in passes that they share."""
+        heads = allowed_heads(self.head, rows.seen, self.n_components)
+        plans = [] if self.head == "bayes" else [self._plan_of_head(rows, heads)]
+        found, results = (
+            self._recovery.recover(rows, plans, dealt) if self.topics else (None, rows.passes.follow(plans))
+        )
+        if isinstance(found, LatentiaError):
+            found = self._without_topics(rows, found)
+        chosen = None
+        if results and heads is None:
+            chosen = left_out(results[0], rows.blocks, rows.seen)
+        elif results and heads is not None:
+            chosen = choose(results[0], heads, self.n_components, self._seed)
+        return _Learned(rows, found, chosen)
+
+    def _recover(self, moments: _Learned, part: Part, whole: Topics | None) -> Topics | None:
+        """Section 3: the whitened tensor's components, and from them the topics' words and labels."""
+        if moments.found is None or whole is None:
+            return None if moments.found is None else moments.found.topics
+        return of_part(moments.parts, part.groups, self.n_components, moments.documents.labels)
+
+    def _refine(self, found: Topics | None, moments: _Learned, part: Part, whole: Any) -> Refined | None:
+        """EM from the topics; those of a part have frequent words alone."""
+        if found is None:
+            return None
+        if part.is_whole:
+            return refined_topics(found, moments.documents, moments.documents.blocks, self._steps)
+        return self._refined_part(found, moments, part) if self._steps else Refined(found, Refinement.none())
+
+    def _keep(self, fitted: Fitted) -> None:
+        learned: _Learned = fitted.moments
+        documents, chosen = learned.documents, learned.chosen
+        self.word_frequencies_, self.label_frequencies_ = documents.word_frequencies, documents.labels
+        self.inverse_document_frequency_, self._occurrences = documents.weights, documents.occurrences
+        self.head_ = "bayes" if chosen is None else chosen.head.kind
+        self._calibration = None if chosen is None else chosen.calibration
+        if chosen is not None:
+            head = chosen.head
+            self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
+            self._penalty, self._explained = head.penalty, head.explained
+        self.n_passes_ = documents.passes.n
+        if learned.found is not None:
+            topics: Topics = fitted.model.parameters
+            self.word_probabilities_, self.label_probabilities_ = topics.words, topics.labels
+            self.weights_, self._share = topics.weights, learned.found.share
+            self.refinement_ = fitted.model.refinement.log_likelihood
+            self.n_passes_ += len(self.refinement_)
+
+    def _evidence(self, fitted: Fitted) -> Evidence:
+        """Of the predictions, and of the topics where there are any."""
+        learned: _Learned = fitted.moments
+        documents, found, chosen = learned.documents, learned.found, learned.chosen
         if found is None:
             assert chosen is not None
-            self.n_passes_ = documents.passes.n
-            self.evidence_ = evidence_of_head(self, documents, chosen).bind(self)
-            return self
-        # EM.
-        topics, refinement = refined_topics(found.topics, documents, documents.blocks, self._steps)
-        self._set_topics(found, topics)
-        self.refinement_ = refinement.log_likelihood
-        self.n_passes_ = documents.passes.n + len(self.refinement_)
-        # Evidence.
-        parts, half = self._part_errors(found, documents)
-        self.evidence_ = weigh_evidence(self, documents, found, chosen, refinement, parts, half).bind(self)
-        return self
+            return evidence_of_head(self, documents, chosen)
+        parts, half = PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y)."), None
+        if found.parts is not None and self.n_splits:
+            parts = fitted.errors(self.n_splits)
+            half = fitted.fits.made(found.parts.dealt.splits[0][0])
+        first = None if half is None else half.parameters
+        return weigh_evidence(self, documents, found, chosen, fitted.model.refinement, parts, first)
+
+    @property
+    def _farthest(self) -> float:
+        return 2.0
+
+    def _cost(self) -> Literal["free", "algebra", "passes"]:
+        return "passes" if self._steps else "free" if self.n_splits > 1 else "algebra"
+
+    def _distance(self, one: Refined, other: Refined, moments: _Learned) -> np.ndarray:
+        """l1, of the topics' distributions of frequent words."""
+        words = one.parameters.words[:, moments.parts.words]
+        return nearest_distances(_sum_one(words), _sum_one(other.parameters.words))
+
+    def _refined_part(self, part: Topics, moments: _Learned, of: Part) -> Refined:
+        """A part's topics, of the frequent words, after EM on its rows."""
+        documents, frequent = moments.documents, moments.parts.words
+        # Rare words have the same probability in all topics until the first step.
+        every = np.tile(documents.words, (len(part.weights), 1))
+        every[:, frequent] = part.words
+        rows = documents.blocks.group(of.groups, of.dealt)
+        found = refined_topics(Topics(every, part.labels, part.weights), documents, rows, self._steps)
+        topics: Topics = found.parameters
+        return Refined(Topics(topics.words[:, frequent], topics.labels, topics.weights), found.refinement)
 
     def _check_parameters(self) -> None:
         if self.moments == "paper" and self.refine not in (0, "auto"):
@@ -361,23 +409,6 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
                 parameter="n_components", value=k,
             )  # fmt: skip
 
-    def _learned(self, documents: Documents) -> tuple[Recovered | None, Chosen | None]:
-        """Topics, if they are asked for, and the linear head, if there is one, in passes that they share."""
-        heads = allowed_heads(self.head, documents.seen, self.n_components)
-        plans = [] if self.head == "bayes" else [self._plan_of_head(documents, heads)]
-        found: Recovered | LatentiaError | None
-        if self.topics:
-            found, results = self._recovery.recover(documents, plans)
-        else:
-            found, results = None, documents.passes.follow(plans)
-        if isinstance(found, LatentiaError):
-            found = self._without_topics(documents, found)
-        if not results:
-            return found, None
-        if heads is None:
-            return found, left_out(results[0], documents.blocks, documents.seen)
-        return found, choose(results[0], heads, self.n_components, self._seed)
-
     def _plan_of_head(self, documents: Documents, heads: Heads | None) -> Plan:
         """Passes for the moment head, or the one that brings the rows into memory where heads are compared."""
         if heads is not None:
@@ -401,326 +432,16 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
         """How topics are learned."""
         if self.moments == "paper":
             return PaperTopics(self.n_components, self.decomposition, self._seed)
-        return DebiasedTopics(self.n_components, self.n_splits > 0, self._seed)
+        return DebiasedTopics(self.n_components)
 
     @property
     def _steps(self) -> Refine:
         """Of refining, which Algorithm 1 as printed does not have."""
         return 0 if self.moments == "paper" else self.refine
 
-    def _set_head(self, documents: Documents, chosen: Chosen | None) -> None:
-        self.word_frequencies_, self.label_frequencies_ = documents.word_frequencies, documents.labels
-        self.inverse_document_frequency_, self._occurrences = documents.weights, documents.occurrences
-        self.head_ = "bayes" if chosen is None else chosen.head.kind
-        self._calibration = None
-        if chosen is not None:
-            head = chosen.head
-            self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
-            self._penalty, self._explained, self._calibration = head.penalty, head.explained, chosen.calibration
-
-    def _set_topics(self, found: Recovered, topics: Topics) -> None:
-        self._share = found.share
-        self.word_probabilities_, self.label_probabilities_ = topics.words, topics.labels
-        self.weights_ = topics.weights
-
-    def _part_errors(self, found: Recovered, documents: Documents) -> tuple[PartErrors, Topics | None]:
-        """l1 distances of the topics' distributions of frequent words to the nearest ones of fits on parts of the rows.
-
-        And the topics of the first half, of the frequent words alone.
-        """
-        parts, k, labels = found.parts, self.n_components, documents.labels
-        if parts is None or not self.n_splits:
-            return PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y)."), None
-        halves: dict[tuple[int, ...], Topics] = {}
-
-        def finish(part: Topics, groups: tuple[int, ...]) -> np.ndarray:
-            halves[groups] = self._finished(part, parts, documents, groups)
-            return _sum_one(halves[groups].words)
-
-        fits = PartFits(
-            parts.dealt,
-            recover=lambda groups: of_part(parts, groups, k, labels),
-            finish=finish,
-            distance=nearest_distances,
-            most=2.0,
-            cost="passes" if self._steps else "free" if self.n_splits > 1 else "algebra",
-        )
-        errors = fits.errors(_sum_one(self.word_probabilities_[:, parts.words]), self.n_splits)
-        return errors, halves.get(parts.dealt.splits[0][0])
-
-    def _finished(self, part: Topics, parts: PartMoments, documents: Documents, groups: tuple[int, ...]) -> Topics:
-        """A part's topics, of the frequent words, after EM on its rows."""
-        if not self._steps:
-            return part
-        # Rare words have the same probability in all topics until the first step.
-        every = np.tile(documents.words, (len(part.weights), 1))
-        every[:, parts.words] = part.words
-        rows = documents.blocks.group(groups, parts.dealt)
-        whole = Topics(every, part.labels, part.weights)
-        found = refined_topics(whole, documents, rows, self._steps).parameters
-        return Topics(found.words[:, parts.words], found.labels, found.weights)
-
     # --- use ----------------------------------------------------------------------------------------------------
 
-    @fitted
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return raw scores of all labels, shape (n_rows, L): of the linear head, or sum_k gamma_kl P[h = k | x].
-
-        A dense array; for many labels use `top_labels`, or `predict_proba` with ``n_labels``. Of two classes it is the
-        difference of their scores, shape (n_rows,).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Nonnegative weights of words, with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, L), or (n_rows,) for two classes
-        """
-        return self._two_classes(self._all_scores(X))
-
-    def _all_scores(self, X: Any) -> np.ndarray:
-        blocks = table_blocks(self, X, reset=False, what="words")
-        self._check_size(blocks.n_rows)
-        scores, coordinates = self._scores(), self._coordinates_of()
-        return np.concatenate([scores(coordinates(table)) for table in self._tables(blocks)])
-
-    def _two_classes(self, scores: np.ndarray) -> np.ndarray:
-        return scores[:, 1] - scores[:, 0] if self._labels.one_class and len(self.classes_) == 2 else scores
-
-    @fitted
-    def predict_proba(self, X: Any, n_labels: int | None = None) -> Any:
-        """Return probabilities of the labels: a strictly increasing function of the raw scores, the same for all labels.
-
-        For linear heads it is fitted to scores of rows that had no part in them (held out where heads were compared; where
-        there is the moment head alone, some rows less what their own labels added), so that of the labels with a
-        probability of .3 about three in ten are right. It changes no ranking. Posterior probabilities of ``head="bayes"``
-        are left alone. Where ``fit`` was given classes, rows are divided by their sum.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-        n_labels : int, optional
-            Return the probabilities of so many most probable labels of every row.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, L), or csr_array with ``n_labels`` entries a row
-        """
-        if n_labels is None:
-            proba = self._probability(self._all_scores(X))
-            return proba / proba.sum(axis=1, keepdims=True) if self._labels.one_class else proba
-        indices, scores = self.top_labels(X, n_labels)
-        return _sparse_rows(indices, self._probability(scores), len(self.label_frequencies_))
-
-    @fitted
-    def top_labels(self, X: Any, n_labels: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the labels with the highest scores of every row, best first.
-
-        Labels are chosen in single precision, which leaves open the order of scores that agree to about 1e-6; their
-        scores are then computed in double precision.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Nonnegative weights of words, with the columns of the fit.
-        n_labels : int, default=5
-            How many labels of each row.
-
-        Returns
-        -------
-        labels : ndarray of int32, shape (n_rows, n_labels)
-            Column numbers of Y.
-        scores : ndarray of shape (n_rows, n_labels)
-        """
-        n_labels = check_size(n_labels, "n_labels")
-        scores, coordinates = self._scores(), self._coordinates_of()
-        pieces = [scores.top(coordinates(table), n_labels, self.n_jobs) for table in self._tables(X)]
-        return np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
-
-    @fitted
-    def predict(self, X: Any, n_labels: int | None = None, threshold: float = 0.5) -> Any:
-        """Return label sets: the ``n_labels`` most probable labels of every row, or those with a probability of ``threshold``.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Nonnegative weights of words, with the columns of the fit.
-        n_labels : int, optional
-            How many labels each row gets; by default as many as are probable enough.
-        threshold : float, default=0.5
-            Least probability of a label, where ``n_labels`` is not given.
-
-        Returns
-        -------
-        Table of 0 and 1 of shape (n_rows, L), sparse unless ``fit`` was given a dense one; the most probable class of
-        every row, shape (n_rows,), where ``fit`` was given classes, whatever ``n_labels`` and ``threshold``.
-        """
-        if self._labels.one_class:
-            return self.classes_[self.top_labels(X, 1)[0][:, 0]]
-        check_parameter("threshold", threshold, Number(0, 1, "both"))
-        if n_labels is not None:
-            indices, _ = self.top_labels(X, n_labels)
-            found = _sparse_rows(indices, np.ones(indices.shape, np.int8), len(self.label_frequencies_))
-        else:
-            scores, coordinates = self._scores(), self._coordinates_of()
-
-            def chosen(part: np.ndarray) -> np.ndarray:
-                return self._probability(part) >= threshold
-
-            found = sparse.vstack([scores.where(coordinates(t), chosen) for t in self._tables(X)], format="csr")
-        return self._labels.like_fitted(found)
-
-    @fitted
-    def posterior(self, X: Any) -> np.ndarray:
-        """Return P[h = k | x] of the topics, shape (n_rows, K). That words are absent counts as well, but for counts.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Nonnegative weights of words, with the columns of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, K)
-
-        Raises
-        ------
-        LatentiaError
-            With ``topics=False``.
-        """
-        if not self.topics:
-            raise LatentiaError(
-                "there are no topics, and so no posterior: fit with topics=True.", parameter="topics", value=False
-            )
-        posterior = self._posterior_of()
-        return np.vstack([posterior(table) for table in self._tables(X)])
-
-    @fitted
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the document-averaged AUC of the label sets, the paper's measure; accuracy where ``fit`` was given classes.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Nonnegative weights of words, with the columns of the fit.
-        y : array-like or sparse matrix of shape (n_rows, L), or (n_rows,)
-            True label sets, or classes where ``fit`` was given classes.
-        sample_weight : array-like of shape (n_rows,), optional
-            Weights of the rows.
-
-        Returns
-        -------
-        float
-        """
-        if self._labels.one_class:
-            return super().score(X, y, sample_weight)
-        labels, scores = y if sparse.issparse(y) else np.asarray(y), self._all_scores(X)
-        if labels.ndim == 2:
-            check_same_rows(X=len(scores), y=labels.shape[0])
-        auc = document_auc(labels, scores)
-        known = np.isfinite(auc)
-        if not known.any():
-            raise LatentiaError("No row of y has a label and lacks another: there is no AUC.")
-        return float(
-            np.average(auc[known], weights=None if sample_weight is None else np.asarray(sample_weight)[known])
-        )
-
-    @fitted
-    def explain(self, X: Any, labels: Any = None, n_words: int = 5, n_topics: int = 3) -> list[list[Explanation]]:
-        """Return the words and topics behind labels of rows.
-
-        Parameters
-        ----------
-        X : rows, a few of them
-        labels : sequence of int, optional
-            Columns of Y; by default the three best of every row.
-        n_words, n_topics : int
-            How many to name.
-
-        Returns
-        -------
-        A list for every row with an `Explanation` for every label
-        """
-        for name, n in (("n_words", n_words), ("n_topics", n_topics)):
-            check_parameter(name, n, Integer(0))
-        labels = None if labels is None else self._columns_of(labels)
-        tell = explain_by_topics if self.head == "bayes" else explain_by_head
-        scores, coordinates = self._scores(), self._coordinates_of()
-        posterior = self._posterior_of() if self.topics else _no_topics
-        explanations: list[list[Explanation]] = []
-        for table in self._tables(X):
-            wanted = scores.top(coordinates(table), 3)[0] if labels is None else np.tile(labels, (table.shape[0], 1))
-            explanations += tell(self, table, wanted, posterior(table), n_words=n_words, n_topics=n_topics)
-        return explanations
-
-    def _columns_of(self, labels: Any) -> np.ndarray:
-        """Checked column numbers of Y."""
-        columns, n_labels = np.atleast_1d(np.asarray(labels)), len(self.classes_)
-        if columns.dtype.kind not in "iu" or columns.ndim != 1 or not ((columns >= 0) & (columns < n_labels)).all():
-            raise LatentiaError(f"labels={labels!r}: columns of Y are needed, whole numbers from 0 to {n_labels - 1}.")
-        return columns
-
     # --- helpers ------------------------------------------------------------------------------------------------
-
-    @property
-    def _nouns(self) -> tuple[str, str, str]:  # type: ignore[override]
-        return ("topic", "topics", "documents") if self.topics else ("prediction", "predictions", "documents")
-
-    def _tables(self, X: Any) -> Iterator[Any]:
-        """Checked tables of new rows, one block at a time."""
-        for block in table_blocks(self, X, reset=False, what="words"):
-            check_counts(as_counts(block[0]), block.rows, self._word_names())
-            yield block[0]
-
-    def _coordinates_of(self) -> Callable[[Any], Any]:
-        """Maps a table to what scores are linear in: coordinates (n, H), features of the words (n, D), or the posterior."""
-        if self.head == "bayes":
-            return self._posterior_of()
-        weights, basis = self.inverse_document_frequency_, self.word_features_
-        if basis is None:
-            return lambda t: features(t, weights)
-        return lambda t: project(features(t, weights), basis, self.n_jobs)
-
-    def _posterior_of(self) -> Callable[[Any], np.ndarray]:
-        model = self._log_model()
-        return lambda table: topic_posterior(words(table, self._occurrences), model, self.n_jobs)
-
-    def _log_model(self) -> LogProbabilities:
-        """The topics as posteriors use them."""
-        return log_probabilities(
-            self.word_probabilities_, self.weights_, occurrences=self._occurrences, threshold=self.eta,
-            share=self._share, overall=overall_words(self.word_frequencies_, self._occurrences),
-        )  # fmt: skip
-
-    def _label_model(self) -> np.ndarray:
-        """Label probabilities of the topics as scores use them, shape (K, L)."""
-        return (1 - self._share) * self.label_probabilities_ + self._share * self.label_frequencies_
-
-    def _scores(self) -> LinearScores:
-        if self.head == "bayes":
-            return LinearScores(self._label_model(), np.zeros(self.label_probabilities_.shape[1]))
-        return LinearScores(self.coef_, self.intercept_)
-
-    def _probability(self, scores: np.ndarray) -> np.ndarray:
-        return scores if self._calibration is None else self._calibration(scores)
-
-    def _check_size(self, rows: int) -> None:
-        size = 8 * rows * len(self.label_frequencies_)
-        if size > _MOST_BYTES:
-            raise LatentiaError(
-                f"Scores of {rows} rows for {len(self.label_frequencies_)} labels take {size / 2**30:.0f} GB: "
-                "use top_labels(X, n), or predict_proba(X, n_labels=n)."
-            )
-
-    def _word_names(self) -> Any:
-        return column_names(self)
-
-    def _names_of_labels(self) -> Any:
-        if self.label_names is None and self._labels.one_class:
-            return [str(c) for c in self.classes_]
-        return self.label_names if self.label_names is not None else self._labels.names
 
     def _distances(self, other: MomentMultiLabelClassifier) -> np.ndarray:
         if not self.topics:
@@ -735,45 +456,32 @@ class MomentMultiLabelClassifier(ClassifierMixin, Estimator):
             raise LatentiaError("stability needs the labels as well: stability(X, Y=Y).")
         return halves_of_rows(random_state, X=X, **fit_parameters)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        tags.target_tags.required = True
-        tags.classifier_tags.multi_label = True
-        tags.classifier_tags.poor_score = True
-        return tags
-
-    def _check_fitted(self) -> None:
-        is_linear = self.head != "bayes"
-        needed = ["word_features_", "coef_", "intercept_"] if is_linear else []
-        if self.topics:
-            needed += ["weights_", "word_probabilities_", "label_probabilities_", "_share", "refinement_"]
-        missing = [name for name in needed if name not in vars(self)]
-        if missing:
-            raise LatentiaError(f"{missing[0]} is missing")
-        if is_linear is (self._calibration is None):
-            raise LatentiaError("_calibration is not that of the head")
-        if is_linear and self.word_features_ is None and len(self.coef_) != self.n_features_in_:
-            raise LatentiaError("coef_ has not a row for every word")
-        if self.label_names is not None and len(self.label_names) != len(self.label_frequencies_):
-            raise LatentiaError("label_names does not name every label")
-        np.dtype(self._labels.dtype)
-
-
-def _no_topics(table: Any) -> np.ndarray:
-    """Shares of no topics."""
-    return np.zeros((table.shape[0], 0))
-
-
-def _sparse_rows(indices: np.ndarray, values: np.ndarray, n_columns: int) -> sparse.csr_array:
-    """A table with the given columns and values in every row, columns ascending."""
-    order = np.argsort(indices, axis=1, kind="stable")
-    data, columns = np.take_along_axis(values, order, 1).ravel(), np.take_along_axis(indices, order, 1).ravel()
-    indptr = np.arange(len(indices) + 1) * indices.shape[1]
-    return sparse.csr_array((data, columns, indptr), shape=(len(indices), n_columns))
-
 
 def _sum_one(rows: np.ndarray) -> np.ndarray:
     """Word probabilities as distributions."""
     return distributions(rows, np.ones(rows.shape[1]))
+
+
+@dataclass(frozen=True)
+class _Learned:
+    """What the passes that topics and the head share have brought.
+
+    Attributes
+    ----------
+    documents : Documents
+    found : Recovered or None
+        Topics by moments, if they were asked for.
+    chosen : Chosen or None
+        The linear head, if there is one.
+    """
+
+    documents: Documents
+    found: Recovered | None
+    chosen: Chosen | None
+
+    @property
+    def parts(self) -> PartMoments:
+        """Moments of groups of documents."""
+        assert self.found is not None
+        assert self.found.parts is not None
+        return self.found.parts

@@ -187,12 +187,7 @@ class ApproximateNMF(FactorModel):
     def _recover(self, moments: None, part: Part, whole: Any) -> _Found:
         """The best of the starts."""
         table, blocks = table_of(part.rows), part.rows
-        entries = table.rows.data if sparse.issparse(table.rows) else table.rows
-        if entries.min(initial=0.0) < 0:
-            raise LatentiaError(
-                f"Negative values in data, the least is {float(entries.min()) * table.unit:.3g}: set those that are noise to "
-                "zero, or use SeparableNMF."
-            )
+        _check_nonnegative(table)
         left, right, bound, energy = self._span(table)
         # Starts, each with a few rounds of descent.
         tried: list[_Tried] = []
@@ -205,20 +200,22 @@ class ApproximateNMF(FactorModel):
         first = [one.error for one in tried]
         order = sorted(range(len(tried)), key=lambda i: first[i])[:_BEST]
         ended = [self._descended(tried[i], blocks, table, "auto") for i in order]
+        found = self._in_order(ended, blocks, table)
+        errors, n_rounds = np.array(first) / max(bound, _EXACT), sum(one.n_rounds for one in tried + ended)
+        return _Found(*found, bound, energy, table.unit, errors, _as_good(ended), 2 + n_rounds)
+
+    def _in_order(self, ended: list[_Tried], blocks: Blocks, table: Table) -> tuple[np.ndarray, np.ndarray, float]:
+        """Components of the best, the strongest first, their shares, and its error."""
         best = min(ended, key=lambda one: one.error)
         sums: FactorSums = accumulate(
             blocks, FactorUpdate(best.components, "cone", Descent(), scale=1 / table.unit), self.n_jobs
         )
         lengths = np.linalg.norm(best.components, axis=1, keepdims=True)
         strengths = np.diag(sums.gram)[:, None] * lengths**2
-        order_ = np.argsort(-strengths[:, 0], kind="stable")
+        order = np.argsort(-strengths[:, 0], kind="stable")
         components = best.components / np.where(lengths > 0, lengths, 1.0) * np.sqrt(strengths / max(sums.n_rows, 1))
-        others = [one.components for one in ended if one is not best and one.error <= _SAME * best.error + _EXACT]
-        shares = np.sqrt(strengths[order_, 0])
-        return _Found(
-            components[order_], shares / max(float(shares.sum()), np.finfo(float).tiny), best.error, bound, energy, table.unit,
-            np.array(first) / max(bound, _EXACT), others, 2 + sum(one.n_rounds for one in tried + ended),
-        )  # fmt: skip
+        shares = np.sqrt(strengths[order, 0])
+        return components[order], shares / max(float(shares.sum()), np.finfo(float).tiny), best.error
 
     def _span(self, table: Table) -> tuple[np.ndarray, np.ndarray, float, float]:
         """U and V of the best approximation without signs, its relative error, and the length of the table."""
@@ -384,3 +381,18 @@ class _Found:
     starts: np.ndarray
     others: list[np.ndarray]
     n_passes: int
+
+
+def _check_nonnegative(table: Table) -> None:
+    entries = table.rows.data if sparse.issparse(table.rows) else table.rows
+    if entries.min(initial=0.0) < 0:
+        raise LatentiaError(
+            f"Negative values in data, the least is {float(entries.min()) * table.unit:.3g}: set those that are noise to "
+            "zero, or use SeparableNMF."
+        )
+
+
+def _as_good(ended: list[_Tried]) -> list[np.ndarray]:
+    """Components of those that are as good as the best."""
+    best = min(ended, key=lambda one: one.error)
+    return [one.components for one in ended if one is not best and one.error <= _SAME * best.error + _EXACT]

@@ -1,6 +1,7 @@
 """Noisy-or networks: several causes, binary findings."""
 
+from ._methods import Diagnosis, Edge
 from .absences import ExactAbsences
-from .noisy_or import Diagnosis, Edge, NoisyOr
+from .noisy_or import NoisyOr
 
 __all__ = ["Diagnosis", "Edge", "ExactAbsences", "NoisyOr"]

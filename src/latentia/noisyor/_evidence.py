@@ -13,6 +13,7 @@ from ._em import LEAST_GAIN, MOST_CROWDED, MOST_ENUMERATED, RefinedNetwork
 from ._goodness import Goodness, most_mean_square
 from ._learners import Learner, Spectrum
 from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences
+from .inference import Network
 from .inference.search import MOST_FOUND
 
 __all__ = ["MOST_PRIOR", "Measured", "incoherence", "noisy_or_checks", "spectral_boundedness"]
@@ -70,8 +71,7 @@ def incoherence(weights: np.ndarray) -> float:
 def noisy_or_checks(measured: Measured) -> list[Check]:
     """The lines of the evidence table."""
     network, parts = measured.refined.network, measured.parts
-    m, n = network.weights.shape
-    limit, symbol = _limit(network.weights), "mean |W_k - W'_k| / |W_k|"
+    m, limit, symbol = network.m, _limit(network.weights), "mean |W_k - W'_k| / |W_k|"
     n_rows = int(measured.source.n_rows.sum()) if isinstance(measured.source, _OF_ROWS) else 0
     checks = error_checks(parts, limit, symbol, "relative, in l2", "cause", n_rows=n_rows)
     if measured.goodness is not None:
@@ -97,13 +97,27 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
                 f"Distance of cause {worst}, the least stable, to what one partition of the findings finds.", "Algorithm 1",
             )
         )  # fmt: skip
+    checks += [*_theorem(network), *_systematic(measured), *_em(measured.refined)]
+    if isinstance(measured.source, _OF_ROWS):
+        checks += _absences(measured.source)
+    if isinstance(measured.source, ObservedAbsences):
+        checks += _missing(measured.source.share_missing, measured.gaps)
+    if measured.n_unused:
+        meaning = "Findings that no row has, or every row, or that are copies of others: they were left out."
+        checks.append(Check("findings left out", "", float(measured.n_unused), None, meaning, "model"))
+    return checks
+
+
+def _theorem(network: Network) -> list[Check]:
+    """What Theorems 3.1 and 3.3 assume."""
+    m, n = network.weights.shape
     strengths = -np.expm1(-network.weights)
     linked = strengths >= _LINKED
     active = float((network.priors[:, None] * linked).sum(axis=0).mean())
     density = float(linked.mean())
     tau, mu = spectral_boundedness(network.weights), incoherence(network.weights)
     rho = float(network.priors.mean())
-    checks += [
+    return [
         Check(
             "causes on at a finding", "rho p m", active, at_most(1, "c of the theorem"),
             f"Mean number of causes on that are linked to a finding (strength at least {_LINKED:g}). Small: absences say much.",
@@ -123,16 +137,6 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
             "Relative error that remains with unlimited rows and no corrections, up to a constant.", "Theorem 3.3",
         ),
     ]  # fmt: skip
-    checks += _systematic(measured)
-    checks += _em(measured.refined)
-    if isinstance(measured.source, _OF_ROWS):
-        checks += _absences(measured.source)
-    if isinstance(measured.source, ObservedAbsences):
-        checks += _missing(measured.source.share_missing, measured.gaps)
-    if measured.n_unused:
-        meaning = "Findings that no row has, or every row, or that are copies of others: they were left out."
-        checks.append(Check("findings left out", "", float(measured.n_unused), None, meaning, "model"))
-    return checks
 
 
 def _systematic(measured: Measured) -> list[Check]:

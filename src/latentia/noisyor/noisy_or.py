@@ -11,84 +11,41 @@ Source: S. Arora, R. Ge, T. Ma, A. Risteski, Provable learning of noisy-or netwo
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .. import _fields as of
-from .._base import check_size, fitted, fitting
-from .._parameters import Integer, Number, OrNone, Seed, check_parameter, seed_of
+from .._base import fitting
+from .._parameters import Integer, Number, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
 from ..evidence import Check, Misfit, PartErrors, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
-from ..likelihood import Refine, Refinement, noisy_or_rows, over
+from ..likelihood import Refine, Refinement, over
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
-from ._bif import write_bif
 from ._em import MOST_CROWDED, RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
-from ._findings import rows_with_gaps
 from ._goodness import Goodness, against_independence, missing_by_chance, pairs_misfit, rows_goodness
 from ._learners import InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
+from ._methods import NetworkMethods
 from ._recovery import LEAST_ODDS, random_partitions
 from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedRows, absences_of_rows
 from .baskets import basket_table, chosen_items, is_baskets
-from .inference import SAMPLING, Network, Posteriors, attributions, posteriors
+from .inference import Network
 
-__all__ = ["Diagnosis", "Edge", "NoisyOr"]
+__all__ = ["NoisyOr"]
 
 _DEVIATIONS = 2.0  # of the gain over independent findings that do not count
 _MIN_ROWS = 100
 _MOST_ERROR = 2.0
 _LISTED = 5  # findings that a warning names
-_NAMING, _LEAST_NAMING = 2, 0.1  # findings that name a cause, and their least strength
-_LEAST_FREQUENCY = 1e-9
 
 Groups = tuple[int, ...]
 
 
-class Edge(NamedTuple):
-    """A cause, a finding, the probability that the cause switches the finding on, and -log of its complement."""
-
-    cause: str
-    finding: str
-    strength: float
-    weight: float
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """What the findings of one row say.
-
-    Attributes
-    ----------
-    probabilities : ndarray of shape (m,)
-        Posterior of each cause.
-    error : float
-        Accuracy of the probabilities: rounding if ``exact``, otherwise a standard error.
-    exact : bool
-        Whether they come from a sum over all that may be, not from sampling.
-    attribution : ndarray of shape (m, n)
-        How much each finding speaks for each cause, in nats: by how much the logarithm of the odds would fall if
-        it were not known whether the finding is present.
-    log_likelihood : float
-        log P(row) in nats.
-    """
-
-    probabilities: np.ndarray
-    error: float
-    exact: bool
-    attribution: np.ndarray
-    log_likelihood: float
-
-
-class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Staged):
+class NoisyOr(NetworkMethods, Staged):
     """Noisy-or network, fitted by decomposition of joint absences.
 
     The fit is deterministic, and gives an expected error for every cause. Moments take one pass over the data; by default EM
@@ -212,16 +169,10 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Staged):
         "min_df": Integer(1),
     }
 
-    weights_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
-    strengths_: Annotated[np.ndarray, of.shares("K V")]
-    priors_: Annotated[np.ndarray, of.shares("K")]
-    leak_: Annotated[np.ndarray, of.shares("V")]
     spectrum_: Annotated[np.ndarray, of.numbers("*")]
     noise_: Annotated[float, of.number(0.0)]
     prior_errors_: Annotated[np.ndarray | None, of.numbers("K", 0.0)]
-    n_components_range_: Annotated[tuple[int, int] | None, of.count()]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
-    _given_names: dict[int, str]
 
     def __init__(
         self,
@@ -481,255 +432,11 @@ class NoisyOr(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Staged):
 
     # --- use ----------------------------------------------------------------------------------------------------
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return P(cause on | row), shape (n_rows, m): `posterior` without its accuracy.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n), DataFrame or Blocks
-            Rows with the findings of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, m)
-
-        Raises
-        ------
-        LatentiaError
-            If X has another number of findings than the data of the fit, or others than 0 and 1.
-        """
-        return self.posterior(X).probabilities
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Return the same as `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n), DataFrame or Blocks
-            Rows with the findings of the fit.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, m)
-        """
-        return self.predict_proba(X)
-
-    @fitted
-    def posterior(self, X: Any) -> Posteriors:
-        """Return the posterior of every cause for every row, how it was found, and how accurate it is.
-
-        Up to 14 causes all 2^m configurations are summed. With more, rows with at most 14 findings present, and 16 where
-        memory allows, are summed over subsets of these, and others are sampled until the standard error is near 0.01.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n)
-            1 present, 0 absent. NaN where it is not known, which is not the same as absent. Or lists of items, if these have
-            names; items that the model does not know are left out.
-
-        Returns
-        -------
-        Posteriors
-            ``probabilities`` (n_rows, m), ``log_likelihood``, ``method`` and ``error`` (n_rows,).
-        """
-        present, observed = self._findings(X)
-        return posteriors(self._network, present, observed, random_state=self._seed, n_jobs=self.n_jobs)
-
-    @fitted
-    def explain(self, x: Any) -> Diagnosis:
-        """Return the posterior of one row, and which of its findings speak for each cause.
-
-        Parameters
-        ----------
-        x : array-like of shape (n,) or (1, n), or a basket
-            As a row of `posterior`; or the names of the items in it.
-
-        Returns
-        -------
-        Diagnosis
-        """
-        if is_baskets([x]):
-            x = [x]
-        table = sparse.issparse(x) or hasattr(x, "columns") or isinstance(x, Blocks) or is_baskets(x)
-        present, observed = self._findings(x if table else np.atleast_2d(np.asarray(x)))
-        if len(present) != 1:
-            raise LatentiaError(f"x has {len(present)} rows: one row is explained at a time.")
-        options: dict[str, Any] = {"random_state": self._seed, "n_jobs": self.n_jobs}
-        found = posteriors(self._network, present, observed, **options)
-        attribution = attributions(self._network, present[0], None if observed is None else observed[0], **options)
-        exact, log_likelihood = bool(found.method[0] != SAMPLING), float(found.log_likelihood[0])
-        return Diagnosis(found.probabilities[0], float(found.error[0]), exact, attribution, log_likelihood)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the mean log-likelihood of a row in nats, a lower bound where rows are sampled; higher is better.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n), DataFrame or Blocks
-            Rows with the findings of the fit.
-        y : ignored
-
-        Returns
-        -------
-        float
-        """
-        return float(self.posterior(X).log_likelihood.mean())
-
-    @fitted
-    def sample(self, n_rows: int = 1, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Draw rows of the network, bool (n_rows, n), and the causes that are on in them, bool (n_rows, m).
-
-        Parameters
-        ----------
-        n_rows : int, default=1
-            Number of rows.
-        random_state : int, RandomState or Generator, default=0
-            Seed of the draws.
-
-        Returns
-        -------
-        X : ndarray of bool, shape (n_rows, n)
-            Findings.
-        causes : ndarray of bool, shape (n_rows, m)
-            The causes that are on.
-        """
-        n_rows, rng = check_size(n_rows, "n_rows"), np.random.default_rng(seed_of(random_state))
-        return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_rows, rng)
-
-    @property
-    def cause_names_(self) -> list[str]:
-        check_is_fitted(self)
-        return [self._given_names.get(k, name) for k, name in enumerate(self._default_names())]
-
-    @fitted
-    def name_causes(self, names: Mapping[int, str] | Sequence[str]) -> NoisyOr:
-        """Give causes names, which `graph`, `write_bif`, reports and saved models then use.
-
-        Parameters
-        ----------
-        names : dict of int to str, or sequence of m str
-            The names of some causes by their numbers, or of all of them.
-
-        Returns
-        -------
-        self
-        """
-        m = len(self.priors_)
-        named = isinstance(names, Mapping)
-        given = dict(names.items() if named else enumerate(names))  # type: ignore[union-attr]
-        if not named and len(given) != m:
-            raise LatentiaError(
-                f"{len(given)} names for {m} causes: give one for each, or a dictionary with the numbers of some."
-            )
-        for k, name in given.items():
-            if not isinstance(k, int | np.integer) or not 0 <= k < m:
-                raise LatentiaError(f"names has a cause {k!r}: there are {m}, numbered from 0.")
-            if not isinstance(name, str) or not name.strip():
-                raise LatentiaError(f"The name of cause {k} is {name!r}: a text is needed.")
-        given = self._given_names | {int(k): name for k, name in given.items()}
-        called = [given.get(k, name) for k, name in enumerate(self._default_names())]
-        twice = [name for name in called if called.count(name) > 1]
-        if twice:
-            raise LatentiaError(f"Two causes are called {twice[0]!r}: names must differ.")
-        self._given_names = given
-        return self
-
-    @fitted
-    def graph(self, threshold: float = 0.05) -> list[Edge]:
-        """List edges from causes to findings with a strength of at least ``threshold``, the strongest of each cause first.
-
-        Parameters
-        ----------
-        threshold : float, default=0.05
-            Least strength of an edge.
-
-        Returns
-        -------
-        list of Edge
-        """
-        check_parameter("threshold", threshold, Number(0, 1, "both"))
-        causes, findings = self.cause_names_, self._finding_names()
-        edges = []
-        for k, row in enumerate(self.strengths_):
-            order = np.argsort(-row, kind="stable")
-            order = order[(row[order] >= threshold) & (row[order] > 0)]
-            edges += [Edge(causes[k], findings[i], float(row[i]), float(self.weights_[k, i])) for i in order]
-        return edges
-
-    @fitted
-    def write_bif(self, path: str | os.PathLike[str], threshold: float = 0.05) -> None:
-        """Write the network as a Bayes net in BIF, which pgmpy and others read, without edges weaker than ``threshold``.
-
-        A finding's table has 2^parents columns; with more than 12 parents there is an error.
-
-        Parameters
-        ----------
-        path : str or path
-            File to write.
-        threshold : float, default=0.05
-            Strength below which an edge is left out.
-
-        Raises
-        ------
-        LatentiaError
-            If a finding has more than 12 parents.
-        """
-        write_bif(path, self._network, self.cause_names_, self._finding_names(), threshold)
-
     # --- helpers ------------------------------------------------------------------------------------------------
-
-    @property
-    def _network(self) -> Network:
-        return Network(self.weights_, self.priors_, self.leak_)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.priors_)
 
     @property
     def _as_printed(self) -> bool:
         return self.n_partitions == 1 and self.corrections == 0
-
-    def _default_names(self) -> list[str]:
-        """The one or two findings of which a cause explains most, weighted by its strengths."""
-        m = len(self.priors_)
-        if self._column_names is None:
-            return [f"cause {k}" for k in range(m)]
-        present = 1 - (1 - self.leak_) * np.prod(1 - self.priors_[:, None] * self.strengths_, axis=0)
-        telling = self.strengths_**2 * self.priors_[:, None] / np.maximum(present, _LEAST_FREQUENCY)
-        names: list[str] = []
-        for k, row in enumerate(telling):
-            first = [i for i in np.argsort(-row, kind="stable")[:_NAMING] if self.strengths_[k, i] >= _LEAST_NAMING]
-            name = " + ".join(str(self._column_names[i]) for i in first) or f"cause {k}"
-            same = sum(other == name or other.startswith(f"{name} (") for other in names)
-            names.append(f"{name} ({same + 1})" if same else name)
-        return names
-
-    def _finding_names(self) -> list[str]:
-        names = self._column_names
-        return [f"finding {i}" for i in range(self.n_features_in_)] if names is None else [str(name) for name in names]
-
-    def _findings(self, X: Any) -> tuple[np.ndarray, np.ndarray | None]:
-        """Which findings are present, and which are known (None: all), both bool (n_rows, n)."""
-        names = X.names if isinstance(X, Blocks) else None
-        if names is not None and self._column_names is not None and list(names) != list(self._column_names):
-            raise LatentiaError("The blocks have other columns, or in another order, than those that fit was given.")
-        tables = [rows_with_gaps(block[0], block.rows, self._column_names) for block in self._read(X, reset=False)]
-        present = np.vstack([own for own, _ in tables])
-        if all(missing is None for _, missing in tables):
-            return present, None
-        known = [np.ones(own.shape, bool) if missing is None else ~missing for own, missing in tables]
-        return present, np.vstack(known)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _check_fitted(self) -> None:
-        names, k = self._given_names, len(self.weights_)
-        if not all(0 <= i < k for i in names) or len(set(names.values())) < len(names):
-            raise LatentiaError("_given_names are not those of causes")
 
 
 # --- what a network is learned from -------------------------------------------------------------------------------

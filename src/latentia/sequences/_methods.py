@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import numpy as np
 
 from .. import _fields as of
+from .._base import Estimator, fitted
 from ._chain import stationary
+from .recursions import log_likelihood, viterbi
 
 __all__ = ["ChainMethods"]
 
 
-class ChainMethods:
-    """Methods of chains, from the log-likelihood with posteriors, and the number of free parameters."""
+class ChainMethods(Estimator):
+    """Methods of chains, from the arguments of the recursions, posteriors, and the number of free parameters."""
 
     startprob_: Annotated[np.ndarray, of.distributions("K")]
     transmat_: Annotated[np.ndarray, of.distributions("K K")]
@@ -26,8 +29,87 @@ class ChainMethods:
         """Log-likelihood, posteriors (n_steps, K), and the number of steps that are not missing."""
 
     @abstractmethod
+    def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[Any, ...]]:
+        """Arguments of the recursions, for sequences one after another."""
+
+    @abstractmethod
     def _n_parameters(self) -> int:
         """Free parameters."""
+
+    def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Return the most probable path of states (Viterbi), shape (n_steps,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        ndarray of int, shape (n_steps,)
+        """
+        return self.decode(X, lengths)[1]
+
+    @fitted
+    def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
+        """Return the log-probability of the most probable path together with the steps, and the path, shape (n_steps,).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        log_probability : float
+            In nats.
+        path : ndarray of int, shape (n_steps,)
+            The states.
+        """
+        found = [viterbi(*chain) for chain in self._chains(X, lengths)]
+        return float(sum(value for _, value in found)), np.concatenate([states for states, _ in found])
+
+    def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, K).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        ndarray of shape (n_steps, K)
+        """
+        return self.score_samples(X, lengths)[1]
+
+    @fitted
+    def score(self, X: Any, lengths: Any = None) -> float:
+        """Return the log-likelihood of all steps together in nats; higher is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
+            Sequences one after another.
+        lengths : array-like of int, shape (n_sequences,), optional
+            Lengths of the sequences, in order; by default there is one.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        LatentiaError
+            If X has symbols that the fit has not seen, or another number of features.
+        """
+        return float(sum(log_likelihood(*chain) for chain in self._chains(X, lengths)))
 
     def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
         """Return the log-likelihood and the posteriors of the states.
@@ -46,8 +128,8 @@ class ChainMethods:
         posteriors : ndarray of shape (n_steps, K)
             Probability of every state at every step given the whole sequence, as `predict_proba` gives it.
         """
-        log_likelihood, posteriors, _ = self._smoothed(X, lengths)
-        return log_likelihood, posteriors
+        total, posteriors, _ = self._smoothed(X, lengths)
+        return total, posteriors
 
     def bic(self, X: Any, lengths: Any = None) -> float:
         """Return Schwarz's criterion, -2 log-likelihood + m log n for m free parameters and n steps; lower is better.
@@ -63,8 +145,8 @@ class ChainMethods:
         -------
         float
         """
-        log_likelihood, _, n = self._smoothed(X, lengths)
-        return float(-2 * log_likelihood + self._n_parameters() * np.log(max(n, 1)))
+        total, _, n = self._smoothed(X, lengths)
+        return float(-2 * total + self._n_parameters() * np.log(max(n, 1)))
 
     def aic(self, X: Any, lengths: Any = None) -> float:
         """Return Akaike's criterion, -2 log-likelihood + 2 m for m free parameters; lower is better.

@@ -12,15 +12,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..evidence import Check, at_most
+from ..evidence import Check, PartErrors, above, at_least, at_most, error_checks
 from ..linalg import ScaledSpace, signal_norm
 from ._chain import Chain
 
-__all__ = ["PairFit", "fit_of_pairs", "pair_log_likelihoods"]
+__all__ = ["DEVIATIONS", "Measured", "PairFit", "chain_checks", "fit_of_pairs", "pair_log_likelihoods"]
+
+DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chance below 0.3%
 
 _MOST = 3.0  # standard deviations of the norm
 _MOST_REPEATS = 4.0  # of the repeats
 _PER_SHARE = 0.5  # error of a state, of what the states are apart, for a misfit that is all of S
+_TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2; and a third of what the states are apart
+_LEAST_STEPS = 1.5  # per symbol
+_UNEQUAL = 0.2
 _REMEDY = "The steps have structure that two states do not explain: try more states, or leave repeated symbols and phrases out."
 
 
@@ -111,3 +116,87 @@ def pair_log_likelihoods(counts: Any, chain: Chain, marginals: np.ndarray) -> tu
     together = np.einsum("kn,kn->n", joint.T @ smoothed.emissions[:, i], smoothed.emissions[:, j])
     times = cells.data.astype(np.int64)
     return np.repeat(np.log(together), times), np.repeat(np.log(marginals[i] * marginals[j]), times)
+
+
+class Measured(NamedTuple):
+    """What was measured of a fit.
+
+    Attributes
+    ----------
+    parts : PartErrors
+    fit : PairFit or None
+    density : float
+        Steps per symbol.
+    spectrum, edge : float
+        Leading eigenvalue of the scaled counts, and the edge of the noise.
+    deviations : float
+        Of neighbours' scores, in standard deviations of independent steps.
+    is_crossed : bool
+        Whether these are of steps that the direction was not found on.
+    memory, apart : float
+        Second eigenvalue of the transitions, and the l1 distance of the states' symbols.
+    chain : Chain or None
+        Of the moments.
+    unequal : float or None
+        How far apart the states' shares are, where the method takes them to be equal.
+    """
+
+    parts: PartErrors
+    fit: PairFit | None
+    density: float
+    spectrum: float
+    edge: float
+    deviations: float
+    is_crossed: bool
+    memory: float
+    apart: float
+    chain: Chain | None
+    unequal: float | None
+
+    @property
+    def limit(self) -> float:
+        """Error up to which states are told apart: a third of their distance by the moments, without what errors add to it."""
+        if self.chain is None:
+            return _TRUSTED
+        apart = float(np.abs(self.chain.emissions[0] - self.chain.emissions[1]).sum())
+        errors = self.parts.errors
+        noise = 0.0 if errors is None else min(float(np.linalg.norm(errors)), 0.9 * apart)
+        return min(_TRUSTED, float(np.sqrt(apart**2 - noise**2)) / 3)
+
+
+def chain_checks(m: Measured, n_steps: int) -> list[Check]:
+    """What the theorem assumes, and the expected errors."""
+    return [
+        *error_checks(
+            m.parts, m.limit, "mean |p_i - p'_i|_1", "in l1, of a possible 2", "state", "halves of the steps",
+            n_rows=n_steps, rows="steps",
+        ),
+        *([] if m.fit is None else m.fit.checks()),
+        Check(
+            "leading eigenvalue", "|lambda_1(S)|", abs(m.spectrum), above(m.edge, "e"),
+            "Of the scaled counts of neighbours, beside the edge of the noise.", "appendix C", "verdict",
+        ),
+        Check(
+            "agreement of neighbours", "c_1 / sd", abs(m.deviations), above(DEVIATIONS), "Lagged score on steps that its "
+            "direction was not found on, in standard deviations of independent steps.", "Theorem 1.5",
+            "verdict" if m.is_crossed else "note",
+        ),
+        Check(
+            "steps per symbol", "N / M", m.density, at_least(_LEAST_STEPS),
+            "Below, chains as in the theorem cannot be told from independent draws.", "Proposition B.1",
+        ),
+        *([] if m.unequal is None else [_symmetry(m.unequal)]),
+        Check("memory", "lambda", m.memory, None, "Second eigenvalue of the transitions.", "Proposition 1.4"),
+        Check(
+            "separation", "|p_1 - p_2|_1", m.apart, None, "l1 distance of the states' symbols, of a possible 2.",
+            "Proposition 1.4",
+        ),
+    ]  # fmt: skip
+
+
+def _symmetry(unequal: float) -> Check:
+    return Check(
+        "symmetry", "|pi_2 - pi_1|", unequal, at_most(_UNEQUAL),
+        "Of the states' shares; method='cubic' takes them to be equal. Use 'moments' where they are not.",
+        "Proposition 1.4", "verdict",
+    )  # fmt: skip

@@ -73,7 +73,7 @@ from ._steps import (
     some_stretches,
     stretches,
 )
-from .recursions import forward_backward, log_likelihood, viterbi
+from .recursions import forward_backward, log_likelihood
 
 __all__ = ["SpectralHMM"]
 
@@ -337,7 +337,7 @@ class SpectralHMM(ChainMethods, Staged):
         bias = misfits.together(bool(self.refine)).bias(apart)
         parts, lines = fitted.errors(self.n_splits).widened(bias, self._farthest), list[Check]()
         if parts.errors is not None and self.refine:
-            changes = self._changes(refined, moments, fitted.rows)
+            changes = _changes(refined.parameters, moments, fitted.rows, self.n_jobs)
             lines = _over_time(changes, parts.errors)
             parts = replace(parts, errors=np.minimum(np.maximum(parts.errors, changes), self._farthest))
         checks = [*_checks(refined, moments, parts, measured, misfits, self.weights_), *lines]
@@ -389,22 +389,6 @@ class SpectralHMM(ChainMethods, Staged):
         chain = Chain(start, moves, means, variances, covariances)
         return replace(diagonal, parameters=chain, refinement=won.reached, n_passes=diagonal.n_passes + made)
 
-    def _changes(self, refined: _RefinedChain, moments: _Moments, steps: _Steps) -> np.ndarray:
-        """Half of the distance between what each state shows in the first and in the second half of the data, shape (K,).
-
-        Groups that are dealt all over the data have every time in them, and are alike where states change. One step of EM on
-        each half in time tells: of noise alone it is about the error. States that hardly occur in one of them are not compared.
-        """
-        chain, kind, shown, times = refined.parameters, moments.kind, [], []
-        order = _InTime(steps.whole.n_rows)
-        for half in order.all:
-            update = kind.update(chain, moments.deviations)
-            sums = over(stretches(steps.whole, (half,), order), self.n_jobs)(update, 0)
-            shown.append(updated(update, sums)[2])
-            times.append(sums.transitions.sum(axis=1))
-        seen = np.min(times, axis=0) >= _LEAST_OF_HALF * np.sum(times, axis=0)
-        return np.where(seen, 0.5 * kind.between(shown[0], shown[1], moments.deviations), 0.0)
-
     def _against_independence(self, fitted: Fitted) -> list[Check]:
         """Whether the fit predicts some stretches better than a model in which steps are independent.
 
@@ -414,7 +398,7 @@ class SpectralHMM(ChainMethods, Staged):
         moments: _Moments = fitted.moments
         blocks, halves = fitted.rows.observed, [fitted.fits.made(half) for half in moments.dealt.splits[0]]
         if _many_symbols(moments, len(self.weights_)) and None not in halves:
-            return self._on_other_halves(blocks, moments, [half.parameters for half in halves if half is not None])
+            return _on_other_halves(blocks, moments, [half.parameters for half in halves if half is not None])
         some = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE)
         trivial, n_parameters, against = self._kind.without_states(some.table(), moments.marginal, blocks.n_rows)
         total = sum(log_likelihood(*self._kind.arguments(self._chain, block)) for block in some)
@@ -423,18 +407,6 @@ class SpectralHMM(ChainMethods, Staged):
         extra = counted_parameters(n_fitted - n_parameters, blocks.n_rows, bool(self.refine))
         gained = np.full(some.n_rows, total / some.n_rows)
         return trivial_checks(gained, trivial, extra=extra, n_rows=blocks.n_rows, against=against, unit="step")
-
-    def _on_other_halves(self, blocks: Blocks, moments: _Moments, parts: list[Chain]) -> list[Check]:
-        """The same by fits on halves, whose symbols are mixed with 1% of all frequencies: each half has symbols of its own."""
-        gained, trivial = [], []
-        for part, half in zip(parts, reversed(moments.dealt.splits[0]), strict=True):
-            some = some_stretches(stretches(blocks, half, moments.dealt), _TRIED, _TRIED_AT_ONCE)
-            chain = part.smoothed(moments.marginal)
-            for block in some:
-                gained.append(log_likelihood(*self._kind.arguments(chain, block)) / len(block[0]))
-                trivial.append(float(np.log(moments.marginal[block[0].ravel()]).mean()))
-        options: dict[str, Any] = {"against": "independent symbols", "unit": "step"}
-        return trivial_checks(np.array(gained), np.array(trivial), extra=0, n_rows=blocks.n_rows, **options)
 
     def _keep(self, fitted: Fitted) -> None:
         chain: Chain = fitted.model.parameters
@@ -466,81 +438,6 @@ class SpectralHMM(ChainMethods, Staged):
         return [{"X": model._kind.original(half.table()), "lengths": half.lengths} for half in halves]
 
     # --- use ----------------------------------------------------------------------------------------------------
-
-    def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Return the most probable path of states (Viterbi), shape (n_steps,).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
-            Sequences one after another.
-        lengths : array-like of int, shape (n_sequences,), optional
-            Lengths of the sequences, in order; by default there is one.
-
-        Returns
-        -------
-        ndarray of int, shape (n_steps,)
-        """
-        return self.decode(X, lengths)[1]
-
-    @fitted
-    def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
-        """Return the log-probability of the most probable path together with the steps, and the path, shape (n_steps,).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
-            Sequences one after another.
-        lengths : array-like of int, shape (n_sequences,), optional
-            Lengths of the sequences, in order; by default there is one.
-
-        Returns
-        -------
-        log_probability : float
-            In nats.
-        path : ndarray of int, shape (n_steps,)
-            The states.
-        """
-        found = [viterbi(*chain) for chain in self._chains(X, lengths)]
-        return float(sum(value for _, value in found)), np.concatenate([states for states, _ in found])
-
-    def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, K).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
-            Sequences one after another.
-        lengths : array-like of int, shape (n_sequences,), optional
-            Lengths of the sequences, in order; by default there is one.
-
-        Returns
-        -------
-        ndarray of shape (n_steps, K)
-        """
-        return self.score_samples(X, lengths)[1]
-
-    @fitted
-    def score(self, X: Any, lengths: Any = None) -> float:
-        """Return the log-likelihood of all steps together in nats; higher is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or (n_steps, D) of numbers, or Blocks with lengths
-            Sequences one after another.
-        lengths : array-like of int, shape (n_sequences,), optional
-            Lengths of the sequences, in order; by default there is one.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        LatentiaError
-            If X has symbols that the fit has not seen, or another number of features.
-        """
-        return float(sum(log_likelihood(*chain) for chain in self._chains(X, lengths)))
 
     @fitted
     def sample(self, n_samples: int = 100, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -841,3 +738,33 @@ def _checks(
             f"Share of the steps: {shares.min() * n:.0f} of them.", "Proposition 7.6",
         ),
     ]  # fmt: skip
+
+
+def _changes(chain: Chain, moments: _Moments, steps: _Steps, n_jobs: int | None) -> np.ndarray:
+    """Half of the distance between what each state shows in the first and in the second half of the data, shape (K,).
+
+    Groups that are dealt all over the data have every time in them, and are alike where states change. One step of EM on
+    each half in time tells: of noise alone it is about the error. States that hardly occur in one of them are not compared.
+    """
+    kind, shown, times = moments.kind, [], []
+    order = _InTime(steps.whole.n_rows)
+    for half in order.all:
+        update = kind.update(chain, moments.deviations)
+        sums = over(stretches(steps.whole, (half,), order), n_jobs)(update, 0)
+        shown.append(updated(update, sums)[2])
+        times.append(sums.transitions.sum(axis=1))
+    seen = np.min(times, axis=0) >= _LEAST_OF_HALF * np.sum(times, axis=0)
+    return np.where(seen, 0.5 * kind.between(shown[0], shown[1], moments.deviations), 0.0)
+
+
+def _on_other_halves(blocks: Blocks, moments: _Moments, parts: list[Chain]) -> list[Check]:
+    """The same by fits on halves, whose symbols are mixed with 1% of all frequencies: each half has symbols of its own."""
+    gained, trivial = [], []
+    for part, half in zip(parts, reversed(moments.dealt.splits[0]), strict=True):
+        some = some_stretches(stretches(blocks, half, moments.dealt), _TRIED, _TRIED_AT_ONCE)
+        chain = part.smoothed(moments.marginal)
+        for block in some:
+            gained.append(log_likelihood(*moments.kind.arguments(chain, block)) / len(block[0]))
+            trivial.append(float(np.log(moments.marginal[block[0].ravel()]).mean()))
+    options: dict[str, Any] = {"against": "independent symbols", "unit": "step"}
+    return trivial_checks(np.array(gained), np.array(trivial), extra=0, n_rows=blocks.n_rows, **options)

@@ -19,58 +19,38 @@ and appendix C.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from .. import _fields as of
-from .._base import Estimator, check_size, fitted, fitting
+from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Integer, Number, OrNone, Seed, seed_of
+from .._stages import Fitted, Part, Staged
 from ..evidence import (
     Check,
-    Evidence,
     PartErrors,
-    above,
-    at_least,
-    at_most,
-    error_checks,
     settled_checks,
-    trivial_checks,
 )
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, over, refine
-from ..linalg import ScaledSpace, scaled_eigenspace
-from ..moments import symmetric_counts
-from ..passes import Blocks
-from ..simplex import distributions
+from ..passes import Blocks, RowGroups
 from ._chain import Chain, stationary, symbol_distances
-from ._copies import first_copies
 from ._methods import ChainMethods
-from ._pair_evidence import PairFit, fit_of_pairs, pair_log_likelihoods
+from ._pair_evidence import Measured, PairFit, chain_checks
+from ._pair_method import Found, Learned, PairMethod, Steps, counted_steps
 from ._steps import all_steps, alphabet, encoded, has_symbols, long_enough, pieces, sequence_blocks
-from .recursions import forward_backward, log_likelihood, viterbi
+from .recursions import forward_backward, log_likelihood
 from .updates import EmissionUpdate
 
 __all__ = ["TwoStateHMM"]
 
-_DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chance below 0.3%
-_TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2; and a third of what the states are apart
-_LEAST_SHARE = 0.02  # of a state
-_LEAST_STEPS = 1.5  # per symbol
-_UNEQUAL = 0.2
 _UNSEEN = 0.01  # share of the pseudo-steps of EM that is spread evenly over the symbols
-_UNSEEN_STEPS = 0.5  # of each symbol, on steps that it was not counted on
 _TRUST = 0.1  # steps that the moments' symbols count as in EM, as a share of the data's
-_LAGS = 3  # steps apart of the pairs that the direction is found on
-_SHORT = (
-    0.65  # eigenvalue of the transitions below which steps farther apart were seen to bring as much noise as signal
-)
 
 
-class TwoStateHMM(ChainMethods, Estimator):
+class TwoStateHMM(ChainMethods, Staged):
     """Hidden Markov model of two states over a large alphabet, fitted by moments of pairs and triples of steps.
 
     The fit is deterministic, and says when there is no second state.
@@ -234,91 +214,66 @@ class TwoStateHMM(ChainMethods, Estimator):
             If a parameter is out of its range, if X has NaN or infinite entries where they do not mark missing steps,
             if the lengths do not add up to the steps, or if too few steps are left.
         """
-        symbols, lengths = self._read(X, lengths, reset=True)
-        steps = _counted(symbols, lengths, self.cross_fit, len(self.symbols_))
-        self._marginal = steps.marginal
-        # Neighbours tell whether there is a chain; where its memory is long, steps farther apart tell more of its symbols.
-        first = self._found(steps, (1.0,))
+        return self._fit_stages(_Sequences(*self._read(X, lengths, reset=True)))
+
+    def _dealt(self, rows: _Sequences) -> RowGroups:
+        return RowGroups(self.cross_fit, self._seed)
+
+    def _moments(self, rows: _Sequences, dealt: RowGroups) -> Steps:
+        """Pairs of steps one, two and three apart, counted in each stretch."""
+        return counted_steps(rows.symbols, rows.lengths, dealt.n, len(self.symbols_))
+
+    def _recover(self, moments: Steps, part: Part, whole: Any) -> Learned:
+        """Theorem 1.5: the direction of the states' difference, and the moments of the scores along it.
+
+        Neighbours tell whether there is a chain; where its memory is long, steps farther apart tell more of its symbols.
+        """
+        method = self._pairs
+        first = method.found(moments, (1.0,))
+        return Learned(first, method.found_farther(moments, first) if method.is_strong(first) else first.rejected())
+
+    def _refine(self, found: Learned, moments: Steps, part: Part, whole: Any) -> Refined:
+        """EM for the symbols."""
+        if found.chain is None:
+            return Refined(self._independent(found.first, moments.marginal), Refinement.none())
+        return self._by_em(found.chain, moments)
+
+    def _keep(self, fitted: Fitted) -> None:
+        first: Found = fitted.found.first
+        chain: Chain = fitted.model.parameters
+        self._marginal, self.detected_ = fitted.moments.marginal, fitted.found.chain is not None
         self.edge_, self.spectrum_ = first.space.edge, first.eigenvalue
-        found = self._found_farther(steps, first) if self._is_strong(first) else replace(first, chain=None)
-        self.detected_ = found.chain is not None
-        # EM for the symbols.
-        alone = Refinement.none()
-        chain, refinement = (
-            Refined(self._independent(first), alone) if found.chain is None else self._refined(found.chain, steps)
-        )
         self.startprob_, self.transmat_, self.emissionprob_ = chain.startprob, chain.transmat, chain.emissions
         self.weights_ = stationary(self.transmat_) if self.detected_ else chain.startprob
         self.eigenvalue_ = float(np.trace(self.transmat_) - 1)
-        self.refinement_ = refinement.log_likelihood
+        self.refinement_ = fitted.model.refinement.log_likelihood
         self.n_passes_ = 1 + len(self.refinement_)
-        # Evidence.
-        fit = None if found.chain is None else self._fit_of_pairs(first, found.chain, steps)
-        parts = self._expected_errors(found, steps, fit)
-        limit = _TRUSTED if found.chain is None else _limit(found.chain, parts.errors)
-        checks = [*self._checks(first.moments, parts, limit, len(symbols), fit), *settled_checks(refinement)]
-        self.evidence_ = Evidence([*checks, *self._against_frequencies(first, steps)], parts.errors).bind(self)
-        return self
 
-    def _found(self, steps: _Steps, weights: tuple[float, ...]) -> _Found:
-        """The chain that explains the steps 1, 2, ... apart, whose counts are added by their weights."""
-        space = self._space(steps, weights)
-        if not len(space.observed):
-            return _Found(None, space, _Moments(0.0, 0.0, 0.0, 0.0, 0.0), 0.0, weights)
-        parts = self._moments(steps, weights, space)
-        moments = _together([moments for _, moments in parts], steps.copies)
-        chain = _solve(moments, space, steps.marginal, self.method)
-        return _Found(chain, space, moments, float(space.observed[0]), weights, parts)
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+        """How well two states explain the pairs, expected errors, what the theorem assumes, and a model without states."""
+        learned: Learned = fitted.found
+        steps: Steps = fitted.moments
+        first, chain = learned.first, learned.chain
+        fit = None if chain is None else self._pairs.fit_of_pairs(first, chain, steps)
+        parts = self._expected_errors(learned.found, fitted.model.parameters, steps, fit)
+        measured = Measured(
+            parts, fit, len(steps.symbols) / len(self.symbols_), self.spectrum_, self.edge_, first.moments.deviations,
+            self.cross_fit > 1, self.eigenvalue_, self._apart(), chain,
+            first.moments.unequal if self.method == "cubic" and self.detected_ else None,
+        )  # fmt: skip
+        against = [] if chain is None else self._pairs.against_frequencies(first, steps)
+        return [*chain_checks(measured, len(steps.symbols)), *settled_checks(fitted.model.refinement), *against], parts
 
-    def _is_strong(self, first: _Found) -> bool:
-        """Whether the direction is above the noise, and the scores of neighbours along it agree."""
-        agree = self.cross_fit == 1 or abs(first.moments.deviations) > _DEVIATIONS
-        return abs(first.eigenvalue) > first.space.edge and bool(agree)
-
-    def _found_farther(self, steps: _Steps, first: _Found) -> _Found:
-        """The same from pairs farther apart too, where the memory is long."""
-        memory = float(np.trace(first.chain.transmat) - 1) if first.chain is not None else 0.0
-        if abs(memory) <= _SHORT:
-            return first
-        found = self._found(steps, tuple(memory**k for k in range(_LAGS)))
-        return found if found.chain is not None else replace(found, chain=first.chain)
-
-    def _space(self, steps: _Steps, weights: tuple[float, ...], parts: Sequence[int] | None = None) -> ScaledSpace:
-        """Leading eigenpair of the scaled counts of steps 1, 2, ... apart, added by their weights, of all or some parts."""
-        tables = []
-        for lag in range(len(weights)):
-            kept = [steps.counts[lag][p] for p in (range(self.cross_fit) if parts is None else parts)]
-            both, symmetric = symmetric_counts(sum(kept[1:], kept[0]))
-            tables.append(both + both if symmetric else both)  # symmetric by chance: these pairs are ordered
-        space = scaled_eigenspace(
-            tables[0],
-            1,
-            tau=self.tau,
-            calibrate=False,  # steps that the direction was not found on tell signal from noise
-            further=list(zip(weights[1:], tables[1:], strict=True)),
-            random_state=self._seed,
-            n_jobs=self.n_jobs,
-        )
-        return space if steps.copies == 1 else _noisier(space, steps.copies)
-
-    def _moments(self, steps: _Steps, weights: tuple[float, ...], whole: ScaledSpace) -> list[_Part]:
-        """For each part the direction found on the others, and moments of its scores along it."""
-        direction, found = whole.vectors[:, 0], []
-        for part in range(self.cross_fit):
-            others = [p for p in range(self.cross_fit) if p != part]
-            space = _towards(direction, self._space(steps, weights, others) if others else whole)
-            scores = space.vectors[:, 0] / np.sqrt(space.scale)
-            if self.method == "cubic":
-                scores = (scores > 0).astype(np.float64)
-            found.append((space, _lagged(scores, steps, part)))
-        return found
+    @property
+    def _pairs(self) -> PairMethod:
+        return PairMethod(self.method, self.cross_fit, self.tau, self._seed, self.n_jobs)
 
     @property
     def _steps(self) -> Refine:
         """Of EM, which the paper's equation does not have."""
         return 0 if self.method == "cubic" and self.refine == "auto" else self.refine
 
-    def _refined(self, chain: Chain, steps: _Steps) -> Refined:
+    def _by_em(self, chain: Chain, steps: Steps) -> Refined:
         """After EM for the symbols, from ones of which none is impossible, and towards which they are drawn."""
         if not self._steps:
             return Refined(chain.sorted(), Refinement.none())
@@ -330,7 +285,7 @@ class TwoStateHMM(ChainMethods, Estimator):
         found = refine(update, over(blocks, self.n_jobs, self.verbose), self._steps)
         return Refined(Chain(chain.startprob, chain.transmat, *found.values).sorted(), found)
 
-    def _independent(self, first: _Found) -> Chain:
+    def _independent(self, first: Found, marginal: np.ndarray) -> Chain:
         """What is said where no chain was detected: two states that are the same."""
         warn(
             f"No second state was detected: the eigenvalue {first.eigenvalue:.3g} is not above the noise, "
@@ -338,7 +293,7 @@ class TwoStateHMM(ChainMethods, Estimator):
             "Give more steps, or drop rare symbols.",
             EvidenceWarning,
         )
-        return Chain(np.full(2, 0.5), np.full((2, 2), 0.5), np.tile(self._marginal, (2, 1)))
+        return Chain(np.full(2, 0.5), np.full((2, 2), 0.5), np.tile(marginal, (2, 1)))
 
     def _distances(self, other: TwoStateHMM) -> np.ndarray:
         return symbol_distances((self.emissionprob_, self.symbols_), (other.emissionprob_, other.symbols_))
@@ -357,149 +312,23 @@ class TwoStateHMM(ChainMethods, Estimator):
 
     # --- evidence -----------------------------------------------------------------------------------------------
 
-    def _fit_of_pairs(self, first: _Found, chain: Chain, steps: _Steps) -> PairFit:
-        lagged = [sum(counts[1:], counts[0]) for counts in steps.counts]
-        both, symmetric = symmetric_counts(steps.distinct)
-        both = both + both if symmetric else both
-        return fit_of_pairs(first.space, both, lagged, chain, steps.copies, self.n_jobs)
-
-    def _against_frequencies(self, first: _Found, steps: _Steps) -> list[Check]:
-        """Whether pairs on which the direction was not found are more probable than those of independent steps."""
-        if not self.detected_ or self.cross_fit == 1:
-            return []
-        found, n = [], len(steps.symbols) * (1 - 1 / self.cross_fit)
-        for counts, (space, _) in zip(steps.counts[0], first.parts, strict=True):
-            smooth = (n * space.marginals + _UNSEEN_STEPS) / (n + _UNSEEN_STEPS * len(space.marginals))
-            chain = _solve(first.moments, space, smooth, self.method)
-            found += [] if chain is None else [pair_log_likelihoods(counts, chain, smooth)]
-        if not found:
-            return []
-        fitted, trivial = (np.concatenate(values) for values in zip(*found, strict=True))
-        options: dict[str, Any] = {"against": "frequencies", "unit": "pair", "deviations": _DEVIATIONS}
-        return trivial_checks(fitted, trivial, extra=0, n_rows=len(fitted), **options)
-
-    def _checks(self, m: _Moments, parts: PartErrors, limit: float, n: int, fit: PairFit | None) -> list[Check]:
-        apart = float(np.abs(self.emissionprob_[0] - self.emissionprob_[1]).sum())
-        return [
-            *error_checks(
-                parts, limit, "mean |p_i - p'_i|_1", "in l1, of a possible 2", "state", "halves of the steps",
-                n_rows=n, rows="steps",
-            ),
-            *([] if fit is None else fit.checks()),
-            Check(
-                "leading eigenvalue", "|lambda_1(S)|", abs(self.spectrum_), above(self.edge_, "e"),
-                "Of the scaled counts of neighbours, beside the edge of the noise.", "appendix C", "verdict",
-            ),
-            Check(
-                "agreement of neighbours", "c_1 / sd", abs(m.deviations), above(_DEVIATIONS), "Lagged score on steps that its "
-                "direction was not found on, in standard deviations of independent steps.", "Theorem 1.5",
-                "verdict" if self.cross_fit > 1 else "note",
-            ),
-            Check(
-                "steps per symbol", "N / M", n / len(self.symbols_), at_least(_LEAST_STEPS),
-                "Below, chains as in the theorem cannot be told from independent draws.", "Proposition B.1",
-            ),
-            *([_symmetry(m)] if self.method == "cubic" and self.detected_ else []),
-            Check("memory", "lambda", self.eigenvalue_, None, "Second eigenvalue of the transitions.", "Proposition 1.4"),
-            Check(
-                "separation", "|p_1 - p_2|_1", apart, None, "l1 distance of the states' symbols, of a possible 2.",
-                "Proposition 1.4",
-            ),
-        ]  # fmt: skip
-
-    def _expected_errors(self, found: _Found, steps: _Steps, fit: PairFit | None) -> PartErrors:
+    def _expected_errors(self, found: Found, chain: Chain, steps: Steps, fit: PairFit | None) -> PartErrors:
         """l1 errors of the states' symbols: what the moments say or halves of the steps, whichever is more."""
         if found.chain is None or fit is None:
             return PartErrors.none("No second state was detected.")
         if not self.n_splits:
             return PartErrors.none("No errors were asked for: n_splits is 0.")
-        errors = self._from_moments(found, len(steps.symbols) / steps.copies)
-        halves = self._from_halves(found, found.chain, steps)
+        errors = self._pairs.errors_of_moments(found, chain, len(steps.symbols) / steps.copies)
+        halves = self._pairs.errors_of_halves(found, found.chain, steps)
         if halves is not None:
             errors = np.maximum(errors, halves[np.argsort(-found.chain.startprob, kind="stable")])
-        apart = float(np.abs(self.emissionprob_[0] - self.emissionprob_[1]).sum())
-        return PartErrors(errors, 2).widened(fit.bias(apart), 2.0)
+        return PartErrors(errors, 2).widened(fit.bias(self._apart()), 2.0)
 
-    def _from_moments(self, found: _Found, n: float) -> np.ndarray:
-        """The noise of the direction, and that of the frequencies: what they add up to if all else is known."""
-        space, gain = found.space, sum(weight**2 for weight in found.weights)
-        signal, edge = abs(float(space.signal[0])) if space.n_kept else space.edge / 2, space.edge
-        c2 = max(1 - edge**2 / (4 * signal**2), 0.05)
-        product = self.weights_[0] * self.weights_[1] * max(abs(self.eigenvalue_), 0.02) * gain
-        length = signal / product  # of delta in scaled coordinates, squared
-        spread = space.marginals / space.scale
-        spread /= spread.sum()
-        direction = space.scale * length * ((1 - c2) ** 2 * space.marginals + c2 * (1 - c2) * spread)
-        deviations = [np.sqrt(other**2 * direction + space.marginals / n) for other in self.weights_[::-1]]
-        return np.array([np.sqrt(2 / np.pi) * float(one.sum()) for one in deviations])
-
-    def _from_halves(self, found: _Found, chain: Chain, steps: _Steps) -> np.ndarray | None:
-        """Distances of the states' symbols to those of two halves of the parts; None where there are no two."""
-        if self.cross_fit % 2:
-            return None
-        distances, middle = [], self.cross_fit // 2
-        for half in (range(middle), range(middle, self.cross_fit)):
-            space = _towards(found.space.vectors[:, 0], self._space(steps, found.weights, half))
-            moments = _together([found.parts[p][1] for p in half], steps.copies)
-            own = _solve(moments, space, space.marginals, self.method)
-            symbols = np.tile(space.marginals, (2, 1)) if own is None else own.emissions
-            distances.append(np.abs(chain.emissions - symbols).sum(axis=1))
-        return np.asarray(np.mean(distances, axis=0))
+    def _apart(self) -> float:
+        """l1 distance of the states' symbols."""
+        return float(np.abs(self.emissionprob_[0] - self.emissionprob_[1]).sum())
 
     # --- use ----------------------------------------------------------------------------------------------------
-
-    def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Return the most probable path of states (Viterbi), shape (n_steps,).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or Blocks with lengths
-            Sequences one after another.
-        lengths : array-like of int, shape (n_sequences,), optional
-            Lengths of the sequences, in order; by default there is one.
-
-        Returns
-        -------
-        ndarray of int, shape (n_steps,)
-        """
-        return self.decode(X, lengths)[1]
-
-    @fitted
-    def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
-        """Return the log-probability of the most probable path together with the steps, and the path, shape (n_steps,).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or Blocks with lengths
-            Sequences one after another.
-        lengths : array-like of int, shape (n_sequences,), optional
-            Lengths of the sequences, in order; by default there is one.
-
-        Returns
-        -------
-        log_probability : float
-            In nats.
-        path : ndarray of int, shape (n_steps,)
-            The states.
-        """
-        states, value = viterbi(*self._arguments(X, lengths))
-        return float(value), states
-
-    def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
-        """Return the probabilities of the states at every step given whole sequences (smoothing), shape (n_steps, 2).
-
-        Parameters
-        ----------
-        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or Blocks with lengths
-            Sequences one after another.
-        lengths : array-like of int, shape (n_sequences,), optional
-            Lengths of the sequences, in order; by default there is one.
-
-        Returns
-        -------
-        ndarray of shape (n_steps, 2)
-        """
-        return self.score_samples(X, lengths)[1]
 
     @fitted
     def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
@@ -508,28 +337,6 @@ class TwoStateHMM(ChainMethods, Estimator):
 
     def _n_parameters(self) -> int:
         return 1 + 2 + 2 * (len(self.symbols_) - 1)
-
-    @fitted
-    def score(self, X: Any, lengths: Any = None) -> float:
-        """Return the log-likelihood of all steps together in nats; higher is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_steps,) or (n_steps, 1) of symbols, or Blocks with lengths
-            Sequences one after another.
-        lengths : array-like of int, shape (n_sequences,), optional
-            Lengths of the sequences, in order; by default there is one.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        LatentiaError
-            If X has symbols that the fit has not seen, or another number of features.
-        """
-        return float(log_likelihood(*self._arguments(X, lengths)))
 
     @fitted
     def sample(self, n_samples: int = 100, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -548,7 +355,7 @@ class TwoStateHMM(ChainMethods, Estimator):
             Symbols.
         states : ndarray of int, shape (n_samples,)
         """
-        numbers, states = self._draw(check_size(n_samples), seed_of(random_state))
+        numbers, states = _drawn(self, check_size(n_samples), seed_of(random_state))
         return self.symbols_[numbers], states
 
     @fitted
@@ -569,29 +376,13 @@ class TwoStateHMM(ChainMethods, Estimator):
         float
         """
         n_steps = check_size(n_steps, "n_steps")
-        numbers, _ = self._draw(n_steps, seed_of(random_state))
+        numbers, _ = _drawn(self, n_steps, seed_of(random_state))
         with np.errstate(divide="ignore"):
             table = np.log(self.emissionprob_.T)
         return -float(log_likelihood(self.startprob_, self.transmat_, table, [n_steps], numbers)) / n_steps
 
-    def _draw(self, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-        """Symbol numbers and states of a sequence: stays in a state last a geometric time."""
-        rng = np.random.default_rng(seed)
-        leave = np.clip(1 - np.diag(self.transmat_), 1e-12, 1.0)
-        first = int(rng.random() >= self.startprob_[0])
-        states = np.empty(0, np.int64)
-        while len(states) < n:
-            turns = max(16, int(1.2 * (n - len(states)) / (1 / leave).mean()) // 2 * 2)
-            order = (first + np.arange(turns)) % 2
-            stays = np.minimum(rng.geometric(leave[order]), n)
-            states = np.concatenate([states, np.repeat(order, stays)[:n]])
-        states = states[:n]
-        cumulated = np.cumsum(self.emissionprob_, axis=1)
-        numbers = np.empty(n, np.int64)
-        for k in (0, 1):
-            mine = np.flatnonzero(states == k)
-            numbers[mine] = np.searchsorted(cumulated[k], rng.random(len(mine)) * cumulated[k, -1], side="right")
-        return np.minimum(numbers, len(self.symbols_) - 1), states
+    def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[Any, ...]]:
+        return iter([self._arguments(X, lengths)])
 
     def _arguments(self, X: Any, lengths: Any) -> tuple[Any, ...]:
         """Arguments of the recursions."""
@@ -616,198 +407,28 @@ class TwoStateHMM(ChainMethods, Estimator):
             raise LatentiaError("there must be two states, and symbols in order")
 
 
-# --- from counts to the chain -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Moments:
-    """Centred moments of scores: of neighbours, of steps two apart, of three in a row; variance and number of steps."""
-
-    c1: float
-    c2: float
-    c3: float
-    variance: float
-    n: float
-
-    @property
-    def deviations(self) -> float:
-        """c_1 in standard deviations of independent steps."""
-        return self.c1 * np.sqrt(self.n) / self.variance if self.variance > 0 else 0.0
-
-
-_Part: TypeAlias = tuple[ScaledSpace, _Moments]
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What pairs and triples of steps say.
-
-    Attributes
-    ----------
-    chain : Chain or None
-        None where there is none.
-    space : ScaledSpace
-        Of the direction of the states' difference.
-    moments : _Moments
-        Of the scores along it.
-    eigenvalue : float
-        Leading eigenvalue of the scaled counts.
-    weights : tuple of float
-        Of the pairs 1, 2, ... apart.
-    parts : list of (ScaledSpace, _Moments)
-        For each part the direction found on the others, and the moments of its scores along it.
-    """
-
-    chain: Chain | None
-    space: ScaledSpace
-    moments: _Moments
-    eigenvalue: float
-    weights: tuple[float, ...]
-    parts: list[_Part] = field(default_factory=list)
-
-
-def _limit(chain: Chain, errors: np.ndarray | None) -> float:
-    """Error up to which states are told apart: a third of their distance by the moments, without what errors add to it."""
-    apart = float(np.abs(chain.emissions[0] - chain.emissions[1]).sum())
-    noise = 0.0 if errors is None else min(float(np.linalg.norm(errors)), 0.9 * apart)
-    return min(_TRUSTED, float(np.sqrt(apart**2 - noise**2)) / 3)
-
-
-def _together(parts: Sequence[_Moments], copies: float) -> _Moments:
-    """Mean over parts, with as many steps as are no copies."""
-    n = sum(m.n for m in parts)
-    c1, c2, c3, variance = (
-        sum(getattr(m, name) * m.n for m in parts) / max(n, 1) for name in ("c1", "c2", "c3", "variance")
-    )
-    return _Moments(c1, c2, c3, variance, n / copies)
-
-
-def _towards(direction: np.ndarray, space: ScaledSpace) -> ScaledSpace:
-    """The same with its vector on the side of a direction."""
-    return space if space.vectors[:, 0] @ direction >= 0 else replace(space, vectors=-space.vectors)
-
-
-def _noisier(space: ScaledSpace, copies: float) -> ScaledSpace:
-    """The same with the edge of steps that are there so many times on average."""
-    edge = space.edge * float(np.sqrt(copies))
-    values = np.sign(space.observed) * np.sqrt(np.maximum(space.observed**2 - edge**2, 0))
-    return replace(space, edge=edge, values=values, n_kept=int((np.abs(space.observed) > edge).sum()))
-
-
-def _solve(m: _Moments, space: ScaledSpace, marginal: np.ndarray, method: str) -> Chain | None:
-    """The chain with these moments; None if there is none."""
-    direction = space.vectors[:, 0]
-    vector = direction * np.sqrt(space.scale)  # delta up to its length
-    if method == "cubic":
-        above_zero = direction > 0
-        mean = float(marginal[above_zero].sum())
-        # c_3 is P(SSS) - m^3 - m (2 c_1 + c_2); in a symmetric chain it is 0, so that c_2 is what P(SSS) leaves.
-        lam = (m.c3 + mean * m.c2) / (mean * m.c1) if mean * m.c1 != 0 else 0.0
-        skew, span = 0.0, float(vector[above_zero].sum())
-    else:
-        lam, span = (m.c2 / m.c1 if m.c1 != 0 else 0.0), 1.0
-        skew = m.c3 / m.c2 if m.c2 != 0 else 0.0
-    if lam * m.c1 <= 0 or span <= 0:
-        return None
-    lam = float(np.clip(lam, -0.99, 0.99))
-    apart = float(np.sqrt(skew**2 + 4 * m.c1 / lam))
-    second = float(np.clip((1 + skew / apart) / 2, _LEAST_SHARE, 1 - _LEAST_SHARE))
-    shares = np.array([1 - second, second])
-    lam = max(lam, -float(shares.min() / shares.max()) + 1e-6)
-    delta = vector * (apart / span)
-    emissions = np.stack([marginal + shares[1] * delta, marginal - shares[0] * delta])
-    transmat = lam * np.eye(2) + (1 - lam) * shares
-    return Chain(shares, transmat, distributions(emissions, marginal))
-
-
-def _symmetry(m: _Moments) -> Check:
-    """How far apart the states' shares are by the third moment, which the cubic takes to be equal."""
-    lam = m.c2 / m.c1 if m.c1 else 0.0
-    skew = m.c3 / m.c2 if m.c2 else 0.0
-    apart = float(np.sqrt(skew**2 + 4 * max(m.c1 / lam, 0.0))) if lam else 0.0
-    unequal = abs(skew) / apart if apart else 1.0
-    return Check(
-        "symmetry", "|pi_2 - pi_1|", unequal, at_most(_UNEQUAL),
-        "Of the states' shares; method='cubic' takes them to be equal. Use 'moments' where they are not.",
-        "Proposition 1.4", "verdict",
-    )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Steps:
-    """The steps, and the pairs of neighbours among them.
-
-    Attributes
-    ----------
-    symbols, lengths : ndarray of int
-        Numbers of the symbols, (n,), and the lengths of the sequences.
-    marginal : ndarray of shape (M,)
-        Frequencies of the symbols.
-    first, inner : ndarray of int
-        Places of steps with one and with two later ones in their sequence.
-    first_part, inner_part : ndarray of int
-        The part of each.
-    counts : list of list of csr_array, (M, M)
-        Pairs 1, 2, ... apart in each part.
-    distinct : csr_array of shape (M, M)
-        Pairs of neighbours, copies left out.
-    copies : float
-        Times that a step is there on average, in data that repeats itself; else 1.
-    """
+class _Sequences(NamedTuple):
+    """Symbols by their numbers, shape (n,), and the lengths of the sequences."""
 
     symbols: np.ndarray
     lengths: np.ndarray
-    marginal: np.ndarray
-    first: np.ndarray
-    first_part: np.ndarray
-    inner: np.ndarray
-    inner_part: np.ndarray
-    counts: list[list[sparse.csr_array]]
-    distinct: sparse.csr_array
-    copies: float
 
 
-def _counted(symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: int) -> _Steps:
-    """Count the pairs of each of ``n_parts`` stretches of the steps over an alphabet of ``size`` symbols.
-
-    Copies of steps are in the stretch of the first of them.
-    """
-    n, steps = len(symbols), np.arange(len(symbols))
-    left = np.repeat(np.cumsum(lengths), lengths) - steps  # steps to the end of the sequence
-    first, inner = np.flatnonzero(left > 1), np.flatnonzero(left > 2)
-    leaders = first_copies(symbols, size)
-    own = steps if leaders is None else np.flatnonzero(leaders == steps)
-    part = (steps if leaders is None else np.searchsorted(own, leaders)) * n_parts // len(own)
-
-    def counted(starts: np.ndarray, lag: int) -> sparse.csr_array:
-        cells = (np.ones(len(starts), np.int32), (symbols[starts], symbols[starts + lag]))
-        return sparse.csr_array(sparse.coo_array(cells, shape=(size, size)))
-
-    counts = []
-    for lag in range(1, _LAGS + 1):
-        starts = np.flatnonzero(left > lag)
-        counts.append([counted(starts[part[starts] == p], lag) for p in range(n_parts)])
-    distinct = counted(own[left[own] > 1], 1)
-    marginal = np.bincount(symbols, minlength=size) / n
-    copies = 1.0 if leaders is None else n / len(own)
-    return _Steps(symbols, lengths, marginal, first, part[first], inner, part[inner], counts, distinct, copies)
-
-
-def _lagged(scores: np.ndarray, steps: _Steps, part: int) -> _Moments:
-    """Centred moments of the scores of one part's steps."""
-    symbols = steps.symbols
-    first, inner = steps.first[steps.first_part == part], steps.inner[steps.inner_part == part]
-    if not len(inner):
-        return _Moments(0.0, 0.0, 0.0, 0.0, 0.0)
-    values = scores[symbols[first]]
-    mean = values.mean()
-    y = scores - mean
-    a, b = y[symbols[first]], y[symbols[first + 1]]
-    x0, x1, x2 = (y[symbols[inner + lag]] for lag in (0, 1, 2))
-    return _Moments(
-        float((a * b).mean()),
-        float((x0 * x2).mean()),
-        float((x0 * x1 * x2).mean()),
-        float((a * a).mean()),
-        float(len(first)),
-    )
+def _drawn(model: TwoStateHMM, n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Symbol numbers and states of a sequence: stays in a state last a geometric time."""
+    rng = np.random.default_rng(seed)
+    leave = np.clip(1 - np.diag(model.transmat_), 1e-12, 1.0)
+    first = int(rng.random() >= model.startprob_[0])
+    states = np.empty(0, np.int64)
+    while len(states) < n:
+        turns = max(16, int(1.2 * (n - len(states)) / (1 / leave).mean()) // 2 * 2)
+        order = (first + np.arange(turns)) % 2
+        stays = np.minimum(rng.geometric(leave[order]), n)
+        states = np.concatenate([states, np.repeat(order, stays)[:n]])
+    states = states[:n]
+    cumulated = np.cumsum(model.emissionprob_, axis=1)
+    numbers = np.empty(n, np.int64)
+    for k in (0, 1):
+        mine = np.flatnonzero(states == k)
+        numbers[mine] = np.searchsorted(cumulated[k], rng.random(len(mine)) * cumulated[k, -1], side="right")
+    return np.minimum(numbers, len(model.symbols_) - 1), states

@@ -299,7 +299,7 @@ class AnchorTopics(Admixture, Staged):
         embedding, choice = moments.of(part.groups), moments.choice
         tol = self.tol if part.is_whole else max(self.tol, _PART_TOL)
         anchors = choose_anchors(embedding, moments.n_topics, *choice)
-        topics = self._from_anchors(anchors, embedding, choice.codes, moments.sketches.q, tol)
+        topics = _from_anchors(self, anchors, embedding, choice.codes, moments.sketches.q, tol)
         return _Recovered(anchors, moments.words.spread(topics))
 
     def _refine(self, found: _Recovered, moments: _Counted, part: Part, whole: Refined | None) -> Refined:
@@ -343,7 +343,7 @@ class AnchorTopics(Admixture, Staged):
         if learned.dirichlet is not None and self.dirichlet == "likelihood":
             self.dirichlet_ = learned.dirichlet
         else:
-            self.dirichlet_ = self._proportions(moments.order.restored_table(moments.sketches.documents))
+            self.dirichlet_ = _proportions(self, moments.order.restored_table(moments.sketches.documents))
         self._confusions = confusions_of(fitted.fits, fitted.model, self._splits(learned))
 
     def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
@@ -383,7 +383,7 @@ class AnchorTopics(Admixture, Staged):
         documents, words = Documents(), Words(np.arange(len(q)), np.full(len(q), np.inf), q.sum(axis=1))
         embedding = _embedding.exact(q, self.n_components, self.embedding, self._seed)
         anchors = choose_anchors(embedding, self.n_components, *self._choice(documents, words))
-        topics = self._from_anchors(anchors, embedding, words.codes, q, tol)
+        topics = _from_anchors(self, anchors, embedding, words.codes, q, tol)
         self._read_off(embedding, anchors, topics, words, documents)
         self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
         return self._without_parts("There are no documents to split.")
@@ -431,7 +431,7 @@ class AnchorTopics(Admixture, Staged):
         model.anchors = [dict(zip(anchor.words, anchor.strengths, strict=True)) for anchor in choice.given]
         model.n_components = max(model.n_components, n_given)
         chosen = choose_anchors(embedding, model.n_components, *choice)
-        topics = words.spread(model._from_anchors(chosen, embedding, words.codes, None, model.tol))
+        topics = words.spread(_from_anchors(model, chosen, embedding, words.codes, None, model.tol))
         model._read_off(embedding, chosen, topics, words, model._documents)
         model.dirichlet_ = self.dirichlet_.sum() * model.prevalence_
         return model._without_parts("The anchors were edited: call evidence_.stability(X).")
@@ -462,16 +462,6 @@ class AnchorTopics(Admixture, Staged):
         frequent = np.flatnonzero(words.document_frequency >= max(least, self.runoff_df))
         frequent = frequent[np.argsort(words.codes[frequent], kind="stable")]
         return _Choice(given, frequent, words.codes, self.anchors if none_given else "greedy")
-
-    def _from_anchors(
-        self, anchors: list[Anchor], embedding: Embedding, codes: np.ndarray, q: Any, tol: float
-    ) -> np.ndarray:
-        """Topics over the columns of the embedding, (K, V')."""
-        if self.recover == "inverse":
-            return inverse_topics(embedding, anchors, codes, q)
-        if self.recover == "kl":
-            return kl_topics(embedding, anchors, codes, q, tol=tol, random_state=self._seed)
-        return l2_topics(embedding, anchors, codes, tol=tol, n_jobs=self.n_jobs)
 
     def _sweeps(self, moments: _Counted) -> bool:
         """Whether there are any sweeps over the documents."""
@@ -548,13 +538,6 @@ class AnchorTopics(Admixture, Staged):
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
         self.n_passes_, self._n_features_out = n_passes, len(topics)
         self._confusions = np.empty((0, len(topics), len(topics)))
-
-    def _proportions(self, documents: sparse.csr_array) -> np.ndarray:
-        """Dirichlet parameters of the proportions, shape (K,), by some documents."""
-        if self.dirichlet == "moments":
-            return dirichlet_from_moment(self.topic_covariance_)
-        smooth = smoothed(self.components_, self.word_frequencies_, 1e-4)
-        return dirichlet_by_likelihood(smooth, self.prevalence_, documents, self.n_jobs)
 
     def _of_anchors(self, parts: PartErrors) -> list[Check]:
         """The expected errors, and what the theorems assume of the anchors and topics that have been read off."""
@@ -713,3 +696,22 @@ def _replaced(anchors: list[Anchor], replace: Mapping[int, Any]) -> list[Any]:
     if unknown:
         raise LatentiaError(f"reanchor: there is no topic {unknown[0]}; topics are 0 to {len(anchors) - 1}.")
     return [anchor for k, own in enumerate(anchors) if (anchor := replace.get(k, own)) is not None]
+
+
+def _from_anchors(
+    method: AnchorTopics, anchors: list[Anchor], embedding: Embedding, codes: np.ndarray, q: Any, tol: float
+) -> np.ndarray:
+    """Topics over the columns of the embedding, (K, V')."""
+    if method.recover == "inverse":
+        return inverse_topics(embedding, anchors, codes, q)
+    if method.recover == "kl":
+        return kl_topics(embedding, anchors, codes, q, tol=tol, random_state=method._seed)
+    return l2_topics(embedding, anchors, codes, tol=tol, n_jobs=method.n_jobs)
+
+
+def _proportions(model: AnchorTopics, documents: sparse.csr_array) -> np.ndarray:
+    """Dirichlet parameters of the proportions, shape (K,), by some documents."""
+    if model.dirichlet == "moments":
+        return dirichlet_from_moment(model.topic_covariance_)
+    smooth = smoothed(model.components_, model.word_frequencies_, 1e-4)
+    return dirichlet_by_likelihood(smooth, model.prevalence_, documents, model.n_jobs)

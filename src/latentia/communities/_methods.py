@@ -1,0 +1,252 @@
+"""What every fitted block model can be asked for: memberships of new nodes, probabilities of links, draws."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+
+from .. import _fields as of
+from .._base import Estimator, check_size, fitted
+from .._parameters import Choice, Number, check_parameter, seed_of
+from .._validation import number_table
+from ..datasets.graphs import graph_of
+from ..exceptions import LatentiaError
+from ..likelihood import draw_edges
+from ..metrics import link_auc
+from ..passes import Blocks
+from ..simplex import distributions
+from ._memberships import dirichlet_posteriors
+from ._model import Communities
+from ._weights import Weights
+
+__all__ = ["MembershipMethods"]
+
+_LEAST_PRIOR = 1e-3  # alpha_0 for memberships of new nodes, where every node is in one community
+_LARGEST = 1e15  # weight
+_SCORED = 200_000  # pairs without edge that edges are compared with
+
+
+class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
+    """What every fitted block model can be asked for: memberships of new nodes, probabilities of links, draws."""
+
+    memberships_: Annotated[np.ndarray, of.Field("V K", low=0.0, high=1.0 + of.TOLERANCE, finite=False)]
+    averages_: Annotated[np.ndarray, of.Field("V K", finite=False)]
+    labels_: Annotated[np.ndarray, of.places("V", below="K", low=-1)]
+    isolated_: Annotated[np.ndarray, of.places("*", below="V")]
+    connectivity_: Annotated[np.ndarray, of.numbers("K K", 0.0)]
+    dirichlet_: Annotated[np.ndarray, of.numbers("K", 0.0)]
+    weights_: Annotated[np.ndarray, of.shares("K")]
+    activity_: Annotated[np.ndarray, of.numbers("V", 0.0)]
+    activity_in_: Annotated[np.ndarray, of.numbers("V", 0.0)]
+    spectrum_: Annotated[np.ndarray, of.numbers("*")]
+    edge_: Annotated[float, of.number(0.0)]
+    n_suggested_: Annotated[int, of.count()]
+    n_edges_: Annotated[int, of.count()]
+    degree_corrected_: bool
+    homophilic_: bool
+    directed_: bool
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+    _rates: Annotated[np.ndarray, of.numbers("K K", 0.0)]
+    _as_counts: Weights
+
+    @fitted
+    def support(
+        self, threshold: float = 0.1, statistic: Literal["memberships", "averages"] = "memberships"
+    ) -> np.ndarray:
+        """Return which communities each node belongs to, as booleans of shape (n, K).
+
+        Parameters
+        ----------
+        threshold : float
+            xi: communities with a share of xi or more are to be in it, and none with less than xi / 2.
+        statistic : {"memberships", "averages"}
+            What is compared with 3 xi / 4. "averages" is Algorithm 8.3, whose guarantee is Theorem 8.6
+            (`latentia.evidence.bounds.support_threshold`); it needs more edges inside communities than across.
+
+        Returns
+        -------
+        ndarray of bool, shape (n, K)
+        """
+        check_parameter("threshold", threshold, Number(0, 1))
+        check_parameter("statistic", statistic, Choice("memberships", "averages"))
+        found = self.memberships_ if statistic == "memberships" else self.averages_
+        return np.nan_to_num(found, nan=-1.0) >= 0.75 * threshold
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.connectivity_)
+
+    @fitted
+    def transform(self, A: Any, A_in: Any = None) -> np.ndarray:
+        """Return memberships of new nodes from their edges to the nodes of the fit, shape (m, K); NaN for those without edges.
+
+        Parameters
+        ----------
+        A : sparse matrix or array-like of shape (m, n)
+            Weights of edges to the nodes of the fit, from the new nodes where there are directions.
+        A_in : sparse matrix or array-like of shape (m, n), optional
+            Where there are directions, weights of edges from the nodes of the fit.
+
+        Returns
+        -------
+        ndarray of shape (m, K)
+
+        Raises
+        ------
+        LatentiaError
+            If A has another number of columns than the fit had nodes.
+        """
+        table, known = self._new_edges(A, "A"), self._communities(self._rates)
+        if A_in is not None and not self.directed_:
+            raise LatentiaError("A_in: this graph has no directions; give A alone.")
+        field = known.fields(self.directed_)
+        if self.directed_:
+            n_rows = table.shape[0]
+            back = sparse.csr_array(table.shape) if A_in is None else self._new_edges(A_in, "A_in")
+            if back.shape[0] != n_rows:
+                raise LatentiaError(f"A has {n_rows} rows and A_in {back.shape[0]}: one for each new node is needed.")
+            table = sparse.csr_array(sparse.hstack([table, back], format="csr"))
+        expected = field.sum(axis=0)
+        inhabited = expected > 1e-12 * expected.max()
+        expected = np.where(inhabited, expected, 1.0)
+        alpha = np.maximum(self.dirichlet_, _LEAST_PRIOR * self.weights_ + 1e-9)
+        images = table @ (field / expected)
+        even = np.full(len(alpha), 1 / len(alpha))
+        start = distributions(images, even)
+        rough = start, np.full(len(start), 0.1), np.ones(start.shape[1])
+        posteriors = dirichlet_posteriors(table, field / expected, alpha, start, rough, self.n_jobs)
+        shares = distributions(inhabited * posteriors.shares / expected, even)
+        shares[~images.any(axis=1)] = np.nan
+        return shares
+
+    @fitted
+    def predict(self, A: Any, A_in: Any = None) -> np.ndarray:
+        """Return the community of new nodes with the largest share, shape (m,), -1 for nodes without edges; see `transform`.
+
+        Parameters
+        ----------
+        A : sparse matrix or array-like of shape (m, n)
+            Weights of edges from the new nodes to the nodes of the fit.
+        A_in : sparse matrix or array-like of shape (m, n), optional
+            Where there are directions, weights of edges from the nodes of the fit.
+
+        Returns
+        -------
+        ndarray of int, shape (m,)
+        """
+        shares = self.transform(A, A_in)
+        return np.where(np.isnan(shares[:, 0]), -1, np.nan_to_num(shares).argmax(axis=1))
+
+    @fitted
+    def links(self, i: Any, j: Any) -> np.ndarray:
+        """Return expected weights of edges from the nodes i to j, probabilities where edges have no weights; 0 without edges.
+
+        Parameters
+        ----------
+        i, j : array-like of int that broadcast
+
+        Returns
+        -------
+        ndarray of the broadcast shape of i and j
+        """
+        i, j = self._nodes("i", i), self._nodes("j", j)
+        try:
+            i, j = np.broadcast_arrays(i, j)
+        except ValueError:
+            raise LatentiaError(f"i has the shape {i.shape} and j {j.shape}: they must broadcast.") from None
+        return self._communities(self.connectivity_).rates(i, j)
+
+    @fitted
+    def score(self, A: Any, y: Any = None) -> float:
+        """Return the AUC of the edges of a graph on the same nodes: how often they score higher than pairs without edge.
+
+        Give edges that were not fitted to know how well links are predicted; pairs without edge are drawn.
+
+        Parameters
+        ----------
+        A : as in ``fit``
+            Edges on the nodes of the fit.
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
+        graph = graph_of(A, self.directed_, progress=bool(self.verbose))
+        n = graph.n_nodes
+        if n != self.n_features_in_:
+            raise LatentiaError(
+                f"The graph has {n} nodes, and the fit {self.n_features_in_}: the same ones are needed."
+            )
+        edges = sparse.coo_array(graph.adjacency)
+        a, b = np.random.default_rng(0).integers(0, n, (2, _SCORED))
+        free = (a != b) & (np.asarray(graph.adjacency[a, b]).ravel() == 0)
+        if not free.any():
+            raise LatentiaError(
+                "All pairs of nodes that were drawn have an edge: there is nothing to compare edges with."
+            )
+        c = self._communities(self._rates)
+        return link_auc(c.rates(*edges.coords), c.rates(a[free], b[free]))
+
+    @fitted
+    def sample(self, n_samples: int = 1, random_state: Any = 0) -> list[sparse.csr_array]:
+        """Draw graphs with the same nodes: csr_arrays (n, n) of zeros and ones.
+
+        Probabilities of edges are what the model expects, at most .99. Weights are not drawn: of a weighted graph they are
+        those of its counts (see difference 7).
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Number of graphs.
+        random_state : int, RandomState or Generator, default=0
+            Seed of the draws.
+
+        Returns
+        -------
+        list of csr_array of shape (n, n)
+        """
+        n_samples, rng = check_size(n_samples), np.random.default_rng(seed_of(random_state))
+        c = self._communities(self._rates)
+        given = c.memberships, c.connectivity, c.activity
+        return [
+            draw_edges(*given, directed=self.directed_, rng=rng, activity_in=c.activity_in) for _ in range(n_samples)
+        ]
+
+    def _communities(self, connectivity: np.ndarray) -> Communities:
+        activity_in = self.activity_in_ if self.directed_ else self.activity_
+        return Communities(np.nan_to_num(self.memberships_), connectivity, self.activity_, activity_in)
+
+    def _nodes(self, name: str, nodes: Any) -> np.ndarray:
+        found = np.asarray(nodes)
+        if found.dtype.kind not in "iu" or (found.size and (found.min() < 0 or found.max() >= self.n_features_in_)):
+            raise LatentiaError(f"{name}: numbers of nodes from 0 to {self.n_features_in_ - 1} are needed.")
+        return found
+
+    def _new_edges(self, A: Any, name: str) -> sparse.csr_array:
+        """Edges of new nodes, checked."""
+        table = sparse.csr_array(number_table(A.table() if isinstance(A, Blocks) else A, name))
+        if table.shape[1] != self.n_features_in_:
+            raise LatentiaError(
+                f"{name} has the shape {table.shape}: a row for each new node and {self.n_features_in_} columns, the nodes of "
+                "the fit, are needed."
+            )
+        if not ((table.data >= 0) & (table.data <= _LARGEST)).all():
+            raise LatentiaError(
+                f"{name} holds weights that are negative or out of range: numbers from 0 to {_LARGEST:g} are needed."
+            )
+        return self._as_counts.counts(table)
+
+    def _check_fitted(self) -> None:
+        known = self.labels_ >= 0
+        shares = self.memberships_[known]
+        whole = np.isfinite(shares).all() and np.allclose(shares.sum(axis=1), 1.0, rtol=0, atol=of.TOLERANCE)
+        if not known.any() or not whole or not np.isfinite(self.averages_[known]).all():
+            raise LatentiaError("memberships_ are not those of the nodes that have labels_")
+        if "names_" not in vars(self):
+            raise LatentiaError("names_ is missing")
+        if not self._rates.any():
+            raise LatentiaError("_rates are zero")

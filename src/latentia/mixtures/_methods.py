@@ -1,0 +1,139 @@
+"""What every fitted mixture can be asked for, from the log-density of rows together with each component."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import numpy as np
+
+from .. import _fields as of
+from .._base import Estimator, fitted
+from ..likelihood import normalised
+
+__all__ = ["MixtureMethods"]
+
+
+class MixtureMethods(Estimator):
+    """Methods of mixtures, from joint log-densities, and the number of free parameters."""
+
+    weights_: Annotated[np.ndarray, of.distributions("K")]
+    refinement_: Annotated[np.ndarray, of.numbers("*")]
+
+    @abstractmethod
+    def _joint(self, X: Any) -> Iterator[np.ndarray]:
+        """Log-density of each row together with each component, (n, K), block by block."""
+
+    @abstractmethod
+    def _n_parameters(self) -> int:
+        """Free parameters."""
+
+    @fitted
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the most probable component of every row, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the columns, or the views, of the fit.
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+
+        Raises
+        ------
+        LatentiaError
+            If X has other columns than the data of the fit, or if the model has no densities.
+        """
+        return np.concatenate([joint.argmax(axis=1) for joint in self._joint(X)])
+
+    @fitted
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probabilities of the components of every row, shape (n_rows, K).
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the columns, or the views, of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K)
+
+        Raises
+        ------
+        LatentiaError
+            If X has other columns than the data of the fit, or if the model has no densities.
+        """
+        return np.vstack([normalised(joint, self.weights_)[0] for joint in self._joint(X)])
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log-density of a row in nats; higher is better.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the columns, or the views, of the fit.
+        y : ignored
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        LatentiaError
+            If X has other columns than the data of the fit, or if the model has no densities.
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    @fitted
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Return the log-density of every row in nats, of its cells that are there, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the columns, or the views, of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Raises
+        ------
+        LatentiaError
+            If X has other columns than the data of the fit, or if the model has no densities.
+        """
+        return np.concatenate([normalised(joint, self.weights_)[1] for joint in self._joint(X)])
+
+    def bic(self, X: Any) -> float:
+        """Return Schwarz's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the columns, or the views, of the fit.
+
+        Returns
+        -------
+        float
+        """
+        heights = self.score_samples(X)
+        return float(self._n_parameters() * np.log(len(heights)) - 2 * heights.sum())
+
+    def aic(self, X: Any) -> float:
+        """Return Akaike's criterion of the model on rows, in units of two nats as scikit-learn has it; lower is better.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows with the columns, or the views, of the fit.
+
+        Returns
+        -------
+        float
+        """
+        return float(2 * self._n_parameters() - 2 * self.score_samples(X).sum())

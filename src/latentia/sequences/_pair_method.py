@@ -1,0 +1,359 @@
+"""Two states from pairs and triples of steps: a direction in which symbols differ, and the moments of scores along it.
+
+Source: Q. Huang, S. Kakade, W. Kong, G. Valiant, ITCS 2018, Proposition 1.4, Theorem 1.5, appendix C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from ..evidence import (
+    Check,
+    trivial_checks,
+)
+from ..linalg import ScaledSpace, scaled_eigenspace
+from ..moments import symmetric_counts
+from ..simplex import distributions
+from ._chain import Chain, stationary
+from ._copies import first_copies
+from ._pair_evidence import DEVIATIONS, PairFit, fit_of_pairs, pair_log_likelihoods
+
+__all__ = ["Found", "Learned", "PairMethod", "Steps", "counted_steps"]
+
+_LEAST_SHARE = 0.02  # of a state
+_UNSEEN_STEPS = 0.5  # of each symbol, on steps that it was not counted on
+_LAGS = 3  # steps apart of the pairs that the direction is found on
+_SHORT = (
+    0.65  # eigenvalue of the transitions below which steps farther apart were seen to bring as much noise as signal
+)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Centred moments of scores: of neighbours, of steps two apart, of three in a row; variance and number of steps."""
+
+    c1: float
+    c2: float
+    c3: float
+    variance: float
+    n: float
+
+    @property
+    def deviations(self) -> float:
+        """c_1 in standard deviations of independent steps."""
+        return self.c1 * np.sqrt(self.n) / self.variance if self.variance > 0 else 0.0
+
+    @property
+    def unequal(self) -> float:
+        """How far apart the states' shares are by the third moment."""
+        lam = self.c2 / self.c1 if self.c1 else 0.0
+        skew = self.c3 / self.c2 if self.c2 else 0.0
+        apart = float(np.sqrt(skew**2 + 4 * max(self.c1 / lam, 0.0))) if lam else 0.0
+        return abs(skew) / apart if apart else 1.0
+
+
+_Part: TypeAlias = tuple[ScaledSpace, Moments]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What pairs and triples of steps say.
+
+    Attributes
+    ----------
+    chain : Chain or None
+        None where there is none.
+    space : ScaledSpace
+        Of the direction of the states' difference.
+    moments : Moments
+        Of the scores along it.
+    eigenvalue : float
+        Leading eigenvalue of the scaled counts.
+    weights : tuple of float
+        Of the pairs 1, 2, ... apart.
+    parts : list of (ScaledSpace, Moments)
+        For each part the direction found on the others, and the moments of its scores along it.
+    """
+
+    chain: Chain | None
+    space: ScaledSpace
+    moments: Moments
+    eigenvalue: float
+    weights: tuple[float, ...]
+    parts: list[_Part] = field(default_factory=list)
+
+    def rejected(self) -> Found:
+        """The same without a chain: there may be none."""
+        return replace(self, chain=None)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What neighbours say, and what all pairs that are used say.
+
+    Attributes
+    ----------
+    first, found : Found
+    """
+
+    first: Found
+    found: Found
+
+    @property
+    def chain(self) -> Chain | None:
+        """None where no second state was detected."""
+        return self.found.chain
+
+
+def _together(parts: Sequence[Moments], copies: float) -> Moments:
+    """Mean over parts, with as many steps as are no copies."""
+    n = sum(m.n for m in parts)
+    c1, c2, c3, variance = (
+        sum(getattr(m, name) * m.n for m in parts) / max(n, 1) for name in ("c1", "c2", "c3", "variance")
+    )
+    return Moments(c1, c2, c3, variance, n / copies)
+
+
+def _towards(direction: np.ndarray, space: ScaledSpace) -> ScaledSpace:
+    """The same with its vector on the side of a direction."""
+    return space if space.vectors[:, 0] @ direction >= 0 else replace(space, vectors=-space.vectors)
+
+
+def _noisier(space: ScaledSpace, copies: float) -> ScaledSpace:
+    """The same with the edge of steps that are there so many times on average."""
+    edge = space.edge * float(np.sqrt(copies))
+    values = np.sign(space.observed) * np.sqrt(np.maximum(space.observed**2 - edge**2, 0))
+    return replace(space, edge=edge, values=values, n_kept=int((np.abs(space.observed) > edge).sum()))
+
+
+def _solve(m: Moments, space: ScaledSpace, marginal: np.ndarray, method: str) -> Chain | None:
+    """The chain with these moments; None if there is none."""
+    direction = space.vectors[:, 0]
+    vector = direction * np.sqrt(space.scale)  # delta up to its length
+    if method == "cubic":
+        above_zero = direction > 0
+        mean = float(marginal[above_zero].sum())
+        # c_3 is P(SSS) - m^3 - m (2 c_1 + c_2); in a symmetric chain it is 0, so that c_2 is what P(SSS) leaves.
+        lam = (m.c3 + mean * m.c2) / (mean * m.c1) if mean * m.c1 != 0 else 0.0
+        skew, span = 0.0, float(vector[above_zero].sum())
+    else:
+        lam, span = (m.c2 / m.c1 if m.c1 != 0 else 0.0), 1.0
+        skew = m.c3 / m.c2 if m.c2 != 0 else 0.0
+    if lam * m.c1 <= 0 or span <= 0:
+        return None
+    lam = float(np.clip(lam, -0.99, 0.99))
+    apart = float(np.sqrt(skew**2 + 4 * m.c1 / lam))
+    second = float(np.clip((1 + skew / apart) / 2, _LEAST_SHARE, 1 - _LEAST_SHARE))
+    shares = np.array([1 - second, second])
+    lam = max(lam, -float(shares.min() / shares.max()) + 1e-6)
+    delta = vector * (apart / span)
+    emissions = np.stack([marginal + shares[1] * delta, marginal - shares[0] * delta])
+    transmat = lam * np.eye(2) + (1 - lam) * shares
+    return Chain(shares, transmat, distributions(emissions, marginal))
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps, and the pairs of neighbours among them.
+
+    Attributes
+    ----------
+    symbols, lengths : ndarray of int
+        Numbers of the symbols, (n,), and the lengths of the sequences.
+    marginal : ndarray of shape (M,)
+        Frequencies of the symbols.
+    first, inner : ndarray of int
+        Places of steps with one and with two later ones in their sequence.
+    first_part, inner_part : ndarray of int
+        The part of each.
+    counts : list of list of csr_array, (M, M)
+        Pairs 1, 2, ... apart in each part.
+    distinct : csr_array of shape (M, M)
+        Pairs of neighbours, copies left out.
+    copies : float
+        Times that a step is there on average, in data that repeats itself; else 1.
+    """
+
+    symbols: np.ndarray
+    lengths: np.ndarray
+    marginal: np.ndarray
+    first: np.ndarray
+    first_part: np.ndarray
+    inner: np.ndarray
+    inner_part: np.ndarray
+    counts: list[list[sparse.csr_array]]
+    distinct: sparse.csr_array
+    copies: float
+
+
+def counted_steps(symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: int) -> Steps:
+    """Count the pairs of each of ``n_parts`` stretches of the steps over an alphabet of ``size`` symbols.
+
+    Copies of steps are in the stretch of the first of them.
+    """
+    n, steps = len(symbols), np.arange(len(symbols))
+    left = np.repeat(np.cumsum(lengths), lengths) - steps  # steps to the end of the sequence
+    first, inner = np.flatnonzero(left > 1), np.flatnonzero(left > 2)
+    leaders = first_copies(symbols, size)
+    own = steps if leaders is None else np.flatnonzero(leaders == steps)
+    part = (steps if leaders is None else np.searchsorted(own, leaders)) * n_parts // len(own)
+
+    def counted(starts: np.ndarray, lag: int) -> sparse.csr_array:
+        cells = (np.ones(len(starts), np.int32), (symbols[starts], symbols[starts + lag]))
+        return sparse.csr_array(sparse.coo_array(cells, shape=(size, size)))
+
+    counts = []
+    for lag in range(1, _LAGS + 1):
+        starts = np.flatnonzero(left > lag)
+        counts.append([counted(starts[part[starts] == p], lag) for p in range(n_parts)])
+    distinct = counted(own[left[own] > 1], 1)
+    marginal = np.bincount(symbols, minlength=size) / n
+    copies = 1.0 if leaders is None else n / len(own)
+    return Steps(symbols, lengths, marginal, first, part[first], inner, part[inner], counts, distinct, copies)
+
+
+def _lagged(scores: np.ndarray, steps: Steps, part: int) -> Moments:
+    """Centred moments of the scores of one part's steps."""
+    symbols = steps.symbols
+    first, inner = steps.first[steps.first_part == part], steps.inner[steps.inner_part == part]
+    if not len(inner):
+        return Moments(0.0, 0.0, 0.0, 0.0, 0.0)
+    values = scores[symbols[first]]
+    mean = values.mean()
+    y = scores - mean
+    a, b = y[symbols[first]], y[symbols[first + 1]]
+    x0, x1, x2 = (y[symbols[inner + lag]] for lag in (0, 1, 2))
+    return Moments(
+        float((a * b).mean()),
+        float((x0 * x2).mean()),
+        float((x0 * x1 * x2).mean()),
+        float((a * a).mean()),
+        float(len(first)),
+    )
+
+
+@dataclass(frozen=True)
+class PairMethod:
+    """The method of moments of two states.
+
+    Attributes
+    ----------
+    method : {"moments", "cubic"}
+    cross_fit : int
+        Stretches of the steps.
+    tau : float
+    seed : int
+    n_jobs : int or None
+    """
+
+    method: str
+    cross_fit: int
+    tau: float
+    seed: int
+    n_jobs: int | None
+
+    def found(self, steps: Steps, weights: tuple[float, ...]) -> Found:
+        """The chain that explains the steps 1, 2, ... apart, whose counts are added by their weights."""
+        space = self.space(steps, weights)
+        if not len(space.observed):
+            return Found(None, space, Moments(0.0, 0.0, 0.0, 0.0, 0.0), 0.0, weights)
+        parts = self.along(steps, weights, space)
+        moments = _together([moments for _, moments in parts], steps.copies)
+        chain = _solve(moments, space, steps.marginal, self.method)
+        return Found(chain, space, moments, float(space.observed[0]), weights, parts)
+
+    def is_strong(self, first: Found) -> bool:
+        """Whether the direction is above the noise, and the scores of neighbours along it agree."""
+        agree = self.cross_fit == 1 or abs(first.moments.deviations) > DEVIATIONS
+        return abs(first.eigenvalue) > first.space.edge and bool(agree)
+
+    def found_farther(self, steps: Steps, first: Found) -> Found:
+        """The same from pairs farther apart too, where the memory is long."""
+        memory = float(np.trace(first.chain.transmat) - 1) if first.chain is not None else 0.0
+        if abs(memory) <= _SHORT:
+            return first
+        found = self.found(steps, tuple(memory**k for k in range(_LAGS)))
+        return found if found.chain is not None else replace(found, chain=first.chain)
+
+    def space(self, steps: Steps, weights: tuple[float, ...], parts: Sequence[int] | None = None) -> ScaledSpace:
+        """Leading eigenpair of the scaled counts of steps 1, 2, ... apart, added by their weights, of all or some parts."""
+        tables = []
+        for lag in range(len(weights)):
+            kept = [steps.counts[lag][p] for p in (range(self.cross_fit) if parts is None else parts)]
+            both, symmetric = symmetric_counts(sum(kept[1:], kept[0]))
+            tables.append(both + both if symmetric else both)  # symmetric by chance: these pairs are ordered
+        space = scaled_eigenspace(
+            tables[0],
+            1,
+            tau=self.tau,
+            calibrate=False,  # steps that the direction was not found on tell signal from noise
+            further=list(zip(weights[1:], tables[1:], strict=True)),
+            random_state=self.seed,
+            n_jobs=self.n_jobs,
+        )
+        return space if steps.copies == 1 else _noisier(space, steps.copies)
+
+    def along(self, steps: Steps, weights: tuple[float, ...], whole: ScaledSpace) -> list[_Part]:
+        """For each part the direction found on the others, and moments of its scores along it."""
+        direction, found = whole.vectors[:, 0], []
+        for part in range(self.cross_fit):
+            others = [p for p in range(self.cross_fit) if p != part]
+            space = _towards(direction, self.space(steps, weights, others) if others else whole)
+            scores = space.vectors[:, 0] / np.sqrt(space.scale)
+            if self.method == "cubic":
+                scores = (scores > 0).astype(np.float64)
+            found.append((space, _lagged(scores, steps, part)))
+        return found
+
+    def fit_of_pairs(self, first: Found, chain: Chain, steps: Steps) -> PairFit:
+        lagged = [sum(counts[1:], counts[0]) for counts in steps.counts]
+        both, symmetric = symmetric_counts(steps.distinct)
+        both = both + both if symmetric else both
+        return fit_of_pairs(first.space, both, lagged, chain, steps.copies, self.n_jobs)
+
+    def against_frequencies(self, first: Found, steps: Steps) -> list[Check]:
+        """Whether pairs on which the direction was not found are more probable than those of independent steps."""
+        if self.cross_fit == 1:
+            return []
+        found, n = [], len(steps.symbols) * (1 - 1 / self.cross_fit)
+        for counts, (space, _) in zip(steps.counts[0], first.parts, strict=True):
+            smooth = (n * space.marginals + _UNSEEN_STEPS) / (n + _UNSEEN_STEPS * len(space.marginals))
+            chain = _solve(first.moments, space, smooth, self.method)
+            found += [] if chain is None else [pair_log_likelihoods(counts, chain, smooth)]
+        if not found:
+            return []
+        fitted, trivial = (np.concatenate(values) for values in zip(*found, strict=True))
+        options: dict[str, Any] = {"against": "frequencies", "unit": "pair", "deviations": DEVIATIONS}
+        return trivial_checks(fitted, trivial, extra=0, n_rows=len(fitted), **options)
+
+    def errors_of_moments(self, found: Found, chain: Chain, n: float) -> np.ndarray:
+        """The noise of the direction, and that of the frequencies: what they add up to if all else is known."""
+        space, gain = found.space, sum(weight**2 for weight in found.weights)
+        signal, edge = abs(float(space.signal[0])) if space.n_kept else space.edge / 2, space.edge
+        c2 = max(1 - edge**2 / (4 * signal**2), 0.05)
+        shares, memory = stationary(chain.transmat), float(np.trace(chain.transmat) - 1)
+        product = shares[0] * shares[1] * max(abs(memory), 0.02) * gain
+        length = signal / product  # of delta in scaled coordinates, squared
+        spread = space.marginals / space.scale
+        spread /= spread.sum()
+        direction = space.scale * length * ((1 - c2) ** 2 * space.marginals + c2 * (1 - c2) * spread)
+        deviations = [np.sqrt(other**2 * direction + space.marginals / n) for other in shares[::-1]]
+        return np.array([np.sqrt(2 / np.pi) * float(one.sum()) for one in deviations])
+
+    def errors_of_halves(self, found: Found, chain: Chain, steps: Steps) -> np.ndarray | None:
+        """Distances of the states' symbols to those of two halves of the parts; None where there are no two."""
+        if self.cross_fit % 2:
+            return None
+        distances, middle = [], self.cross_fit // 2
+        for half in (range(middle), range(middle, self.cross_fit)):
+            space = _towards(found.space.vectors[:, 0], self.space(steps, found.weights, half))
+            moments = _together([found.parts[p][1] for p in half], steps.copies)
+            own = _solve(moments, space, space.marginals, self.method)
+            symbols = np.tile(space.marginals, (2, 1)) if own is None else own.emissions
+            distances.append(np.abs(chain.emissions - symbols).sum(axis=1))
+        return np.asarray(np.mean(distances, axis=0))

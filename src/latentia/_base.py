@@ -133,7 +133,18 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
             return Identity.of_fit(f"{type(self).__name__}.{fit.__name__}", fresh.get_params(deep=False), given)
 
         with one_blas_thread(), fit_kept(identity, seed) as fresh._seed:
-            fresh = _of_best_size(fresh, fit, *given[0], **given[1])
+            asked = getattr(fresh, "n_components", None)
+            if asked is None or isinstance(asked, numbers.Integral):
+                empty, fresh = fresh, copy(fresh)
+                try:
+                    fit(fresh, *given[0], **given[1])
+                except LatentiaError as error:
+                    better = _with_number_that_works(error, empty, fit, *given[0], **given[1])
+                    if better is None:
+                        raise
+                    raise better from error
+            else:
+                fresh = _of_best_size(fresh, fit, *given[0], **given[1])
         self.__dict__ = fresh.__dict__
         evidence = getattr(self, "evidence_", None)
         if evidence is not None and evidence.grade == "not supported" and evidence.measured:
@@ -144,18 +155,8 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
 
 
 def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.args, **kwargs: P.kwargs) -> E:
-    """The fit; where ``n_components`` leaves a choice, that of the number which the evidence recommends."""
-    asked = getattr(empty, "n_components", None)
-    if asked is None or isinstance(asked, numbers.Integral):
-        model = copy(empty)
-        try:
-            fit(model, *args, **kwargs)
-        except LatentiaError as error:
-            better = _with_number_that_works(error, empty, fit, *args, **kwargs)
-            if better is None:
-                raise
-            raise better from error
-        return model
+    """The fit with the number of components which the evidence recommends, where ``n_components`` leaves a choice."""
+    asked = empty.n_components
     fits: dict[int, E] = {}
     heard: dict[int, list[warnings.WarningMessage]] = {}
     found: list[Size] = []

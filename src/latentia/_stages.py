@@ -10,22 +10,30 @@ stage          is given                                      returns
 =============  ============================================  ==========================================================
 
 The answer of all rows becomes the fitted attributes (`Staged._keep`). The distances of those of parts to it are the expected
-errors: see `latentia.evidence.PartFits`, which says which parts there are.
+errors, as `latentia.evidence.parts` explains.
 """
 
 from __future__ import annotations
 
+import contextlib
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
 from ._base import Estimator
-from .evidence import Check, Evidence, PartErrors, PartFits
+from .evidence import Check, Evidence, PartErrors
+from .exceptions import LatentiaError
 from .passes import Blocks, RowGroups, deal
 
 __all__ = ["Fitted", "Part", "Staged"]
+
+Groups: TypeAlias = tuple[int, ...]
+
+_CLEARLY = 10.0  # nats by which one optimum must be more likely than another one on the same rows
 
 
 @dataclass(frozen=True)
@@ -55,58 +63,121 @@ class Part:
         return self.groups == self.dealt.all
 
 
-@dataclass(frozen=True)
 class Fitted:
-    """The stages of a fit on all rows, and on parts of them.
+    """The stages of a fit on all rows, and on parts of them; each part is fitted once, when it is asked for.
 
     Attributes
     ----------
+    method : Staged
     rows
         What the fit was given.
+    dealt : RowGroups
     moments
         What ``_moments`` returned.
-    fits : PartFits
-        What ``_recover`` and ``_refine`` return, by groups of rows.
+    found, model
+        What ``_recover`` and ``_refine`` make of all rows.
     """
 
-    rows: Any
-    moments: Any
-    fits: PartFits[Any, Any]
+    def __init__(self, method: Staged, rows: Any, dealt: RowGroups, moments: Any) -> None:
+        self.method, self.rows, self.dealt, self.moments = method, rows, dealt, moments
+        self._found: dict[Groups, Any] = {}
+        self._models: dict[Groups, Any] = {}
+        self._restarted: dict[Groups, Any] = {}
+        self.model = self.model_of(dealt.all)
+        self.found = self._found[dealt.all]
 
-    @classmethod
-    def of(cls, method: Staged, rows: Any, dealt: RowGroups, exact: Any = None) -> Fitted:
-        """All rows through the first three stages; parts follow when they are asked for."""
-        moments = method._moments(rows, dealt) if exact is None else exact
+    def found_of(self, groups: Groups) -> Any:
+        """What ``_recover`` makes of some groups."""
+        if groups not in self._found:
+            whole = self._found.get(self.dealt.all)
+            self._found[groups] = self.method._recover(self.moments, Part(groups, self.dealt, self.rows), whole)
+        return self._found[groups]
 
-        def part(groups: tuple[int, ...]) -> Part:
-            return Part(groups, dealt, rows)
+    def model_of(self, groups: Groups) -> Any:
+        """What ``_refine`` makes of some groups."""
+        if groups not in self._models:
+            found, whole = self.found_of(groups), self._models.get(self.dealt.all)
+            self._models[groups] = self.method._refine(found, self.moments, Part(groups, self.dealt, self.rows), whole)
+        return self._models[groups]
 
-        def recover(groups: tuple[int, ...]) -> Any:
-            return method._recover(moments, part(groups), None if groups == dealt.all else fits.found(dealt.all))
+    def made(self, groups: Groups) -> Any | None:
+        """The answer of some groups, if it has been asked for."""
+        return self._models.get(groups)
 
-        def refine(found: Any, groups: tuple[int, ...]) -> Any:
-            return method._refine(found, moments, part(groups), None if groups == dealt.all else fits.model(dealt.all))
-
-        fits = PartFits[Any, Any](
-            dealt, recover, refine, lambda one, other: method._distance(one, other, moments), method._farthest,
-            method._cost(), lambda one, groups: method._restart(one, moments, part(groups)),
-        )  # fmt: skip
-        fits.whole()
-        return cls(rows, moments, fits)
-
-    @property
-    def found(self) -> Any:
-        """What ``_recover`` makes of all rows."""
-        return self.fits.found(self.fits.dealt.all)
-
-    @property
-    def model(self) -> Any:
-        """What ``_refine`` makes of them."""
-        return self.fits.model(self.fits.dealt.all)
+    def restarted(self, groups: Groups) -> Any | None:
+        """The answer of all rows, refined on some groups; None where nothing is restarted."""
+        if groups not in self._restarted:
+            part = Part(groups, self.dealt, self.rows)
+            self._restarted[groups] = self.method._restart(self.model, self.moments, part)
+        return self._restarted[groups]
 
     def errors(self, n_splits: int) -> PartErrors:
-        """Expected error of each component, from parts of the rows."""
-        return self.fits.errors(self.model, n_splits)
+        """Expected error of each component from parts of the rows.
+
+        The distance of the answer to that of half of the rows has the size of its error. So has root 3 times the distance
+        to that of three quarters, whose variance beyond that of all rows is a third of it. Where noise is so large that
+        answers jump, both overstate the error: halves fall apart before the whole does, and jumps are not to be scaled. The
+        smaller one is taken.
+
+        Parameters
+        ----------
+        n_splits : int
+            Splits into halves, at most 3; none gives no errors. ``_cost`` says how many are made, and whether three quarters
+            are too.
+        """
+        if not n_splits:
+            return PartErrors.none()
+        halves = [half for split in self._splits(n_splits) for half in split]
+        found, reason = self._distances(halves)
+        estimates, n_parts, n_failed = [found] if found else [], len(halves), len(halves) - len(found)
+        if len(self.dealt.all) == 4 and (self.method._cost() == "free" or not found):
+            quarters = [tuple(i for i in self.dealt.all if i != g) for g in self.dealt.all]
+            found, later = self._distances(quarters)
+            estimates += [[np.sqrt(3) * one for one in found]] if found else []
+            n_parts, n_failed = n_parts + len(quarters), n_failed + len(quarters) - len(found)
+            reason = later or reason
+        if not estimates:
+            return PartErrors(None, n_parts, n_failed, f"No part of the data can carry the components. {reason}")
+        errors = min((np.mean(one, axis=0) for one in estimates), key=lambda one: float(one.mean()))
+        return PartErrors(np.minimum(errors, self.method._farthest), n_parts, n_failed, reason)
+
+    def halves(self, n_splits: int) -> list[tuple[Any, Any]]:
+        """The answers that `errors` has compared on both halves of each split, where both can be had."""
+        found = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for first, second in self._splits(n_splits):
+                with contextlib.suppress(LatentiaError):
+                    found.append((self._part(first), self._part(second)))
+        return found
+
+    def _splits(self, n_splits: int) -> Sequence[tuple[Groups, Groups]]:
+        return self.dealt.splits[: min(n_splits, 1) if self.method._cost() == "passes" else n_splits]
+
+    def _distances(self, parts: Sequence[Groups]) -> tuple[list[Any], str]:
+        """Distances to the answers of parts, and why the last of the others cannot be had."""
+        distances, reason = [], ""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for groups in parts:
+                try:
+                    distances.append(self.method._distance(self.model, self._part(groups), self.moments))
+                except LatentiaError as error:
+                    reason = str(error)
+        return distances, reason
+
+    def _part(self, groups: Groups) -> Any:
+        """The answer of some groups: their own, or that of all rows refined on them where it is clearly more likely.
+
+        EM from the moments of half of the rows ends in worse optima than that of all rows does, and would make the answer
+        look worse than it is. Where both are about as likely, the data does not tell them apart, and the distance says so.
+        """
+        own: Any = self.model_of(groups)
+        again: Any = self.restarted(groups)
+        if again is None:
+            return own
+        gain = again.refinement.log_likelihood[-1] - own.refinement.log_likelihood[-1]
+        return again if gain > _CLEARLY else own
 
 
 class Staged(Estimator):
@@ -142,19 +213,20 @@ class Staged(Estimator):
         raise NotImplementedError
 
     def _cost(self) -> Literal["free", "algebra", "passes"]:
-        """Of the fit of a part: see `latentia.evidence.PartFits`."""
+        """Of the fit of a part.
+
+        "free": all halves and three quarters that were asked for. "algebra": halves; three quarters only where no half can be
+        fitted. "passes": one split, whatever number was asked for.
+        """
         return "passes" if self.refine else "free"
 
     def _keep(self, fitted: Fitted) -> None:
         """Set the fitted attributes."""
         raise NotImplementedError
 
-    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
+    def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors] | Evidence:
+        """Checks and expected errors, or what these are weighed into."""
         raise NotImplementedError
-
-    def _evidence(self, fitted: Fitted) -> Evidence:
-        checks, parts = self._checks(fitted)
-        return Evidence(checks, parts.errors, shares=self._weighed(fitted))
 
     def _weighed(self, fitted: Fitted) -> np.ndarray | None:
         """What share of the data each component stands for, shape (K,), where no fitted attribute tells."""
@@ -162,7 +234,12 @@ class Staged(Estimator):
 
     def _fit_stages(self, rows: Any, exact: Any = None) -> Self:
         """Fit: the stages in their order; exact moments take the place of those of rows, of which there are none then."""
-        fitted = Fitted.of(self, rows, self._dealt(rows), exact)
+        dealt = self._dealt(rows)
+        fitted = Fitted(self, rows, dealt, self._moments(rows, dealt) if exact is None else exact)
         self._keep(fitted)
-        self.evidence_ = self._evidence(fitted).bind(self)
+        weighed = self._checks(fitted)
+        if not isinstance(weighed, Evidence):
+            checks, parts = weighed
+            weighed = Evidence(checks, parts.errors, shares=self._weighed(fitted))
+        self.evidence_ = weighed.bind(self)
         return self

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from latentia import LatentiaError
+from latentia._stages import Fitted, Staged
 from latentia.evidence import (
     Check,
     Evidence,
-    PartFits,
     above,
     at_least,
     at_most,
@@ -93,22 +93,28 @@ def fits(fails=(), cost="free", most=np.inf):
             raise LatentiaError("too little")
         return VALUES[list(groups)].mean()
 
-    found = PartFits(
-        RowGroups(4, 0),
-        recover,
-        lambda mean, groups: np.array([mean]),
-        lambda whole, part: np.abs(whole - part),
-        most,
-        cost,
-    )
-    return found, seen
+    class Mean(Staged):
+        _farthest = most
+
+        def _recover(self, moments, part, whole):
+            return recover(part.groups)
+
+        def _refine(self, found, moments, part, whole):
+            return np.array([found])
+
+        def _distance(self, one, other, moments):
+            return np.abs(one - other)
+
+        def _cost(self):
+            return cost
+
+    return Fitted(Mean(), None, RowGroups(4, 0), None), seen
 
 
 def test_the_whole_and_errors_from_halves_and_three_quarters():
     parts, seen = fits()
-    found, whole = parts.whole()
-    assert found == whole[0] == 3.75
-    errors = parts.errors(whole, 3)
+    assert parts.found == parts.model[0] == 3.75
+    errors = parts.errors(3)
     halves = np.mean([abs(VALUES[list(h)].mean() - 3.75) for split in RowGroups(4).splits for h in split])
     quarters = np.mean([abs(np.delete(VALUES, g).mean() - 3.75) for g in range(4)]) * np.sqrt(3)
     assert errors.errors == pytest.approx([min(halves, quarters)])
@@ -119,20 +125,20 @@ def test_the_whole_and_errors_from_halves_and_three_quarters():
 @pytest.mark.parametrize(("cost", "n_splits", "n_parts"), [("free", 1, 6), ("algebra", 3, 6), ("passes", 3, 2)])
 def test_the_cost_of_a_fit_rules_how_many_are_made(cost, n_splits, n_parts):
     parts, seen = fits(cost=cost)
-    assert parts.errors(np.array([3.75]), n_splits).n_parts == n_parts == len(seen)
+    assert parts.errors(n_splits).n_parts == n_parts == len(seen) - 1
 
 
 def test_three_quarters_where_no_half_can_be_fitted():
     halves = [half for split in RowGroups(4).splits for half in split]
     parts, _ = fits(fails=halves, cost="passes", most=0.5)
-    errors = parts.errors(np.array([3.75]), 3)
+    errors = parts.errors(3)
     assert (errors.n_parts, errors.n_failed, errors.reason) == (6, 2, "too little")
     assert errors.errors == [0.5]
     quarters = [tuple(i for i in range(4) if i != g) for g in range(4)]
-    nothing = fits(fails=halves + quarters)[0].errors(np.array([3.75]), 1)
+    nothing = fits(fails=halves + quarters)[0].errors(1)
     assert nothing.errors is None
     assert "too little" in nothing.reason
-    assert fits()[0].errors(np.array([3.75]), 0).errors is None
+    assert fits()[0].errors(0).errors is None
 
 
 def test_theorem_3_4_scales_as_it_says():

@@ -197,7 +197,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         if not layers[0].edges.shape[0]:
             parts = PartErrors(None, reason="There is no unit to measure the error of.")
         elif self.n_splits:
-            parts = expected_errors(table.rows, layers, table.group, table.dealt, fitted.fits.found, self.n_jobs)
+            parts = expected_errors(table.rows, layers, table.group, table.dealt, fitted.found_of, self.n_jobs)
         else:
             parts = PartErrors.none()
         described = measure(table.rows, layers, self.n_jobs)

@@ -245,7 +245,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         if self.n_splits:
             dealt: RowGroups = fitted.moments
             learned, others = (_some(fitted.rows.group(half, dealt)) for half in dealt.splits[0])
-            half: _Refined = fitted.fits.model(dealt.splits[0][0])
+            half: _Refined = fitted.model_of(dealt.splits[0][0])
             checks += others_checks(learned, others, half.atoms, half.sparsity, half.sums)
         return checks, parts
 

@@ -5,7 +5,7 @@ from .checks import Bound, Check, above, at_least, at_most, between, equal_to, w
 from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
-from .parts import PartErrors, PartFits
+from .parts import PartErrors
 from .settled import settled_checks
 from .sizes import CANDIDATES, Size, enough_sizes, recommend
 from .spectrum import left_out, noise_limit
@@ -26,7 +26,6 @@ __all__ = [
     "Grade",
     "Misfit",
     "PartErrors",
-    "PartFits",
     "Size",
     "Spread",
     "TensorMeasured",

@@ -305,7 +305,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             self.refinement_ = fitted.model.refinement.log_likelihood
             self.n_passes_ += len(self.refinement_)
 
-    def _evidence(self, fitted: Fitted) -> Evidence:
+    def _checks(self, fitted: Fitted) -> Evidence:
         """Of the predictions, and of the topics where there are any."""
         learned: _Learned = fitted.moments
         documents, found, chosen = learned.documents, learned.found, learned.chosen
@@ -315,7 +315,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         parts, half = PartErrors.none("Needs fits on parts of the data: call evidence_.stability(X, Y=Y)."), None
         if found.parts is not None and self.n_splits:
             parts = fitted.errors(self.n_splits)
-            half = fitted.fits.made(found.parts.dealt.splits[0][0])
+            half = fitted.made(found.parts.dealt.splits[0][0])
         first = None if half is None else half.parameters
         return weigh_evidence(self, documents, found, chosen, fitted.model.refinement, parts, first)
 

@@ -344,7 +344,7 @@ class NoisyOr(NetworkMethods, Staged):
         """Whether the network describes pairs of findings and some rows, and whether that of one half predicts the other."""
         moments: _Moments = fitted.moments
         (first, second), *_ = moments.dealt.splits
-        half = fitted.fits.made(first)
+        half = fitted.made(first)
         if half is None:
             return Misfit(), None, [], None
         network = fitted.model.network
@@ -519,7 +519,7 @@ def _with_systematic(errors: np.ndarray, refined: RefinedNetwork, learner: Learn
 def _prior_errors(fitted: Fitted) -> np.ndarray | None:
     """Mean distance of each prior to that of the nearest cause of every half, shape (m,); None without halves."""
     network: Network = fitted.model.network
-    made = [fitted.fits.made(half) for split in fitted.fits.dealt.splits for half in split]
+    made = [fitted.made(half) for split in fitted.dealt.splits for half in split]
     halves: list[Network] = [half.network for half in made if half is not None]
     if not halves:
         return None

@@ -61,8 +61,14 @@ def fold_blocks(
     bar = progress_bar(progress, numbers.stop - state.next_block, "blocks")
     with threads(n_workers) as parallel, one_blas_thread(), bar as show:
         for first in range(state.next_block, numbers.stop, n_workers):
-            window = _load(blocks, range(first, min(first + n_workers, numbers.stop)), parallel)
-            state.sums = [fold.add(s, window, parallel) for fold, s in zip(folds, state.sums, strict=True)]
+            window: list[Any] = [None] * min(n_workers, numbers.stop - first)
+
+            def load(i: int, first: int = first, window: list[Any] = window) -> None:
+                window[i] = blocks[first + i]
+
+            parallel(load, len(window))
+            for i, fold in enumerate(folds):
+                state.sums[i] = fold.add(state.sums[i], window, parallel)
             state.next_block = first + len(window)
             if checkpoint:
                 checkpoint.save(state)
@@ -136,13 +142,3 @@ class _InPlace:
 
     def finish(self, total: Any) -> Any:
         return total
-
-
-def _load(blocks: Blocks, numbers: range, parallel: Parallel) -> list[Block]:
-    window: list[Any] = [None] * len(numbers)
-
-    def task(i: int) -> None:
-        window[i] = blocks[numbers[i]]
-
-    parallel(task, len(numbers))
-    return window

@@ -396,7 +396,7 @@ class SpectralHMM(ChainMethods, Staged):
         probability of every symbol is far above what rare ones add by chance.
         """
         moments: _Moments = fitted.moments
-        blocks, halves = fitted.rows.observed, [fitted.fits.made(half) for half in moments.dealt.splits[0]]
+        blocks, halves = fitted.rows.observed, [fitted.made(half) for half in moments.dealt.splits[0]]
         if _many_symbols(moments, len(self.weights_)) and None not in halves:
             return _on_other_halves(blocks, moments, [half.parameters for half in halves if half is not None])
         some = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE)

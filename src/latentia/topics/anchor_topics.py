@@ -344,7 +344,7 @@ class AnchorTopics(Admixture, Staged):
             self.dirichlet_ = learned.dirichlet
         else:
             self.dirichlet_ = _proportions(self, moments.order.restored_table(moments.sketches.documents))
-        self._confusions = confusions_of(fitted.fits, fitted.model, self._splits(learned))
+        self._confusions = confusions_of(fitted, self._splits(learned))
 
     def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
         return nearest_distances(one.parameters.topics, other.parameters.topics)
@@ -504,14 +504,14 @@ class AnchorTopics(Admixture, Staged):
         frequencies = moments.words.probabilities
 
         def predicted(others: OtherDocuments) -> np.ndarray:
-            part: RefinedTopics = fitted.fits.model(others.learned).parameters
+            part: RefinedTopics = fitted.model_of(others.learned).parameters
             dirichlet = part.dirichlet
             if dirichlet is None:
                 moment = moments.of(others.learned).topic_moment(moments.words.merge(part.topics))
                 dirichlet = self.dirichlet_.sum() * np.maximum(moment.sum(axis=1), 1e-6)
             return completion(part.topics, dirichlet, frequencies, others.counts)
 
-        others = other_documents(fitted.rows, fitted.fits.dealt, fitted.model.parameters.is_swept)
+        others = other_documents(fitted.rows, fitted.dealt, fitted.model.parameters.is_swept)
         return prediction_checks(predicted, frequencies, others, halved=True)
 
     def _read_off(

@@ -29,9 +29,8 @@ from scipy.stats import t as student
 
 from .._base import fitted
 from .._parameters import Number, check_parameter
-from ..evidence import PartFits
+from .._stages import Fitted
 from ..exceptions import LatentiaError, MissingExtraError
-from ..likelihood import Refined
 from ..metrics import match_components
 from .periods import Periods, is_blank, periods_of
 
@@ -202,14 +201,14 @@ class Prevalence:
         return pd.DataFrame(self.rows())
 
 
-def confusions_of(fits: PartFits[Any, Any], model: Refined, n_splits: int) -> np.ndarray:
+def confusions_of(fitted: Fitted, n_splits: int) -> np.ndarray:
     """What errors of topics make of proportions, shape (n_splits, K, K): row k times proportions is the error of topic k's.
 
     They are those of the fits on halves of the documents; without halves there are none.
     """
-    topics = np.asarray(model.parameters.topics)
+    topics = np.asarray(fitted.model.parameters.topics)
     by_words, found = _unmixing(topics, topics.mean(axis=0)), []
-    for halves in fits.halves(model, n_splits):
+    for halves in fitted.halves(n_splits):
         first, second = (_matched(half.parameters.topics, topics) for half in halves)
         found.append(by_words @ (first - second).T / 2)
     return np.array(found).reshape(len(found), len(topics), len(topics))

@@ -289,7 +289,7 @@ class SingleTopicModel(OfDocuments, Staged):
         self.components_, self.weights_, self.smoothing_, _ = fitted.model.parameters
         self.word_frequencies_, self.refinement_ = moments.word_probabilities, fitted.model.refinement.log_likelihood
         self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
-        self._confusions = confusions_of(fitted.fits, fitted.model, self.n_splits)
+        self._confusions = confusions_of(fitted, self.n_splits)
 
     def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
         return distance(one, other)
@@ -299,7 +299,7 @@ class SingleTopicModel(OfDocuments, Staged):
 
     def _learned_from(self, fitted: Fitted, groups: tuple[int, ...]) -> Clusters:
         """The likelier one of the two fits on some groups, from their moments and from the fit on all."""
-        fits = [fitted.fits.model(groups), fitted.fits.restarted(fitted.model, groups)]
+        fits = [fitted.model_of(groups), fitted.restarted(groups)]
         best: Refined = max(
             (one for one in fits if one is not None), key=lambda one: one.refinement.log_likelihood[-1:].sum()
         )
@@ -313,7 +313,7 @@ class SingleTopicModel(OfDocuments, Staged):
             return _alike(clusters, fitted.rows, moments.word_probabilities, parts)
         mixing = Mixing(fitted.found.found.topics)
         if clear(parts, clusters.topics):
-            mixing = mixing_by_moments(Corpus(moments.of, fitted.fits.found, moments.dealt, self._seed))
+            mixing = mixing_by_moments(Corpus(moments.of, fitted.found_of, moments.dealt, self._seed))
         return mixing.bias(clusters.topics), mixing.of_single_topics()
 
     def _of_other_documents(self, fitted: Fitted, others: OtherDocuments | None) -> list[Check]:

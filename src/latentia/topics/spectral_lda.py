@@ -291,7 +291,7 @@ class SpectralLDA(Admixture, Staged):
         self.prevalence_, self.word_frequencies_ = self.dirichlet_ / self.alpha0_, moments.corpus.word_probabilities
         self.n_passes_ = moments.corpus.n_passes + len(self.refinement_)
         self._n_features_out = len(self.components_)
-        self._confusions = confusions_of(fitted.fits, refined, self.n_splits)
+        self._confusions = confusions_of(fitted, self.n_splits)
 
     def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
         return distance(one, other)
@@ -305,7 +305,7 @@ class SpectralLDA(Admixture, Staged):
         if not clear(parts, fitted.model.parameters.topics):
             return Mixing(fitted.found.found.topics)
         dealt = moments.corpus.dealt
-        corpus = Corpus(moments.corpus.of, fitted.fits.found, dealt, self._seed)
+        corpus = Corpus(moments.corpus.of, fitted.found_of, dealt, self._seed)
         others = other_documents(fitted.rows, dealt, refined=False) if self.n_splits else None
         return mixing_by_prediction(corpus, moments.alpha0, others)
 
@@ -314,7 +314,7 @@ class SpectralLDA(Admixture, Staged):
         corpus = fitted.moments.corpus
 
         def predicted(others: OtherDocuments) -> np.ndarray:
-            part = fitted.fits.model(others.learned).parameters
+            part = fitted.model_of(others.learned).parameters
             return completion(part.topics, part.dirichlet, corpus.word_probabilities, others.counts)
 
         others = other_documents(fitted.rows, corpus.dealt, self.refine != 0) if self.n_splits else None

@@ -17,11 +17,24 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from latentia.communities import MixedMembershipBlockModel
+from latentia.contrastive import (
+    ContrastiveComponents,
+    ContrastiveGaussianMixture,
+    ContrastiveIsing,
+    ContrastiveLogisticRegression,
+    ContrastivePCA,
+    ContrastiveRegression,
+    RichComponents,
+)
 from latentia.datasets import planted
+from latentia.deep import SparseNetwork
+from latentia.dictionary import IncoherentDictionary
 from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
+from latentia.nmf import ApproximateNMF, SeparableNMF
 from latentia.noisyor import NoisyOr
 from latentia.sequences import SpectralHMM, TwoStateHMM
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
@@ -81,7 +94,41 @@ def tables() -> Iterator[tuple[str, Any]]:
     yield "pairs binned", ProbabilityMatrix(3, method="binned").fit(pairs)
 
 
-GROUPS: tuple[Callable[[], Iterator[tuple[str, Any]]], ...] = (topics, vectors, sequences, tables)
+def factors() -> Iterator[tuple[str, Any]]:
+    pure = planted.separable_rows(600, 40, 4, n_pure=4, noise=0.05, random_state=3).X
+    rng = np.random.default_rng(3)
+    parts = rng.exponential(size=(3, 40)) * (rng.random((3, 40)) < 0.4)
+    sums = rng.poisson(20 * (rng.exponential(size=(800, 3)) * (rng.random((800, 3)) < 0.6)) @ parts).astype(float)
+    codes = planted.sparse_codes(2500, n_features=24, n_components=30, sparsity=2, noise=0.03, random_state=3).X
+    units = planted.sparse_network(1000, (250, 60), 12, 0.02, flips=0.03, random_state=3).Y
+    graph = planted.mixed_membership_graph(400, 3, alpha0=0.1, degree=30, snr=4, random_state=3).adjacency
+    yield "separable", SeparableNMF(4).fit(pure)
+    yield "separable refined", SeparableNMF(4, refine=3).fit(pure)
+    yield "approximate", ApproximateNMF(3).fit(sums)
+    yield "dictionary", IncoherentDictionary(30).fit(codes)
+    yield "dictionary refined", IncoherentDictionary(30, refine=3).fit(codes)
+    yield "network", SparseNetwork().fit(units)
+    yield "communities", MixedMembershipBlockModel(3, refine=0).fit(graph)
+    yield "communities refined", MixedMembershipBlockModel(3).fit(graph)
+
+
+def two_views() -> Iterator[tuple[str, Any]]:
+    def views(problem: str, n_rows: int = 8000, n_features: int = 5) -> Any:
+        options: dict[str, Any] = {"shared": "exponential", "linear_map": "orthogonal", "random_state": 3}
+        return planted.contrastive_views(n_rows, n_features, problem, **options)
+
+    plain, linear, logistic = views("pca"), views("regression"), views("logistic")
+    mixture, ising = views("mixture"), views("ising", 20_000, 9)
+    yield "contrast", ContrastiveComponents().fit(linear.U, linear.V)
+    yield "contrast pca", ContrastivePCA(1).fit(plain.U, plain.V)
+    yield "contrast regression", ContrastiveRegression().fit(linear.U, linear.V, linear.y)
+    yield "contrast logistic", ContrastiveLogisticRegression().fit(logistic.U, logistic.V, logistic.y)
+    yield "contrast mixture", ContrastiveGaussianMixture(5).fit(mixture.U, mixture.V)
+    yield "contrast ising", ContrastiveIsing(planted.grid_edges(9).tolist()).fit(ising.U, ising.V)
+    yield "rich", RichComponents().fit(planted.rich_components(40_000, 3, absent=[0, 4], random_state=3).views)
+
+
+GROUPS: tuple[Callable[[], Iterator[tuple[str, Any]]], ...] = (topics, vectors, sequences, tables, factors, two_views)
 
 
 def numbers(model: Any) -> Iterator[tuple[str, np.ndarray]]:
@@ -89,6 +136,7 @@ def numbers(model: Any) -> Iterator[tuple[str, np.ndarray]]:
     for name, value in vars(model).items():
         if name.endswith("_") and not name.startswith("_"):
             for i, one in enumerate(value if isinstance(value, list) else [value]):
+                one = one.toarray() if sparse.issparse(one) else one
                 if isinstance(one, np.ndarray) and one.dtype.kind in "fiub":
                     yield f"{name}{i if isinstance(value, list) else ''}", one
     if model.evidence_.component_errors is not None:
@@ -123,7 +171,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--save")
     parser.add_argument("--compare")
-    parser.add_argument("--only", default="", help="topics, vectors, sequences or tables")
+    parser.add_argument("--only", default="", help="topics, vectors, sequences, tables, factors or two_views")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     found = measured(options.only)

@@ -1,0 +1,65 @@
+"""How long things may be: stages of a fit, functions, classes. What is longer hides what a reader looks for."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parents[1] / "src" / "latentia"
+MODULES = {path.relative_to(SOURCE).as_posix(): path for path in sorted(SOURCE.rglob("*.py"))}
+STAGES = {"fit", "_moments", "_recover", "_refine", "_checks"}
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def found(kind):
+    """Every definition of a kind, with its module and the lines of it."""
+    for name, path in MODULES.items():
+        text = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, kind):
+                yield f"{name}:{node.name}", node, text.splitlines()
+
+
+def code(node, lines):
+    """Lines of the body that are neither empty nor comments nor docstrings."""
+    apart = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, FUNCTIONS | ast.ClassDef) and ast.get_docstring(inner, clean=False) is not None:
+            apart |= set(range(inner.body[0].lineno, inner.body[0].end_lineno + 1))
+    kept = set(range(node.body[0].lineno, node.end_lineno + 1)) - apart
+    return sum(bool(lines[n - 1].strip()) and not lines[n - 1].strip().startswith("#") for n in kept)
+
+
+def is_compiled(node):
+    return any("jit" in ast.unparse(one) for one in node.decorator_list)
+
+
+def test_a_fit_and_its_stages_have_twenty_lines():
+    stages = [
+        (f"{name}.{node.name}", code(node, lines))
+        for name, one, lines in found(ast.ClassDef)
+        for node in one.body
+        if isinstance(node, FUNCTIONS) and node.name in STAGES
+    ]
+    assert len(stages) > 80
+    assert [one for one in stages if one[1] > 20] == []
+
+
+def test_functions_have_sixty_lines():
+    lengths = [(name, code(node, lines)) for name, node, lines in found(FUNCTIONS) if not is_compiled(node)]
+    assert len(lengths) > 4000
+    assert [one for one in lengths if one[1] > 60] == []
+
+
+def test_classes_have_twenty_five_methods():
+    methods = [(name, sum(isinstance(one, FUNCTIONS) for one in node.body)) for name, node, _ in found(ast.ClassDef)]
+    assert [one for one in methods if one[1] > 25] == []
+
+
+@pytest.mark.parametrize("stage", ["_recover", "_keep", "_checks"])
+def test_every_family_has_its_stages_in_the_file_of_its_estimator(stage):
+    """Where the class with ``fit`` is, or the one that all estimators of the family have in common."""
+    for name, node, _ in found(ast.ClassDef):
+        own = {one.name for one in node.body if isinstance(one, FUNCTIONS)}
+        if {"fit", "_refine"} & own and "_moments" in own and name != "_stages.py:Staged":
+            assert stage in own, name

@@ -25,8 +25,6 @@ from scipy import sparse
 
 from .exceptions import LatentiaError
 
-__all__ = ["DAMAGE", "checked_csr", "own_class", "read_arrays", "write_arrays"]
-
 _MOST_COMPRESSED = (
     1 << 28
 )  # bytes of all arrays together: compression takes minutes for more, and noise does not shrink

@@ -32,8 +32,6 @@ from .passes.dask import in_blocks
 if TYPE_CHECKING:
     from .evidence import Evidence
 
-__all__ = ["Estimator", "check_size", "fitted", "fitting", "halves_of_rows"]
-
 _MOST_DRAWN = 10**8
 _MOST_TRIED = 40  # components, where a smaller number than was asked for is looked for
 _AT_MOST = re.compile(r"\bat most (\d+)")  # how errors about ``n_components`` say what the data supports

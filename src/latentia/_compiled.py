@@ -11,8 +11,6 @@ from pathlib import Path
 
 from .exceptions import FileNotice, LatentiaError, warn
 
-__all__ = ["keep_compiled_code"]
-
 _VARIABLE = "NUMBA_CACHE_DIR"
 
 

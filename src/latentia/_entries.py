@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["LARGEST", "is_missing", "missing_entries"]
-
 LARGEST = 1e30
 """Sizes of numbers, and one over it the least standard deviation, at which products of six of them are in range."""
 

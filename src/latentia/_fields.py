@@ -17,27 +17,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-__all__ = [
-    "LEAST",
-    "MOST",
-    "MOST_SINGLE",
-    "TOLERANCE",
-    "Field",
-    "Letters",
-    "count",
-    "distributions",
-    "flags",
-    "number",
-    "numbers",
-    "optional",
-    "places",
-    "share",
-    "shares",
-    "size",
-    "sparse_matrix",
-    "symbols",
-]
-
 TOLERANCE = 1e-6  # by which shares may exceed one
 LEAST, MOST = 1e-100, 1e100  # sizes of numbers whose products stay in range
 MOST_SINGLE = 1e15  # of float32

@@ -12,27 +12,6 @@ from sklearn.utils import check_random_state
 
 from .exceptions import LatentiaError
 
-__all__ = [
-    "SHARED",
-    "Anything",
-    "Choice",
-    "Constraint",
-    "Flag",
-    "Integer",
-    "NComponents",
-    "Names",
-    "Number",
-    "OrNone",
-    "Seed",
-    "Sizes",
-    "Steps",
-    "Vectorizer",
-    "Verbosity",
-    "check_parameter",
-    "check_parameters",
-    "seed_of",
-]
-
 _MOST_SEED = 2**32 - 1  # what NumPy's and scikit-learn's generators take
 _MOST_SIZES = 1000  # numbers of components that are compared
 

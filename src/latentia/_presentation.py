@@ -3,7 +3,5 @@
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["shown_by"]
-
 shown_by: dict[str, Callable[..., Any]] = {}
 """By the name of a method the function that does it."""

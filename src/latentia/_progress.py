@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 
-__all__ = ["progress_bar"]
-
 
 @contextlib.contextmanager
 def progress_bar(progress: bool | str, total: int, unit: str) -> Iterator[Callable[[int], None]]:

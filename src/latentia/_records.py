@@ -20,8 +20,6 @@ from .evidence import Evidence
 from .exceptions import LatentiaError
 from .words import UnsavedVectorizer, WordVectorizer
 
-__all__ = ["attributes_of", "check_fitted", "check_record", "fields_of", "undeclared"]
-
 _OF_SUMS = 1e-9
 
 _MAY_BE_ZERO = "EDPHU*"  # letters of sizes

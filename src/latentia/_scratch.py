@@ -24,8 +24,6 @@ try:
 except ImportError:  # not on this system: what is left behind goes when it is old
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["NO_LINKS", "SCRATCH", "can_write", "replacing", "scratch_folder", "sweep", "whole_file"]
-
 SCRATCH = "latentia-", ".scratch"
 """How the names of folders for temporary files begin and end."""
 

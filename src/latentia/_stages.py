@@ -29,8 +29,6 @@ from .evidence import Check, Evidence, PartErrors
 from .exceptions import LatentiaError
 from .passes import Blocks, RowGroups, deal
 
-__all__ = ["Fitted", "Part", "Staged"]
-
 Groups: TypeAlias = tuple[int, ...]
 
 _CLEARLY = 10.0  # nats by which one optimum must be more likely than another one on the same rows

@@ -14,8 +14,6 @@ import scipy.linalg  # noqa: F401 - its BLAS is loaded before the libraries are 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Parallel", "for_chunks", "one_blas_thread", "serial", "threads"]
-
 Parallel: TypeAlias = Callable[[Callable[[int], None], int], None]
 """``parallel(task, n_tasks)`` runs task(0), ..., task(n_tasks - 1) and waits for them."""
 

@@ -15,17 +15,6 @@ from .exceptions import LatentiaError
 from .passes import Block, Blocks, MappedBlocks
 from .passes.tables import as_table, unmasked
 
-__all__ = [
-    "check_same_rows",
-    "check_sizes",
-    "check_vocabulary",
-    "column_names",
-    "finite_blocks",
-    "number_table",
-    "refuse_dates",
-    "table_blocks",
-]
-
 _SHOWN = 40  # characters of an entry in a message
 
 

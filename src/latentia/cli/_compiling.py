@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 
 from numba.core import event
 
-__all__ = ["announced"]
-
 _PATIENCE = 1.0  # seconds of compiling in all, after which it is said
 _COMPILING = "numba:compile"  # numba's name of what happens where no cached code was found
 

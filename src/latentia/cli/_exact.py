@@ -18,8 +18,6 @@ from ..report.parts import count
 from ._shared import Reading, Results, named, say, write_csv
 from ._tables import Wanted, known, read_table, split_names
 
-__all__ = ["FILES", "factor_exactly"]
-
 FILES = ("A.csv", "W.csv", "certificate.json")
 _MOST_CELLS = 10_000
 _AUTO = "auto"

@@ -11,8 +11,6 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-__all__ = ["JSON", "plain", "with_json"]
-
 JSON = "--json"
 _Json = Annotated[bool, typer.Option(JSON, help="Print one JSON object for programs; all else goes to standard error.")]
 

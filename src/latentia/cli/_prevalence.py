@@ -15,18 +15,6 @@ from ..topics.periods import UNITS, periods_of
 from ..topics.prevalence import Prevalence, groups_of
 from ._shared import say, write_csv
 
-__all__ = [
-    "PREVALENCE",
-    "GroupBy",
-    "Groups",
-    "Over",
-    "PeriodOf",
-    "check_groups",
-    "prevalence_of",
-    "print_prevalence",
-    "write_prevalence",
-]
-
 PREVALENCE = ("prevalence.csv", "trends.csv")
 _PRINTED = 5
 

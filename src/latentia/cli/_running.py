@@ -11,8 +11,6 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-__all__ = ["with_running"]
-
 _Checkpoint = Annotated[
     Path | None,
     typer.Option(

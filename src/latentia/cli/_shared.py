@@ -35,41 +35,6 @@ from ..passes import Blocks, RowGroups
 from ..passes.formats import known_encoding
 from ..report.parts import first_sentence
 
-__all__ = [
-    "Cache",
-    "Columns",
-    "Comparison",
-    "Encoding",
-    "Force",
-    "FullEvidence",
-    "Ignore",
-    "Jobs",
-    "NoCache",
-    "Out",
-    "Quiet",
-    "Reading",
-    "Refine",
-    "Results",
-    "Seed",
-    "Splits",
-    "check_choice",
-    "component_cells",
-    "existing",
-    "highest",
-    "hold_out",
-    "in_options",
-    "named",
-    "parse_sizes",
-    "possible_sizes",
-    "print_components",
-    "print_evidence",
-    "refuse_options",
-    "run_command",
-    "say",
-    "sizes_help",
-    "write_csv",
-]
-
 MODEL_FILE = "model.npz"
 _MANIFEST = ".latentia.json"
 _PARTIAL = ".unfinished"

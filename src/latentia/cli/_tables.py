@@ -15,33 +15,9 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..datasets import tables
-from ..datasets.tables import CellError, Table, Wanted, is_table
+from ..datasets.tables import CellError, Table, Wanted
 from ..exceptions import LatentiaError
 from ._shared import Reading, say
-
-__all__ = [
-    "MISSING",
-    "Labels",
-    "MayBeMissing",
-    "Table",
-    "Wanted",
-    "announce",
-    "binary",
-    "described",
-    "is_table",
-    "known",
-    "missing_help",
-    "naming",
-    "numeric_columns",
-    "quoted",
-    "read_known_columns",
-    "read_numbers",
-    "read_table",
-    "scaled_rows",
-    "scaling",
-    "split_names",
-]
-
 
 MISSING = "drop", "mean"
 _FEW = 20  # values of a column that may be labels, and rows for each of them

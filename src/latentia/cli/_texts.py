@@ -17,19 +17,6 @@ from ..passes.formats import reusable
 from ..words import stop_words as words_of
 from ._shared import Reading, existing, say
 
-__all__ = [
-    "Column",
-    "MaxDf",
-    "Metadata",
-    "MinDf",
-    "Split",
-    "StopWords",
-    "read_known",
-    "say_words",
-    "split_of",
-    "word_options",
-]
-
 Column = Annotated[str | None, typer.Option(help="Text column of a CSV file or workbook.")]
 Split = Annotated[
     str | None,

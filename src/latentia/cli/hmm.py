@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from ..datasets.readers import read_lines
+from ..datasets.tables import is_table
 from ..exceptions import LatentiaError
 from ..passes import RowGroups
 from ..persistence import load
@@ -47,7 +48,7 @@ from ._shared import (
     sizes_help,
     write_csv,
 )
-from ._tables import Wanted, is_table, known, missing_help, numeric_columns, read_table, split_names
+from ._tables import Wanted, known, missing_help, numeric_columns, read_table, split_names
 
 __all__ = ["apply_hmm", "hmm"]
 

@@ -16,6 +16,7 @@ from scipy import sparse
 from .._progress import progress_bar
 from ..datasets import readers
 from ..datasets.separated import has_columns
+from ..datasets.tables import is_table
 from ..deep import SparseNetwork
 from ..exceptions import LatentiaError
 from ..report.network import Unit, unit_names
@@ -52,7 +53,6 @@ from ._tables import (
     announce,
     binary,
     described,
-    is_table,
     missing_help,
     quoted,
     read_known_columns,

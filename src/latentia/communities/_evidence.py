@@ -40,19 +40,6 @@ from ._fit import Found
 from ._model import Communities, Ends
 from ._scatter import Scatter
 
-__all__ = [
-    "Measured",
-    "Part",
-    "Scatter",
-    "checks",
-    "column_distances",
-    "expected_errors",
-    "held_out",
-    "relative_spread",
-    "snr",
-    "spectrum_of",
-]
-
 TRUSTED = 0.5  # mean relative l1 error of a community, of a possible 2
 _PAIRS = 100_000  # without an edge, that held-out edges are compared with
 _SMOOTH = 0.01  # share of even chances in likelihoods of held-out edges

@@ -16,8 +16,6 @@ from scipy import sparse
 from ._model import Ends, of_memberships, tied
 from ._refine import Mixed, Shape, one_community
 
-__all__ = ["exchanged", "gain_of_rates"]
-
 _MOST = 8  # exchanges
 _TRIED = 3  # at a time, those that promise most
 _STEPS = 4

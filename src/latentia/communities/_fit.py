@@ -18,8 +18,6 @@ from ._residual import residual_ratio
 from ._scatter import Scatter
 from ._start import Start, by_clusters, coordinates, spectral_start, with_fallback
 
-__all__ = ["Begun", "Choices", "Found", "begin", "dispersion", "finish", "fit_communities"]
-
 _ALPHA0 = 0.1, 0.3, 1.0, 3.0  # that are tried, from the least on
 _WORK = 1e8  # multiplications that trial steps may take, about
 _TRIAL = 3, 12  # steps that choose between starts

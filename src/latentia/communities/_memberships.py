@@ -24,8 +24,6 @@ from scipy.special import digamma, polygamma
 from .._threads import for_chunks
 from ..linalg import row_pieces
 
-__all__ = ["CUTS", "Posteriors", "dirichlet_fit", "dirichlet_posteriors"]
-
 CUTS = (1.0, 2.0, 3.0)
 """Multiples of the noise at which starting shares are cut."""
 

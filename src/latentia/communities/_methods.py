@@ -22,8 +22,6 @@ from ._memberships import dirichlet_posteriors
 from ._model import Communities
 from ._weights import Weights
 
-__all__ = ["MembershipMethods"]
-
 _LEAST_PRIOR = 1e-3  # alpha_0 for memberships of new nodes, where every node is in one community
 _LARGEST = 1e15  # weight
 _SCORED = 200_000  # pairs without edge that edges are compared with

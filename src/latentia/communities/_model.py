@@ -9,17 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = [
-    "Communities",
-    "Ends",
-    "balanced",
-    "inside_and_across",
-    "l1_moved",
-    "noise_multiple",
-    "of_memberships",
-    "tied",
-]
-
 _ROUNDS = 20
 _TOLERANCE, _FARTHEST = 1e-6, 100.0
 _TINY = 1e-300

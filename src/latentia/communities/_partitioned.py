@@ -47,8 +47,6 @@ from ..tensor import decompose
 from ..tensor.operators import symmetrised
 from ._model import inside_and_across, noise_multiple
 
-__all__ = ["Partitioned", "partitioned"]
-
 _PARTS = 5
 _PASSES, _OVERSAMPLE = 8, 10
 _LEAST = 1e-7  # of the first singular value, below which another one is zero: they come from squares

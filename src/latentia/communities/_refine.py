@@ -29,8 +29,6 @@ from ..simplex import distributions
 from ._memberships import dirichlet_fit, dirichlet_posteriors
 from ._model import Communities, Ends, balanced, inside_and_across, l1_moved, noise_multiple, of_memberships, tied
 
-__all__ = ["Mixed", "Shape", "averages", "cut_memberships", "mixed_memberships", "one_community"]
-
 _SETTLED = 1e-3  # mean l1 move of memberships in a step
 _MOST, _MOST_MIXED = 60, 12  # steps
 _PSEUDO = 0.01  # edges between two communities, on average

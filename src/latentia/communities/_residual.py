@@ -7,8 +7,6 @@ import numpy as np
 from ..linalg import ScaledSpace, outlying_eigenpairs, sparse_product
 from ._model import Communities, Ends
 
-__all__ = ["residual_ratio"]
-
 _PASSES = 10
 _TINY = 1e-300
 

@@ -11,8 +11,6 @@ from scipy.spatial.distance import cdist
 from ._model import Ends
 from ._refine import Mixed
 
-__all__ = ["Scatter"]
-
 _SLACK, _DEVIATIONS = 0.06, 2.0  # of the scatter above one: mean-field posteriors are a little too sure; and chance
 _TINY = 1e-300
 

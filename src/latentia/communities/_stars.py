@@ -30,8 +30,6 @@ from ..moments import WordMoments, lda_corrected, third_moment
 from ..moments.products import add_triples
 from ..tensor.operators import symmetrised
 
-__all__ = ["StarMoments", "star_moments"]
-
 
 @dataclass(frozen=True)
 class StarMoments:

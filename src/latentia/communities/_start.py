@@ -17,17 +17,6 @@ from ..tensor import decompose_whitened
 from ._model import Ends
 from ._stars import StarMoments, star_moments
 
-__all__ = [
-    "Start",
-    "above_noise",
-    "by_clusters",
-    "by_stars",
-    "coordinates",
-    "spectral_start",
-    "suggested_number",
-    "with_fallback",
-]
-
 _TAU = 0.5  # mean degrees that are added to every degree
 _BEYOND = 5  # eigenvalues that are looked at beyond those of the communities
 _PASSES, _BASIS_BYTES = (8, 40), 1 << 28  # products with the counts, and what they may take

@@ -13,8 +13,6 @@ from ..linalg import ratio_product
 from ..moments import Graph
 from ._model import Communities
 
-__all__ = ["Weights", "among"]
-
 _COUNTS = 1.5  # dispersion up to which whole weights are taken for counts
 
 

@@ -21,8 +21,6 @@ from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumu
 from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of
 from .views import DEALT, JointMoments, check_shape, two_views, view_table
 
-__all__ = ["CONSTRAINTS", "ContrastiveEstimator", "Order", "Own", "misfit_of_parts"]
-
 _FROM_NOISE = 6.0  # standard deviations of the shared signal, which Gaussian views seldom have
 _SURELY = 10.0  # of those, which Gaussian views with a long memory seldom have either
 _MOST_BESIDE = 1.4  # times the noise, in directions that no A explains: they were chosen to have little

@@ -11,8 +11,6 @@ from ..exceptions import LatentiaError
 from ._linear_map import Choice, LinearMap, find_map
 from .views import JointMoments, JointSums
 
-__all__ = ["BY_CHANCE", "Extracted", "extract", "own_cumulant", "parts_of_cumulant"]
-
 _LEAST_SHARE = 0.01  # of the variance of u that v does not predict, which s1 has in every direction
 BY_CHANCE = 1.5  # times the limit of a misfit, for noise that is known from four groups of rows alone
 _MISSED = 0.75  # share of what may be missed of the shared part, at most

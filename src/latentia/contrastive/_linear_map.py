@@ -20,8 +20,6 @@ from scipy import linalg
 from ..exceptions import LatentiaError
 from .views import Grams, JointMoments, JointSums
 
-__all__ = ["Choice", "LinearMap", "Signal", "choose", "find_map", "held_out_share", "left_by_map", "orders_of"]
-
 _ENOUGH = 2.0  # times the noise that the weakest signal must have for total least squares
 _LEAST = 0.25  # of the noise, below which a signal is not told from none
 

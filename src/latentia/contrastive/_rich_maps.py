@@ -26,8 +26,6 @@ from scipy import linalg
 
 from ._sets import SetSystem, Views, indices
 
-__all__ = ["FIRM", "Cumulants", "Left", "Parts", "Plan", "find_parts", "left_over", "solve"]
-
 Cumulants = Callable[[Views], np.ndarray]
 """The cross-cumulant of some views, a mode of d entries for each."""
 

@@ -21,8 +21,6 @@ from ..passes import Blocks, RowGroups, accumulate
 from ._sets import Views
 from .views import check_constant, dense_rows, whitener
 
-__all__ = ["MOST_COLUMNS", "MOST_ORDER", "N_GROUPS", "RowCumulants", "ViewCumulants", "cumulants_of", "scaled"]
-
 MOST_ORDER = 4
 MOST_COLUMNS = 64
 """Of all views, whose fourth moments in eight groups of rows take 300 megabytes."""

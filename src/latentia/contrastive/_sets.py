@@ -16,8 +16,6 @@ from typing import Any
 
 from ..exceptions import LatentiaError
 
-__all__ = ["MOST_VIEWS", "SetSystem", "Views", "all_subsets", "indices", "set_system"]
-
 MOST_VIEWS = 3
 """Views of which all subsets may have a component: more need cumulants of the fifth order."""
 

@@ -12,8 +12,6 @@ from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks, MappedBlocks
 from ..words import WordVectorizer, stop_words
 
-__all__ = ["is_stop_word", "placed_columns", "rare_and_common", "selected_columns"]
-
 
 def is_stop_word(words: Sequence[str], vectorizer: WordVectorizer) -> np.ndarray:
     """Which words are stop words, or what other rules leave of those with an apostrophe: "don" and "dont"; bool.

@@ -20,8 +20,6 @@ from ..passes.formats import bytes_read, open_unicode
 from ._excel import is_excel, sheet_rows
 from .separated import csv_rows, find_separator, is_csv
 
-__all__ = ["ListOf", "numbered_rows", "order_of_numbers", "read_square"]
-
 _CHUNK = 1 << 18
 _MOST_EXACT = 2**40  # counts above are added as floats
 _LOOKED_AT, _LISTED = 1000, 5  # rows, and names of columns in a message

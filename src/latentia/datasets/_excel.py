@@ -11,8 +11,6 @@ from typing import Any
 from ..exceptions import FileNotice, LatentiaError, MissingExtraError, warn
 from ..passes.formats import free_memory, readable
 
-__all__ = ["is_excel", "sheet_rows"]
-
 _SUFFIX = ".xlsx"
 _ALWAYS = 1_000_000  # cells, empty ones among them, that any sheet may have
 _PER_BYTE = 20  # bytes of memory that a byte of a workbook takes, unpacked

@@ -9,8 +9,6 @@ from ..exceptions import LatentiaError
 from ..passes.formats import open_unicode, plain_name
 from .separated import has_columns, open_rows
 
-__all__ = ["Metadata", "column_names", "read_metadata"]
-
 _NAMED = 3  # documents that a message names
 _KEYS: tuple[Callable[[Path], str], ...] = (
     str,

@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 from ..exceptions import LatentiaError
 
-__all__ = ["check_split", "cut_text"]
-
 _LEAST_OPENING = 100  # words before the first chapter that are more than a title page
 _LEAST_PARAGRAPH = 100  # words up to which paragraphs are joined
 _LEAST_CHAPTER = 20  # words of a chapter that is no line of a table of contents

@@ -11,8 +11,6 @@ from scipy import sparse
 from .._threads import for_chunks
 from ._statistics import Firings, doubled, put_in_order
 
-__all__ = ["SHARE_ON", "decode", "difference", "encode", "thresholds", "unexplained"]
-
 SHARE_ON = 0.6  # of a unit's members that are on where it is
 _ROWS = 2048
 

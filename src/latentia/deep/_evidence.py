@@ -28,8 +28,6 @@ from ._real import decode_real
 from ._statistics import Firings, cofiring_pairs, pair_dependence
 from ._units import acceptable, edge_doubts, gains_of
 
-__all__ = ["Measured", "checks", "expected_errors", "measure", "shares_of", "unit_distances"]
-
 TRUSTED = 0.25  # mean Jaccard distance
 _SAME = 0.5  # Jaccard distance below which units of two fits are the same one
 _LOST = 0.9  # expected error of a unit that parts do not find again

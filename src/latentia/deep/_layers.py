@@ -14,18 +14,6 @@ from ._real import RealLayer, decode_real, encode_real, recover_real
 from ._statistics import Firings
 from ._units import learn_units
 
-__all__ = [
-    "Layer",
-    "Rows",
-    "Settings",
-    "decoded",
-    "encoded",
-    "learn_layers",
-    "rows_of",
-    "signed",
-    "with_negative_edges",
-]
-
 Rows: TypeAlias = Firings | np.ndarray
 """Rows of a layer: bits, or real columns."""
 

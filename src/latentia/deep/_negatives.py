@@ -17,8 +17,6 @@ from scipy import sparse
 from .._threads import for_chunks
 from ._statistics import Firings, doubled, once_and_twice, ones
 
-__all__ = ["Negatives", "learn_negatives"]
-
 _ROUNDS = 2
 _LEAST_OFF, _LEAST_OFF_OF_CODES = 3, 5  # rows with the column off, for a negative edge
 _LEAST = 6  # rows, for the absence of one

@@ -24,8 +24,6 @@ from scipy.special import ndtr
 
 from .._threads import for_chunks
 
-__all__ = ["RealLayer", "decode_real", "encode_real", "recover_real"]
-
 _SEARCHES = 4  # of the rows, and of what is left of them
 _ROUNDS = 6  # of encoding and regression after each
 _LEFT_OVER = 0.1  # directions above noise for each unit: with more the search starts from pairs as well

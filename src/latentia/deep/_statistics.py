@@ -14,18 +14,6 @@ from scipy import sparse
 
 from .._threads import for_chunks
 
-__all__ = [
-    "Firings",
-    "Pairs",
-    "cofiring_pairs",
-    "count_together",
-    "doubled",
-    "once_and_twice",
-    "ones",
-    "pair_dependence",
-    "put_in_order",
-]
-
 _ROWS = 4096  # at once; a multiple of 64
 _COLUMNS = 64
 _MOST_PAIRS = 4_000_000

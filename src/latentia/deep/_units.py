@@ -15,8 +15,6 @@ from .._threads import for_chunks
 from ._encode import SHARE_ON, encode, unexplained
 from ._statistics import Firings, cofiring_pairs, count_together, doubled, once_and_twice, ones
 
-__all__ = ["LEAST_DEGREE", "MOST_POLISHES", "acceptable", "edge_doubts", "gains_of", "learn_units", "member_table"]
-
 LEAST_DEGREE = 4  # members of a unit that can be told from chance
 _ENTRIES = 20_000_000  # ones in the rows that units are grown on
 _ROUNDS = 4

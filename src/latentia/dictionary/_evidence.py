@@ -24,8 +24,6 @@ from ._sparsity import WANTING, wanting
 from ._start import Start
 from .pursuit import Codes, matching_pursuit
 
-__all__ = ["Measured", "dictionary_checks", "others_checks"]
-
 _TRUSTED = 0.3  # error of an atom up to which it is the true one, of a possible 1.41
 _SELDOM = 0.2  # of the uses that atoms have on average
 _QUANTILES = 0.1, 0.5, 0.9

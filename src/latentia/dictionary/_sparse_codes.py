@@ -27,8 +27,6 @@ from ..passes import Block
 from ..passes.blocks import mixed_bits
 from .pursuit import matching_pursuit
 
-__all__ = ["AtomsUpdate", "CodeSums", "Rounds"]
-
 _AT_ONCE = 1 << 22  # entries of the products of rows with atoms
 _SPARE = 256  # rows that are kept to make atoms of
 _SHARPNESS = 4.0  # power of the squared length of what is left of a row, in its chance to be kept

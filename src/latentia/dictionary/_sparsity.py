@@ -7,8 +7,6 @@ from scipy.stats import chi2
 
 from .pursuit import Codes
 
-__all__ = ["WANTING", "better_sparsity", "wanting"]
-
 WANTING = 0.2
 """Share of the rows that may want another atom."""
 

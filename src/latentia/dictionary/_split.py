@@ -13,8 +13,6 @@ from ..linalg import leading_direction, unit_rows
 from ._sparse_codes import CodeSums
 from .pursuit import Codes
 
-__all__ = ["split"]
-
 _ABOVE = 1.5  # times the edge of noise
 _MOST = 0.05  # share of the atoms that are split at a time
 _FEWEST = 8  # rows of an atom

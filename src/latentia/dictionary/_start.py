@@ -16,8 +16,6 @@ from ..linalg import leading_direction, unit_rows
 from ..passes import Blocks, sample_rows
 from .clusters import GraphClusters, connection_graph, recover_graph
 
-__all__ = ["Start", "start_from"]
-
 _ROWS_PER_ATOM, _FEWEST_ROWS, _MOST_ROWS = 24, 1000, 20_000
 _PAIRS = 20_000
 _AT_ONCE = 1 << 20  # numbers of the rows of some pairs

@@ -9,8 +9,6 @@ from typing import Protocol
 from .checks import Check, describe, number_text
 from .grades import Components, Grade, Status, status
 
-__all__ = ["evidence_page"]
-
 # Words stand beside the colours, and white letters on them are readable.
 _GRADES = {
     "supported": ("✓", "#0072b2"),

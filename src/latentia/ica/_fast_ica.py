@@ -25,8 +25,6 @@ from ..likelihood.rows import merged
 from ..moments import Coordinates
 from ..passes import Block, Blocks, accumulate
 
-__all__ = ["STILL", "FastICAResult", "fast_ica"]
-
 STILL = 1e-4  # 1 - |cosine| of what an iteration turns a source by, where it has converged
 _ROWS = 2048
 _MOST_KEPT = 1 << 22  # numbers, 32 MiB

@@ -24,8 +24,6 @@ from ..evidence import Misfit
 from ..moments import FourthSums
 from ..tensor.operators import SymmetricFour
 
-__all__ = ["CumulantFit", "fit_of_cumulant"]
-
 _MOST = 2.0  # ratio that noise alone seldom has, where there are many entries
 _CHANCE = 0.01
 _GAUSSIAN = 0.005  # of Gaussian rows, that their cumulant is taken for one

@@ -17,8 +17,6 @@ from .._parameters import Choice, Constraint, Flag, Number, check_parameter
 from ..linalg import sparse_product
 from .factored import Factored
 
-__all__ = ["Binning", "binned_factors"]
-
 
 @dataclass(frozen=True)
 class Binning:

@@ -19,8 +19,6 @@ from ..evidence import (
 from ..linalg import ScaledSpace
 from ._matrix import Estimate
 
-__all__ = ["Measured", "matrix_checks", "part_checks"]
-
 _TRUSTED = 1.0  # l1 error, of a possible 2
 _BETTER = 0.7  # of |S|_F: an error that is clearly below that of independent words
 _ASYMMETRIC = 1.5  # times the noise of symmetric counts

@@ -25,8 +25,6 @@ from ..evidence import noise_limit
 from ..linalg import ScaledSpace
 from ..moments import split_counts
 
-__all__ = ["dependence", "excess", "expected_error", "missing_signal", "persistent_excess"]
-
 _DRAWS = 10_000
 _CHUNK = 1 << 20
 

@@ -15,8 +15,6 @@ from ..likelihood import Refinement
 from ..linalg import ScaledSpace, unit_rows
 from .factored import Factored
 
-__all__ = ["Estimate", "FactoredMatrix", "WordClusters", "sampled_distance", "sampled_sum"]
-
 _SMOOTHING = 0.01  # share of the smoothed marginals in likelihoods
 _DRAWS = 50_000  # cells at which distances to fits on halves are measured
 

@@ -24,8 +24,6 @@ from ._pair_counts import DenseTable, pair_counts, square_counts
 from ._topics import PairTopics, topics_from_anchors, topics_from_triples
 from .factored import Factored, total_distance
 
-__all__ = ["MatrixMethods"]
-
 _MOST_ENTRIES = 1 << 28  # of an array of rows: 2 GiB
 
 

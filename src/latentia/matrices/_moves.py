@@ -16,8 +16,6 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-__all__ = ["moved_labels"]
-
 _ROUNDS = 30
 _LEAST = 1e-9
 

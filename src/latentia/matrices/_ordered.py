@@ -31,17 +31,6 @@ from ..exceptions import LatentiaError
 from ..moments import split_counts
 from ._scaled_pairs import ScaledPairs, scaled_singular_space
 
-__all__ = [
-    "HeldOut",
-    "OrderedMatrix",
-    "OrderedSettings",
-    "discounts_of",
-    "held_out_pairs",
-    "ordered_checks",
-    "ordered_distance",
-    "ordered_matrix",
-]
-
 _TILE = 512
 _HELD_OUT, _DRAWS, _TRUSTED = 0.1, 50_000, 1.0
 _LOW_RANK = 0.95  # of what is given up; the rest goes to columns by the number of rows that they were seen with

@@ -12,8 +12,6 @@ from ..exceptions import LatentiaError, NonIntegerCountWarning, warn
 from ..moments import split_counts
 from ..passes import Blocks
 
-__all__ = ["DenseTable", "asymmetry_of", "checked_counts", "pair_counts", "square_counts", "thirds", "without_copies"]
-
 _FEW_CELLS = 20  # of which it is no wonder if all counts have a common divisor
 _PIECE = 1 << 16  # numbers
 

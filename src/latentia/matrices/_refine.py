@@ -18,8 +18,6 @@ from ..likelihood import Distributions, EStep, Expected, Values
 from ..linalg import ratio_product
 from ..simplex import farthest_vertices, simplex_least_squares
 
-__all__ = ["PairUpdate", "nonnegative_start", "over_pairs"]
-
 _LEAST = 0.02  # of a starting distribution: the marginals, so that no word is impossible
 
 

@@ -21,8 +21,6 @@ from .._threads import one_blas_thread
 from ..exceptions import LatentiaError
 from ..linalg import block_krylov_svd, sparse_product
 
-__all__ = ["ScaledPairs", "scaled_singular_space"]
-
 _PASSES = 4
 
 

@@ -12,8 +12,6 @@ from ..simplex import distributions, farthest_vertices, simplex_least_squares
 from ..tensor import apply_to_modes, decompose_whitened
 from .factored import Factored
 
-__all__ = ["PairTopics", "topics_from_anchors", "topics_from_triples"]
-
 
 @dataclass(frozen=True)
 class PairTopics:

@@ -14,8 +14,6 @@ from ._moves import Shape, merged_shares
 from ._rows import GaussianRows, Mixture, n_parameters
 from ._search import search
 
-__all__ = ["MOMENTS", "Begun", "gain_over_one_fewer", "likeliest_start", "shape_to_try"]
-
 _MOST_ROWS = 10_000  # on which starts are compared
 _MERGERS, _STEPS = 3, 20  # that are tried, and of EM after each
 _PER_COLUMN = 10  # rows, from which on a covariance can be fitted

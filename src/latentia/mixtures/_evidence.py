@@ -26,8 +26,6 @@ from ..moments import ColumnMoments
 from ._moments import Moments, Recovered, misfit, noise_of
 from ._rows import Mixture
 
-__all__ = ["Measured", "checks_of", "shape_checks"]
-
 _FAR, _MOST_FAR = 1e-3, 4e-3  # chance of a row so far off where the model holds, and the share that is let pass
 _BINS, _UNEVEN = 20, 0.05  # of the distances, and the share of rows that may lie in other ones
 _COUNTED = 1e-4  # least share of a row that counts

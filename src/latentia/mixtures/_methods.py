@@ -12,8 +12,6 @@ from .. import _fields as of
 from .._base import Estimator, fitted
 from ..likelihood import normalised
 
-__all__ = ["MixtureMethods"]
-
 
 class MixtureMethods(Estimator):
     """Methods of mixtures, from joint log-densities, and the number of free parameters."""

@@ -15,8 +15,6 @@ from ..tensor import Decomposition, apply_to_modes, decompose
 from ..tensor.operators import symmetrised
 from ._rows import Mixture
 
-__all__ = ["Moments", "Recovered", "misfit", "noise_of", "recover"]
-
 _OVERSAMPLE = 12
 
 

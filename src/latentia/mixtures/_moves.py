@@ -20,8 +20,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-__all__ = ["Shape", "merged_shares", "moved_shares"]
-
 Shape: TypeAlias = str
 """Of covariances: "spherical", "diag", "full" or "tied"."""
 

@@ -18,8 +18,6 @@ from ..moments import ColumnMoments
 from ..moments.vectors import checked_columns, column_sums, merged_columns
 from ..passes import Block, Blocks, accumulate
 
-__all__ = ["ObservedColumns", "filled", "observed_columns"]
-
 
 class ObservedColumns(NamedTuple):
     """Moments of the entries of columns that are there, and their share, shape (D,)."""

@@ -17,8 +17,6 @@ from ..likelihood.gaussian import add_gaussian
 from ..likelihood.rows import MixtureSums, add_rows, merged, responsibilities
 from ..passes import Block
 
-__all__ = ["ProductMixtureUpdate", "product_log_density"]
-
 _IMPOSSIBLE = -1e300  # logarithm of zero that can be multiplied by zero
 
 

@@ -31,8 +31,6 @@ from ..passes import Blocks
 from ._moves import Shape
 from ._spherical_update import spherical_log_density
 
-__all__ = ["Climbed", "GaussianRows", "Mixture", "n_parameters"]
-
 _FLOOR = 1e-3  # least variance of a ball, as a share of the mean one at the start
 _RIDGE = 1e-6  # on all variances of other shapes, of the mean variance of a column
 _STILL = 1e-4  # nats a row that a step gains, below which it is the last in a search

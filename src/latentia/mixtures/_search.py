@@ -13,8 +13,6 @@ from ..likelihood import race
 from ._moves import moved_shares
 from ._rows import Climbed, GaussianRows, Mixture
 
-__all__ = ["search"]
-
 _HIGHER = 1e-4  # nats a row by which a move must be higher
 
 

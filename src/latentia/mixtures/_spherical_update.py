@@ -15,8 +15,6 @@ from ..likelihood import Distributions, Expected, Gaussians, Values
 from ..likelihood.rows import MixtureSums, add_rows, merged, responsibilities
 from ..passes import Block
 
-__all__ = ["SphericalMixtureUpdate", "spherical_log_density"]
-
 
 class SphericalMixtureUpdate:
     """Statistic of one E-step for Gaussians with covariance sigma_k^2 I, on dense or sparse rows.

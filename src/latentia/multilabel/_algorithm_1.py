@@ -17,8 +17,6 @@ from ._documents import Documents
 from ._topics import Recovered, Topics
 from .moments import Factors, OccurrenceCubes, OccurrenceProducts, TopicMoments
 
-__all__ = ["PaperTopics"]
-
 _KRYLOV = 6
 _LEAST_WORD = 1e-10  # probability
 

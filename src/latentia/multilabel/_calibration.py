@@ -23,8 +23,6 @@ from scipy.special import expit
 from .. import _fields as of
 from ._scores import unit_interval
 
-__all__ = ["Calibration", "calibrated"]
-
 _PRIOR = 1.0  # weight of a = c = 1, b = 0, in squared units
 _LEAST = 0.05  # slope
 _MOST_NEGATIVE = 1 << 17  # pairs of a row and a label that it lacks

@@ -22,8 +22,6 @@ from ._held_out import HeldOut, held_out, precision_of
 from ._naive_bayes import naive_bayes
 from .moments import LabelledSums
 
-__all__ = ["Chosen", "Heads", "allowed_heads", "choose", "edge_of", "left_out", "rows_in_memory"]
-
 _PARTS = 5  # of the rows, one of which is held out
 _FEWEST = 50  # rows, with fewer of which nothing is compared
 _MOST_ENTRIES = 1 << 25  # of the features, in memory

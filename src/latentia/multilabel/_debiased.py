@@ -20,8 +20,6 @@ from ._parts import PartMoments
 from ._topics import Recovered, Topics
 from .moments import Factors, OccurrenceMoments, OccurrenceProducts, TopicMoments, diagonal_moments, frequent_words
 
-__all__ = ["DebiasedTopics", "of_part"]
-
 _OVERSAMPLE = 12
 _WORDS = 1 << 14
 _ROUNDS = 2

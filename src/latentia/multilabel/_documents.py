@@ -13,8 +13,6 @@ from ..passes import Blocks, Plan, accumulate, follow
 from ._features import inverse_document_frequency, view
 from .moments import LabelledCounts, LabelledSums
 
-__all__ = ["Documents", "Passes", "read_documents"]
-
 
 @dataclass
 class Passes:

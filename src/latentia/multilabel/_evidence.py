@@ -38,8 +38,6 @@ from ._likelihood import log_probabilities, topic_rows
 from ._topics import SMOOTHING, Recovered, Topics
 from .moments import LabelledSums
 
-__all__ = ["evidence_of_head", "weigh_evidence"]
-
 _TRUSTED = 0.4
 _DELTA = 0.05
 _MOST_MISFIT = 3.0  # moments without a diagonal are completed by the fit, which leaves more than noise

@@ -12,8 +12,6 @@ from ._features import features
 from ._features import words as words_of
 from ._topics import SMOOTHING
 
-__all__ = ["Explanation", "explain_by_head", "explain_by_topics"]
-
 
 @dataclass(frozen=True)
 class Explanation:

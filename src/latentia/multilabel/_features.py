@@ -11,8 +11,6 @@ from scipy import sparse
 from ..moments.counts import as_counts
 from ..passes import Block, Blocks
 
-__all__ = ["features", "inverse_document_frequency", "view", "words"]
-
 
 def inverse_document_frequency(document_frequency: np.ndarray, n_rows: int) -> np.ndarray:
     """log((1 + N) / (1 + n_v)) + 1 for words in n_v of N documents, shape (D,)."""

@@ -21,8 +21,6 @@ from ..passes import Blocks, follow
 from ._head import LinearHead, linear_head, ridge
 from ._logistic import Design, LogisticWeights, logistic_regressions
 
-__all__ = ["SHARES", "STRENGTHS", "LogisticHeads", "Rows", "full_ridge", "moment_head"]
-
 STRENGTHS = (3.0, 10.0)  # C
 SHARES = (5.0, 10.0, 20.0)  # a
 _STEPS = 6

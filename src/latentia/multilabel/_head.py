@@ -29,8 +29,6 @@ from ..passes import Block, Plan
 from ._scores import project
 from .moments import LabelsToWords, WordsToLabels
 
-__all__ = ["Leverage", "LinearHead", "linear_head", "ridge"]
-
 _OVERSAMPLE, _ROUNDS = 28, 2
 _CHUNK = 1 << 16
 _ROUNDING = 1e-6  # of features in single precision

@@ -10,8 +10,6 @@ from scipy import sparse
 
 from ..metrics import document_auc, precision_at_k, top_indices
 
-__all__ = ["RARE", "Gain", "HeldOut", "Precision", "held_out", "precision_of"]
-
 RARE = 5  # rows, fewer of which make a label a rare one
 _AT = (1, 3, 5)
 

@@ -14,8 +14,6 @@ from .. import _fields as of
 from ..exceptions import LatentiaError
 from ..passes.tables import as_table
 
-__all__ = ["LabelSets", "label_sets"]
-
 
 @dataclass(frozen=True)
 class LabelSets:

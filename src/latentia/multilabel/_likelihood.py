@@ -24,8 +24,6 @@ from ..likelihood.rows import MixtureSums
 from ..moments.counts import as_counts
 from ..passes import Block
 
-__all__ = ["LabelledMixtureUpdate", "LogProbabilities", "Pseudo", "log_probabilities", "topic_posterior", "topic_rows"]
-
 _LEAST = 1e-12
 _CHUNK = 1 << 14
 

@@ -31,8 +31,6 @@ from .._threads import one_blas_thread, threads
 from ..moments import gathered
 from ..moments.counts import stored
 
-__all__ = ["Design", "LogisticWeights", "logistic_regressions"]
-
 _LABELS = 64  # problems that are solved together
 _ROWS = 2048  # rows whose temporaries stay in the cache
 _MEMORY = 5

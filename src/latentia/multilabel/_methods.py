@@ -24,8 +24,6 @@ from ._labels import LabelSets
 from ._likelihood import LogProbabilities, log_probabilities, topic_posterior
 from ._scores import LinearScores, project
 
-__all__ = ["LabelMethods"]
-
 _MOST_BYTES = 1 << 34
 
 

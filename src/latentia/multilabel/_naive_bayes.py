@@ -10,8 +10,6 @@ import numpy as np
 
 from ._full import Rows
 
-__all__ = ["naive_bayes"]
-
 _SMOOTHING = 0.1  # added to every sum
 
 

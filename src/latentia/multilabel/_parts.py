@@ -11,8 +11,6 @@ from ..moments import WordMoments
 from ..passes import RowGroups
 from .moments import DiagonalMoments, OccurrenceMoments, OccurrenceSums
 
-__all__ = ["PartMoments"]
-
 
 @dataclass
 class PartMoments:

@@ -18,8 +18,6 @@ from ..metrics import top_indices
 from ..moments import gathered
 from ..moments.counts import stored
 
-__all__ = ["LinearScores", "project", "unit_interval"]
-
 _ENTRIES = 1 << 21  # scores of a chunk
 _ROWS, _TILE = 256, 1 << 14  # rows and labels of scores that stay in the cache
 

@@ -16,8 +16,6 @@ from ._documents import Documents
 from ._likelihood import LabelledMixtureUpdate, Pseudo
 from ._parts import PartMoments
 
-__all__ = ["SMOOTHING", "Recovered", "Recovery", "Topics", "one_topic", "refined_topics"]
-
 SMOOTHING = 0.05  # share of the overall frequencies in word and label probabilities that leaves nothing impossible
 _PSEUDO_DOCUMENTS = 1.0
 

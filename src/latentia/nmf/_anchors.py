@@ -21,8 +21,6 @@ from ._selection import (
     whitened_vertices,
 )
 
-__all__ = ["METHODS", "RACE", "Members", "Method", "Selection", "found_by", "means", "pooled", "raced"]
-
 K = TypeVar("K")
 
 Method = Literal[

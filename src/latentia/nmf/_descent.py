@@ -19,8 +19,6 @@ from ..passes import Block
 from ..simplex import nonnegative_least_squares, simplex_least_squares
 from ._selection import squared_distances
 
-__all__ = ["Descent", "FactorSums", "FactorUpdate", "row_weights"]
-
 Mixing = Literal["simplex", "cone"]
 
 _AT_ONCE = 1 << 22  # entries of rows that are dense at a time

@@ -25,17 +25,6 @@ from ..metrics import nearest_others
 from ..simplex import hull_separation
 from ._descent import row_weights
 
-__all__ = [
-    "Measured",
-    "Redrawn",
-    "component_distances",
-    "evidence_checks",
-    "held_out_checks",
-    "structure_check",
-    "surplus_check",
-    "trusted_error",
-]
-
 _TRUSTED = 0.2  # error of a component up to which it is the true one, in lengths of a component
 _LEVERAGE = 0.8  # of a feature in the span of the components, beyond which residuals say nothing of noise by features
 _RADIUS = 2.0  # standard deviations of noise within which rows count as pure

@@ -16,8 +16,6 @@ from .._validation import number_table, table_blocks
 from ..exceptions import LatentiaError
 from ._descent import row_weights
 
-__all__ = ["FactorModel", "dense"]
-
 _APART = 1e100  # times that rows may be larger or smaller than components
 _AT_ONCE = 1 << 22  # entries of rows that are dense at a time
 

@@ -13,8 +13,6 @@ from ..exceptions import LatentiaError
 from ..linalg import block_krylov_svd
 from ..passes import Blocks
 
-__all__ = ["Points", "Table", "leading_triplets", "table_of"]
-
 _PER_COMPONENT, _MORE = 3, 20  # leading singular vectors,
 _FOLD = 2  # and times as many features, from which on rows are replaced by their coordinates on these
 _SMALL = 1000  # rows or features, up to which singular vectors are computed at once

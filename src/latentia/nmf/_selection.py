@@ -18,17 +18,6 @@ import numpy as np
 
 from ..simplex import farthest_vertices, nonnegative_least_squares, simplex_least_squares
 
-__all__ = [
-    "Leading",
-    "affine_vertices",
-    "extreme_rays",
-    "nonnegative_projections",
-    "preconditioned_vertices",
-    "smoothed_vertices",
-    "squared_distances",
-    "whitened_vertices",
-]
-
 _VANISHED = 1e-10  # of the largest norm
 _SQUARED = 1e-6  # of the largest singular value, that its square still shows
 

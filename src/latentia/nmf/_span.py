@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from scipy import optimize
 
-__all__ = ["freedom", "in_span", "telling_apart"]
-
 _STEPS = 500
 _ABSENT, _PRESENT = 0.02, 0.2  # of the largest entry, up to which one counts as zero, and from which on as there
 _COUNTS = 0.05  # of the largest, from which on an entry that would become negative counts

@@ -24,8 +24,6 @@ from .._scratch import whole_file
 from ..exceptions import LatentiaError
 from .inference import Network
 
-__all__ = ["write_bif"]
-
 _MOST_PARENTS = 12
 # Words of the format itself; readers look for them anywhere, some without regard to case.
 _KEYWORDS = {"network", "variable", "probability", "property", "type", "discrete", "table", "default"}

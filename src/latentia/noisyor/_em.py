@@ -35,17 +35,6 @@ from ._findings import missing_findings, present_findings, rows_with_gaps
 from .inference.network import Network
 from .inference.search import Likely, SearchModel, likely_configurations, log_fired
 
-__all__ = [
-    "LEAST_GAIN",
-    "MOST_CROWDED",
-    "MOST_ENUMERATED",
-    "Configurations",
-    "NoisyOrSums",
-    "NoisyOrUpdate",
-    "RefinedNetwork",
-    "refined_network",
-]
-
 MOST_ENUMERATED = 8  # causes: 256 configurations
 _CHUNK_ENTRIES = 1 << 19  # of posteriors: 4 MB
 _SEARCHED = 4096  # rows at once: 8 MB of configurations

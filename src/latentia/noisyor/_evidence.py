@@ -16,8 +16,6 @@ from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences
 from .inference import Network
 from .inference.search import MOST_FOUND
 
-__all__ = ["MOST_PRIOR", "Measured", "incoherence", "noisy_or_checks", "spectral_boundedness"]
-
 _LINKED = 0.05  # strength from which a cause counts as linked to a finding
 _FEW = 20  # joint absences
 _MOST_LIMIT = 0.3

@@ -19,8 +19,6 @@ import functools
 import numpy as np
 from numpy.polynomial import Polynomial, chebyshev
 
-__all__ = ["higher_orders", "power_coefficients"]
-
 _DEGREE = 16  # error of log(1 + r t): 2e-14 for priors up to 1/2, 5e-6 at .9
 
 

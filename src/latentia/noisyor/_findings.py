@@ -10,8 +10,6 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["missing_findings", "present_findings", "rows_with_gaps"]
-
 
 def rows_with_gaps(
     table: Any, rows: np.ndarray, names: Sequence[str] | None = None

@@ -28,8 +28,6 @@ from ._recovery import scaled_pairs
 from .absences import AbsenceMoments, ExactAbsences
 from .inference.network import Network
 
-__all__ = ["Goodness", "against_independence", "missing_by_chance", "most_mean_square", "pairs_misfit", "rows_goodness"]
-
 _DRAWS = 4
 _SURE = 3.0  # standard deviations of the spread that do not count
 _MOST_TOGETHER = 4.0  # mean square of standard scores, one for noise

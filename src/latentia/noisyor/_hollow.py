@@ -12,8 +12,6 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
-__all__ = ["hollow_factor"]
-
 # From so many steps on, one that takes less than this share off the squared residual is the last: with more columns than the
 # matrix has directions above its noise, the others turn about in the noise for long.
 _PATIENCE, _LEAST_GAIN = 100, 1e-5

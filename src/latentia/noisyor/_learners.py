@@ -24,8 +24,6 @@ from ._recovery import (
 from .absences import AbsenceMoments, Partition
 from .inference import Network
 
-__all__ = ["InRounds", "Learner", "Printed", "Spectrum", "most_causes", "pair_spectrum", "relative_distances"]
-
 Groups = tuple[int, ...]
 _MOST = 60  # causes that are tried when their number is not given
 _SPLITS = 4

@@ -23,8 +23,6 @@ from ._findings import rows_with_gaps
 from .baskets import is_baskets
 from .inference import SAMPLING, Network, Posteriors, attributions, posteriors
 
-__all__ = ["Diagnosis", "Edge", "NetworkMethods"]
-
 _NAMING, _LEAST_NAMING = 2, 0.1  # findings that name a cause, and their least strength
 _LEAST_FREQUENCY = 1e-9
 

@@ -17,8 +17,6 @@ from ._recovery import odds_of, ordered_network
 from .absences import AbsenceMoments, Partition
 from .inference import Network
 
-__all__ = ["recover_as_printed"]
-
 
 def recover_as_printed(
     source: AbsenceMoments,

@@ -31,20 +31,6 @@ from ._hollow import hollow_factor
 from .absences import AbsenceMoments, LogAbsences, Partition
 from .inference import Network
 
-__all__ = [
-    "LEAST_ODDS",
-    "MOST_ODDS",
-    "Moments",
-    "Recovered",
-    "basis_of_pairs",
-    "directions_of_pairs",
-    "moments_in_basis",
-    "random_partitions",
-    "recover",
-    "residual",
-    "scaled_pairs",
-]
-
 LEAST_ODDS, MOST_ODDS = 1e-8, 1e3
 _TINY, _NEGLIGIBLE = 1e-12, 1e-6
 _EXACT, _KRYLOV, _RESTARTS = 1e-7, 40, 4

@@ -16,8 +16,6 @@ from numba.extending import intrinsic
 
 from .bits import count_pairs_among, turned
 
-__all__ = ["Slabs", "SplitSums", "Tile"]
-
 Groups = tuple[int, ...]
 _ROWS = 32
 # Of a float64: the bits of sqrt(1/2) and of the fraction. From 2^52 on floats are whole, and their last bits a number.

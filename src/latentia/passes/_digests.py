@@ -22,8 +22,6 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["digest"]
-
 _PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, list, tuple, dict})
 _SLOTS = types.GetSetDescriptorType, types.MemberDescriptorType
 _NO_BODY = frozenset({  # what does nothing, or is put into classes when somebody looks at them

@@ -17,8 +17,6 @@ from scipy import sparse
 from .._archive import checked_csr, own_class
 from ..exceptions import LatentiaError
 
-__all__ = ["packed", "unpacked"]
-
 _KINDS = "biufc"
 
 

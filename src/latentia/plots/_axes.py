@@ -11,11 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import LatentiaError, MissingExtraError
 from ..report.figures import PALETTE, shortened
 
-__all__ = [
-    "GRADES", "INK", "PALE", "PALETTE", "above", "attribute", "called", "colour", "column_names", "heat", "image_colours",
-    "new_axes", "pyplot", "shortened", "tidy",
-]  # fmt: skip
-
 INK, PALE = "#52606d", "#b9c2cc"
 GRADES = {
     "supported": (PALETTE[0], "o"),

@@ -16,8 +16,6 @@ from .figures import heat_map, shortened
 from .page import render, write_page
 from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
 
-__all__ = ["write_any_report"]
-
 _TELLING, _MOST_LINES, _MAP_ROWS, _MAP_COLUMNS = 6, 300, 40, 60
 
 

@@ -11,8 +11,6 @@ from scipy import sparse
 
 from .._threads import one_blas_thread
 
-__all__ = ["Drawing", "Pie", "draw_graph", "force_layout"]
-
 _WIDTH, _HEIGHT, _MARGIN = 1000.0, 720.0, 24.0
 _STEPS, _PULL, _GRAVITY = 200, 4.0, 0.25
 _SMALLEST, _LARGEST, _GAP = 3.5, 13.0, 1.5

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["without_data"]
-
 
 def without_data(lacks: str, data: str = "X") -> str:
     """Say what a page lacks that was written from the model alone, and how to have it.

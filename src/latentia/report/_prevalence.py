@@ -11,8 +11,6 @@ from ..topics.prevalence import Prevalence
 from .figures import bands, intervals, shortened
 from .parts import count
 
-__all__ = ["prevalence_parts"]
-
 _PANELS = 12
 _NAMED = 5  # in the sentence about what is clear
 _MOST_BARS = 16  # groups in a panel

@@ -10,8 +10,6 @@ import numpy as np
 from .. import _fields as of
 from ..metrics import nearest_distances
 
-__all__ = ["SEQUENCES_PER_STATE", "Chain", "stationary", "symbol_distances"]
-
 SEQUENCES_PER_STATE = 10  # from which on their first steps tell where sequences start
 _SMOOTHING = 0.01
 _STILL = 1e-12

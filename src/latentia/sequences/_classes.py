@@ -32,8 +32,6 @@ from ..passes import Block, Blocks, accumulate
 from ._chain import Chain
 from ._exchange import exchange_classes
 
-__all__ = ["chain_of_classes"]
-
 _TAUS = (1.0, 3.0, 10.0)  # counts by which rare symbols are scaled down
 _SWEEPS = 20  # at most
 _MOST_MOVES = 30  # of the centres of k-means

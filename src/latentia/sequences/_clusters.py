@@ -14,8 +14,6 @@ from ..clusters import label_starts
 from ..passes import Block, Blocks, accumulate
 from ._chain import Chain
 
-__all__ = ["chain_of_clusters"]
-
 _ROWS = 5000  # in which clusters are looked for
 _PRIOR = 0.1  # counts of every move
 _LEAST = 1e-3  # variance in a cluster, of that of all steps

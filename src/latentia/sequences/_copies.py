@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["first_copies"]
-
 _REPEATED = 1.5  # times that a step is seen on average, in data that repeats itself
 _LONGEST = 200
 _LEAST_ENTROPY = 0.05

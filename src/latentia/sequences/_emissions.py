@@ -28,8 +28,6 @@ from .updates import (
     observed_log_density,
 )
 
-__all__ = ["Covariance", "Emissions", "Scaling", "Symbols", "Vectors"]
-
 Covariance: TypeAlias = Literal["diag", "full", "tied"]
 
 _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2

@@ -13,8 +13,6 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-__all__ = ["exchange_classes"]
-
 
 def exchange_classes(
     neighbours: sparse.csr_array, classes: np.ndarray, k: int, order: np.ndarray, n_sweeps: int

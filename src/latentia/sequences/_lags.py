@@ -25,8 +25,6 @@ from ..moments.views import Views
 from ..passes import Block, Blocks, RowGroups, accumulate
 from ._symbols import as_symbols
 
-__all__ = ["lagged_coordinates", "means_of_neighbours", "one_hot_blocks", "past_and_future"]
-
 _REACH, _DISCOUNT = 6, 0.6
 
 

@@ -13,8 +13,6 @@ from .._base import Estimator, fitted
 from ._chain import stationary
 from .recursions import log_likelihood, viterbi
 
-__all__ = ["ChainMethods"]
-
 
 class ChainMethods(Estimator):
     """Methods of chains, from the arguments of the recursions, posteriors, and the number of free parameters."""

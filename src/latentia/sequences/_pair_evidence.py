@@ -16,8 +16,6 @@ from ..evidence import Check, PartErrors, above, at_least, at_most, error_checks
 from ..linalg import ScaledSpace, signal_norm
 from ._chain import Chain
 
-__all__ = ["DEVIATIONS", "Measured", "PairFit", "chain_checks", "fit_of_pairs", "pair_log_likelihoods"]
-
 DEVIATIONS = 3.0  # of the lagged score on steps that it was not found on: chance below 0.3%
 
 _MOST = 3.0  # standard deviations of the norm

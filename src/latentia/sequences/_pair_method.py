@@ -23,8 +23,6 @@ from ._chain import Chain, stationary
 from ._copies import first_copies
 from ._pair_evidence import DEVIATIONS, PairFit, fit_of_pairs, pair_log_likelihoods
 
-__all__ = ["Found", "Learned", "PairMethod", "Steps", "counted_steps"]
-
 _LEAST_SHARE = 0.02  # of a state
 _UNSEEN_STEPS = 0.5  # of each symbol, on steps that it was not counted on
 _LAGS = 3  # steps apart of the pairs that the direction is found on

@@ -10,8 +10,6 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ._chain import Chain
 
-__all__ = ["given_chain"]
-
 _FROM_ONE = 1e-6  # by which sums of probabilities may be off one
 
 

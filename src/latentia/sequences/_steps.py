@@ -16,26 +16,6 @@ from ..passes.tables import unmasked
 _MOST_SYMBOLS = 1 << 20  # or a hundred for each step: of whole numbers, those that do not occur count as well
 _LARGEST_SYMBOL = 2.0**53  # up to which floats have all whole numbers
 
-__all__ = [
-    "all_steps",
-    "alphabet",
-    "encoded",
-    "encoded_blocks",
-    "first_block",
-    "from_first",
-    "has_symbols",
-    "kept",
-    "long_enough",
-    "observed",
-    "pieces",
-    "present",
-    "sequence_blocks",
-    "some_stretches",
-    "spread",
-    "stretches",
-    "vectors",
-]
-
 _STRIPS = 16  # blocks that stretches are taken from, at most
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 
-__all__ = ["as_symbols"]
-
 
 def as_symbols(column: Any, n_symbols: int, rows: np.ndarray | None = None) -> np.ndarray:
     """A column of symbols of any type as int64, shape (n,); ``rows`` are their numbers for the error message."""

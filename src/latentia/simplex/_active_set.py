@@ -11,8 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-__all__ = ["NOISE", "coordinates", "improved_weights", "least_weights"]
-
 _DEPENDENT = 1e-12  # of its length: a vertex that is no farther from the span of those in use adds nothing to them
 _TWICE = 0.1  # what orthogonalisation must leave of a length, lest it be repeated
 NOISE = 2e-15  # of the point's length: what rounding leaves of a residual

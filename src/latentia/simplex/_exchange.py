@@ -16,8 +16,6 @@ from numba import njit
 
 from ._active_set import NOISE
 
-__all__ = ["MOST_VERTICES", "least_weights"]
-
 MOST_VERTICES = 32  # with more, a factorisation of all of them costs more than one of those in use
 _LANES = 32
 _INDEPENDENT = 1e-9  # what a pivot must leave of its diagonal

@@ -24,8 +24,6 @@ from ._corpus import Words
 from ._embedding import Embedding
 from ._pooled import NoisyPoints, pooled_vertices, sharpened_vertices
 
-__all__ = ["MOST_LONERS", "Anchor", "choose_anchors", "exclusive_words", "parse_anchors", "vertex_rows"]
-
 MOST_LONERS = 2000
 _LEAST_HELD = 1e-3  # weight of an anchor's own topic
 _OFTEN, _NEARLY = (

@@ -35,22 +35,6 @@ from ..tensor import WhitenedDecomposition, apply_to_modes, decompose_whitened
 from ._corpus import Documents, check_n_topics, count_documents
 from ._evidence import TRUSTED, topic_error_checks
 
-__all__ = [
-    "ALPHA0",
-    "ROUGH",
-    "CorpusMoments",
-    "Recovered",
-    "TopicShares",
-    "clear",
-    "distance",
-    "excess",
-    "misfit_of",
-    "moment_checks",
-    "moments_of",
-    "recover",
-    "search_alpha0",
-]
-
 ROUGH = 1e-5  # tolerance of decompositions of parts of the documents, whose noise is far larger
 _OVERSAMPLE = 12
 ALPHA0 = (0.01, 100.0)  # where alpha_0 is looked for

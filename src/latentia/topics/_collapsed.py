@@ -45,8 +45,6 @@ from ..likelihood import Distributions, Expected, Values
 from ..moments.counts import Counts, as_counts
 from ..passes import Block
 
-__all__ = ["CollapsedUpdate", "fit_in_memory", "held_shares"]
-
 _GROUPS = 4  # of the documents of a block, each with counts of its own
 _WORDS = 1024  # of a task
 _FIRST, _LATER = 3, 1  # rounds over a document in the first sweep, and in every other

@@ -16,16 +16,6 @@ from ..passes import Block, Blocks
 from ._ordering import OwnOrder, own_order
 from ._refine import LARGE
 
-__all__ = [
-    "DocumentSample",
-    "Documents",
-    "Words",
-    "check_n_topics",
-    "count_documents",
-    "in_own_order",
-    "merge_rare_words",
-]
-
 _SAMPLE = 300  # documents
 
 

@@ -9,8 +9,6 @@ from scipy import sparse
 
 from ..metrics import completion_log_likelihood, split_tokens
 
-__all__ = ["dirichlet_by_likelihood", "dirichlet_from_moment"]
-
 _GRID = np.array([0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0])
 
 

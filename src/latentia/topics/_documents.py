@@ -26,8 +26,6 @@ from ._refine import smoothed
 from ._tables import TopicTables
 from .prevalence import InGroups
 
-__all__ = ["SMOOTHING", "Admixture", "OfDocuments"]
-
 SMOOTHING = 0.05  # share of the word frequencies in topics that a likelihood is taken of
 
 

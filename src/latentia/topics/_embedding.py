@@ -29,8 +29,6 @@ from ..moments import Cooccurrence
 from ..passes import RowGroups
 from ._corpus import DocumentSample
 
-__all__ = ["Embedding", "GroupSketches", "exact", "projection", "subspace"]
-
 _OVERSAMPLE = 28
 _PROJECTED = 1000
 _ANGLE = 0.03  # residual of an eigenvector, as a share of the last eigenvalue

@@ -10,8 +10,6 @@ from ..evidence import Check, PartErrors, above, at_least, at_most, bounds, erro
 from ._corpus import Documents, Words
 from ._embedding import Embedding
 
-__all__ = ["TRUSTED", "Measured", "anchor_checks", "share_left_out", "topic_error_checks"]
-
 TRUSTED = 0.4  # mean l1 error, of a possible 2, below which topics are worth reading one by one
 _ANCHOR_DOCUMENTS = 20
 _LEFT_OUT = 0.15

@@ -8,8 +8,6 @@ import pandas as pd
 
 from ._plain import FORMATS, as_text
 
-__all__ = ["TopicTable"]
-
 
 class TopicTable(pd.DataFrame):
     """A data frame of one row a topic, printed so that shares and words can be read."""

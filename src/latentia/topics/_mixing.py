@@ -27,8 +27,6 @@ from ..passes import RowGroups
 from ._by_moments import ALPHA0, ROUGH, Recovered, excess, recover, search_alpha0
 from ._prediction import OtherDocuments, completion
 
-__all__ = ["Corpus", "Mixing", "mixing_by_moments", "mixing_by_prediction"]
-
 _DEVIATIONS = 3.0  # of a statistic whose noise three splits tell: all but a fortieth of Student's t
 _STEP = 3.0
 _MOST = 0.1  # alpha_0 up to which documents are as good as of one topic

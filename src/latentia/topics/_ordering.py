@@ -21,8 +21,6 @@ from scipy import sparse
 from ..passes import Block, Blocks, RowGroups
 from ..passes.blocks import mixed_bits
 
-__all__ = ["OwnOrder", "own_order"]
-
 _ROUNDS = 2
 
 

@@ -6,8 +6,6 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["FORMATS", "PlainTable", "as_text"]
-
 _LEAST_WORDS, _ANCHORS = 30, 20  # characters of words, however narrow the terminal, and of anchor words
 
 

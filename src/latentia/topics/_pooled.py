@@ -17,8 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-__all__ = ["NoisyPoints", "pooled_vertices", "sharpened_vertices"]
-
 _VANISHED = 1e-10
 _NEAR = 0.5  # of a vertex's height, above which points count towards it
 _TURNS, _ROUNDS = 3, 2

@@ -16,8 +16,6 @@ from ..passes import Blocks, RowGroups, sample_rows
 from ._documents import SMOOTHING
 from ._refine import smoothed
 
-__all__ = ["OtherDocuments", "completion", "other_documents", "prediction_checks"]
-
 _DOCUMENTS = 500
 _DEVIATIONS = (
     2.0  # standard errors of the gain in predicting other documents: topics of nothing gain that much by chance

@@ -16,8 +16,6 @@ from ..simplex import simplex_least_squares
 from ._anchors import Anchor, vertex_rows
 from ._embedding import Embedding
 
-__all__ = ["inverse_topics", "kl_topics", "l2_topics"]
-
 _MERGED_COLUMNS = 512
 
 

@@ -16,17 +16,6 @@ from ..passes import Blocks
 from ._collapsed import CollapsedUpdate, held_shares
 from ._ordering import OwnOrder
 
-__all__ = [
-    "LARGE",
-    "SETTLED",
-    "RefinedTopics",
-    "led_astray",
-    "n_candidates",
-    "refine_topics",
-    "smoothed",
-    "sweeps_bias",
-]
-
 _ALPHA, _WORD_PRIOR = 0.05, 0.03  # pseudo-counts: of a topic in a document, of a word in a topic
 _SOFT = 0.5  # weight of the topics in a soft start, beside the word frequencies
 _SOFTEST = 0.1  # the same of those that a search starts with

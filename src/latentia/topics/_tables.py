@@ -22,8 +22,6 @@ from ..metrics import RELEVANCE, other_topics, top_words
 from ..metrics.relevance import relevance as relevance_of
 from ._plain import PlainTable
 
-__all__ = ["TopicTables"]
-
 _TITLE_WORDS = 3
 _SHARE = Number(0, 1, "both")
 

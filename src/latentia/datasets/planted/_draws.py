@@ -9,8 +9,6 @@ from scipy.spatial.distance import pdist
 
 from ...exceptions import LatentiaError
 
-__all__ = ["check_sizes", "checked_variance", "gaussian_rows", "geometric_weights", "redraw", "separated_means"]
-
 
 def check_sizes(**sizes: int) -> None:
     """Refuse a size below one, by its name."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from ...exceptions import LatentiaError
 
-__all__ = ["check_positive"]
-
 
 def check_positive(**values: float) -> None:
     """Raise for the first value that is not above 0."""

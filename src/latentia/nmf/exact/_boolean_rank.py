@@ -32,8 +32,6 @@ from ._rectangles import (
     transposed,
 )
 
-__all__ = ["BooleanRank", "boolean_rank_bound"]
-
 
 @dataclass(frozen=True)
 class BooleanRank:

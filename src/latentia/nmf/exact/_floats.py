@@ -6,8 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 
-__all__ = ["balanced", "descended", "in_floats", "levelled"]
-
 _LARGEST = 10**300
 
 

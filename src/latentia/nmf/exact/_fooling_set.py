@@ -18,8 +18,6 @@ from typing import Any
 from ._rational import as_rational
 from ._rectangles import Deadline, Support, are_in, bits, shared_cells
 
-__all__ = ["FoolingSet", "fooling_set_bound"]
-
 Cell = tuple[int, int]
 _MOST_CELLS = 1000  # that the search goes through, those that share rectangles with the fewest
 

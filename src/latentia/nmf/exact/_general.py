@@ -17,8 +17,6 @@ from scipy.optimize import nnls
 from ._floats import descended, in_floats
 from ._rational import flint, fractions_of, to_flint
 
-__all__ = ["GeneralSearch"]
-
 _SOLVED = 1e-20  # squared error of a product whose entries are of order one
 _ZERO = 1e-9
 _ROUNDS = 50  # of coordinate descent

@@ -50,8 +50,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["NestedPolygons", "Piece", "PolygonProof"]
-
 Vector = tuple[int, int, int]
 Place = tuple[int, Fraction]  # edge j and t: the point (1 - t) v_j + t v_{j+1}
 

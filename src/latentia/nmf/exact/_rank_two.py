@@ -10,8 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 
-__all__ = ["factor_of_rank_two"]
-
 
 def factor_of_rank_two(M: np.ndarray, rows: tuple[int, ...], columns: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Factors A (columns of M) and W of a nonnegative matrix of rank at most two.

@@ -16,8 +16,6 @@ import numpy as np
 
 from ...exceptions import LatentiaError, MissingExtraError
 
-__all__ = ["as_rational", "flint", "fractions_of", "nullspace", "rank_of", "solved", "to_flint"]
-
 _HOW = (
     "Pass whole numbers, fractions.Fraction, or decimal strings, such as numpy.array([['0.25', '1/3'], ['1', '0']]). "
     "Measured values can be rounded, as [[str(round(x, 6)) for x in row] for row in M], but what is rounded has full "

@@ -35,8 +35,6 @@ from ._rectangles import (
     transposed,
 )
 
-__all__ = ["RectangleCover", "Weights", "dual_weights", "rectangle_cover_bound", "weights_hold"]
-
 Weights = tuple[tuple[int, int, Fraction], ...]  # row, column and weight of cells
 
 _SAFE = 2**62

@@ -14,21 +14,6 @@ from fractions import Fraction
 import numpy as np
 from scipy import sparse
 
-__all__ = [
-    "Deadline",
-    "Support",
-    "are_few",
-    "are_in",
-    "bits",
-    "incidence",
-    "integral_dual",
-    "maximal_rectangles",
-    "only_maximal",
-    "positive_masks",
-    "shared_cells",
-    "transposed",
-]
-
 Rectangle = tuple[int, int]  # rows and columns, as bits
 
 _DENOMINATORS = (*range(1, 31), 60, 120, 420, 1000, 10**6, 10**9)

@@ -9,8 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Reduced", "primitive", "reduced"]
-
 
 @dataclass(frozen=True, eq=False)
 class Reduced:

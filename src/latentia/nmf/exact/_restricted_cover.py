@@ -27,8 +27,6 @@ from ._rational import as_rational
 from ._rectangle_cover import Weights, dual_weights, weights_hold
 from ._rectangles import Deadline, Support, maximal_rectangles
 
-__all__ = ["RestrictedCover", "restricted_cover_bound"]
-
 _MOST_FLATS = 20_000  # sets of rows that the check of extreme rays goes through
 
 

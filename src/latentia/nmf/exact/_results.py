@@ -11,8 +11,6 @@ import numpy as np
 
 from ...linalg.rational import rank
 
-__all__ = ["Approximation", "Factorization", "Impossible", "LowerBound", "RankBounds", "RankMinor", "Undecided"]
-
 
 class LowerBound(Protocol):
     """A proof that the nonnegative rank of a matrix is at least ``bound``."""

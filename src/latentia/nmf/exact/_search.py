@@ -21,8 +21,6 @@ from ._general import GeneralSearch
 from ._results import Approximation
 from ._simplicial import SimplicialSearch
 
-__all__ = ["Search", "SearchResult"]
-
 
 class SearchResult(NamedTuple):
     """Exact factors, if any were found, and the best ones in floats."""

@@ -31,8 +31,6 @@ from scipy.linalg import qr
 from ._floats import descended
 from ._rational import flint, fractions_of, nullspace, rank_of, solved, to_flint
 
-__all__ = ["SimplicialSearch"]
-
 _MARGINS = (1e-2, 1e-3, 1e-4, 1e-6)
 _ZEROS = (1e-10, 1e-7, 1e-5)
 _FEASIBLE = 1e-16  # squared violation of factors whose entries are of order one

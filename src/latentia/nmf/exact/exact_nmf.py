@@ -19,12 +19,15 @@ from typing import Any
 import numpy as np
 
 from ...exceptions import LatentiaError
+from ._boolean_rank import boolean_rank_bound
 from ._floats import in_floats
-from ._lower_bounds import boolean_rank_bound, fooling_set_bound, rectangle_cover_bound, restricted_cover_bound
+from ._fooling_set import fooling_set_bound
 from ._polygons import NestedPolygons, PolygonProof
 from ._rank_two import factor_of_rank_two
 from ._rational import as_rational, rank_of
+from ._rectangle_cover import rectangle_cover_bound
 from ._reduce import primitive, reduced
+from ._restricted_cover import restricted_cover_bound
 from ._results import Approximation, Factorization, Impossible, LowerBound, RankBounds, RankMinor, Undecided
 from ._search import Search
 

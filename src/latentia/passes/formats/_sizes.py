@@ -15,8 +15,6 @@ try:
 except ImportError:  # not on this system
     resource = None  # type: ignore[assignment]
 
-__all__ = ["MOST", "believable", "check_length", "check_shape", "free_memory", "header_number", "rows_fit"]
-
 MOST = 2**31 - 1
 _ALWAYS = 10_000_000  # rows or columns that any file may have
 _PACKING = 1032  # bytes that gzip makes of one at most

@@ -22,24 +22,6 @@ import numpy as np
 from ..._scratch import scratch_folder
 from ...exceptions import FileNotice, LatentiaError, warn
 
-__all__ = [
-    "bytes_read",
-    "chunks",
-    "fail",
-    "find_encoding",
-    "is_packed",
-    "known_encoding",
-    "no_encoding",
-    "open_lines",
-    "open_text",
-    "open_unicode",
-    "plain_name",
-    "readable",
-    "refuse_nul",
-    "reusable",
-    "shown",
-]
-
 _CHUNK = 1 << 25
 _LOOKED_AT = 1 << 12  # bytes among which a text has no NUL
 _GZIP = b"\x1f\x8b"

@@ -17,8 +17,6 @@ from ._sizes import MOST
 from ._text import chunks, fail, open_lines
 from ._vocabulary import vocabulary_beside
 
-__all__ = ["EXPECTED", "Triples", "convert_triples", "entries", "limits"]
-
 _LARGEST = {"int32": float(MOST), "int64": 2.0**53, "float64": np.inf}  # what is exact
 EXPECTED = {
     "int32": f"a whole count from 0 to {MOST}",

@@ -7,8 +7,6 @@ from pathlib import Path
 from ...exceptions import LatentiaError
 from ._text import open_unicode
 
-__all__ = ["vocabulary_beside", "vocabulary_file"]
-
 
 def vocabulary_file(path: Path) -> Path | None:
     """``vocab.NAME.txt`` or ``vocab.txt`` beside ``docword.NAME.txt``."""

@@ -63,7 +63,10 @@ def test_a_default_fit_needs_one_version_of_each_kernel(versions):
 
 def kernels_of(path):
     """Compiled functions of a module by their names."""
-    functions = [each for each in ast.walk(ast.parse(path.read_text())) if isinstance(each, ast.FunctionDef)]
+    text = path.read_text("utf-8")
+    if "njit" not in text:
+        return {}
+    functions = [each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef)]
     return {each.name: each for each in functions if any("njit" in ast.unparse(way) for way in each.decorator_list)}
 
 

@@ -66,7 +66,7 @@ def test_evidence_orders_fits_and_lies_near_the_truth(refine):
     for n, k, v, options, asked in [
         (300, 15, 800, {}, 15), (1000, 15, 800, {}, 15), (300, 25, 1200, {}, 25), (1500, 25, 1200, {}, 25),
         (600, 25, 1200, {"anchors": True}, 25), (600, 25, 1200, {"proportions": "logistic-normal", "correlation": 0.1}, 25),
-        (1000, 25, 1200, {}, 19), (1000, 25, 1200, {}, 38), (1000, 25, 1200, {}, 44),
+        (2000, 40, 2000, {}, 25), (2000, 40, 2000, {}, 55), (1000, 25, 1200, {}, 44),
     ]:  # fmt: skip
         corpus = planted.topic_corpus(n, n_topics=k, n_words=v, random_state=n + asked, **options)
         model = AnchorTopics(asked, refine=refine).fit(corpus.counts)

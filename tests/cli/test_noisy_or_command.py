@@ -151,7 +151,7 @@ def test_baskets(call, rows, tmp_path, given):
 
 
 def test_many_causes_and_a_table_that_is_too_large(call, rows, tmp_path):
-    data = planted.noisy_or_network(54, 16, active=2.0, random_state=3).sample(120)
+    data = planted.noisy_or_network(54, 16, density=0.2, leak=0.1, random_state=3).sample(120)
     (tmp_path / "x.csv").write_text(table(data.X, [f"f{i}" for i in range(54)]))
     options = (
         "-m",

@@ -260,7 +260,8 @@ def test_one_state(problem_of):
 
 
 def test_a_start_at_the_optimum_stops_soon(problem):
-    best = problem.update.at(*refine(problem.update, over(problem.blocks()), 3000).values)
+    near = problem.update.at(*refine(problem.update, over(problem.blocks()), "auto").values)
+    best = near.at(*refine(near, over(problem.blocks()), 1500).values)
     found = refine(best, over(problem.blocks()), "auto")
     assert found.settled
     assert len(found.log_likelihood) <= 4

@@ -21,6 +21,12 @@ def data():
     )
 
 
+@pytest.fixture(scope="module")
+def fitted(data):
+    """A fit that tests read only."""
+    return SphericalGaussianMixture(6).fit(data.X)
+
+
 def test_means_weights_and_variances(data):
     plain, refined = SphericalGaussianMixture(6, refine=0).fit(data.X), SphericalGaussianMixture(6).fit(data.X)
     known = np.array([data.X[data.labels == k].mean(axis=0) for k in range(6)])
@@ -99,12 +105,11 @@ def test_use_save_and_load(data, tmp_path):
     assert loaded.evidence_.stability(data.X, n_splits=1).shape == (6,)
 
 
-def test_evidence(data):
-    model = SphericalGaussianMixture(6).fit(data.X)
-    assert model.evidence_.holds
-    assert model.evidence_["rank supported"].measured == 5
-    true = recovery_errors(model.means_, data.means, norm="l2").mean()
-    assert model.evidence_.component_errors.mean() == pytest.approx(true, rel=0.5)
+def test_evidence(data, fitted):
+    assert fitted.evidence_.holds
+    assert fitted.evidence_["rank supported"].measured == 5
+    true = recovery_errors(fitted.means_, data.means, norm="l2").mean()
+    assert fitted.evidence_.component_errors.mean() == pytest.approx(true, rel=0.5)
     hopeless = planted.gaussian_mixture(400, 8, 40, separation=1.5, random_state=2)
     assert not SphericalGaussianMixture(8).fit(hopeless.X).evidence_.holds
 
@@ -153,20 +158,18 @@ def test_errors_that_were_not_measured_do_not_hold(data):
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
-def test_what_is_no_number_is_named_in_blocks(data, make):
-    model = SphericalGaussianMixture(6).fit(data.X)
+def test_what_is_no_number_is_named_in_blocks(data, fitted, make):
     x = data.X[:100].copy()
     x[77, 3] = np.nan
-    for use in (model.predict, model.predict_proba, model.score, model.score_samples):
+    for use in (fitted.predict, fitted.predict_proba, fitted.score, fitted.score_samples):
         with pytest.raises(LatentiaError, match="Row 77, column 3: NaN"):
             use(Blocks.from_array(make(x), block_rows=30))
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, True, "3", None])
-def test_bad_sizes_of_samples(data, size):
-    model = SphericalGaussianMixture(6).fit(data.X)
+def test_bad_sizes_of_samples(fitted, size):
     with pytest.raises(LatentiaError, match="^n_samples="):
-        model.sample(size)
+        fitted.sample(size)
 
 
 def test_a_fit_that_fails_changes_nothing(data):

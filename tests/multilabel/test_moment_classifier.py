@@ -1,5 +1,7 @@
 """MomentMultiLabelClassifier: Algorithm 1, recovery, the head, use, evidence, bad input."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -154,10 +156,16 @@ def test_counts_are_taken_for_counts():
 HEADS = ["auto", "ridge", "logistic", "full", "bayes"]
 
 
+@pytest.fixture(scope="module")
+def of_head(corpus):
+    """``of_head(head)``: a fit that tests read only, made once."""
+    return cache(lambda head: MomentMultiLabelClassifier(6, head=head).fit(corpus.X, corpus.Y))
+
+
 @pytest.mark.parametrize("head", HEADS)
-def test_heads_rank_as_well_as_the_truth(corpus, head):
+def test_heads_rank_as_well_as_the_truth(corpus, of_head, head):
     fresh = corpus.truth.sample(2000, random_state=77)
-    model = MomentMultiLabelClassifier(6, head=head).fit(corpus.X, corpus.Y)
+    model = of_head(head)
     known = np.nanmean(document_auc(fresh.Y, corpus.truth.label_probabilities[fresh.topics]))
     # Heads of all words have 400 directions for what six have made.
     assert model.score(fresh.X, fresh.Y) > known - (0.02 if head not in ("full", "logistic") else 0.06)
@@ -185,8 +193,8 @@ def test_head_is_ridge_regression_on_supervised_features(corpus):
     assert fitted._explained == pytest.approx(1 - gcv / ((Y - Y.mean(axis=0)) ** 2).sum(), abs=1e-5)
 
 
-def test_refining_improves():
-    corpus = planted.labelled_corpus(5000, n_topics=6, n_words=400, n_labels=50, features=8, background=0.6)
+def test_refining_improves(short):
+    corpus = short
     words = normalised(corpus.truth.word_probabilities)
     errors = []
     for refine in (0, 5):
@@ -252,8 +260,8 @@ def test_same_bits_for_any_number_of_threads(corpus):
 
 
 @pytest.mark.parametrize("head", HEADS)
-def test_probabilities_scores_and_best_labels_agree(corpus, head):
-    model = MomentMultiLabelClassifier(6, head=head).fit(corpus.X, corpus.Y)
+def test_probabilities_scores_and_best_labels_agree(corpus, of_head, head):
+    model = of_head(head)
     X = corpus.X[:300]
     scores, proba = model.decision_function(X), model.predict_proba(X)
     assert proba.shape == scores.shape == (300, 50)
@@ -508,7 +516,7 @@ def test_words_without_topics():
 @pytest.mark.parametrize(("name", "k", "auc", "first"), [("bibtex", 50, 0.925, 0.60), ("delicious", 50, 0.885, 0.645)])
 def test_real_text(data, tmp_path, name, k, auc, first):
     train, test = (Blocks.from_files(data / name / f"{part}.txt.gz", cache=tmp_path) for part in ("train", "test"))
-    model = MomentMultiLabelClassifier(k).fit(train)
+    model = MomentMultiLabelClassifier(k, n_splits=0).fit(train)
     labels = sparse.vstack([block[1] for block in test], format="csr")
     scores = model.decision_function(test)
     assert np.nanmean(document_auc(labels, scores)) >= auc
@@ -615,8 +623,8 @@ def test_documents_of_one_topic_are_not_alike_where_words_come_from_others():
 def test_topics_that_predict_no_better_than_word_frequencies_are_not_supported(refine, spread):
     rng = np.random.default_rng(1)
     frequencies = 7 / (np.arange(150) + 8.0)
-    X = rng.random((3000, 150)) < 1 - np.exp(np.log1p(-frequencies) * np.exp(spread * rng.standard_normal((3000, 1))))
-    model = MomentMultiLabelClassifier(4, refine=refine).fit(X.astype(int), rng.random((3000, 10)) < 0.15)
+    X = rng.random((1500, 150)) < 1 - np.exp(np.log1p(-frequencies) * np.exp(spread * rng.standard_normal((1500, 1))))
+    model = MomentMultiLabelClassifier(4, refine=refine).fit(X.astype(int), rng.random((1500, 10)) < 0.15)
     assert not model.evidence_["better than word frequencies"].holds
     assert model.evidence_.topics.grade == "not supported"
 

@@ -37,7 +37,7 @@ def weak():
     truth = planted.noisy_or_network(
         60, 12, density=0.4, active=4, least_weight=0.05, largest_weight=0.3, leak=0.05, random_state=1
     )
-    return truth, truth.sample(5000, 2).X
+    return truth, truth.sample(3000, 2).X
 
 
 def small(seed=0):

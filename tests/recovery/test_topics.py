@@ -40,8 +40,8 @@ def test_correlated_topics_with_exact_moments():
 @pytest.mark.slow
 def test_three_thousand_documents_fifty_topics():
     corpus = planted.topic_corpus(3000, n_topics=50, n_words=5000, random_state=42)
-    plain = recovery_errors(AnchorTopics(50, refine=0).fit(corpus.counts).components_, corpus.topics)
-    refined = recovery_errors(AnchorTopics(50).fit(corpus.counts).components_, corpus.topics)
+    plain = recovery_errors(AnchorTopics(50, refine=0, n_splits=0).fit(corpus.counts).components_, corpus.topics)
+    refined = recovery_errors(AnchorTopics(50, n_splits=0).fit(corpus.counts).components_, corpus.topics)
     assert plain.mean() <= 0.30
     assert refined.mean() <= 0.22
     assert refined.max() <= 0.30
@@ -49,10 +49,10 @@ def test_three_thousand_documents_fifty_topics():
 
 @pytest.mark.slow
 def test_default_is_far_better_than_the_projection():
-    corpus = planted.topic_corpus(5000, n_topics=60, n_words=8000, random_state=43)
+    corpus = planted.topic_corpus(2500, n_topics=40, n_words=4000, random_state=43)
     errors = {
         embedding: recovery_errors(
-            AnchorTopics(60, embedding=embedding, refine=0).fit(corpus.counts).components_, corpus.topics
+            AnchorTopics(40, embedding=embedding, refine=0, n_splits=0).fit(corpus.counts).components_, corpus.topics
         ).mean()
         for embedding in ("subspace", "projection")
     }
@@ -64,9 +64,9 @@ def test_default_is_far_better_than_the_projection():
 def test_evidence_orders_fits_and_lies_near_the_truth(refine):
     true, expected, holds = [], [], []
     for n, k, v, options, asked in [
-        (400, 20, 1000, {}, 20), (3000, 20, 1000, {}, 20), (400, 40, 2000, {}, 40), (3000, 40, 2000, {}, 40),
-        (1000, 40, 2000, {"anchors": True}, 40), (1000, 40, 2000, {"proportions": "logistic-normal", "correlation": 0.1}, 40),
-        (2000, 40, 2000, {}, 25), (2000, 40, 2000, {}, 55), (2000, 40, 2000, {}, 70),
+        (300, 15, 800, {}, 15), (1000, 15, 800, {}, 15), (300, 25, 1200, {}, 25), (1500, 25, 1200, {}, 25),
+        (600, 25, 1200, {"anchors": True}, 25), (600, 25, 1200, {"proportions": "logistic-normal", "correlation": 0.1}, 25),
+        (2000, 40, 2000, {}, 25), (2000, 40, 2000, {}, 55), (1000, 25, 1200, {}, 44),
     ]:  # fmt: skip
         corpus = planted.topic_corpus(n, n_topics=k, n_words=v, random_state=n + asked, **options)
         model = AnchorTopics(asked, refine=refine).fit(corpus.counts)

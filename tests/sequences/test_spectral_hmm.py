@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -19,6 +21,18 @@ def chain():
 @pytest.fixture(scope="module")
 def vectors():
     return planted.gaussian_chain(20_000, 4, 5, separation=4, persistence=0.6, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def of_symbols(chain):
+    """``of_symbols(n)``: a fit of n states that tests read only, made once."""
+    return cache(lambda n: SpectralHMM(n, n_splits=0).fit(chain.symbols))
+
+
+@pytest.fixture(scope="module")
+def of_vectors(vectors):
+    """A fit that tests read only."""
+    return SpectralHMM(4, n_splits=0).fit(vectors.X)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -229,14 +243,13 @@ USES = ["predict", "decode", "predict_proba", "score"]
 
 
 @pytest.mark.parametrize("use", USES)
-def test_what_is_no_number_is_named_in_blocks(vectors, use):
-    model = SpectralHMM(4, n_splits=0).fit(vectors.X)
+def test_what_is_no_number_is_named_in_blocks(vectors, of_vectors, use):
     x = vectors.X[:100].copy()
     x[77, 3] = np.nan
     with pytest.raises(LatentiaError, match="Row 77, column 3: NaN"):
-        getattr(model, use)(Blocks.from_array(x, lengths=[30, 30, 40], block_rows=30))
+        getattr(of_vectors, use)(Blocks.from_array(x, lengths=[30, 30, 40], block_rows=30))
     with pytest.raises(LatentiaError, match="NaN"):
-        getattr(model, use)(x)
+        getattr(of_vectors, use)(x)
 
 
 @pytest.mark.parametrize("use", USES)
@@ -250,8 +263,8 @@ def test_what_is_no_number_is_named_in_blocks(vectors, use):
         (12.0, "Symbol '12' in row 77 is outside the alphabet of 12 symbols"),
     ],
 )
-def test_symbols_outside_the_alphabet_are_named_in_blocks(chain, use, symbol, message):
-    model = SpectralHMM(4, n_splits=0).fit(chain.symbols)
+def test_symbols_outside_the_alphabet_are_named_in_blocks(chain, of_symbols, use, symbol, message):
+    model = of_symbols(4)
     x = chain.symbols[:100, None].astype(float)
     x[77] = symbol
     with pytest.raises(LatentiaError, match=message):
@@ -290,8 +303,8 @@ def test_bad_symbols_of_a_fit_on_blocks_are_named(chain, symbol, message):
     ],
     ids=str,
 )
-def test_bad_lengths(chain, lengths, message):
-    model = SpectralHMM(2, n_splits=0).fit(chain.symbols)
+def test_bad_lengths(chain, of_symbols, lengths, message):
+    model = of_symbols(2)
     for use in (SpectralHMM(2).fit, model.predict, model.score):
         with pytest.raises(LatentiaError, match=message):
             use(chain.symbols[:500], lengths)
@@ -300,15 +313,15 @@ def test_bad_lengths(chain, lengths, message):
 @pytest.mark.parametrize(
     "kind", [list, tuple, np.array, lambda n: np.array(n, np.uint8), lambda n: np.array(n, object)]
 )
-def test_lengths_of_any_kind(chain, kind):
-    model = SpectralHMM(2, n_splits=0).fit(chain.symbols)
+def test_lengths_of_any_kind(chain, of_symbols, kind):
+    model = of_symbols(2)
     lengths = [200, 50, 250]
     assert model.score(chain.symbols[:500], kind(lengths)) == model.score(chain.symbols[:500], lengths)
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, True, "3", None])
-def test_bad_sizes_of_samples(chain, size):
-    model = SpectralHMM(2, n_splits=0).fit(chain.symbols)
+def test_bad_sizes_of_samples(of_symbols, size):
+    model = of_symbols(2)
     with pytest.raises(LatentiaError, match="^n_samples="):
         model.sample(size)
 
@@ -322,8 +335,8 @@ def test_a_fit_that_fails_changes_nothing(chain, vectors):
     assert len(set(model.sample(1000)[1])) == 4
 
 
-def test_empty_data(chain):
-    model = SpectralHMM(2, n_splits=0).fit(chain.symbols)
+def test_empty_data(of_symbols):
+    model = of_symbols(2)
     for use in (SpectralHMM(2).fit, model.predict):
         with pytest.raises(LatentiaError, match="The data is empty"):
             use(Blocks.from_array(np.empty((0, 1), int), lengths=[]))

@@ -25,14 +25,19 @@ def halves():
     return planted.two_state_chain(50_000, 1000, switch=(0.25, 0.25), emissions="halves", random_state=5)
 
 
-def test_the_family_of_the_theorem_is_recovered(halves):
-    model = TwoStateHMM().fit(halves.symbols)
-    emission, transition = errors(model, halves)
-    assert model.detected_
+@pytest.fixture(scope="module")
+def fitted(halves):
+    """A fit that tests read only."""
+    return TwoStateHMM().fit(halves.symbols)
+
+
+def test_the_family_of_the_theorem_is_recovered(halves, fitted):
+    emission, transition = errors(fitted, halves)
+    assert fitted.detected_
     assert emission < 0.2
     assert transition < 0.02
-    assert model.evidence_.holds
-    assert model.evidence_.component_errors == pytest.approx(emission, rel=0.4)
+    assert fitted.evidence_.holds
+    assert fitted.evidence_.component_errors == pytest.approx(emission, rel=0.4)
 
 
 @pytest.mark.parametrize("switch", [(0.05, 0.3), (0.1, 0.1), (0.8, 0.7), (0.5, 0.9)], ids=str)
@@ -117,13 +122,12 @@ def test_the_entropy_rate(halves):
     assert model.entropy_rate() < np.log(1000)
 
 
-def test_decoding_scoring_and_sampling(halves):
-    model = TwoStateHMM().fit(halves.symbols)
-    agreement = (model.predict(halves.symbols) == halves.states).mean()
+def test_decoding_scoring_and_sampling(halves, fitted):
+    agreement = (fitted.predict(halves.symbols) == halves.states).mean()
     assert max(agreement, 1 - agreement) > 0.9
-    assert model.predict_proba(halves.symbols[:10]).sum(axis=1) == pytest.approx(1)
-    assert model.decode(halves.symbols[:10])[0] < 0
-    symbols, states = model.sample(5000, random_state=2)
+    assert fitted.predict_proba(halves.symbols[:10]).sum(axis=1) == pytest.approx(1)
+    assert fitted.decode(halves.symbols[:10])[0] < 0
+    symbols, states = fitted.sample(5000, random_state=2)
     assert symbols.shape == states.shape == (5000,)
     assert (states[1:] != states[:-1]).mean() == pytest.approx(0.25, abs=0.04)
 
@@ -146,10 +150,9 @@ def test_same_bits_for_any_number_of_threads(halves):
     assert (one.transmat_ == two.transmat_).all()
 
 
-def test_save_load_and_stability(halves, tmp_path):
-    model = TwoStateHMM().fit(halves.symbols)
-    loaded = latentia.load(latentia.save(model, tmp_path / "m"))
-    assert loaded.score(halves.symbols) == model.score(halves.symbols)
+def test_save_load_and_stability(halves, fitted, tmp_path):
+    loaded = latentia.load(latentia.save(fitted, tmp_path / "m"))
+    assert loaded.score(halves.symbols) == fitted.score(halves.symbols)
     assert loaded.evidence_.stability(halves.symbols, n_splits=1).shape == (2,)
 
 
@@ -213,20 +216,18 @@ USES = ["predict", "decode", "predict_proba", "score"]
         (1000.0, "Symbol '1000' in row 77 is outside the alphabet of 1000 symbols"),
     ],
 )
-def test_symbols_outside_the_alphabet_are_named_in_blocks(halves, use, symbol, message):
-    model = TwoStateHMM().fit(halves.symbols)
+def test_symbols_outside_the_alphabet_are_named_in_blocks(halves, fitted, use, symbol, message):
     x = halves.symbols[:100, None].astype(float)
     x[77] = symbol
     with pytest.raises(LatentiaError, match=message):
-        getattr(model, use)(Blocks.from_array(x, lengths=[30, 30, 40], block_rows=30))
+        getattr(fitted, use)(Blocks.from_array(x, lengths=[30, 30, 40], block_rows=30))
     with pytest.raises(LatentiaError, match=message):
-        getattr(model, use)(x)
+        getattr(fitted, use)(x)
 
 
-def test_more_columns_than_one_are_refused_at_prediction(halves):
-    model = TwoStateHMM().fit(halves.symbols)
+def test_more_columns_than_one_are_refused_at_prediction(halves, fitted):
     with pytest.raises(LatentiaError, match="X has 2 columns: symbols come in one"):
-        model.predict(np.zeros((5, 2), int))
+        fitted.predict(np.zeros((5, 2), int))
 
 
 def test_strings_in_blocks(halves):
@@ -240,18 +241,16 @@ def test_strings_in_blocks(halves):
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, True, "3", None])
-def test_bad_sizes_of_samples(halves, size):
-    model = TwoStateHMM().fit(halves.symbols)
+def test_bad_sizes_of_samples(halves, fitted, size):
     with pytest.raises(LatentiaError, match="^n_samples="):
-        model.sample(size)
+        fitted.sample(size)
     with pytest.raises(LatentiaError, match="^n_steps="):
-        model.entropy_rate(size)
+        fitted.entropy_rate(size)
 
 
 @pytest.mark.parametrize("lengths", [[[1, 2], [3]], ["a"], [50_000.0], [50_001, -1], [2**62] * 4 + [50_000]], ids=str)
-def test_bad_lengths(halves, lengths):
-    model = TwoStateHMM().fit(halves.symbols)
-    for use in (TwoStateHMM().fit, model.predict):
+def test_bad_lengths(halves, fitted, lengths):
+    for use in (TwoStateHMM().fit, fitted.predict):
         with pytest.raises(LatentiaError, match="^lengths"):
             use(halves.symbols, lengths)
 

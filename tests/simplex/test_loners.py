@@ -69,19 +69,19 @@ def simplex_points(k, n, d, *, noise=0.0, seed=0):
 
 def kinds_of_points(seed):
     rng = np.random.default_rng(seed)
-    exact = simplex_points(4, 30, 6, seed=seed)
-    weights = np.vstack([np.eye(4), rng.dirichlet(np.full(4, 0.5), 26)])
+    exact = simplex_points(4, 20, 6, seed=seed)
+    weights = np.vstack([np.eye(4), rng.dirichlet(np.full(4, 0.5), 16)])
     return {
         "exact": exact,
-        "noisy": simplex_points(4, 30, 6, noise=0.01, seed=seed),
-        "very noisy": simplex_points(4, 30, 6, noise=0.2, seed=seed),
+        "noisy": simplex_points(4, 20, 6, noise=0.01, seed=seed),
+        "very noisy": simplex_points(4, 20, 6, noise=0.2, seed=seed),
         "copies": np.vstack([exact, exact[::3]]),
         "nearly copies": np.vstack([exact, exact + 1e-12]),
-        "a cloud": rng.standard_normal((30, 3)),
-        "a line": np.outer(rng.random(30), rng.random(4)) + 1,
+        "a cloud": rng.standard_normal((20, 3)),
+        "a line": np.outer(rng.random(20), rng.random(4)) + 1,
         "dependent vertices": weights @ rng.random((4, 2)) @ rng.random((2, 6)),
         "more dimensions than points": rng.standard_normal((15, 40)),
-        "a noisy simplex in many dimensions": simplex_points(4, 25, 60, noise=0.01, seed=seed),
+        "a noisy simplex in many dimensions": simplex_points(4, 18, 60, noise=0.01, seed=seed),
         "corners, edges and the middle of a cube": np.array(np.meshgrid(*[[0, 0.5, 1]] * 3)).reshape(3, -1).T,
     }
 

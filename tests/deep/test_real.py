@@ -63,14 +63,14 @@ def test_more_units_than_columns():
 
 
 NOTHING = {
-    "noise": lambda rng: rng.standard_normal((1000, 60)),
-    "factors": lambda rng: rng.standard_normal((1000, 15)) @ rng.standard_normal((15, 60)),
-    "skewed factors": lambda rng: rng.exponential(size=(1000, 15)) @ rng.standard_normal((15, 60)),
+    "noise": lambda rng: rng.standard_normal((2000, 60)),
+    "factors": lambda rng: rng.standard_normal((2000, 15)) @ rng.standard_normal((15, 60)),
+    "skewed factors": lambda rng: rng.exponential(size=(2000, 15)) @ rng.standard_normal((15, 60)),
     "sparse factors": lambda rng: (
-        rng.standard_normal((1000, 15)) @ (rng.integers(-1, 2, (15, 60)) * (rng.random((15, 60)) < 0.2))
+        rng.standard_normal((2000, 15)) @ (rng.integers(-1, 2, (15, 60)) * (rng.random((15, 60)) < 0.2))
     ),
-    "skewed columns": lambda rng: rng.exponential(size=(1000, 60)),
-    "constant": lambda rng: np.ones((1000, 60)),
+    "skewed columns": lambda rng: rng.exponential(size=(2000, 60)),
+    "constant": lambda rng: np.ones((2000, 60)),
 }
 
 
@@ -78,10 +78,10 @@ NOTHING = {
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_units_where_there_are_none(kind, seed):
     rng = np.random.default_rng(seed)
-    Y = NOTHING[kind](rng) + (0.3 * rng.standard_normal((1000, 60)) if "factors" in kind else 0)
+    Y = NOTHING[kind](rng) + (0.3 * rng.standard_normal((2000, 60)) if "factors" in kind else 0)
     layer = recover_real(Y)
     assert layer.weights.shape == (0, 60)
-    assert encode_real(layer, Y).shape == (1000, 0)
+    assert encode_real(layer, Y).shape == (2000, 0)
     assert np.allclose(decode_real(layer, encode_real(layer, Y)), Y.mean(axis=0))
 
 

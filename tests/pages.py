@@ -185,7 +185,7 @@ def _topics():
     from latentia.datasets import load_bible
     from latentia.plots import plot_prevalence
 
-    texts = load_bible().texts[::2]
+    texts = load_bible().texts[::4]
     Path("articles.txt").write_text("\n".join(texts))
     dates = [1900 + i % 7 for i in range(len(texts))]
     party = ["left" if i % 2 else "right" for i in range(len(texts))]

@@ -50,7 +50,7 @@ COMMON = [
     SingleTopicModel(1),
     SpectralLDA(1),
     *(
-        type(case.estimator)(2)
+        case.new(n_components=2)
         for case in CASES
         if case.common_checks and "topics" not in type(case.estimator).__module__
     ),

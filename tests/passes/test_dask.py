@@ -239,7 +239,7 @@ def test_estimators_take_collections(client, case):
     name, first = next(iter(data.items()))
     if not (sparse.issparse(first) or isinstance(first, np.ndarray)) or len(data) > 1:
         pytest.skip("aligned tables have tests of their own")
-    whole, model = case.shared(), case.new().fit(in_chunks(first))
+    whole, model = case.shared(n_splits=1), case.new(n_splits=1).fit(in_chunks(first))
     for attribute in case.estimator._compared:
         found, expected = getattr(model, attribute, None), getattr(whole, attribute, None)
         if isinstance(expected, np.ndarray):

@@ -16,7 +16,7 @@ from sklearn.mixture import GaussianMixture
 from latentia.datasets import planted
 from latentia.mixtures import SphericalGaussianMixture
 
-data = planted.gaussian_mixture(4000, n_components=20, n_features=20, separation=7, random_state=0)
+data = planted.gaussian_mixture(1500, n_components=20, n_features=20, separation=7, random_state=0)
 
 # %%
 # Twenty seeds, and one fit

@@ -41,3 +41,16 @@ def data():
     if not folder.is_dir():
         pytest.skip(f"no real data at {folder}; set LATENTIA_DATA to the folder that holds it")
     return folder
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Schedulers are waited for as always, but for a second and not for ten."""
+    distributed = pytest.importorskip("distributed")
+
+    class Client(distributed.Client):
+        def __init__(self, address, *, timeout, **options):
+            assert timeout == "10s"
+            super().__init__(address, timeout="1s", **options)
+
+    monkeypatch.setattr(distributed, "Client", Client)

@@ -213,7 +213,7 @@ def factors():
     """Rows and the three components that they are sums of, each with features that the others lack."""
     rng = random(11)
     W = rng.exponential(size=(3, 40)) * (rng.random((3, 40)) < 0.4)
-    A = rng.exponential(size=(800, 3)) * (rng.random((800, 3)) < 0.6)
+    A = rng.exponential(size=(300, 3)) * (rng.random((300, 3)) < 0.6)
     return rng.poisson(20 * A @ W).astype(float), W
 
 
@@ -429,7 +429,7 @@ CASES = [
         refined={"refine": 3},
     ),
     Case(
-        ApproximateNMF(3),
+        ApproximateNMF(3, n_starts=3),
         data=lambda: {"X": factors()[0]},
         other=lambda: {"X": factors()[0][:, :20]},
         hopeless=lambda: {"X": random().random((300, 12))},

@@ -164,7 +164,7 @@ def _nmf():
 def _noisy_or():
     from try_package import findings
 
-    table = findings(np.random.default_rng(0), 15)
+    table = findings(np.random.default_rng(0), 15)[:1000]
     items = ["bread", "butter", "jam", *(f"item {j}" for j in range(3, table.shape[1]))]
     baskets = [[items[j] for j in np.flatnonzero(row)] for row in table]
     return {"X": table.astype(float), "baskets": baskets}
@@ -185,7 +185,7 @@ def _topics():
     from latentia.datasets import load_bible
     from latentia.plots import plot_prevalence
 
-    texts = load_bible().texts[::2]
+    texts = load_bible().texts[::4]
     Path("articles.txt").write_text("\n".join(texts))
     dates = [1900 + i % 7 for i in range(len(texts))]
     party = ["left" if i % 2 else "right" for i in range(len(texts))]

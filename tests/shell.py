@@ -11,10 +11,13 @@ from unittest import mock
 from latentia.cli import commands
 
 
-def latentia(*arguments):
-    """Run a command as users do, with the warnings of a new process; as `subprocess.run` it gives code and texts."""
+def latentia(*arguments, encoding="utf-8"):
+    """Run a command as users do, with the warnings of a new process; as `subprocess.run` it gives code and texts.
+
+    ``encoding`` is that of the screen, which refuses letters that it does not have.
+    """
     words, on_interrupt = ["latentia", *map(str, arguments)], signal.getsignal(signal.SIGINT)
-    printed, said = io.StringIO(), io.StringIO()
+    printed, said = (io.TextIOWrapper(io.BytesIO(), encoding, errors="strict", newline="\n") for _ in range(2))
     code = 0
     with (
         redirect_stdout(printed),
@@ -30,4 +33,9 @@ def latentia(*arguments):
             code = end.code or 0
         finally:
             signal.signal(signal.SIGINT, on_interrupt)
-    return subprocess.CompletedProcess(words, code, printed.getvalue(), said.getvalue())
+    return subprocess.CompletedProcess(words, code, *(_written(stream, encoding) for stream in (printed, said)))
+
+
+def _written(stream, encoding):
+    stream.flush()
+    return stream.buffer.getvalue().decode(encoding)

@@ -46,11 +46,11 @@ every = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 # --- scikit-learn's own checks --------------------------------------------------------------------------------------
 
 COMMON = [
-    AnchorTopics(2, min_df=1),
-    SingleTopicModel(1),
-    SpectralLDA(1),
+    AnchorTopics(2, min_df=1, n_splits=1),
+    SingleTopicModel(1, n_splits=1),
+    SpectralLDA(1, n_splits=1),
     *(
-        type(case.estimator)(2)
+        case.new(n_components=2, n_splits=1)
         for case in CASES
         if case.common_checks and "topics" not in type(case.estimator).__module__
     ),

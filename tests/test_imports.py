@@ -33,11 +33,21 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
-def imports(name: str) -> Iterator[tuple[str, str]]:
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(parsed(path)))
+
+
+@cache
+def imports(name: str) -> tuple[tuple[str, str], ...]:
     """What a module imports, also within functions: from which module, and the name, or "" for the module itself."""
+    return tuple(_imports(name))
+
+
+def _imports(name: str) -> Iterator[tuple[str, str]]:
     path = MODULES[name]
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -46,8 +56,13 @@ def imports(name: str) -> Iterator[tuple[str, str]]:
             yield from ((source, alias.name) for alias in node.names)
 
 
-def imported(name: str) -> Iterator[str]:
+@cache
+def imported(name: str) -> frozenset[str]:
     """The modules of the package that one of them imports, and the packages that are imported with them."""
+    return frozenset(_imported(name))
+
+
+def _imported(name: str) -> Iterator[str]:
     for source, taken in imports(name):
         one = f"{source}.{taken}" if f"{source}.{taken}" in MODULES else source
         parts = one.split(".")
@@ -116,7 +131,7 @@ def may_take(name: str, one: str) -> bool:
 def test_modules_of_shared_rooms_serve_two_families():
     users: dict[str, set[str]] = {}
     for name, path in MODULES.items():
-        used = words_of(parsed(path)) if path.name == "__init__.py" else None
+        used = words_of(path) if path.name == "__init__.py" else None
         for source, one in imports(name):
             if used is None or one in used:  # and not only handed on
                 users.setdefault(definer(source, one), set()).add(name)
@@ -141,6 +156,7 @@ def served_by(name: str, users: dict[str, set[str]]) -> set[str]:
     return found
 
 
+@cache
 def definer(source: str, name: str) -> str:
     """The module that a name comes from, however many packages hand it on."""
     given = [one for one in imports(source) if one[1] == name] if source in MODULES else []
@@ -149,9 +165,9 @@ def definer(source: str, name: str) -> str:
     return f"{source}.{name}" if f"{source}.{name}" in MODULES else source
 
 
-def words_of(module: ast.Module) -> set[str]:
+def words_of(path: Path) -> set[str]:
     """The names that a module uses."""
-    return {node.id for node in ast.walk(module) if isinstance(node, ast.Name)}
+    return {node.id for node in nodes(path) if isinstance(node, ast.Name)}
 
 
 def test_no_module_imports_itself_through_others():
@@ -195,7 +211,7 @@ def test_no_name_is_left_over():
     }
     used = tested | {f"apply_{path.stem}" for path in (SOURCE / "cli").glob("*.py")}  # which `latentia apply` looks up
     for path in MODULES.values():
-        for node in ast.walk(parsed(path)):
+        for node in nodes(path):
             if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
                 used.add(node.id if isinstance(node, ast.Name) else node.attr)
     defined = {name: set(names_of(parsed(path))) for name, path in MODULES.items()}
@@ -228,6 +244,6 @@ def test_optional_packages_are_not_imported():
 
 
 def test_importing_the_package_imports_no_heavy_one():
-    code = "import sys, latentia; print([m for m in ('numpy', 'scipy', 'sklearn', 'numba') if m in sys.modules]); latentia.save"
+    code = "import sys, latentia; print([m for m in ('numpy', 'scipy', 'sklearn', 'numba') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,12 +1,14 @@
 """The README: its figures are those of the results, its families are all there, and its links and commands work."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
+from shell import latentia
 from test_api import public_estimators
-from try_package import readme_commands, run, write_files
+from try_package import readme_commands, write_files
 
 from latentia.cli.commands import COMMANDS
 
@@ -94,14 +96,24 @@ SMALL = {"5:30:5": "2:3", "50": "5", "2:10": "2:4", "2:8": "2:4", "15": "15", "2
 """Numbers to compare in a small example."""
 
 
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A folder with the files that the commands read."""
+    folder = tmp_path_factory.mktemp("readme")
+    write_files(folder)
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("words", TYPED, ids=lambda words: " ".join(words[:2]))
-def test_the_commands_of_the_readme_run(words, tmp_path):
-    """As they stand, but for numbers to compare; `try_package.py` runs them with theirs."""
-    write_files(tmp_path)
+def test_the_commands_of_the_readme_run(words, files, monkeypatch):
+    """As they stand, but for numbers to compare; `try_package.py` runs them with theirs, each in a process of its own."""
+    monkeypatch.chdir(files)
+    shutil.rmtree("results", ignore_errors=True)
     words = [SMALL[word] if option == "-k" else word for option, word in zip(["", *words], words, strict=False)]
-    run([*words, "--quiet"], tmp_path)
-    assert (tmp_path / "results" / "report.html").is_file()
+    done = latentia(*words, "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert (files / "results" / "report.html").is_file()
 
 
 def test_no_command_of_the_readme_is_left_out():

@@ -71,7 +71,7 @@ def write_files(folder):
     pairs = [(i, j) for i in range(90) for j in range(i) if rng.random() < (0.4 if sides[i] == sides[j] else 0.03)]
     _write_lines(folder / "links.csv", ["from,to", *(f"node {i},node {j}" for i, j in pairs)])
     _write_table(folder / "patients.csv", findings(rng, 3).astype(int))
-    baskets = findings(rng, 15)
+    baskets = findings(rng, 15)[:1000]  # with so many causes each takes its time
     _write_lines(folder / "receipts.txt", [",".join(f"item {j}" for j in np.flatnonzero(row)) for row in baskets])
     for name in ("table.csv", "new.csv"):
         _write_table(folder / name, 6 * np.eye(4)[rng.integers(3, size=1000)] + rng.normal(size=(1000, 4)))

@@ -120,7 +120,7 @@ def test_directions_and_a_range(call, rows, recommended, tmp_path):
 
 
 def test_by_default_two_directions_of_scaled_columns(call, rows, tmp_path):
-    first, second, data = _views(tmp_path, "pca")
+    first, second, data = _views(tmp_path, "pca", 3000)
     call("contrast", first, second, "--out", tmp_path / "a")
     _write(tmp_path / "u.csv", _names("u", 4), data.U * [1, 1000, 0.01, 5] + 7)
     printed = call("contrast", first, second, "--out", tmp_path / "b")
@@ -179,7 +179,7 @@ def test_couplings(call, written, rows, refused, tmp_path):
 
 
 def test_penalties(call, rows, tmp_path):
-    first, second, _ = _views(tmp_path, "regression", 10_000)
+    first, second, _ = _views(tmp_path, "regression", 3000)
     options = ["--fit", "regression", "--target", "y"]
     call("contrast", first, second, *options, "--out", tmp_path / "p")
     call("contrast", first, second, *options, "--penalty", "l1", "--alpha", "0.1", "--out", tmp_path / "q")

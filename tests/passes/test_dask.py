@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import multiprocessing
 import os
 import pickle
 import signal
@@ -25,11 +26,26 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 bag = pytest.importorskip("dask.bag")
 
+DASK_CASES = [case for case in CASES if case.common_checks and not case.exact]
+
+
+@contextlib.contextmanager
+def started(n_workers):
+    """A client of worker processes of one thread each, which have the modules that they need from one that has loaded them."""
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    options = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": None}
+    with dask.config.set({"distributed.worker.multiprocessing-method": method}):
+        if method == "forkserver":
+            families = sorted({type(case.estimator).__module__ for case in DASK_CASES})
+            context = distributed.utils.get_mp_context()  # which sets what is loaded, once
+            context.set_forkserver_preload(["distributed", "dask.array", "latentia.passes", *families])
+        with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+            yield client
+
 
 @pytest.fixture(scope="module")
 def client():
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster) as client:
+    with started(2) as client:
         yield client
 
 
@@ -207,9 +223,6 @@ def test_files_are_mapped_by_the_workers(client, rows, tmp_path):
         assert accumulate(Blocks.from_array(rows), Ranks())[1] == {os.getpid()}
 
 
-DASK_CASES = [case for case in CASES if case.common_checks and not case.exact]
-
-
 def in_chunks(value):
     """A table or blocks as Dask arrays, or as delayed blocks where they are sparse."""
     table = value
@@ -226,7 +239,7 @@ def test_estimators_take_collections(client, case):
     name, first = next(iter(data.items()))
     if not (sparse.issparse(first) or isinstance(first, np.ndarray)) or len(data) > 1:
         pytest.skip("aligned tables have tests of their own")
-    whole, model = case.shared(), case.new().fit(in_chunks(first))
+    whole, model = case.shared(n_splits=1), case.new(n_splits=1).fit(in_chunks(first))
     for attribute in case.estimator._compared:
         found, expected = getattr(model, attribute, None), getattr(whole, attribute, None)
         if isinstance(expected, np.ndarray):
@@ -300,8 +313,7 @@ class Dying:
 
 
 def test_a_worker_that_is_killed_in_a_pass_changes_nothing(rows, tmp_path):
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster, distributed.Client(cluster):
+    with started(2):
         blocks = Blocks.from_dask(da.from_array(rows, chunks=(300, 6)))
         sums = accumulate(blocks, Dying(str(tmp_path / "died")))
         assert (tmp_path / "died").exists()
@@ -319,12 +331,7 @@ class Deadly(Dying):
 
 
 def test_a_pass_that_kills_its_workers_is_a_sentence(rows):
-    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": None}
-    with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        distributed.LocalCluster(**options) as cluster,
-        distributed.Client(cluster),
-    ):
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), started(1):
         blocks = Blocks.from_dask(da.from_array(rows, chunks=(300, 6)))
         with pytest.raises(LatentiaError, match="cluster failed .KilledWorker.*Look at the logs.*fit again"):
             accumulate(blocks, Deadly(""))
@@ -411,7 +418,7 @@ def test_collections_that_are_no_tables_are_refused(make, message, rows):
         make(rows)
 
 
-def test_an_address_without_a_scheduler_is_refused():
+def test_an_address_without_a_scheduler_is_refused(impatient):
     with pytest.raises(LatentiaError, match="no Dask scheduler answers"), on_cluster("tcp://127.0.0.1:9"):
         pass
 

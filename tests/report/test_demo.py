@@ -78,8 +78,7 @@ def test_it_ends_well_and_finds_what_was_planted(summary):
     assert int(re.search(r"(\d+)% of 297", answers["labels"])[1]) > 90
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize(("width", "theme"), [(400, "light"), (1400, "dark")])
 def test_pages_open_in_silence(browser, folder, width, theme):
     """Without a message, a request, or anything wider than the window."""
     metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}

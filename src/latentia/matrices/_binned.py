@@ -5,6 +5,7 @@ Source: Huang, Kakade, Kong, Valiant, Recovering structured probability matrices
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -49,7 +50,7 @@ class Binning:
     first_bin: float = 4.0
     least_words: float = 20.0
     least_share: float = 0.0
-    ratio: float = float(np.e)
+    ratio: float = math.e
     level: float = 0.0
     heavy: float = 2.0
     heavy_in_block: float = 2.0
@@ -91,7 +92,7 @@ class Binning:
         Binning
         """
         first_bin = 4 * np.log(c_0 * n_components / (eps * np.sqrt(w_min))) + 16
-        return cls(float(first_bin), 0.0, 20.0, float(np.e), 1.0, 2.0, 2.0, w_min, True, "zero")
+        return cls(float(first_bin), 0.0, 20.0, math.e, 1.0, 2.0, 2.0, w_min, True, "zero")
 
 
 def binned_factors(

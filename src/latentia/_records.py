@@ -20,8 +20,7 @@ from .evidence import Evidence
 from .exceptions import LatentiaError
 from .words import UnsavedVectorizer, WordVectorizer
 
-_OF_SUMS = 1e-9
-
+_OF_SUMS = 1e-9  # by which sums of distributions may differ from one
 _MAY_BE_ZERO = "EDPHU*"  # letters of sizes
 _APART = frozenset({
     "_column_names", "feature_names_in_", "_v_names", "names_", "vectorizer_", "reading_", "comparison_", "recommendation_",
@@ -52,9 +51,9 @@ def _read(hint: Any) -> tuple[Any, Field | None, Letters]:
     return kind, described, next((one for one in extras if isinstance(one, Letters)), Letters())
 
 
-def attributes_of(cls: type) -> set[str]:
+def attributes_of(cls: type) -> frozenset[str]:
     """Names of what an estimator of a class may hold beside its parameters."""
-    return {*_APART} | {
+    return _APART | {
         name for name, (kind, *_) in fields_of(cls).items() if typing.get_origin(kind) is not typing.ClassVar
     }
 

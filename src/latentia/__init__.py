@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         report,
         sequences,
         simplex,
+        summaries,
         tensor,
         topics,
         words,
@@ -70,6 +71,7 @@ __all__ = [
     "save",
     "sequences",
     "simplex",
+    "summaries",
     "tensor",
     "topics",
     "words",
@@ -85,7 +87,13 @@ def _report(*args: Any, **kwargs: Any) -> Any:
     return write_report(*args, **kwargs)
 
 
-shown_by["report"] = _report
+def _summary(*args: Any, **kwargs: Any) -> Any:
+    from .report.model import summarize
+
+    return summarize(*args, **kwargs)
+
+
+shown_by |= {"report": _report, "summary": _summary}
 
 
 def __getattr__(name: str) -> Any:

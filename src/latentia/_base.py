@@ -31,6 +31,7 @@ from .passes.dask import in_blocks
 
 if TYPE_CHECKING:
     from .evidence import Evidence
+    from .summaries import Summary, Table
 
 _MOST_DRAWN = 10**8
 _MOST_TRIED = 40  # components, where a smaller number than was asked for is looked for
@@ -108,6 +109,26 @@ class Estimator(BaseEstimator):
         Path of the file
         """
         return shown_by["report"](path, self, *data, **options)
+
+    def summary(self, *data: Any, **options: Any) -> Summary:
+        """Say what was found, and how far it can be trusted, as data: what `report` writes, and tables, files and figures show.
+
+        Parameters
+        ----------
+        *data, **options
+            As of `report`. With the data there are tables of its rows as well.
+
+        Returns
+        -------
+        latentia.summaries.Summary
+            Its ``tables`` are dictionaries of names and `latentia.summaries.Table`, each with ``rows()`` and ``to_frame()``.
+        """
+        return shown_by["summary"](self, *data, **options)
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """The tables of `summary` that need no data: ``model.tables["components"].to_frame()``."""
+        return self.summary().tables
 
 
 def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], E]:

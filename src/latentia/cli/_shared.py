@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import csv
+import functools
+import inspect
 import json
 import os
 import re
@@ -10,7 +11,7 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any, ClassVar, Literal
@@ -34,6 +35,8 @@ from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
 from ..passes.formats import known_encoding
 from ..report.parts import first_sentence
+from ..summaries import Summary, write_csv
+from ..summaries import Table as Listing
 
 MODEL_FILE = "model.npz"
 _MANIFEST = ".latentia.json"
@@ -210,6 +213,70 @@ class Results:
             return []
 
 
+@dataclass(frozen=True)
+class Run:
+    """What the options say that all commands which learn have.
+
+    Attributes
+    ----------
+    out, cache : Path
+    no_cache, evidence, force, quiet : bool
+    encoding : str, optional
+    seed, jobs : int
+    console : Console
+    """
+
+    out: Path
+    cache: Path | None
+    no_cache: bool
+    encoding: str | None
+    seed: int
+    jobs: int
+    evidence: bool
+    force: bool
+    quiet: bool
+    console: Console = field(default_factory=Console)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Of every estimator."""
+        return {"random_state": self.seed, "n_jobs": self.jobs, "verbose": not self.quiet}
+
+    def results(self, source: Path, *files: str) -> Results:
+        """Where results go, after a look whether they can; ``files`` may be written besides those of all commands."""
+        found = Results(self.out, source, files, self.force, self.evidence, not self.quiet)
+        found.check()
+        return found
+
+    def reading(self, missing: str | None = None, ways: tuple[str, ...] = ()) -> Reading:
+        """How files are read."""
+        return Reading.of(self.quiet, self.cache, self.no_cache, missing, ways, encoding=self.encoding)
+
+
+def with_run(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, which takes a `Run` first, with the options of all commands that learn; ``--out`` has its name."""
+    name = command.__name__.replace("_", "-")
+    more = {"out": (Out, Path(name))} | {
+        one: (kind, default)
+        for one, kind, default in (
+            ("cache", Cache, None), ("no_cache", NoCache, False), ("encoding", Encoding, None), ("seed", Seed, 0),
+            ("jobs", Jobs, -1), ("evidence", FullEvidence, False), ("force", Force, False), ("quiet", Quiet, False),
+        )
+    }  # fmt: skip
+
+    @functools.wraps(command)
+    def run(**options: Any) -> Any:
+        return command(Run(**{one: options.pop(one) for one in more}), **options)
+
+    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    added = [inspect.Parameter(one, keyword, default=default, annotation=kind) for one, (kind, default) in more.items()]
+    given = [one.replace(kind=keyword) for one in own]
+    run.__signature__ = inspect.Signature([*given, *added])  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in (*given, *added)}
+    return run
+
+
 Rows = list[dict[str, Any]]
 
 
@@ -323,6 +390,47 @@ def run_command(
         "comparison": comparison,
         **_said(found),
     }
+
+
+def learn(
+    results: Results,
+    source: str,
+    sizes: Sequence[int | None],
+    fit: Callable[[int | None], Any],
+    summarize: Callable[[Any, Rows | None], Summary],
+    *,
+    reading: Mapping[str, Any],
+    compare: Callable[[], Comparison],
+    more: Callable[[Path, Any], object] = lambda folder, model: None,
+    evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
+) -> dict[str, Any]:
+    """The same as `run_command`, where a summary says all that is printed and written.
+
+    Parameters
+    ----------
+    summarize : callable
+        ``summarize(model, comparison)``: the tables and the page, with figures.
+    more : callable
+        ``more(folder, model)`` writes files that are no tables.
+    """
+    from ..report.page import write_summary
+
+    told: list[Summary] = []
+
+    def write(folder: Path, model: Any, comparison: Rows | None) -> None:
+        told.append(summarize(model, comparison))
+        for table in told[0].tables.values():
+            if table.file:
+                table.write(folder / table.file)
+        more(folder, model)
+        write_summary(folder / "report.html", told[0])
+
+    def show(model: Any, console: Console) -> None:
+        for table in told[0].tables.values():
+            if table.caption:
+                print_listing(table, console)
+
+    return run_command(results, source, sizes, fit, show, write, reading=reading, compare=compare, evidence=evidence)
 
 
 def _grade(evidence: Evidence) -> str:
@@ -583,6 +691,17 @@ def print_components(
         say(console, f"{len(rows) - _PRINTED} more in {file}")
 
 
+def print_listing(table: Listing, console: Console) -> None:
+    """The first rows of a table on the screen, with what is several of something last."""
+    columns = sorted(table.of("screen"), key=lambda column: column.kind == "words")
+    left = "text", "name", "words", "grade"
+    heads = {column.head or column.name: "left" if column.kind in left else "right" for column in columns}
+    rows = [[column.shown(column.values[i]) for column in columns] for i in range(min(len(table), _PRINTED))]
+    _print_table(console, table.caption, heads, rows)
+    if len(table) > _PRINTED:
+        say(console, f"{len(table) - _PRINTED} more in {table.file}")
+
+
 def _print_comparison(rows: Rows, best: int, title: str, console: Console) -> None:
     """The table of sizes that were compared, the best one in bold; measures that the screen has no room for are left out."""
     names = list(rows[0])
@@ -704,11 +823,3 @@ def _write_evidence(path: Path, evidence: Evidence) -> None:
             rows.append([_grade(one), what, "", "", "", f"{one.verdict} {one.advice}", ""])
             rows += ([status(check), *(getattr(check, name) for name in header[1:])] for check in one.checks)
     write_csv(path, header, ([_in_command(cell) if isinstance(cell, str) else cell for cell in row] for row in rows))
-
-
-def write_csv(path: Path, header: Sequence[str], rows: Any) -> None:
-    """A table with a line of headings."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(rows)

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from ..datasets import tables
 from ..datasets.tables import CellError, Table, Wanted
 from ..exceptions import LatentiaError
+from ..summaries import Column
 from ._shared import Reading, say
 
 MISSING = "drop", "mean"
@@ -155,6 +156,17 @@ class Labels:
     def kept(self, mask: np.ndarray) -> Labels:
         """Those of some rows."""
         return Labels(list(compress(self.rows, mask)), list(compress(self.names, mask)))
+
+
+def labels_of(table: Table) -> tuple[Column, ...]:
+    """What tells the rows of a file apart, as columns of results: their lines or numbers, and names where they have them."""
+    names = (Column("name", table.names, where="f"),) if table.names else ()
+    return Column("row", table.rows, where="f"), *names
+
+
+def dense(table: Table) -> np.ndarray:
+    """Its values as an array."""
+    return table.values.toarray() if sparse.issparse(table.values) else table.values
 
 
 def numeric_columns(

@@ -6,6 +6,7 @@ What a command needs is imported when it is called, so that ``--version``, ``--h
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import json
 import re
@@ -63,7 +64,12 @@ def command_of(name: str) -> TyperCommand:
     module = name.replace("-", "_")
     function = getattr(import_module(f".{module}", __package__), module)
     alone = typer.Typer(add_completion=False)
-    alone.command(name)(with_json(function if name in LEARN_NOTHING else with_running(function)))
+    if name not in LEARN_NOTHING:
+        from ._shared import Run, with_run
+
+        first = next(iter(inspect.signature(function, eval_str=True).parameters.values()))
+        function = with_running(with_run(function) if first.annotation is Run else function)
+    alone.command(name)(with_json(function))
     return typer.main.get_command(alone)  # type: ignore[return-value]
 
 

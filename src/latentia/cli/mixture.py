@@ -13,60 +13,43 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ..mixtures import MultiViewMixture, SphericalGaussianMixture
-from ..report.mixture import standard_deviations, telling_columns
-from ..report.parts import short_number
+from ..report.mixture import means_of, rows_of, summarize_mixture
+from ..summaries import Summary
 from ._shared import (
-    Cache,
     Columns,
     Comparison,
-    Encoding,
-    Force,
-    FullEvidence,
     Ignore,
-    Jobs,
-    NoCache,
-    Out,
-    Quiet,
     Reading,
     Refine,
-    Results,
     Rows,
-    Seed,
+    Run,
     check_choice,
-    component_cells,
     hold_out,
+    learn,
     parse_sizes,
     possible_sizes,
-    print_components,
-    run_command,
     say,
     sizes_help,
-    write_csv,
-)
+)  # fmt: skip
 from ._tables import (
     MISSING,
-    Labels,
     Table,
     announce,
     described,
+    labels_of,
     missing_help,
     read_known_columns,
     read_numbers,
     scaled_rows,
     scaling,
     split_names,
-)
-
-__all__ = ["apply_mixture", "mixture"]
-
-_LABELS = "labels.csv"
-_FILES = (_LABELS, "means.csv", "scaling.csv")
+)  # fmt: skip
 
 
 def mixture(
+    run: Run,
     source: Annotated[Path, typer.Argument(help="A table with a header: CSV, TSV, Excel, Parquet; or MatrixMarket.")],
     k: Annotated[str, typer.Option("-k", "--components", help=sizes_help("components"))] = "10",
-    out: Out = Path("mixture"),
     columns: Columns = None,
     ignore: Ignore = None,
     scale: Annotated[
@@ -89,30 +72,19 @@ def mixture(
         str | None,
         typer.Option("--missing", help=missing_help(*MISSING, "keep", note=" (with --views)")),
     ] = None,
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    encoding: Encoding = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    evidence: FullEvidence = False,
-    force: Force = False,
-    quiet: Quiet = False,
 ) -> dict[str, Any]:
     """Learn a mixture of components of the rows of a table and write tables, a model and a report."""
     sizes = parse_sizes(k, "components")
     grouped = _parse_views(views, columns, ignore, scale, distribution)
     _check_covariance(covariance, grouped, refine)
-    results = Results(out, source, _FILES, force, evidence, not quiet)
-    results.check()
-    ways = (*MISSING, "keep") if grouped else MISSING
-    how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
+    results = run.results(source, "labels.csv", "means.csv", "scaling.csv")
     chosen = [name for group in grouped for name in group] or split_names(columns)
     option, why = "--views" if grouped else "--columns", "a mixture needs two or more"
+    how = run.reading(missing, (*MISSING, "keep") if grouped else MISSING)
     table = read_numbers(source, chosen, split_names(ignore) or [], 2, why, how, option)
-    console = Console()
-    announce(table, console)
-    sizes = possible_sizes(sizes, *_most(table, grouped, bool(refine)), "components", console)
-    options: dict[str, Any] = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
+    announce(table, run.console)
+    sizes = possible_sizes(sizes, *_most(table, grouped, bool(refine)), "components", run.console)
+    options: dict[str, Any] = {"refine": refine, **run.parameters}
     reading: dict[str, Any] = {"columns": table.columns}
     if grouped:
         options["distribution"] = distribution or _distribution(table.values)
@@ -120,15 +92,22 @@ def mixture(
         options["covariance_type"] = covariance
     if not grouped and scale is not False:
         reading |= scaling(table.values)
-        say(console, "Columns are scaled: distances and errors are in standard deviations.")
+        say(run.console, "Columns are scaled: distances and errors are in standard deviations.")
     rows = scaled_rows(table.values, reading)
     criteria: dict[str, float] = {}
-    summary = run_command(
-        results, table.source, sizes,
-        fit=lambda size: _fit(rows, table.columns, grouped, size, options),
-        show=lambda model, console: criteria.update(_show(model, table, console)),
-        write=lambda folder, model, comparison: _write(folder, model, rows, table, comparison),
-        reading=reading,
+
+    def told(model: Any, comparison: Rows | None) -> Summary:
+        criteria.update(bic=model.bic(rows), aic=model.aic(rows))
+        scales: dict[str, Any] = {one: reading[one] for one in ("subtracted", "divided_by") if one in reading}
+        means = means_of(model) * scales.get("divided_by", 1.0) + scales.get("subtracted", 0.0)
+        return summarize_mixture(
+            model, _shown(table.values), columns=table.columns, means=means, probabilities=model.predict_proba(rows),
+            scaling=scales or None, criteria=criteria, row_labels=labels_of(table), title=f"Components of {table.source}",
+            source=described(table), comparison=comparison,
+        )  # fmt: skip
+
+    summary = learn(
+        results, table.source, sizes, lambda size: _fit(rows, table.columns, grouped, size, options), told, reading=reading,
         compare=lambda: _comparison(rows, table, grouped, options | {"verbose": False}),
     )  # fmt: skip
     return summary | criteria
@@ -190,13 +169,6 @@ def _shown(values: Any) -> Any:
     return np.where(np.isnan(values), np.nanmean(values, axis=0), values)
 
 
-def _means(model: Any) -> np.ndarray:
-    """Means of the components in the units of the file, shape (K, D)."""
-    means = np.hstack(model.means_) if isinstance(model.means_, list) else model.means_
-    reading = model.reading_
-    return means * reading["divided_by"] + reading["subtracted"] if "divided_by" in reading else means
-
-
 # --- fitting ----------------------------------------------------------------------------------------------------
 
 
@@ -220,64 +192,6 @@ def _comparison(rows: Any, table: Table, grouped: list[list[str]], options: dict
     )  # fmt: skip
 
 
-# --- printing and writing ---------------------------------------------------------------------------------------
-
-
-def _show(model: Any, table: Table, console: Console) -> dict[str, float]:
-    """Print the components; the criteria that compare numbers of them."""
-    means = _means(model)
-    scaled, rows = standard_deviations(means, _shown(table.values)), []
-    for i, weight in enumerate(model.weights_):
-        listed = [f"{table.columns[d]} {short_number(means[i, d])}" for d in telling_columns(scaled, i)]
-        rows.append([str(i), f"{100 * weight:.1f}%", *component_cells(model.evidence_, i, 2), ", ".join(listed)])
-    heads = {"component": "right", "share": "right", "error": "right", "grade": "left", "what sets it apart": "left"}
-    data = scaled_rows(table.values, model.reading_)
-    found = {"bic": model.bic(data), "aic": model.aic(data)}
-    title = "{} components, largest first (BIC {bic:,.0f}, AIC {aic:,.0f})".format(len(rows), **found)
-    print_components(console, title, heads, rows, "means.csv")
-    return found
-
-
-def _write(folder: Path, model: Any, rows: Any, table: Table, comparison: Rows | None) -> None:
-    from ..report import write_mixture_report
-
-    scaled, round_ = "divided_by" in model.reading_, hasattr(model, "variance_")
-    means = _means(model)
-    spread = [[f"{v:.8g}"] for v in np.sqrt(model.variance_)] if round_ else [[]] * len(means)
-    lines = [
-        [
-            i,
-            f"{model.weights_[i]:.6f}",
-            *component_cells(model.evidence_, i),
-            *spread[i],
-            *(f"{value:.8g}" for value in mean),
-        ]
-        for i, mean in enumerate(means)
-    ]
-    unit = "" if not scaled and round_ else " (standard deviations)"
-    first = ["component", "share", f"expected error{unit}", "grade", *([f"spread{unit}"] if round_ else [])]
-    write_csv(folder / "means.csv", [*first, *table.columns], lines)
-    labels = _write_labels(folder / _LABELS, model, rows, table)
-    if scaled:
-        scaling = zip(table.columns, model.reading_["subtracted"], model.reading_["divided_by"], strict=True)
-        write_csv(folder / "scaling.csv", ["column", "subtracted", "divided by"], scaling)
-    write_mixture_report(
-        folder / "report.html", model, _shown(table.values), columns=table.columns, means=means, labels=labels, scaled=scaled,
-        title=f"Components of {table.source}", source=described(table), comparison=comparison,
-    )  # fmt: skip
-
-
-def _write_labels(path: Path, model: Any, rows: Any, table: Table) -> np.ndarray:
-    """The component of every row; they are returned."""
-    probabilities = model.predict_proba(rows)
-    labels = probabilities.argmax(axis=1)
-    sure = probabilities[np.arange(len(labels)), labels]
-    rows_of = Labels(table.rows, table.names)
-    lines = ([*row, label, f"{p:.5f}"] for row, label, p in zip(rows_of, labels, sure, strict=True))
-    write_csv(path, [*rows_of.head, "component", "probability"], lines)
-    return labels  # type: ignore[no-any-return]
-
-
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
@@ -293,4 +207,4 @@ def apply_mixture(model: Any, source: Path, console: Console, how: Reading) -> C
     table = read_known_columns(source, reading["columns"], getattr(model, "n_features_in_", 0), how)
     announce(table, console)
     rows = scaled_rows(table.values, reading)
-    return lambda path: _write_labels(path, model, rows, table)
+    return lambda path: rows_of(model.predict_proba(rows), labels_of(table)).write(path)

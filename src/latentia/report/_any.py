@@ -1,38 +1,22 @@
-"""The report of any model, from what it knows without its data: verdict, evidence, components and parameters."""
+"""Any model, from what it knows without its data: verdict, evidence, components and parameters."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import LatentiaError
+from ..evidence import Evidence
+from ..summaries import Column, Figure, Summary, Table, graded
 from .figures import heat_map, shortened
-from .page import render, write_page
-from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
+from .page import written
+from .parts import column_names, count, evidence_of, grades_say, largest, mean_error, short_number
 
 _TELLING, _MOST_LINES, _MAP_ROWS, _MAP_COLUMNS = 6, 300, 40, 60
 
 
-@dataclass(frozen=True)
-class _Line:
-    """What the page shows of a component; `telling` holds columns and what the component has there."""
-
-    number: int
-    name: str
-    share: float | None
-    telling: list[tuple[str, float]]
-    error: float | None
-    grade: Mark
-
-
-def write_any_report(
-    path: str | os.PathLike[str],
+def summarize_any(
     model: Any,
     *,
     columns: Sequence[str] | None = None,
@@ -40,15 +24,13 @@ def write_any_report(
     source: str = "",
     comparison: Sequence[Mapping[str, Any]] | None = None,
     note: str = "This page shows what the model itself knows, and no rows.",
-) -> Path:
-    """Write the evidence of a fitted model, its components and its parameters to one HTML file that works offline.
+) -> Summary:
+    """Say what is known of a fitted model without its data.
 
-    It is the page of models that have none of their own, and of those whose page needs the data.
+    It is said of models that have no page of their own, and of those whose page needs the data.
 
     Parameters
     ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
     model : estimator of this library
         A fitted model.
     columns : sequence of str, optional
@@ -62,47 +44,38 @@ def write_any_report(
 
     Returns
     -------
-    Path of the file
+    Summary
 
     """
-    check_is_fitted(model)
     evidence = evidence_of(model)
-    one, many, rows = evidence.nouns
-    names = _columns(model, columns)
+    one = evidence.nouns[0]
+    names = column_names(columns, int(getattr(model, "n_features_in_", 0)))
     values, labels = _values(model, names)
-    lines = _lines(model, values, labels, names)
-    page = render(
-        "any.html",
-        title=title or type(model).__name__,
+    size = len(values) if values is not None else len(labels) or len(evidence.components)
+    kind = type(model).__name__
+    views = f" in {count(model.n_views_, 'view')}" if hasattr(model, "n_views_") else ""
+    return Summary(
+        title or kind,
+        f"{kind}: {count(size, one)}{views} of {count(len(names), 'column')}.",
+        evidence.nouns,
+        evidence,
+        (
+            *((_table(model, values, labels, names, size, evidence),) if size else ()),
+            *_map(values, labels, names, evidence),
+            _parameters(model),
+        ),
+        size=size,
         source=source,
-        summary=_summary(model, lines, one, names),
+        error=mean_error(evidence, f"Expected error of a {one}: {{}} on average."),
+        comparison=comparison,
         missing=note,
-        nouns=Nouns(many, one, rows),
-        evidence=evidence_parts(evidence),
-        error=_error_sentence([line.error for line in lines], one),
-        lines=lines[:_MOST_LINES],
-        n_lines=len(lines),
-        named=any(line.name for line in lines),
-        telling=any(line.telling for line in lines),
-        shares=all(line.share is not None for line in lines),
-        kind=type(model).__name__,
-        parameters=[(name, repr(value)) for name, value in sorted(model.get_params(deep=False).items())],
-        data=_figures(values, labels, names, one),
-        comparison=comparison_rows(comparison, len(lines)),
-        version=version(),
     )
-    return write_page(path, page)
+
+
+write_any_report = written(summarize_any)
 
 
 # --- what the components are ----------------------------------------------------------------------------------------
-
-
-def _columns(model: Any, columns: Sequence[str] | None) -> list[str]:
-    width = int(getattr(model, "n_features_in_", 0))
-    found = [f"column {i}" for i in range(1, width + 1)] if columns is None else [str(name) for name in columns]
-    if len(found) != width:
-        raise LatentiaError(f"columns has {len(found)} entries and the model {width}: they must agree.")
-    return found
 
 
 def _values(model: Any, names: list[str]) -> tuple[np.ndarray | None, list[str]]:
@@ -126,42 +99,69 @@ def _values(model: Any, names: list[str]) -> tuple[np.ndarray | None, list[str]]
     )
 
 
-def _lines(model: Any, values: np.ndarray | None, labels: list[str], names: list[str]) -> list[_Line]:
-    evidence = evidence_of(model)
-    size = len(values) if values is not None else len(labels) or len(evidence.components)
+def _table(
+    model: Any, values: np.ndarray | None, labels: list[str], names: list[str], size: int, evidence: Evidence
+) -> Table:
+    one, many, rows = evidence.nouns
     shares = evidence.shares if evidence.shares is not None and len(evidence.shares) == size else None
     centre = 0.0 if values is None or not hasattr(model, "means_") else values.mean(axis=0)
-    told = [[]] * size if values is None else [
-        [(names[d], float(row[d])) for d in largest(np.abs(row - centre), _TELLING) if row[d]] for row in values
-    ]  # fmt: skip
-    return [
-        _Line(k, labels[k] if labels else "", None if shares is None else float(shares[k]), told[k], error, grade)
-        for k, (error, grade) in enumerate(component_marks(evidence, size))
+    told = [
+        [(names[d], float(row[d])) for d in largest(np.abs(row - centre), _TELLING) if row[d]]
+        for row in (() if values is None else values)
     ]
+    meaning = (
+        f"The {rows} are split at random, and {many} are learned from the parts anew. How far one moves says how far it may be "
+        f"from the truth. {grades_say(evidence, f'a {one}', 'other data of the same kind would give another one')}"
+    )
+    made_of = (
+        "What the model takes the data to be made of. It has a number, not a name: the reader says what it stands for."
+    )
+    cut = f" The first {_MOST_LINES} of {size}." if size > _MOST_LINES else ""
+    return Table(
+        "components",
+        (
+            Column(one, range(size), kind="bold", meaning=made_of),
+            *(() if shares is None else (Column("share", shares, kind="share"),)),
+            *((Column("what it is", labels, kind="text"),) if labels else ()),
+            *((Column("strongest columns", told, short=short_number, kind="words"),) if any(told) else ()),
+            *graded(evidence, size, meaning=meaning),
+        ),
+        title=f"All {many}",
+        hint=("With the columns that set each apart, and what it has there." if any(told) else "") + cut,
+        label="component",
+        most=_MOST_LINES,
+    )
 
 
-def _figures(values: np.ndarray | None, labels: list[str], names: list[str], one: str) -> dict[str, Any]:
+def _map(values: np.ndarray | None, labels: list[str], names: list[str], evidence: Evidence) -> tuple[Figure, ...]:
     if values is None or len(values) > _MAP_ROWS:
-        return {}
+        return ()
+    one, many, _ = evidence.nouns
     chosen = np.sort(largest((values**2).sum(axis=0), _MAP_COLUMNS))
     rows = labels or [f"{one} {k}" for k in range(len(values))]
     hover = [
         [f"{row}, {shortened(names[d])}\n{own[d]:.4g}" for d in chosen] for row, own in zip(rows, values, strict=True)
     ]
     signed = bool((values < 0).any())
-    return {"map": heat_map(values[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=signed)}
+    return (
+        Figure(
+            "map",
+            heat_map(values[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=signed),
+            f"The {many} side by side",
+            f"Heat map of the {many}",
+            "What each has in the columns of the data, the 60 largest at most: the stronger its colour, the larger.",
+        ),
+    )
 
 
-# --- words about the whole ------------------------------------------------------------------------------------------
-
-
-def _summary(model: Any, lines: list[_Line], one: str, names: list[str]) -> str:
-    views = f" in {count(model.n_views_, 'view')}" if hasattr(model, "n_views_") else ""
-    return f"{type(model).__name__}: {count(len(lines), one)}{views} of {count(len(names), 'column')}."
-
-
-def _error_sentence(errors: Sequence[float | None], one: str) -> str:
-    measured = [error for error in errors if error is not None]
-    if not measured:
-        return ""
-    return f"Expected error of a {one}: {np.mean(measured):.2g} on average."
+def _parameters(model: Any) -> Table:
+    given = sorted(model.get_params(deep=False).items())
+    return Table(
+        "parameters",
+        (
+            Column("parameter", [name for name, _ in given], kind="name"),
+            Column("value", [repr(value) for _, value in given], kind="text"),
+        ),
+        title="Parameters",
+        hint=f"With which {type(model).__name__} was fitted.",
+    )

@@ -1,38 +1,21 @@
-"""The report of independent components, for readers who do not program."""
+"""Independent components, for readers who do not program."""
 
 from __future__ import annotations
 
-import os
+import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import LatentiaError
+from ..summaries import Column, Figure, Summary, Table, block, graded
 from ._missing import without_data
 from .figures import heat_map, lines, shortened, thinned
-from .page import render, write_page
-from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, version
-
-__all__ = ["excess_kurtosis", "write_ica_report"]
+from .page import written
+from .parts import column_names, count, evidence_of, grades_say, largest, mean_error, short_number
 
 _STRONGEST, _MAP_COLUMNS, _CURVES, _SIGNALS = 5, 60, 40, 12
-_NOUNS = Nouns("sources", "source", "rows")
-
-
-@dataclass(frozen=True)
-class _Source:
-    """What the page shows of a source; `strongest` holds columns and weights."""
-
-    number: int
-    kurtosis: float
-    kind: str
-    error: float | None
-    grade: Mark
-    strongest: list[tuple[str, float]]
+SIGNED = functools.partial(short_number, sign=True)
 
 
 def excess_kurtosis(sources: np.ndarray) -> np.ndarray:
@@ -42,31 +25,28 @@ def excess_kurtosis(sources: np.ndarray) -> np.ndarray:
     return (centred**4).mean(axis=0) / np.maximum(variance**2, np.finfo(float).tiny) - 3
 
 
-def write_ica_report(
-    path: str | os.PathLike[str],
+def summarize_ica(
     model: Any,
     values: Any = None,
     *,
     columns: Sequence[str] | None = None,
-    sources: np.ndarray | None = None,
+    row_labels: Sequence[Column] = (),
     title: str = "Sources",
     source: str = "",
     comparison: Sequence[Mapping[str, Any]] | None = None,
-) -> Path:
-    """Write the sources that were found, and how far they can be trusted, to one HTML file that works offline.
+) -> Summary:
+    """Say what sources were found, and how far they can be trusted.
 
     Parameters
     ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
     model : TensorICA
         A fitted model.
     values : array of shape (n_rows, D), optional
         The signals, usually those that the model was fitted on. Without them no curves are shown.
     columns : sequence of str of length D, optional
         Names of the signals.
-    sources : ndarray of shape (n_rows, K), optional
-        The sources, where they are known already.
+    row_labels : sequence of Column
+        What tells the rows apart.
     title, source : str
         Heading of the page, and where the signals came from.
     comparison : sequence of dict, optional
@@ -74,93 +54,150 @@ def write_ica_report(
 
     Returns
     -------
-    Path of the file
+    Summary
 
     """
-    check_is_fitted(model)
+    evidence, (width, size) = evidence_of(model), model.mixing_.shape
+    names = column_names(columns, width)
     values = None if values is None else np.asarray(values)
-    sources = model.transform(values) if sources is None and values is not None else sources
-    width = len(model.mixing_)
+    sources = None if values is None else model.transform(values)
     in_rows = "" if values is None else f" in {count(len(values), 'row')}"
-    names = [f"column {i}" for i in range(1, width + 1)] if columns is None else [str(name) for name in columns]
-    if len(names) != width:
-        raise LatentiaError(f"columns has {len(names)} entries and the data has {width}: they must agree.")
-    described = _describe(model, sources, names)
-    page = render(
-        "ica.html",
-        title=title,
+    called = [f"source {k}" for k in range(size)]
+    mixing = Table(
+        "mixing",
+        (
+            Column("column", names, where="f"),
+            Column("mean", model.mean_, ".8g", where="f"),
+            *block(called, model.mixing_),
+        ),
+        file="mixing.csv",
+    )
+    curves = () if values is None or sources is None else _curves(values, sources, names)
+    return Summary(
+        title,
+        f"{count(size, 'source')}{in_rows} of {count(width, 'column')}.",
+        ("source", "sources", "rows"),
+        evidence,
+        (
+            _table(model, sources, names, evidence),
+            *curves[:1],
+            _map(model, values, names),
+            *curves[1:],
+            mixing,
+            *(() if sources is None else (rows_of(sources, row_labels),)),
+        ),
+        size=size,
         source=source,
-        summary=f"{count(len(described), 'source')}{in_rows} of {count(width, 'column')}.",
-        nouns=_NOUNS,
-        evidence=evidence_parts(evidence_of(model)),
-        error=_error_sentence([one.error for one in described]),
-        sources=described,
-        curves=min(len(described), _CURVES),
-        signals=min(width, _SIGNALS),
-        width=width,
-        all_columns=width <= _MAP_COLUMNS,
-        data=_figures(model, values, sources, names),
-        comparison=comparison_rows(comparison, len(described)),
-        version=version(),
+        error=mean_error(
+            evidence,
+            "Expected crosstalk of a source: {} on average: the amplitude of the other sources that is left in it, relative to "
+            "its own.",
+        ),
+        comparison=comparison,
         missing=without_data("curves of sources and signals") if values is None else "",
     )
-    return write_page(path, page)
 
 
-def _describe(model: Any, sources: np.ndarray | None, names: list[str]) -> list[_Source]:
+write_ica_report = written(summarize_ica)
+
+
+def rows_of(sources: np.ndarray, row_labels: Sequence[Column] = ()) -> Table:
+    """Every source (n_rows, K) at every row."""
+    names = [f"source {k}" for k in range(sources.shape[1])]
+    return Table("rows", (*row_labels, *block(names, sources, ".6g")), file="sources.csv")
+
+
+def _table(model: Any, sources: np.ndarray | None, names: list[str], evidence: Any) -> Table:
     kurtosis = model.kurtosis_ if sources is None else excess_kurtosis(sources)
-    found = []
-    for i, (error, mark) in enumerate(component_marks(evidence_of(model), len(kurtosis))):
-        weights = model.mixing_[:, i]
-        strongest = np.argsort(-np.abs(weights), kind="stable")[:_STRONGEST]
-        found.append(
-            _Source(
-                number=i,
-                kurtosis=float(kurtosis[i]),
-                kind=_kind(float(kurtosis[i])),
-                error=error,
-                grade=mark,
-                strongest=[(names[d], float(weights[d])) for d in strongest],
-            )
-        )
-    return found
+    told = [[(names[d], weights[d]) for d in largest(np.abs(weights), _STRONGEST)] for weights in model.mixing_.T]
+    return Table(
+        "components",
+        (
+            Column("source", range(len(kurtosis)), kind="bold", meaning=_SOURCE),
+            Column("kurtosis", kurtosis, ".4f", ".2f", meaning=_KURTOSIS),
+            Column("shape", [_shape(value) for value in kurtosis], kind="text", where="p"),
+            Column("strongest in", told, short=SIGNED, kind="words", where="ps"),
+            *graded(evidence, len(kurtosis), "expected crosstalk", meaning=_crosstalk(evidence)),
+            *block(names, model.components_),
+        ),
+        title="All sources",
+        hint="Those farthest from Gaussian first. Sources have no scale of their own: each has variance 1, and the sign that "
+        "makes its largest weight positive.",
+        file="unmixing.csv",
+        caption=f"{len(kurtosis)} sources",
+        label="source",
+    )
 
 
-def _kind(kurtosis: float) -> str:
+_SOURCE = (
+    "A curve that is independent of the other sources. Every signal is a sum of the sources, each with its own weight. A "
+    "source has a number, not a name, and neither size nor sign of its own."
+)
+_KURTOSIS = (
+    "How a source differs from a Gaussian, which has 0: above, mostly small values and rare large ones; below, a flat or "
+    "two-sided curve. The method needs sources that differ: two Gaussian ones cannot be told apart."
+)
+
+
+def _crosstalk(evidence: Any) -> str:
+    return (
+        "The rows are split at random, and the sources are learned from the parts anew. How much of the others gets into a "
+        "source says how far it may be from the truth: 0.1 means that the others together have a tenth of its amplitude. "
+        + grades_say(evidence, "a source", "other rows would give another one")
+    )
+
+
+def _shape(kurtosis: float) -> str:
     """What a kurtosis says of a curve."""
     if kurtosis > 0.3:
         return "rare large values"
     return "flatter than Gaussian" if kurtosis < -0.3 else "nearly Gaussian"
 
 
-def _figures(model: Any, values: np.ndarray | None, sources: np.ndarray | None, names: list[str]) -> dict[str, Any]:
+def _curves(values: np.ndarray, sources: np.ndarray, names: list[str]) -> tuple[Figure, Figure]:
+    shown, width = min(sources.shape[1], _CURVES), values.shape[1]
+    curves = [(f"source {k}", *thinned(sources[:, k])) for k in range(shown)]
+    signals = [(name, *thinned(own)) for name, own in zip(names[:_SIGNALS], values.T, strict=False)]
+    which = f"The first {shown} sources" if shown < sources.shape[1] else "Each source"
+    cut = f" The first {_SIGNALS} of {width}." if width > _SIGNALS else ""
+    return (
+        Figure(
+            "sources",
+            lines(curves, whole=True),
+            "The sources over the rows",
+            "Curves of the sources; sources.csv holds the numbers",
+            f"{which} over the rows, in standard deviations. What moves alike in several signals should move in one source "
+            "only. Of many rows, the smallest and largest value of every stretch are drawn.",
+        ),
+        Figure(
+            "signals",
+            lines(signals, whole=True),
+            "The signals as they came",
+            "Curves of the signals",
+            f"One curve for each column of the data, as it was given.{cut}",
+        ),
+    )
+
+
+def _map(model: Any, values: np.ndarray | None, names: list[str]) -> Figure:
     # Relative to the column's spread, so that columns of large units do not hide the others.
     deviation = np.sqrt((model.mixing_**2).sum(axis=1)) if values is None else values.std(axis=0)
     shares = model.mixing_ / np.where(deviation > 0, deviation, 1.0)[:, None]
-    chosen = np.sort(np.argsort(-np.abs(shares).max(axis=1), kind="stable")[:_MAP_COLUMNS])
+    chosen = np.sort(largest(np.abs(shares).max(axis=1), _MAP_COLUMNS))
+    rows = [f"source {k}" for k in range(shares.shape[1])]
     hover = [
         [
-            f"source {k} in {shortened(names[d])}\n{shares[d, k]:+.2f} of its standard deviations\n"
-            f"weight {model.mixing_[d, k]:.4g}"
+            f"{row} in {shortened(names[d])}\n{shares[d, k]:+.2f} of its standard deviations\nweight {model.mixing_[d, k]:.4g}"
             for d in chosen
         ]
-        for k in range(shares.shape[1])
+        for k, row in enumerate(rows)
     ]
-    rows = [f"source {k}" for k in range(shares.shape[1])]
-    heat = heat_map(shares[chosen].T, rows, [names[d] for d in chosen], hover=hover, signed=True)
-    if values is None or sources is None:
-        return {"mixing": heat}
-    curves = [(f"source {i}", *thinned(sources[:, i])) for i in range(min(sources.shape[1], _CURVES))]
-    signals = [(names[d], *thinned(values[:, d])) for d in range(min(values.shape[1], _SIGNALS))]
-    return {"sources": lines(curves, whole=True), "mixing": heat, "signals": lines(signals, whole=True)}
-
-
-def _error_sentence(errors: Sequence[float | None]) -> str:
-    measured = [error for error in errors if error is not None]
-    if not measured:
-        return ""
-    mean = float(np.mean(measured))
-    return (
-        f"Expected crosstalk of a source: {mean:.2g} on average: the amplitude of the other sources that is left in it, "
-        "relative to its own."
+    cut = " The 60 signals with the largest." if len(names) > _MAP_COLUMNS else ""
+    return Figure(
+        "mixing",
+        heat_map(shares[chosen].T, rows, [names[d] for d in chosen], hover=hover, signed=True),
+        "How the signals are mixed",
+        "Heat map of the mixing; mixing.csv holds the numbers",
+        "The amplitude of every source in every signal, in standard deviations of the signal: blue positive, brown negative. A "
+        f"source with one strong cell is heard in that signal nearly alone.{cut}",
     )

@@ -1,73 +1,40 @@
-"""The report of a mixture, for readers who do not program."""
+"""Mixtures, for readers who do not program."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import LatentiaError
+from ..summaries import Column, Figure, Summary, Table, block, graded
 from ._missing import without_data
-from .figures import PALETTE, heat_map, places_on_a_plane, points, shortened
-from .page import render, write_page
-from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, version
-
-__all__ = ["standard_deviations", "telling_columns", "write_mixture_report"]
+from .figures import heat_map, places_on_a_plane, points, shortened
+from .page import written
+from .parts import column_names, count, evidence_of, grades_say, largest, mean_error, short_number
 
 _TELLING, _MAP_COLUMNS, _SAMPLE = 6, 60, 2000
-_NOUNS = Nouns("components", "component", "rows")
 
 
-@dataclass(frozen=True)
-class _Component:
-    """What the page shows of a component; `telling` are columns, means, and their distance from the overall mean."""
-
-    number: int
-    share: float
-    rows: int | None
-    error: float | None
-    grade: Mark
-    spread: float | None
-    colour: str
-    telling: list[tuple[str, float, float]]
-
-
-def standard_deviations(means: np.ndarray, values: Any) -> np.ndarray:
-    """Means (K, D) as distances from the overall mean in standard deviations of the rows."""
-    centre, deviation = _overall(values)
-    return (means - centre) / deviation
-
-
-def telling_columns(scaled: np.ndarray, component: int) -> np.ndarray:
-    """The columns in which a component lies farthest from the overall mean, farthest first."""
-    return np.argsort(-np.abs(scaled[component]), kind="stable")[:_TELLING]
-
-
-def write_mixture_report(
-    path: str | os.PathLike[str],
+def summarize_mixture(
     model: Any,
     values: Any = None,
     *,
     columns: Sequence[str] | None = None,
     means: np.ndarray | None = None,
-    labels: np.ndarray | None = None,
-    scaled: bool = False,
+    probabilities: np.ndarray | None = None,
+    scaling: Mapping[str, np.ndarray] | None = None,
+    criteria: Mapping[str, float] | None = None,
+    row_labels: Sequence[Column] = (),
     title: str = "Components",
     source: str = "",
     comparison: Sequence[Mapping[str, Any]] | None = None,
-) -> Path:
-    """Write what a mixture found, and how far it can be trusted, to one HTML file that works offline.
+) -> Summary:
+    """Say what a mixture found, and how far it can be trusted.
 
     Parameters
     ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
     model : SphericalGaussianMixture or MultiViewMixture
         A fitted model.
     values : array or sparse matrix of shape (n_rows, D), optional
@@ -76,10 +43,14 @@ def write_mixture_report(
         Names of the columns.
     means : ndarray of shape (K, D), optional
         Means in the same units; by default the model's.
-    labels : ndarray of int, shape (n_rows,), optional
-        Component of every row; by default the model's prediction.
-    scaled : bool
-        Whether the model was fitted on columns brought to standard deviation 1; then ``means`` and ``labels`` are needed.
+    probabilities : ndarray of shape (n_rows, K), optional
+        Of the components of every row; by default as the model has them.
+    scaling : dict of "subtracted" and "divided_by", optional
+        What brought the columns to standard deviation 1, if anything did; then ``means`` and ``probabilities`` are needed.
+    criteria : dict of "bic" and "aic", optional
+        Of the fit.
+    row_labels : sequence of Column
+        What tells the rows apart.
     title, source : str
         Heading of the page, and where the rows came from.
     comparison : sequence of dict, optional
@@ -87,66 +58,121 @@ def write_mixture_report(
 
     Returns
     -------
-    Path of the file
+    Summary
 
     """
-    check_is_fitted(model)
-    if means is None:
-        means = np.hstack(model.means_) if isinstance(model.means_, list) else model.means_
-    if labels is None and values is not None and getattr(model, "distribution", "") is not None:
-        labels = model.predict(values)
-    names = [f"column {i}" for i in range(1, means.shape[1] + 1)] if columns is None else [str(c) for c in columns]
-    if len(names) != means.shape[1]:
-        raise LatentiaError(f"columns has {len(names)} entries and the data has {means.shape[1]}: they must agree.")
+    evidence, round_ = evidence_of(model), hasattr(model, "variance_")
+    means = means_of(model) if means is None else means
+    if probabilities is None and values is not None and getattr(model, "distribution", "") is not None:
+        probabilities = model.predict_proba(values)
+    size, names = len(means), column_names(columns, means.shape[1])
     overall = _overall_of_model(model, means) if values is None else _overall(values)
     distances = (means - overall[0]) / overall[1]
-    n_rows = None if values is None else values.shape[0]
-    in_rows = "" if n_rows is None else f" in {count(n_rows, 'row')}"
-    figures = {"means": _means(model.weights_, means, distances, names)}
-    if labels is not None:
-        figures["plane"] = _plane(model.weights_, distances, values, overall, labels)
-    components = _describe(model, means, distances, labels, names)
-    unit = "in standard deviations" if scaled or not hasattr(model, "variance_") else "in the units of the data"
-    page = render(
-        "mixture.html",
-        title=title,
+    most_probable = None if probabilities is None else probabilities.argmax(axis=1)
+    plane = () if most_probable is None else (_plane(model.weights_, distances, values, overall, most_probable),)
+    unit = "in standard deviations" if scaling or not round_ else "in the units of the data"
+    in_rows = "" if values is None else f" in {count(values.shape[0], 'row')}"
+    return Summary(
+        title,
+        f"{count(size, 'component')}{in_rows} of {count(len(names), 'column')}.",
+        ("component", "components", "rows"),
+        evidence,
+        (
+            _table(model, means, distances, most_probable, names, bool(scaling), unit, evidence, criteria),
+            _means(model.weights_, means, distances, names),
+            *plane,
+            *(() if probabilities is None else (rows_of(probabilities, row_labels),)),
+            *(() if scaling is None else (_scaling(names, scaling),)),
+        ),
+        size=size,
         source=source,
-        summary=f"{count(len(means), 'component')}{in_rows} of {count(len(names), 'column')}.",
-        nouns=_NOUNS,
-        evidence=evidence_parts(evidence_of(model)),
-        error=_error_sentence([component.error for component in components], unit),
-        components=components,
-        scaled=scaled,
-        spherical=hasattr(model, "variance_"),
-        unit=unit,
-        all_columns=len(names) <= _MAP_COLUMNS,
-        sampled=n_rows is not None and n_rows > _SAMPLE,
-        data=figures,
-        comparison=comparison_rows(comparison, len(means)),
-        version=version(),
-        missing=without_data("rows") if n_rows is None else "",
+        error=mean_error(
+            evidence, f"Expected error of a component's mean: {{}} on average, {unit} over all columns together."
+        ),
+        comparison=comparison,
+        reading=(("Scaling", _SCALED),) if scaling else (),
+        missing=without_data("rows") if values is None else "",
     )
-    return write_page(path, page)
 
 
-def _describe(
-    model: Any, means: np.ndarray, distances: np.ndarray, labels: np.ndarray | None, names: list[str]
-) -> list[_Component]:
-    marks = component_marks(evidence_of(model), len(means))
-    counts = None if labels is None else np.bincount(labels, minlength=len(means))
-    return [
-        _Component(
-            number=i,
-            share=float(model.weights_[i]),
-            rows=None if counts is None else int(counts[i]),
-            error=error,
-            grade=mark,
-            spread=float(np.sqrt(model.variance_[i])) if hasattr(model, "variance_") else None,
-            colour=PALETTE[i % len(PALETTE)],
-            telling=[(names[d], float(means[i, d]), float(distances[i, d])) for d in telling_columns(distances, i)],
-        )
-        for i, (error, mark) in enumerate(marks)
+write_mixture_report = written(summarize_mixture)
+
+
+def means_of(model: Any) -> np.ndarray:
+    """Its means (K, D), those of views side by side."""
+    return np.hstack(model.means_) if isinstance(model.means_, list) else model.means_  # type: ignore[no-any-return]
+
+
+def rows_of(probabilities: np.ndarray, row_labels: Sequence[Column] = ()) -> Table:
+    """The most probable component of every row, of probabilities (n_rows, K)."""
+    most = probabilities.argmax(axis=1)
+    sure = probabilities[np.arange(len(most)), most]
+    return Table(
+        "rows", (*row_labels, Column("component", most), Column("probability", sure, ".5f")), file="labels.csv"
+    )
+
+
+def _scaling(names: list[str], scaling: Mapping[str, np.ndarray]) -> Table:
+    """What was done to the columns before the fit."""
+    values = scaling["subtracted"], scaling["divided_by"]
+    return Table(
+        "scaling",
+        (Column("column", names), Column("subtracted", values[0], str), Column("divided by", values[1], str)),
+        file="scaling.csv",
+    )
+
+
+def _table(
+    model: Any,
+    means: np.ndarray,
+    distances: np.ndarray,
+    labels: np.ndarray | None,
+    names: list[str],
+    scaled: bool,
+    unit: str,
+    evidence: Any,
+    criteria: Mapping[str, float] | None,
+) -> Table:
+    size, round_ = len(means), hasattr(model, "variance_")
+    in_files = "" if not scaled and round_ else "standard deviations"
+    told = [
+        [(names[d], means[k, d], f"{distances[k, d]:+.1f}") for d in largest(np.abs(distances[k]), _TELLING)]
+        for k in range(size)
     ]
+    counts = () if labels is None else (Column("rows", np.bincount(labels, minlength=size), "", ",", where="p"),)
+    by = " (BIC {bic:,.0f}, AIC {aic:,.0f})".format(**criteria) if criteria else ""
+    after = " It is measured after scaling." if scaled else ""
+    spread = (
+        Column(
+            "spread", np.sqrt(model.variance_), ".8g", short_number, unit=in_files, where="pf",
+            meaning="How far rows of the component lie from its mean in one column: a standard deviation, the same for every "
+            f"column, as the model says that components are round.{after}",
+        ),
+    ) if round_ else ()  # fmt: skip
+    error = (
+        "The rows are split at random, and components are learned from the parts anew. How far a mean moves says how far it "
+        f"may be from the truth, {unit}, over all columns together. "
+        + grades_say(evidence, "a component", "other rows of the same kind would give another one")
+        + " The limit depends on how far the means lie apart."
+    )
+    return Table(
+        "components",
+        (
+            Column("component", range(size), kind="key", meaning=_COMPONENT),
+            Column("share", model.weights_, ".6f", kind="share", term="Share, rows", meaning=_SHARE),
+            *counts,
+            *graded(evidence, size, unit=in_files, meaning=error),
+            *spread,
+            Column("what sets it apart", told, short=short_number, kind="words", where="ps"),
+            *block(names, means),
+        ),
+        title="All components",
+        hint="The largest first. What sets a component apart: the columns whose means lie farthest from the overall mean, in "
+        "brackets by how many standard deviations.",
+        file="means.csv",
+        caption=f"{size} components, largest first{by}",
+        label="component",
+    )
 
 
 def _overall(values: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -169,41 +195,60 @@ def _overall_of_model(model: Any, means: np.ndarray) -> tuple[np.ndarray, np.nda
 # --- figures --------------------------------------------------------------------------------------------------------
 
 
-def _means(weights: np.ndarray, means: np.ndarray, distances: np.ndarray, names: list[str]) -> dict[str, Any]:
+def _means(weights: np.ndarray, means: np.ndarray, distances: np.ndarray, names: list[str]) -> Figure:
     """Those that differ most, in standard deviations from the overall mean."""
-    chosen = np.sort(np.argsort(-(weights @ distances**2), kind="stable")[:_MAP_COLUMNS])
+    chosen = np.sort(largest(weights @ distances**2, _MAP_COLUMNS))
+    rows = [f"component {k}" for k in range(len(means))]
     hover = [
         [
-            f"component {i}, {shortened(names[d])}\nmean {means[i, d]:.4g}\n{distances[i, d]:+.2f} standard deviations "
-            "from the overall mean"
+            f"{row}, {shortened(names[d])}\nmean {means[k, d]:.4g}\n{distances[k, d]:+.2f} standard deviations from the "
+            "overall mean"
             for d in chosen
         ]
-        for i in range(len(means))
+        for k, row in enumerate(rows)
     ]
-    rows = [f"component {i}" for i in range(len(means))]
-    return heat_map(distances[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=True, digits=1)
+    cut = " Columns: the 60 whose means differ most." if len(names) > _MAP_COLUMNS else ""
+    return Figure(
+        "means",
+        heat_map(distances[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=True, digits=1),
+        "Means of the components",
+        "Heat map of the means; means.csv holds the numbers",
+        "How far the mean of each component lies from the overall mean, in standard deviations of the column: blue above, "
+        f"brown below. Columns without colour do not tell the components apart.{cut}",
+    )
 
 
 def _plane(
     weights: np.ndarray, distances: np.ndarray, values: Any, overall: tuple[np.ndarray, np.ndarray], labels: np.ndarray
-) -> dict[str, Any]:
+) -> Figure:
     """A sample of the rows in the plane in which the means lie farthest apart."""
     centre, deviation = overall
     sample = np.sort(np.random.default_rng(0).permutation(len(labels))[:_SAMPLE])
     rows = values[sample]
     rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
     plane = places_on_a_plane(distances, weights / weights.sum())
-    names = [f"component {i}" for i in range(len(weights))]
-    return points(((rows - centre) / deviation) @ plane, labels[sample], distances @ plane, names)
-
-
-# --- words about the whole ------------------------------------------------------------------------------------------
-
-
-def _error_sentence(errors: Sequence[float | None], unit: str) -> str:
-    measured = [error for error in errors if error is not None]
-    if not measured:
-        return ""
-    return (
-        f"Expected error of a component's mean: {np.mean(measured):.2g} on average, {unit} over all columns together."
+    names = [f"component {k}" for k in range(len(weights))]
+    which = "A random sample of the rows" if len(labels) > _SAMPLE else "All rows"
+    return Figure(
+        "plane",
+        points(((rows - centre) / deviation) @ plane, labels[sample], distances @ plane, names),
+        "The rows in a plane",
+        "Rows in the plane of the means; labels.csv holds the component of every row",
+        f"{which}, in the plane in which the means lie farthest apart, each in the colour of its component. The numbered "
+        "circles are the means: clouds that do not touch are well told apart.",
+        term="The plane",
+        meaning="Rows have as many dimensions as there are columns, and the plane has two. Components that cover each other "
+        "there may still be apart in other directions.",
     )
+
+
+_COMPONENT = (
+    "A group of rows that are alike. A component has a number, not a name: what it stands for is for the reader to say. Every "
+    "row belongs to each component with a probability; labels.csv names the most probable one."
+)
+_SHARE = "The share of the component in the model, and how many rows have it as their most probable one."
+_SCALED = (
+    "Before the fit every column was brought to mean 0 and standard deviation 1, so that columns of different units weigh "
+    "equally. Distances, spreads and expected errors are therefore in standard deviations; the means above are in the units of "
+    "the file."
+)

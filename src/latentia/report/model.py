@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,23 +17,23 @@ from .._validation import number_table
 from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
 from ..passes import Blocks
+from ..summaries import Summary
 from ..words import texts_of
-from ._any import write_any_report
+from ._any import summarize_any
 from ._missing import without_data
 from .communities import write_communities_report
 from .contrast import write_contrast_report
 from .dictionary import write_dictionary_report
 from .hmm import write_hmm_report
-from .ica import write_ica_report
+from .ica import summarize_ica
 from .labels import write_labels_report
 from .matrix import communities, write_matrix_report
-from .mixture import write_mixture_report
+from .mixture import summarize_mixture
 from .network import write_network_report
 from .nmf import write_nmf_report
 from .noisy_or import write_noisy_or_report
+from .page import write_summary
 from .topics import write_topics_report
-
-__all__ = ["PAGES", "write_report"]
 
 _FEW, _EXAMPLES = 14, 3  # findings of rows that are explained, and how many of them
 
@@ -56,13 +57,28 @@ def write_report(path: str | os.PathLike[str], model: Any, *data: Any, **options
     -------
     Path of the file
     """
+    write: Any = _found(PAGES, model)
+    if write is None:
+        return write_summary(path, summarize(model, *data, **options))
+    return _told(functools.partial(write, path), model, *data, **options)  # type: ignore[no-any-return]
+
+
+def summarize(model: Any, *data: Any, **options: Any) -> Summary:
+    """Say what a fitted estimator found, as data: tables, figures and notes; takes what `write_report` takes after the path."""
+    return _told(_found(SUMMARIES, model) or _any, model, *data, **options)  # type: ignore[no-any-return]
+
+
+def _told(tell: Callable[..., Any], model: Any, *data: Any, **options: Any) -> Any:
     check_is_fitted(model)
     if options.get("comparison") is None and hasattr(model, "comparison_"):
         options["comparison"] = [_renamed(row, model._nouns[1]) for row in model.comparison_]
-    write = next((PAGES[one.__name__] for one in type(model).__mro__ if one.__name__ in PAGES), _any)
     with warnings.catch_warnings():  # names of columns have been checked, and of data frames the tables are used
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        return write(path, model, *data, **options)
+        return tell(model, *data, **options)
+
+
+def _found(told: Mapping[str, Any], model: Any) -> Any:
+    return next((told[one.__name__] for one in type(model).__mro__ if one.__name__ in told), None)
 
 
 def _renamed(row: Mapping[str, Any], many: str) -> dict[str, Any]:
@@ -99,6 +115,16 @@ def _rows(write: Callable[..., Path]) -> Callable[..., Path]:
             return write(path, model, None if X is None else _table(X), **_names(model, X) | options)
 
     return page
+
+
+def _of_rows(tell: Callable[..., Summary]) -> Callable[..., Summary]:
+    """What is said of a model of one table."""
+
+    def summarize(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
+        _check_columns(model, X)
+        return tell(model, None if X is None else _table(X), **_names(model, X) | options)
+
+    return summarize
 
 
 def _check_columns(model: Any, X: Any) -> None:
@@ -163,21 +189,21 @@ def _chain(path: Any, model: Any, X: Any = None, lengths: Any = None, **options:
     return write_hmm_report(path, model, steps, lengths, **names | options)
 
 
-def _mixture(path: Any, model: Any, X: Any = None, y: Any = None, *, views: Any = None, **options: Any) -> Path:
+def _mixture(model: Any, X: Any = None, y: Any = None, *, views: Any = None, **options: Any) -> Summary:
     if not hasattr(model, "_layout"):
-        return _rows(write_mixture_report)(path, model, X, **options)
+        return _of_rows(summarize_mixture)(model, X, **options)
     rows = None
     if X is not None:
         blocks = model._views_like_those_fitted(X)
         rows = np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks])
         if model.distribution is not None:
-            options.setdefault("labels", model.predict(X))
+            options.setdefault("probabilities", model.predict_proba(X))
     columns = model._layout.columns
     if columns is not None:
         known, named = _names(model, X).get("columns"), [column for view in columns for column in view]
         if known is not None or all(isinstance(column, str) for column in named):
             options.setdefault("columns", [str(c if isinstance(c, str) or known is None else known[c]) for c in named])
-    return write_mixture_report(path, model, rows, **options)
+    return summarize_mixture(model, rows, **options)
 
 
 def _causes(path: Any, model: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
@@ -195,7 +221,7 @@ def _contrast(path: Any, model: Any, U: Any = None, V: Any = None, y: Any = None
     if U is None:
         data = "U, V, y" if hasattr(model, "coef_") else "U, V"
         note = without_data("figures, and what simpler methods say", data)
-        return _any(path, model, **{"note": note} | options)
+        return write_summary(path, _any(model, **{"note": note} | options))
     _check_columns(model, U)
     names = _names(model, U)
     if isinstance(U, Blocks):
@@ -212,9 +238,9 @@ def _graph(path: Any, model: Any, A: Any = None, y: Any = None, **options: Any) 
     return write_communities_report(path, model, graph, **options)
 
 
-def _any(path: Any, model: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
-    """The page of models that have none of their own: it shows no rows."""
-    return write_any_report(path, model, **_names(model, X) | options)
+def _any(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
+    """What is said of models that have no page of their own: no rows are shown."""
+    return summarize_any(model, **_names(model, X) | options)
 
 
 def _dense(part: Any) -> np.ndarray:
@@ -226,6 +252,12 @@ _CONTRASTIVE: Sequence[str] = (
     "ContrastiveGaussianMixture", "ContrastiveIsing",
 )  # fmt: skip
 
+SUMMARIES: Mapping[str, Callable[..., Summary]] = {
+    "SphericalGaussianMixture": _mixture,
+    "MultiViewMixture": _mixture,
+    "TensorICA": _of_rows(summarize_ica),
+}
+"""What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
     "AnchorTopics": _topics,
     "SpectralLDA": _topics,
@@ -234,9 +266,6 @@ PAGES: Mapping[str, Callable[..., Path]] = {
     "ProbabilityMatrix": _pairs,
     "SpectralHMM": _chain,
     "TwoStateHMM": _chain,
-    "SphericalGaussianMixture": _mixture,
-    "MultiViewMixture": _mixture,
-    "TensorICA": _rows(write_ica_report),
     "NoisyOr": _causes,
     "MixedMembershipBlockModel": _graph,
     "IncoherentDictionary": _rows(write_dictionary_report),

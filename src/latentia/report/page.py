@@ -2,15 +2,91 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import math
 import os
+import re
+from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
+
+from sklearn.utils.validation import check_is_fitted
 
 from .._scratch import whole_file
-from .parts import short_number
+from ..summaries import Figure, Section, Summary, Table
+from .parts import Nouns, comparison_rows, evidence_parts, grade_mark, short_number, version
 
-__all__ = ["render", "write_page"]
+P = ParamSpec("P")
+
+
+# --- summaries ------------------------------------------------------------------------------------------------------
+
+
+def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
+    """Write a summary to one HTML file that works offline; the file appears complete or not at all."""
+    one, many, rows = summary.nouns
+    page = render(
+        "summary.html",
+        summary=summary.says,
+        nouns=Nouns(many, one, rows),
+        evidence=evidence_parts(summary.evidence),
+        parts=[_part(part) for part in summary.parts],
+        data=summary.figures,
+        comparison=comparison_rows(summary.comparison, summary.size),
+        version=version(),
+        **{name: getattr(summary, name) for name in ("title", "source", "error", "missing", "styles", "glossary")},
+    )
+    return write_page(path, page)
+
+
+def _part(part: Table | Figure | Section) -> dict[str, Any]:
+    """What the template is told of a part: of a table, its cells."""
+    if isinstance(part, Section):
+        return {"template": part.template} | dict(part.values)
+    if isinstance(part, Figure):
+        return {"figure": part}
+    columns = sorted(part.of("page"), key=lambda column: column.kind == "grade")
+    rows = [[column.values[i] for column in columns] for i in range(len(part))[: part.most]]
+    errors: list[Any] = [None] * len(columns)
+    for before, column in pairwise(part.columns):
+        if column.kind == "grade":  # which stands with the error before it
+            known = [error is not None and math.isfinite(error) for error in before.values]
+            errors[columns.index(column)] = [e if k else None for e, k in zip(before.values, known, strict=True)]
+    errors = [[None] * len(rows) if one is None else one for one in errors]
+    tops = [max(map(float, column.values), default=0.0) if column.kind == "share" else 0.0 for column in columns]
+    return {"table": part, "columns": columns, "rows": rows, "errors": errors, "tops": tops}
+
+
+def written(
+    summarize: Callable[Concatenate[Any, P], Summary],
+) -> Callable[Concatenate[str | os.PathLike[str], Any, P], Path]:
+    """The function that writes the page of what another one says of a model."""
+
+    @functools.wraps(summarize)
+    def write(path: str | os.PathLike[str], model: Any, *args: P.args, **kwargs: P.kwargs) -> Path:
+        check_is_fitted(model)
+        return write_summary(path, summarize(model, *args, **kwargs))
+
+    given = inspect.signature(summarize)
+    first = inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | os.PathLike[str]")
+    write.__signature__ = given.replace(parameters=[first, *given.parameters.values()], return_annotation="Path")  # type: ignore[attr-defined]
+    write.__name__ = write.__qualname__ = summarize.__name__.replace("summarize", "write") + "_report"
+    said = (summarize.__doc__ or "").replace("Say what", "Write what", 1)
+    said = said.replace(".\n", ", to one HTML file that works offline.\n", 1)
+    said = said.replace("    model : ", _PATH + "    model : ", 1).replace("    Summary\n", "    Path of the file\n", 1)
+    write.__doc__ = said
+    return write
+
+
+_PATH = """    path : path
+        The file appears complete or not at all; one that is there is replaced.
+"""
+
+
+# --- templates ------------------------------------------------------------------------------------------------------
 
 
 def render(template: str, **values: Any) -> str:
@@ -30,8 +106,16 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["short"] = short_number
+    environment.filters |= {"short": short_number, "prose": _prose, "mark": grade_mark}
     return environment
+
+
+def _prose(text: str) -> Any:
+    """A sentence with *emphasis*, **strong words** and `code`."""
+    from markupsafe import Markup, escape
+
+    said = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(text)))
+    return Markup(re.sub(r"`(.+?)`", r"<code>\1</code>", re.sub(r"\*(.+?)\*", r"<em>\1</em>", said)))
 
 
 def write_page(path: str | os.PathLike[str], page: str) -> Path:

@@ -11,18 +11,23 @@ import numpy as np
 from ..evidence import GRADES, Evidence, Grade
 from ..evidence.checks import describe
 from ..evidence.grades import status
+from ..exceptions import LatentiaError
 
 __all__ = [
     "Mark",
     "Nouns",
+    "column_names",
     "comparison_rows",
     "component_marks",
     "count",
     "evidence_of",
     "evidence_parts",
     "first_sentence",
+    "grade_mark",
+    "grades_say",
     "largest",
     "mark_of",
+    "mean_error",
     "short_number",
     "version",
 ]
@@ -57,6 +62,37 @@ _UNMEASURED = Mark("unknown", "not measured")
 def mark_of(grade: Grade) -> Mark:
     """How a grade looks."""
     return _MARKS[grade]
+
+
+def grade_mark(grade: str, error: float | None) -> Mark:
+    """How the grade of a component looks, or that its error was not measured."""
+    return _UNMEASURED if error is None or not np.isfinite(error) or not grade else _MARKS[grade]
+
+
+def mean_error(evidence: Evidence, sentence: str) -> str:
+    """A sentence with ``{}`` for the mean expected error of the components; empty where none was measured."""
+    measured = [one.expected_error for one in evidence.components if one.expected_error is not None]
+    measured = [error for error in measured if np.isfinite(error)]
+    return sentence.format(f"{np.mean(measured):.2g}") if measured else ""
+
+
+def grades_say(evidence: Evidence, what: str, bad: str) -> str:
+    """What grades of components mean, for the limit of the evidence."""
+    if evidence.limit is None:
+        return "It was not measured here."
+    return (
+        f"Up to {evidence.limit:.3g} {what} is *supported*, up to twice as much *with care*, and above *not supported*: {bad}. "
+        "Where a line of the evidence is marked *look* none is better than *with care*, and where one other than the mean "
+        "error is marked *bad* none is supported."
+    )
+
+
+def column_names(names: Sequence[object] | None, width: int) -> list[str]:
+    """Names of the columns, or their numbers from 1."""
+    found = [f"column {i}" for i in range(1, width + 1)] if names is None else [str(name) for name in names]
+    if len(found) != width:
+        raise LatentiaError(f"columns has {len(found)} entries and the data has {width}: they must agree.")
+    return found
 
 
 def evidence_of(model: Any) -> Evidence:

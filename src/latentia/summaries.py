@@ -1,0 +1,323 @@
+"""What a fitted model says, as data: tables whose columns know their unit and meaning, figures, and what pages say of them.
+
+A page, the screen of a command, its files, data frames and matplotlib all show the same `Summary`.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from .evidence import Evidence
+from .exceptions import MissingExtraError
+
+__all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded"]
+
+Kind = Literal["number", "bold", "key", "name", "text", "share", "words", "grade"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : str
+        In files and data frames.
+    values : sequence
+        A value a row. Of ``words`` a value is a sequence of texts, or of a text, a number and maybe what stands in brackets.
+    text : str or callable
+        How a value is written to files: what `format` takes, or a function of the value.
+    short : str or callable
+        The same on pages and on the screen, by default as in files.
+    kind : str
+        How pages show it: ``number``, ``text`` or ``bold``; ``key`` is the number of a component, in its colour; ``name`` heads
+        the row; ``share`` is a percentage with a bar; ``words`` are several, last on the screen, as many as there is room for;
+        ``grade`` is a badge with the value of the column before it.
+    unit : str
+        Stands in brackets in files.
+    heading : str
+        On pages, by default the name.
+    head : str
+        On the screen, by default the name.
+    term, meaning : str
+        Entry of the glossary, by default under the heading.
+    where : str
+        Where it is shown: of "page", "screen" and "file" the first letters.
+    """
+
+    name: str
+    values: Sequence[Any] | np.ndarray
+    text: str | Callable[[Any], str] = ""
+    short: str | Callable[[Any], str] | None = None
+    kind: Kind = "number"
+    unit: str = ""
+    heading: str = ""
+    head: str = ""
+    term: str = ""
+    meaning: str = ""
+    where: str = "psf"
+
+    @property
+    def title(self) -> str:
+        """The heading on pages."""
+        return self.heading or self.name[:1].upper() + self.name[1:]
+
+    def written(self, value: Any) -> str:
+        """A value as files have it; nothing where it is None."""
+        return _written(self.text, value)
+
+    def shown(self, value: Any) -> str:
+        """A value as pages and the screen have it."""
+        if self.kind == "words":
+            return ", ".join(self.words(value))
+        if self.kind == "share" and self.short is None and value is not None:
+            return f"{100 * value:.1f}%"
+        return _written(self.text if self.short is None else self.short, value)
+
+    def words(self, value: Any) -> list[str]:
+        """The entries of a value of several, as texts."""
+        return [one if isinstance(one, str) else f"{one[0]} {self.number(one[1])}" for one in value]
+
+    def number(self, value: float) -> str:
+        """The number of an entry."""
+        return _written(self.short or "", value)
+
+
+def _written(form: str | Callable[[Any], str], value: Any) -> str:
+    if value is None:
+        return ""
+    return form(value) if callable(form) else format(value, form)
+
+
+def block(names: Sequence[object], values: Any, text: str = ".8g") -> tuple[Column, ...]:
+    """The columns of an array (n, D), which only files have."""
+    return tuple(Column(str(name), own, text, where="f") for name, own in zip(names, np.asarray(values).T, strict=True))
+
+
+def graded(
+    evidence: Evidence, n: int, name: str = "expected error", *, unit: str = "", meaning: str = ""
+) -> tuple[Column, ...]:
+    """Expected error and grade of each of ``n`` components."""
+    errors, components = evidence.component_errors, evidence.components
+    measured = [None] * n if errors is None else [float(error) for error in errors]
+    grades = [one.grade for one in components] if len(components) == n else [""] * n
+    error = Column(name, measured, ".4f", ".2f", unit=unit, head="error", where="sf", meaning=meaning)
+    return error, Column("grade", grades, kind="grade", heading=error.title)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of what is known of components, rows of the data, or others.
+
+    Attributes
+    ----------
+    name : str
+        Under which ``model.tables`` has it.
+    columns : tuple of Column
+    title, hint : str
+        On the page, where a table without a title is not shown.
+    file : str
+        Name of its file; none without it.
+    caption : str
+        On the screen, where a table without one is not shown.
+    label : str
+        Identifier on the page, by default that of the name.
+    most : int, optional
+        Rows on the page.
+    tall : bool
+        Whether a long table has its own frame on the page.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    title: str = ""
+    hint: str = ""
+    file: str = ""
+    caption: str = ""
+    label: str = ""
+    most: int | None = None
+    tall: bool = False
+
+    def __len__(self) -> int:
+        return len(self.columns[0].values)
+
+    def __getitem__(self, name: str) -> Column:
+        """The column of a name."""
+        return next(column for column in self.columns if column.name == name)
+
+    def of(self, where: str) -> list[Column]:
+        """Its columns on the "page", on the "screen" or in the "file"."""
+        return [column for column in self.columns if where[0] in column.where]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A dictionary a row, by the names of all columns."""
+        names = [column.name for column in self.columns]
+        values = zip(*(map(_plain, column.values) for column in self.columns), strict=True)
+        return [dict(zip(names, row, strict=True)) for row in values]
+
+    def to_frame(self) -> Any:
+        """All columns as a pandas data frame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas", "data", "Table.to_frame") from None
+        return pd.DataFrame({column.name: list(map(_plain, column.values)) for column in self.columns})
+
+    def texts(self) -> Iterator[list[str]]:
+        """The rows of its file, after the line of headings."""
+        columns = self.of("file")
+        write = [partial(_written, column.text) for column in columns]
+        for row in zip(*(column.values for column in columns), strict=True):
+            yield [one(value) for one, value in zip(write, row, strict=True)]
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the file as CSV, with a line of headings."""
+        heads = [f"{column.name} ({column.unit})" if column.unit else column.name for column in self.of("file")]
+        write_csv(path, heads, self.texts())
+
+
+def write_csv(path: str | os.PathLike[str], header: Sequence[str], rows: Any) -> None:
+    """A table with a line of headings."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows(rows)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure as data.
+
+    Attributes
+    ----------
+    name : str
+    data : dict
+        As `latentia.report.figures` makes it.
+    title : str
+        Heading on the page.
+    label : str
+        What it is, for those who cannot see it.
+    caption : str
+        Below it.
+    term, meaning : str
+        Entry of the glossary.
+    shape : str
+        Class of its style.
+    """
+
+    name: str
+    data: Mapping[str, Any]
+    title: str = ""
+    label: str = ""
+    caption: str = ""
+    term: str = ""
+    meaning: str = ""
+    shape: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page with a template of its own.
+
+    Attributes
+    ----------
+    template : str
+        Name of its file.
+    values : dict
+        What the template is given.
+    tables : tuple of Table
+        Tables that it shows, for files, frames and the screen.
+    figures : dict
+        Figures that it has places for, by name.
+    """
+
+    template: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+    tables: tuple[Table, ...] = ()
+    figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a fitted model says.
+
+    Attributes
+    ----------
+    title, source : str
+        Heading, and where the data came from.
+    says : str
+        In a sentence.
+    nouns : (str, str, str)
+        What one component is called, several, and the rows.
+    evidence : Evidence
+    error : str
+        What the expected error is, in a sentence.
+    parts : tuple of Table, Figure and Section
+        In the order of the page.
+    reading : tuple of (str, str)
+        Entries of the glossary after those of tables and figures.
+    comparison : sequence of dict
+        Rows that compare numbers of components, the first value the number.
+    size : int
+        Which of them is this one.
+    missing : str
+        What the page lacks.
+    styles : tuple of str
+        Style sheets of its sections.
+    """
+
+    title: str
+    says: str
+    nouns: tuple[str, str, str]
+    evidence: Evidence
+    parts: tuple[Table | Figure | Section, ...]
+    size: int = 0
+    source: str = ""
+    error: str = ""
+    reading: tuple[tuple[str, str], ...] = ()
+    comparison: Sequence[Mapping[str, Any]] | None = None
+    missing: str = ""
+    styles: tuple[str, ...] = ("tables.css",)
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """Its tables by name, and that of the evidence."""
+        found = {
+            table.name: table
+            for part in self.parts
+            for table in ((part,) if isinstance(part, Table) else part.tables if isinstance(part, Section) else ())
+        }
+        rows = self.evidence.rows()
+        names = list(rows[0]) if rows else []
+        return found | {"evidence": Table("evidence", tuple(Column(one, [row[one] for row in rows]) for one in names))}
+
+    @property
+    def figures(self) -> dict[str, Mapping[str, Any]]:
+        """Its figures by name."""
+        found: dict[str, Mapping[str, Any]] = {}
+        for part in self.parts:
+            if isinstance(part, Figure):
+                found[part.name] = part.data
+            elif isinstance(part, Section):
+                found |= part.figures
+        return found
+
+    @property
+    def glossary(self) -> list[tuple[str, str]]:
+        """Terms and what they mean: of the tables and figures in their order, then others."""
+        told: list[tuple[str, str]] = []
+        for part in self.parts:
+            entries = part.columns if isinstance(part, Table) else (part,) if isinstance(part, Figure) else ()
+            told += [(one.term or one.title, one.meaning) for one in entries if one.meaning]
+        return [*told, *self.reading]

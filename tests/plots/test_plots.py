@@ -48,6 +48,7 @@ DRAWN = {
     "plot_components": lambda **ax: plots.plot_components(fitted("SphericalGaussianMixture"), **ax),
     "plot_connectivity": lambda **ax: plots.plot_connectivity(fitted("MixedMembershipBlockModel"), **ax),
     "plot_evidence": lambda **ax: plots.plot_evidence(fitted("AnchorTopics"), **ax),
+    "plot_figure": lambda **ax: plots.plot_figure(fitted("TensorICA").summary().figures["mixing"], **ax),
     "plot_memberships": lambda **ax: plots.plot_memberships(fitted("MixedMembershipBlockModel"), **ax),
     "plot_network": lambda **ax: plots.plot_network(fitted("NoisyOr"), **ax),
     "plot_refinement": lambda **ax: plots.plot_refinement(fitted("SpectralHMM"), **ax),
@@ -104,6 +105,28 @@ def test_a_model_must_be_fitted():
         plots.plot_evidence(AnchorTopics())
     with pytest.raises(NotFittedError):
         plots.plot_topics(AnchorTopics())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_figure_of_a_page_can_be_drawn(case, tmp_path):
+    model = fitted(case.name)
+    for name, figure in model.summary(**case.data()).figures.items():
+        axes = np.ravel(plots.plot_figure(figure))
+        axes[0].get_figure().savefig(tmp_path / f"{name}.png", dpi=40)
+        assert len(axes) == len(figure.get("panels", [None]))
+        for ax, panel in zip(axes, figure.get("panels", []), strict=False):
+            assert len([mark for mark in panel["marks"] if mark["mark"] == "line"]) <= len(ax.lines)
+            assert ax.get_xlabel() == panel["x"].get("title", "")
+        if figure["kind"] == "heat":
+            np.testing.assert_allclose(axes[0].images[0].get_array(), np.array(figure["values"], dtype=float))
+        if figure["kind"] == "links":
+            assert sum(len(line.get_xdata()) == 2 for line in axes[0].lines) >= len(figure["edges"])
+        plt.close("all")
+
+
+def test_what_is_no_figure():
+    with pytest.raises(LatentiaError, match="no figure"):
+        plots.plot_figure({"kind": "pie"})
 
 
 # --- evidence -------------------------------------------------------------------------------------------------------

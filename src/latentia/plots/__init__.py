@@ -8,6 +8,7 @@ from .communities import plot_connectivity, plot_memberships
 from .comparison import plot_comparison, plot_refinement
 from .components import plot_coefficients, plot_components
 from .evidence import plot_evidence
+from .figures import plot_figure
 from .network import plot_network
 from .prevalence import plot_prevalence
 from .rows import plot_clusters
@@ -22,6 +23,7 @@ __all__ = [
     "plot_components",
     "plot_connectivity",
     "plot_evidence",
+    "plot_figure",
     "plot_memberships",
     "plot_network",
     "plot_prevalence",

@@ -9,17 +9,15 @@ from itertools import pairwise
 import pytest
 from sklearn.base import BaseEstimator
 
+from latentia import families
 from latentia._records import attributes_of, fields_of
 
-FAMILIES = (
-    "topics", "multilabel", "sequences", "mixtures", "ica", "matrices", "communities", "noisyor", "dictionary", "deep", "nmf",
-    "contrastive",
-)  # fmt: skip
+FAMILIES = tuple(family.package for family in families.FAMILIES)
 ROOMS = (
     "clusters", "datasets", "datasets.baskets", "datasets.images", "datasets.instances", "datasets.planted", "datasets.readers",
     "datasets.tables", "dictionary.clusters",
-    "evidence", "evidence.bounds", "exceptions", "likelihood", "linalg", "metrics", "moments", "passes", "persistence", "plots",
-    "report", "simplex", "tensor", "words",
+    "evidence", "evidence.bounds", "exceptions", "families", "likelihood", "linalg", "metrics", "moments", "passes",
+    "persistence", "plots", "report", "simplex", "summaries", "tensor", "words",
 )  # fmt: skip
 SECTIONS = [
     "Parameters",

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
+import pkgutil
+from functools import cache
 from importlib import import_module
+
+from latentia.families import estimators
 
 from .world import Case, World
 
 __all__ = ["FAMILIES", "Case", "World", "one_world", "worlds_of"]
 
-FAMILIES = {
-    "SphericalGaussianMixture": "gaussians",
-    "MultiViewMixture": "views",
-    "SpectralHMM": "chains",
-    "TwoStateHMM": "two_states",
-    "TensorICA": "sources",
-    "SingleTopicModel": "single_topics",
-    "SpectralLDA": "mixed_topics",
-    "AnchorTopics": "anchors",
-    "MomentMultiLabelClassifier": "labels",
-    "NoisyOr": "causes",
-    "ProbabilityMatrix": "matrices",
-    "ContrastiveComponents": "contrastive",
-    "ContrastivePCA": "contrastive",
-    "ContrastiveRegression": "contrastive",
-    "ContrastiveLogisticRegression": "contrastive",
-    "ContrastiveGaussianMixture": "contrastive",
-    "ContrastiveIsing": "contrastive",
-    "RichComponents": "rich",
-    "MixedMembershipBlockModel": "communities",
-    "IncoherentDictionary": "dictionary",
-    "SparseNetwork": "networks",
-    "SeparableNMF": "nmf",
-    "ApproximateNMF": "factors",
-}
+FAMILIES = estimators()
+
+
+@cache
+def _all_worlds() -> tuple[World, ...]:
+    modules = [import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
+    return tuple(world for module in modules for world in getattr(module, "WORLDS", ()))
 
 
 def worlds_of(family: str) -> list[World]:
     """The worlds of a family, in the order right, wrong, empty."""
-    return [world for world in import_module(f"{__name__}.{FAMILIES[family]}").WORLDS if world.family == family]
+    return [world for world in _all_worlds() if world.family == family]
 
 
 def one_world(family: str, name: str) -> World:

@@ -6,24 +6,10 @@ import re
 import pytest
 
 from latentia.cli import commands
-from latentia.communities import MixedMembershipBlockModel
-from latentia.deep import SparseNetwork
-from latentia.dictionary import IncoherentDictionary
-from latentia.ica import TensorICA
-from latentia.matrices import ProbabilityMatrix
-from latentia.mixtures import SphericalGaussianMixture
-from latentia.multilabel import MomentMultiLabelClassifier
-from latentia.nmf import SeparableNMF
-from latentia.noisyor import NoisyOr
-from latentia.sequences import SpectralHMM
-from latentia.topics import AnchorTopics
+from latentia.families import FAMILIES
 
 COMMANDS = {name: commands.command_of(name) for name in commands.COMMANDS}
-LEARN = {
-    "topics": AnchorTopics, "labels": MomentMultiLabelClassifier, "hmm": SpectralHMM, "mixture": SphericalGaussianMixture,
-    "ica": TensorICA, "noisy-or": NoisyOr, "matrix": ProbabilityMatrix, "communities": MixedMembershipBlockModel,
-    "dictionary": IncoherentDictionary, "network": SparseNetwork, "nmf": SeparableNMF, "contrast": None,
-}  # fmt: skip
+LEARN = {family.command: family.classes()[0] for family in FAMILIES}
 """Commands that learn, and the estimator that each of them fits by default."""
 COMMON = {
     "--cache", "--checkpoint", "--encoding", "--evidence", "--force", "--jobs", "--json", "--no-cache", "--out", "--quiet",
@@ -107,7 +93,7 @@ def test_an_option_is_the_same_in_all_commands(name):
         assert len({str(option.default) for option in found.values()}) == 1
 
 
-@pytest.mark.parametrize("command", [command for command, estimator in LEARN.items() if estimator])
+@pytest.mark.parametrize("command", [command for command in LEARN if command != "contrast"])
 def test_defaults_are_those_of_the_estimator(command):
     parameters = inspect.signature(LEARN[command]).parameters
     found = options(command)

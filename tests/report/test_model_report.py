@@ -14,6 +14,7 @@ from latentia.exceptions import LatentiaError
 from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.report import parts as parts
+from latentia.report import write_any_report
 from latentia.report.communities import _Expected
 from latentia.report.model import PAGES, SUMMARIES
 from latentia.report.noisy_or import _expected_frequencies
@@ -182,3 +183,11 @@ def test_what_cannot_be_shown_is_said(tmp_path):
     with pytest.raises(LatentiaError, match="agree"):
         fitted("RichComponents").report(path, columns=["a"])
     assert not path.exists()
+
+
+def test_the_page_of_all_is_that_of_models_without_one(tmp_path):
+    first, second = tmp_path / "one.html", tmp_path / "two.html"
+    model = fitted("ApproximateNMF")
+    model.report(first)
+    write_any_report(second, model)
+    assert first.read_text("utf-8") == second.read_text("utf-8")

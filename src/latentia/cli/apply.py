@@ -14,34 +14,12 @@ from rich.console import Console
 
 from .. import persistence
 from ..exceptions import LatentiaError
+from ..families import family_of
 from ._shared import MODEL_FILE, Cache, Encoding, Force, Jobs, NoCache, Out, Quiet, Reading, Results, named, say
 from ._tables import missing_help
 
-__all__ = ["apply"]
-
-_FAMILIES = {
-    "AnchorTopics": ("topics", "documents.csv"),
-    "SpectralLDA": ("topics", "documents.csv"),
-    "SingleTopicModel": ("topics", "documents.csv"),
-    "MomentMultiLabelClassifier": ("labels", "predictions.csv"),
-    "SpectralHMM": ("hmm", "paths.csv"),
-    "TwoStateHMM": ("hmm", "paths.csv"),
-    "SphericalGaussianMixture": ("mixture", "labels.csv"),
-    "MultiViewMixture": ("mixture", "labels.csv"),
-    "TensorICA": ("ica", "sources.csv"),
-    "NoisyOr": ("noisy_or", "posteriors.csv"),
-    "ProbabilityMatrix": ("matrix", "pairs.csv"),
-    "MixedMembershipBlockModel": ("communities", "memberships.csv"),
-    "IncoherentDictionary": ("dictionary", "codes.csv"),
-    "SparseNetwork": ("network", "codes.csv"),
-    "SeparableNMF": ("nmf", "weights.csv"),
-    "ApproximateNMF": ("nmf", "weights.csv"),
-}
-"""Of each estimator the module of its command, imported when a model is applied, and the file that is written."""
-_OF_ROWS = "mixture", "ica", "noisy_or", "dictionary", "network", "nmf"
-_OF_TEXTS = "topics", "labels"
 _DENOISING = "dictionary", "network"
-_SCORES = "scores.csv"  # of models of two tables
+_NOT_APPLIED = ("RichComponents",)
 
 
 def apply(
@@ -81,27 +59,27 @@ def apply(
         raise LatentiaError(f"{model}: no model there. Give a folder of results, or its {MODEL_FILE}.")
     fitted = persistence.load(path)
     kind = type(fitted).__name__
-    of_two = kind.startswith("Contrastive")
-    if kind not in _FAMILIES and not of_two:
+    family = family_of(kind)
+    if family is None or kind in _NOT_APPLIED:
         raise LatentiaError(f"{path}: a {kind}, which cannot be applied to other data here.")
+    of_two = family.command == "contrast"
     if other is not None and not of_two:
         raise LatentiaError(f"{other}: a {kind} is applied to one source; leave this one out.")
-    family, file = ("contrast", _SCORES) if of_two else _FAMILIES[kind]
-    module = import_module(f".{family}", __package__)
+    file, module = family.applied, import_module(f".{family.module}", __package__)
     own: dict[str, Any] = {"other": other} if of_two else {}
-    if family in _DENOISING:
+    if family.command in _DENOISING:
         file, own = module.applied_file(fitted, source, denoise), {"denoise": denoise}
     elif denoise:
         raise LatentiaError(f"--denoise: a {kind} has no rows to write; leave it out.")
     texts = {name: value for name, value in (("column", column), ("split", split)) if value is not None}
-    if texts and family not in _OF_TEXTS:
+    if texts and family.reads != "texts":
         raise LatentiaError(f"--{next(iter(texts))}: a {kind} is not applied to texts; leave it out.")
     own |= texts
     results = Results(out, source, (file,), force, progress=not quiet, model=path)
     for one in (source, other):
         if one is not None:
             replace(results, source=one).check()
-    ways = ("drop",) if of_two or family in _OF_ROWS else ()
+    ways = ("drop",) if family.reads == "rows" else ()
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
     how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
@@ -109,7 +87,7 @@ def apply(
     console = Console()
     with named(source.name), warnings.catch_warnings():  # names of columns are compared as the source is read
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        write: Callable[[Path], object] = getattr(module, f"apply_{family}")(fitted, source, console, how, **own)
+        write: Callable[[Path], object] = getattr(module, f"apply_{family.module}")(fitted, source, console, how, **own)
         files = results.write(lambda folder: write(folder / file))
     say(console, f"Wrote {file} of the {kind} in {path} to {out}")
     return {

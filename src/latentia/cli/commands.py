@@ -23,25 +23,11 @@ from typer.core import TyperCommand, TyperGroup
 
 from .. import __version__
 from ..exceptions import FileNotice, LatentiaError, NotSupportedWarning
+from ..families import FAMILIES
 from ._json import JSON, plain, with_json
 from ._running import with_running
 
-__all__ = ["COMMANDS", "LEARN_NOTHING", "app", "command_of", "run"]
-
-COMMANDS = {
-    "topics": "Learn topics of documents and write tables, a model and a report.",
-    "labels": "Learn which labels text has, predict those of new text, and write tables, a model and a report.",
-    "hmm": "Learn a hidden Markov model of sequences and write tables, a model and a report.",
-    "mixture": "Learn a mixture of components of the rows of a table and write tables, a model and a report.",
-    "ica": "Separate mixed signals into independent sources and write tables, a model and a report.",
-    "noisy-or": "Learn hidden causes of findings that are present or absent and write tables, a network and a report.",
-    "matrix": "Learn how probable every pair is, what is near to what, or communities, and write tables and a report.",
-    "communities": "Find overlapping communities of a graph, and write tables, a model and a report.",
-    "dictionary": "Learn atoms of which rows, or patches of images, are sums of few, and write tables, a model and a report.",
-    "network": "Learn a sparse network of hidden units above columns that are on or off, and write tables, a model and a "
-    "report.",
-    "nmf": "Find the rows of which all others are mixtures, and the shares, and write tables, a model and a report.",
-    "contrast": "Learn what one table has and another one of the same rows has not, and write tables, a model and a report.",
+COMMANDS = {family.command: family.says for family in FAMILIES} | {
     "apply": "Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or "
     "codes.",
     "demo": "Learn a model of every family, and write their reports with a page that opens them: index.html.",

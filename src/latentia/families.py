@@ -1,0 +1,125 @@
+"""The families of models: the one list of what there is, for the command line, pages, tests and benchmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal
+
+__all__ = ["FAMILIES", "Family", "estimators", "family_of"]
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of models. The record has names alone, so that nothing is imported before it is needed.
+
+    Attributes
+    ----------
+    package : str
+        Of its estimators, below ``latentia``.
+    command : str
+        What learns it on the command line; with ``_`` for ``-`` the module of `latentia.cli`, and its function.
+    says : str
+        The first line of the command's docstring, for the list of commands.
+    estimators : tuple of str
+        Names of the classes; the first is what the command fits by default.
+    page : str
+        Module of `latentia.report`; empty where the model has the page of all.
+    applied : str
+        File that ``latentia apply`` writes; empty where a model is not applied.
+    reads : str
+        What ``latentia apply`` reads: "rows" of a table, "texts", or a source of "other" kinds.
+    """
+
+    package: str
+    command: str
+    says: str
+    estimators: tuple[str, ...]
+    page: str
+    applied: str
+    reads: Literal["rows", "texts", "other"] = "rows"
+
+    @property
+    def module(self) -> str:
+        """Name of the modules of its command."""
+        return self.command.replace("-", "_")
+
+    def classes(self) -> list[type[Any]]:
+        """Its estimators, imported."""
+        package = import_module(f".{self.package}", __package__)
+        return [getattr(package, name) for name in self.estimators]
+
+
+FAMILIES = (
+    Family(
+        "topics", "topics", "Learn topics of documents and write tables, a model and a report.",
+        ("AnchorTopics", "SpectralLDA", "SingleTopicModel"), "topics", "documents.csv", "texts",
+    ),
+    Family(
+        "multilabel", "labels",
+        "Learn which labels text has, predict those of new text, and write tables, a model and a report.",
+        ("MomentMultiLabelClassifier",), "labels", "predictions.csv", "texts",
+    ),
+    Family(
+        "sequences", "hmm", "Learn a hidden Markov model of sequences and write tables, a model and a report.",
+        ("SpectralHMM", "TwoStateHMM"), "hmm", "paths.csv", "other",
+    ),
+    Family(
+        "mixtures", "mixture",
+        "Learn a mixture of components of the rows of a table and write tables, a model and a report.",
+        ("SphericalGaussianMixture", "MultiViewMixture"), "mixture", "labels.csv",
+    ),
+    Family(
+        "ica", "ica", "Separate mixed signals into independent sources and write tables, a model and a report.",
+        ("TensorICA",), "ica", "sources.csv",
+    ),
+    Family(
+        "noisyor", "noisy-or",
+        "Learn hidden causes of findings that are present or absent and write tables, a network and a report.",
+        ("NoisyOr",), "noisy_or", "posteriors.csv",
+    ),
+    Family(
+        "matrices", "matrix",
+        "Learn how probable every pair is, what is near to what, or communities, and write tables and a report.",
+        ("ProbabilityMatrix",), "matrix", "pairs.csv", "other",
+    ),
+    Family(
+        "communities", "communities",
+        "Find overlapping communities of a graph, and write tables, a model and a report.",
+        ("MixedMembershipBlockModel",), "communities", "memberships.csv", "other",
+    ),
+    Family(
+        "dictionary", "dictionary",
+        "Learn atoms of which rows, or patches of images, are sums of few, and write tables, a model and a report.",
+        ("IncoherentDictionary",), "dictionary", "codes.csv",
+    ),
+    Family(
+        "deep", "network",
+        "Learn a sparse network of hidden units above columns that are on or off, and write tables, a model and a report.",
+        ("SparseNetwork",), "network", "codes.csv",
+    ),
+    Family(
+        "nmf", "nmf",
+        "Find the rows of which all others are mixtures, and the shares, and write tables, a model and a report.",
+        ("SeparableNMF", "ApproximateNMF"), "nmf", "weights.csv",
+    ),
+    Family(
+        "contrastive", "contrast",
+        "Learn what one table has and another one of the same rows has not, and write tables, a model and a report.",
+        (
+            "ContrastivePCA", "ContrastiveComponents", "ContrastiveRegression", "ContrastiveLogisticRegression",
+            "ContrastiveGaussianMixture", "ContrastiveIsing", "RichComponents",
+        ), "contrast", "scores.csv",
+    ),
+)  # fmt: skip
+"""In the order of the list of commands."""
+
+
+def family_of(name: str) -> Family | None:
+    """The family of an estimator, by the name of its class."""
+    return next((family for family in FAMILIES if name in family.estimators), None)
+
+
+def estimators() -> tuple[str, ...]:
+    """The names of all estimators."""
+    return tuple(name for family in FAMILIES for name in family.estimators)

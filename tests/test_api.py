@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from contract import CASES
+from fuzzing import fitted as fitted_world
 from fuzzing import models
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
@@ -416,8 +417,7 @@ def test_all_that_a_fit_keeps_is_checked_when_it_is_loaded(case):
 
 @pytest.mark.parametrize("number", range(len(models())), ids=lambda i: f"{models()[i].name}-{i}")
 def test_all_that_options_of_a_fit_leave_is_checked_when_it_is_loaded(number):
-    world = models()[number]
-    assert undeclared(clone(world.estimator).fit(**world.data)) == []
+    assert undeclared(fitted_world(number)) == []
 
 
 # --- errors and warnings --------------------------------------------------------------------------------------------

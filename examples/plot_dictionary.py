@@ -22,7 +22,7 @@ from latentia.dictionary import IncoherentDictionary
 # The mean of each patch is taken off, and flat patches are left out: they have no pattern.
 picture = load_sample_image("china.jpg").mean(axis=2)[60:400, 100:600] / 255
 patches = image_patches(picture, 8)
-patches = patches[np.random.default_rng(0).choice(len(patches), 20_000, replace=False)]
+patches = patches[np.random.default_rng(0).choice(len(patches), 12_000, replace=False)]
 patches -= patches.mean(axis=1, keepdims=True)
 patches = patches[patches.std(axis=1) > 0.02]
 

@@ -19,7 +19,7 @@ from latentia.topics import AnchorTopics
 # %%
 # Documents of twelve topics, which the fit is not told.
 corpus = planted.topic_corpus(1500, n_topics=12, n_words=600, length=100, random_state=1)
-model = AnchorTopics(range(4, 21, 2)).fit(corpus.counts)
+model = AnchorTopics(range(6, 19, 3)).fit(corpus.counts)
 print("recommended:", model.n_components_)
 print(pd.DataFrame(model.comparison_).to_string(index=False))
 

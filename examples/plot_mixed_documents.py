@@ -26,7 +26,7 @@ sums = [0.1, 0.3, 1.0, 3.0, 10.0]
 estimators = {"SpectralLDA": SpectralLDA(8), "AnchorTopics": AnchorTopics(8)}
 errors = {name: np.empty((len(sums), 2)) for name in estimators}
 for row, total in enumerate(sums):
-    corpus = planted.topic_corpus(3000, n_topics=8, n_words=400, length=100, concentration=total / 8, random_state=2)
+    corpus = planted.topic_corpus(2000, n_topics=8, n_words=400, length=100, concentration=total / 8, random_state=2)
     for name, estimator in estimators.items():
         model = estimator.fit(corpus.counts)
         true = recovery_errors(model.components_, corpus.truth.topics).mean()

@@ -18,7 +18,7 @@ from latentia.datasets import planted
 from latentia.metrics import recovery_errors
 from latentia.topics import AnchorTopics
 
-corpus = planted.topic_corpus(300, n_topics=12, n_words=300, length=100, random_state=3)
+corpus = planted.topic_corpus(200, n_topics=12, n_words=300, length=100, random_state=3)
 true = corpus.truth.topics
 
 

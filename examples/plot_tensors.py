@@ -21,13 +21,14 @@ rng = np.random.default_rng(0)
 directions = np.linalg.qr(rng.standard_normal((10, 10)))[0]
 weights = rng.uniform(1, 2, 10)
 exact = np.einsum("r,ri,rj,rk->ijk", weights, directions, directions, directions)
+options = {"als": {"n_starts": 5}}  # at random, beside the start that it computes
 methods, noises = ["polar", "power", "joint", "als"], [0.001, 0.003, 0.01, 0.03, 0.1]
 errors = np.zeros((len(methods), len(noises)))
 for column, size in enumerate(noises):
     raw = rng.standard_normal((10, 10, 10))
     noise = sum(raw.transpose(axes) for axes in ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))) / 6
     for row, method in enumerate(methods):
-        vectors = decompose(exact + size * noise, 10, method=method).vectors
+        vectors = decompose(exact + size * noise, 10, method=method, **options.get(method, {})).vectors
         vectors = vectors if isinstance(vectors, np.ndarray) else vectors[0]
         likeness = np.abs(vectors @ directions.T)
         errors[row, column] = np.degrees(np.arccos(np.clip(likeness.max(axis=0), 0, 1))).mean()

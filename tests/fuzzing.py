@@ -205,6 +205,16 @@ def models():
     ]
 
 
+@cache
+def fitted(number):
+    """The fit of one of `models`, made once for all tests, which change nothing in it."""
+    world = models()[number]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LatentiaWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        return type(world.estimator)(**world.estimator.get_params()).fit(**world.data)
+
+
 def defined(answer):
     """The rows of an answer but those of NaN alone, which stand for rows without entries."""
     return answer[~np.isnan(answer).all(axis=1)]

@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from contract import CASES
+from fuzzing import fitted as fitted_world
 from fuzzing import models
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
@@ -266,14 +267,19 @@ def test_columns_have_names_wherever_rows_are_transformed(case):
 # --- the same bits --------------------------------------------------------------------------------------------------
 
 
+def refined(case):
+    """The refined fit in one thread, with two of BLAS."""
+    with threadpool_limits(2, user_api="blas"):
+        return case.shared(n_jobs=1, **case.refined)
+
+
 @every
 def test_bits_depend_neither_on_the_threads_nor_on_those_of_blas(case):
-    parameters = dict(case.refined)
+    one = refined(case)
     with threadpool_limits(2, user_api="blas"):
-        one = case.fit(n_jobs=1, **parameters)
         said = answers(case, one)
     with threadpool_limits(1, user_api="blas"):
-        two = case.fit(n_jobs=2, **parameters)
+        two = case.fit(n_jobs=2, **case.refined)
         same(said, answers(case, two))
     same_numbers(one, two)
 
@@ -403,21 +409,19 @@ def test_what_was_not_measured_is_not_supported(case):
 
 @every
 def test_the_expected_error_of_a_refined_fit_is_of_the_size_of_the_true_one(case):
-    for parameters in (case.plain, case.refined):
-        model = case.shared(**parameters)
+    for model in (case.shared(**case.plain), refined(case)):
         assert 1 / 2 < case.truth(model) / model.evidence_.expected_error < 2
 
 
 @every
 def test_all_that_a_fit_keeps_is_checked_when_it_is_loaded(case):
     assert undeclared(case.shared(n_splits=0)) == []
-    assert undeclared(case.shared(**case.refined)) == []
+    assert undeclared(refined(case)) == []
 
 
 @pytest.mark.parametrize("number", range(len(models())), ids=lambda i: f"{models()[i].name}-{i}")
 def test_all_that_options_of_a_fit_leave_is_checked_when_it_is_loaded(number):
-    world = models()[number]
-    assert undeclared(clone(world.estimator).fit(**world.data)) == []
+    assert undeclared(fitted_world(number)) == []
 
 
 # --- errors and warnings --------------------------------------------------------------------------------------------

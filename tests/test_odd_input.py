@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from fuzzing import documented, worlds
+from fuzzing import fitted as fitted_world
 from scipy import sparse
 
 import latentia
@@ -30,15 +31,11 @@ def label(world):
 
 
 every = pytest.mark.parametrize("world", worlds(), ids=label)
-MODELS = {}
 
 
 def fitted(world):
     """A fit, made once."""
-    number = worlds().index(world)
-    if number not in MODELS:
-        MODELS[number] = type(world.estimator)(**world.estimator.get_params()).fit(**world.data)
-    return MODELS[number]
+    return fitted_world(worlds().index(world))
 
 
 def named(*names):

@@ -73,7 +73,8 @@ def test_the_number_of_causes_comes_from_the_data_and_old_files_go(call, rows, p
     names = ",".join(name for name in NAMES if "," not in name)
     call("noisy-or", path, "--columns", names, "-k", "2:3", "--partitions", 1, "--out", out)
     assert (out / "comparison.csv").exists()
-    printed = call("noisy-or", path, "--columns", names, "--out", out, "--force", "--refine", 1, "--prior", 0.3)
+    again = ("--force", "--refine", 1, "--prior", 0.3, "--partitions", 1)
+    printed = call("noisy-or", path, "--columns", names, "--out", out, *again)
     assert "3 causes, a number that the data gave" in printed
     assert [row["prevalence"] for row in rows(out / "causes.csv")] == ["0.300000"] * 3
     assert not (out / "comparison.csv").exists()
@@ -122,12 +123,13 @@ def test_rows_without_a_value_are_left_out(call, rows, refused, given, tmp_path)
     for i in (2, 9):
         lines[i] = ",".join([*lines[i].split(",")[:-1], ""])
     (tmp_path / "x.csv").write_text("\n".join(lines))
-    printed = call("noisy-or", tmp_path / "x.csv", "-k", 3, "--refine", 0, "--out", tmp_path / "gaps")
+    options = ("-k", 3, "--refine", 0, "--partitions", 1)
+    printed = call("noisy-or", tmp_path / "x.csv", *options, "--out", tmp_path / "gaps")
     assert "<0.1% of the cells are empty and are taken as not known" in printed
     assert [row["row"] for row in rows(tmp_path / "gaps" / "posteriors.csv")][:3] == ["2", "3", "4"]
     assert "--missing 'mean': use one of keep, drop" in refused("noisy-or", tmp_path / "x.csv", "--missing", "mean")
     with pytest.warns(DroppedDataWarning, match="2 of 4000 rows lack a value and were left out: line 3, 10"):
-        call("noisy-or", tmp_path / "x.csv", "-k", 3, "--refine", 0, "--missing", "drop", "--out", tmp_path / "o")
+        call("noisy-or", tmp_path / "x.csv", *options, "--missing", "drop", "--out", tmp_path / "o")
     assert [row["row"] for row in rows(tmp_path / "o" / "posteriors.csv")][:3] == ["2", "4", "5"]
     page = (tmp_path / "o" / "report.html").read_text("utf-8")
     assert "x.csv, without 2 of 4,000 rows, which lack a value" in page

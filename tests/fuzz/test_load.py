@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from fuzzing import budget, check_answer, defined, documented, models, twice_if_slow
+from fuzzing import budget, check_answer, defined, documented, fitted, models, twice_if_slow
 
 import latentia
 from latentia._base import Estimator
@@ -81,9 +81,7 @@ def saved(tmp_path_factory):
 
     @cache
     def content(i):
-        world = models()[i]
-        model = type(world.estimator)(**world.estimator.get_params()).fit(**world.data)
-        return latentia.save(model, folder / f"{i}").read_bytes()
+        return latentia.save(fitted(i), folder / f"{i}").read_bytes()
 
     return content
 

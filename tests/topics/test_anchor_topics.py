@@ -464,7 +464,10 @@ def test_tf_idf_and_random_states(corpus):
     with pytest.warns(NonIntegerCountWarning):
         assert np.isfinite(AnchorTopics(5, n_splits=0).fit(weights).components_).all()
     for state in (None, np.random.RandomState(0)):
-        assert AnchorTopics(5, random_state=state, n_splits=0).fit(corpus.counts).components_.shape == (5, 800)
+        assert AnchorTopics(5, random_state=state, refine=3, n_splits=0).fit(corpus.counts).components_.shape == (
+            5,
+            800,
+        )
 
 
 def test_bad_data(corpus):

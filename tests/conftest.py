@@ -3,6 +3,11 @@ import re
 from pathlib import Path
 
 import pytest
+
+# Before NumPy is loaded: workers share the processor, and threads of BLAS that wait for one another burn most of it. Tests of
+# other numbers of threads set them, which counts for more.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from updates import enumerate_paths, naive_gaussian, naive_posterior, parameters, problem, problem_of  # noqa: F401
 
 from latentia.datasets import planted

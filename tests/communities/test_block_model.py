@@ -172,7 +172,8 @@ def test_communities_beyond_the_rank_are_fitted():
     assert not model.evidence_.holds
 
 
-def test_auto_looks_around_the_number_of_the_spectrum(graph):
+def test_auto_looks_around_the_number_of_the_spectrum():
+    graph = planted.mixed_membership_graph(500, 5, alpha0=0.1, degree=25, snr=4, random_state=3)
     model = MixedMembershipBlockModel("auto", n_splits=1).fit(graph.adjacency)
     assert model.n_components_ == 5
     assert model.candidates(graph.adjacency) == [2, 4, 5, 6, 7]

@@ -16,7 +16,8 @@ def random_sets(n_sets, n_nodes, degree, seed):
 
 def triples_of(sets):
     rows = [np.array(list(combinations(np.flatnonzero(members), 3))).reshape(-1, 3) for members in sets]
-    return np.unique(np.concatenate(rows), axis=0)
+    places = np.unique(np.ravel_multi_index(np.concatenate(rows).T, (sets.shape[1],) * 3))
+    return np.column_stack(np.unravel_index(places, (sets.shape[1],) * 3))
 
 
 def same_sets(found, sets, least=4):

@@ -261,7 +261,7 @@ def test_one_state(problem_of):
 
 def test_a_start_at_the_optimum_stops_soon(problem):
     near = problem.update.at(*refine(problem.update, over(problem.blocks()), "auto").values)
-    best = near.at(*refine(near, over(problem.blocks()), 1500).values)
+    best = near.at(*refine(near, over(problem.blocks()), 800).values)
     found = refine(best, over(problem.blocks()), "auto")
     assert found.settled
     assert len(found.log_likelihood) <= 4

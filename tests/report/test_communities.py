@@ -229,7 +229,8 @@ def test_nodes_are_searched_and_sorted(browser, path, model, graph):
     browser.get(path.as_uri())
 
     def shown(column):
-        return [cell.text for cell in browser.find_elements("css selector", f"#node-table td:nth-child({column})")]
+        cells = f"document.querySelectorAll('#node-table td:nth-child({column})')"
+        return browser.execute_script(f"return [...{cells}].map(cell => cell.innerText.trim())")
 
     assert len(shown(1)) == 50
     browser.find_element("css selector", "#more button").click()

@@ -203,8 +203,10 @@ def test_units_are_searched(browser, path, model, names):
     browser.get(path.as_uri())
 
     def shown():
-        rows = browser.find_elements("css selector", ".units tbody tr")
-        return [int(row.find_element("css selector", "td").text) for row in rows if row.is_displayed()]
+        return browser.execute_script(
+            "return [...document.querySelectorAll('.units tbody tr')].filter(row => row.checkVisibility())"
+            ".map(row => +row.querySelector('td').innerText)"
+        )
 
     assert shown() == list(range(40))
     browser.find_element("id", "search").send_keys("ITEM 17")

@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import optimize
@@ -14,13 +16,12 @@ def l1_to_hull(x, rows, lower=0.0):
     if not len(rows):
         return np.inf
     n, d = rows.shape
-    lower = np.broadcast_to(lower, n)
-    result = optimize.linprog(
+    matrix = np.block([[rows.T, np.eye(d), -np.eye(d)], [np.ones((1, n)), np.zeros((1, 2 * d))]])
+    right = np.append(x, 1.0)
+    result = optimize.milp(  # without whole numbers: the linear program, and less around it than in `linprog`
         np.r_[np.zeros(n), np.ones(2 * d)],
-        A_eq=np.block([[rows.T, np.eye(d), -np.eye(d)], [np.ones((1, n)), np.zeros((1, 2 * d))]]),
-        b_eq=np.append(x, 1.0),
-        bounds=[(low, None) for low in lower] + [(0, None)] * (2 * d),
-        method="highs",
+        constraints=optimize.LinearConstraint(matrix, right, right),
+        bounds=optimize.Bounds(np.r_[np.broadcast_to(lower, n), np.zeros(2 * d)]),
     )
     assert result.status == 0
     return result.fun
@@ -103,9 +104,10 @@ def test_exact_loners_are_those_of_a_program_for_each_row(kind, seed):
 def test_distance_loners_are_those_of_a_program_for_each_row(kind):
     points = kinds_of_points(2)[kind]
     rule = _ByDistance(points, None)  # one rule for all, so that bounds of one question serve the next
+    literal = cache(lambda eps, alpha: literal_by_distance(points, eps, alpha))
     for eps, alpha in ((1e-3, 0.3), (1e-2, 0.8), (3e-3, 0.1), (0.05, 1.0), (1e-3, 0.3)):
         eps, alpha = eps * spread(points), alpha * spread(points)
-        rows, n_groups = literal_by_distance(points, eps, alpha)
+        rows, n_groups = literal(eps, alpha)
         found = rule.groups(eps, alpha, None)
         assert sorted(row for group in found.groups for row in group) == rows
         assert len(found.groups) == n_groups

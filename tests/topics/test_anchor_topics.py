@@ -54,8 +54,8 @@ def test_every_kind_of_input_gives_the_same_topics(model, corpus, words, tmp_pat
         Blocks.from_files(tmp_path / "c"),
     ]
     for table in inputs:
-        assert (AnchorTopics(10).fit(table).components_ == model.components_).all()
-    small_blocks = AnchorTopics(10).fit(Blocks.from_array(counts, block_rows=100))
+        assert (AnchorTopics(10, n_splits=0).fit(table).components_ == model.components_).all()
+    small_blocks = AnchorTopics(10, n_splits=0).fit(Blocks.from_array(counts, block_rows=100))
     assert np.abs(small_blocks.components_ - model.components_).sum(axis=1).max() < 0.01
 
 
@@ -145,7 +145,7 @@ def test_words_in_one_document_share_the_runoff_word(corpus):
 def test_dirichlet_parameters_are_recovered():
     corpus = planted.topic_corpus(4000, n_topics=8, n_words=600, length=150, concentration=0.2, spread=3)
     for method in ("likelihood", "moments"):
-        model = AnchorTopics(8, refine=5, dirichlet=method).fit(corpus.counts)
+        model = AnchorTopics(8, refine=5, dirichlet=method, n_splits=0).fit(corpus.counts)
         order = [np.argmin(np.abs(model.components_ - topic).sum(axis=1)) for topic in corpus.topics]
         ratio = model.dirichlet_[order] / corpus.truth.dirichlet
         assert (ratio > 0.4).all(), method
@@ -159,7 +159,7 @@ def test_given_anchors_are_used_and_the_rest_found(corpus, words):
     frame = pd.DataFrame(corpus.counts.toarray(), columns=words)
     strong = corpus.topics[3] / corpus.topics.sum(axis=0)
     own = [words[i] for i in np.argsort(-strong * (corpus.topics[3] > 2e-3))[:3]]
-    model = AnchorTopics(10, anchors=[own]).fit(frame)
+    model = AnchorTopics(10, anchors=[own], n_splits=0).fit(frame)
     assert model.anchor_words_[0] == own
     error = np.abs(model.components_[0] - corpus.topics[3]).sum()
     assert error < 0.5
@@ -168,7 +168,9 @@ def test_given_anchors_are_used_and_the_rest_found(corpus, words):
 
 def test_vocabulary_of_a_vectorizer(corpus, words):
     columns = {str(word): np.int64(i) for i, word in reversed(list(enumerate(words)))}
-    by_columns, by_words = (AnchorTopics(10, anchors=["w5"], vocabulary=v).fit(corpus.counts) for v in (columns, words))
+    by_columns, by_words = (
+        AnchorTopics(10, anchors=["w5"], vocabulary=v, n_splits=0).fit(corpus.counts) for v in (columns, words)
+    )
     assert by_columns.anchor_words_ == by_words.anchor_words_
     assert by_columns.anchor_words_[0] == ["w5"]
     assert (by_columns.components_ == by_words.components_).all()
@@ -181,7 +183,7 @@ def test_vocabulary_of_a_vectorizer(corpus, words):
 
 
 def test_missing_anchor_words_are_reported_and_skipped(corpus, words):
-    model = AnchorTopics(10, anchors=[["w5", "nosuch"], "absent"], vocabulary=words)
+    model = AnchorTopics(10, anchors=[["w5", "nosuch"], "absent"], vocabulary=words, n_splits=0)
     with pytest.warns(AnchorWarning, match="2 not in the vocabulary: nosuch, absent"):
         model.fit(corpus.counts)
     assert model.anchor_words_[0] == ["w5"]
@@ -267,7 +269,7 @@ def test_words_of_dropped_documents_are_no_anchors(corpus):
     x[:60] = 0
     x[:60, 800] = 1
     with pytest.warns(AnchorWarning), pytest.warns(DroppedDataWarning):
-        model = AnchorTopics(10, anchors=[[800, 4]]).fit(x)
+        model = AnchorTopics(10, anchors=[[800, 4]], n_splits=0).fit(x)
     assert model.anchor_words_[0] == [4]
 
 
@@ -340,8 +342,8 @@ def test_stable_surplus_topics_do_not_hold():
     assert "fewer than these components need" in rank.meaning
     assert rank in model.evidence_.failed
     assert not model.evidence_.holds
-    assert AnchorTopics(7).fit(corpus.counts).evidence_["rank supported"].role == "caution"
-    assert AnchorTopics(4).fit(corpus.counts).evidence_["rank supported"].holds
+    assert AnchorTopics(7, refine=0).fit(corpus.counts).evidence_["rank supported"].role == "caution"
+    assert AnchorTopics(4, refine=0).fit(corpus.counts).evidence_["rank supported"].holds
 
 
 def test_too_few_topics_are_not_taken_for_sure_ones():
@@ -448,7 +450,7 @@ def test_linear_programs_are_for_some_candidates_only(corpus, monkeypatch):
 
 
 def test_moments_after_a_frame_forget_its_names(corpus, words):
-    model = AnchorTopics(5).fit(pd.DataFrame(corpus.counts.toarray(), columns=words))
+    model = AnchorTopics(5, n_splits=0).fit(pd.DataFrame(corpus.counts.toarray(), columns=words))
     q = planted.topic_model(5, 900, anchors=True).cooccurrence()
     assert isinstance(model.fit_moments(q).anchor_words_[0][0], int)
     with pytest.raises(LatentiaError, match="vocabulary has 2 words"):
@@ -460,9 +462,12 @@ def test_tf_idf_and_random_states(corpus):
 
     weights = TfidfTransformer().fit_transform(corpus.counts)
     with pytest.warns(NonIntegerCountWarning):
-        assert np.isfinite(AnchorTopics(5).fit(weights).components_).all()
+        assert np.isfinite(AnchorTopics(5, n_splits=0).fit(weights).components_).all()
     for state in (None, np.random.RandomState(0)):
-        assert AnchorTopics(5, random_state=state).fit(corpus.counts).components_.shape == (5, 800)
+        assert AnchorTopics(5, random_state=state, refine=3, n_splits=0).fit(corpus.counts).components_.shape == (
+            5,
+            800,
+        )
 
 
 def test_bad_data(corpus):
@@ -479,7 +484,7 @@ def test_bad_data(corpus):
         AnchorTopics(10).fit(x)
     with pytest.raises(LatentiaError, match="row 3, column 5"):
         AnchorTopics(10).fit(Blocks.from_array(x))
-    fitted = AnchorTopics(10).fit(corpus.counts)
+    fitted = AnchorTopics(10, n_splits=0).fit(corpus.counts)
     with pytest.raises(LatentiaError, match="800"):
         fitted.transform(corpus.counts[:, :9])
     with pytest.raises(LatentiaError, match="Row 3, column 5: NaN"):
@@ -489,7 +494,7 @@ def test_bad_data(corpus):
 
 
 def test_a_fit_that_fails_leaves_the_model_as_it_was(corpus):
-    model = AnchorTopics(5).fit(corpus.counts)
+    model = AnchorTopics(5, n_splits=0).fit(corpus.counts)
     before = model.transform(corpus.counts[:9])
     with pytest.raises(LatentiaError, match="support at most"):
         model.fit(corpus.counts[:3, :700])
@@ -522,7 +527,7 @@ def test_dropped_documents_and_fractions_are_said(corpus):
         model = AnchorTopics(10).fit(x)
     assert model.evidence_["documents dropped"].measured == 7
     with pytest.warns(NonIntegerCountWarning, match="tf-idf"):
-        AnchorTopics(10).fit(1.5 * corpus.counts)
+        AnchorTopics(10, n_splits=0).fit(1.5 * corpus.counts)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_more_topics_than_there_are_collapse_and_are_not_supported():
 @pytest.mark.parametrize("length", [6, 30])
 def test_nothing_but_word_frequencies_is_not_supported(length):
     rng = np.random.default_rng(303)
-    model = SingleTopicModel(4).fit(of_one_each(rng, rng.dirichlet(np.full(200, 0.5), 1), 3000, length))
+    model = SingleTopicModel(4).fit(of_one_each(rng, rng.dirichlet(np.full(200, 0.5), 1), 1200, length))
     assert model.evidence_.grade == "not supported"
 
 

@@ -20,13 +20,15 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Self, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
+from . import _fields as of
 from ._base import Estimator
 from .evidence import Check, Evidence, PartErrors
 from .exceptions import LatentiaError
+from .likelihood import Refinement
 from .passes import Blocks, RowGroups, deal
 
 Groups: TypeAlias = tuple[int, ...]
@@ -182,6 +184,9 @@ class Staged(Estimator):
     """Base of the estimators whose fit is the four stages."""
 
     refine: Any
+    refinement_: Annotated[np.ndarray, of.optional(of.numbers("*"))]
+    n_iter_: Annotated[int, of.optional(of.count())]
+    converged_: bool
 
     @property
     def _farthest(self) -> float:
@@ -221,6 +226,11 @@ class Staged(Estimator):
     def _keep(self, fitted: Fitted) -> None:
         """Set the fitted attributes."""
         raise NotImplementedError
+
+    def _keep_refinement(self, refinement: Refinement) -> None:
+        """Set the attributes that say how the likelihood was climbed."""
+        self.refinement_, self.converged_ = refinement.log_likelihood, bool(refinement.settled)
+        self.n_iter_ = len(self.refinement_)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors] | Evidence:
         """Checks and expected errors, or what these are weighed into."""

@@ -132,6 +132,10 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         n.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the edges at every step of EM, in nats.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are l1 distances of a community's column of
         memberships, over its sum, of a possible 2.
@@ -347,7 +351,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         self._as_counts, self._rates = weights, c.connectivity
         self.isolated_, self.names_, self.n_edges_ = graph.isolated, graph.names, graph.n_edges
         self.n_features_in_, self.n_passes_ = n, 1
-        self.refinement_ = found.mixed.refinement.log_likelihood
+        self._keep_refinement(found.mixed.refinement)
         self.averages_ = _scattered(near, kept, n)
 
     def _warn(self, graph: Graph) -> None:

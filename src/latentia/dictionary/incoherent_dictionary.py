@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -27,7 +28,7 @@ from .._stages import Fitted, Part, Staged
 from .._validation import number_table, table_blocks
 from ..evidence import Check, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..likelihood import Refine, over, refine
+from ..likelihood import Refine, Refinement, over, refine
 from ..metrics import atom_coherence, atom_distances
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ._evidence import Measured, dictionary_checks, others_checks
@@ -106,6 +107,10 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         Share of the rows' squared length that the codes leave.
     refinement_ : ndarray of shape (n_rounds,)
         Log-likelihood of the rows in every round, in nats, at its best variance of the noise.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     errors_ : ndarray of shape (n_rounds,)
         Share of the rows' squared length that was left in every round.
     evidence_ : Evidence
@@ -276,7 +281,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         refinement = refine(AtomsUpdate(atoms, k, rounds, self._seed), self._over(blocks), steps, until=rounds.settled)
         last = AtomsUpdate(refinement.values[0], k, rounds, self._seed)
         sums: CodeSums = accumulate(blocks, last, self.n_jobs)
-        return _Refined(last.atoms, k, sums, refinement.log_likelihood, rounds.errors, len(rounds.errors) + 1)
+        return _Refined(last.atoms, k, sums, refinement, rounds.errors, len(rounds.errors) + 1)
 
     def _with_sparsity(self, atoms: np.ndarray, k: int, most: int, blocks: Blocks) -> tuple[np.ndarray, int, int]:
         """Atoms, sparsity and number of rounds: a few for each sparsity, until the codes suggest the one they have."""
@@ -311,7 +316,8 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         self.usage_, self.sparsity_ = sums.uses / max(sums.n_rows, 1), model.sparsity
         self.start_ = "graph" if start.of_graph else "random"
         self.noise_, self.reconstruction_error_ = model.noise, sums.relative_error
-        self.refinement_, self.errors_ = model.log_likelihood, np.array(model.errors)
+        self.errors_ = np.array(model.errors)
+        self._keep_refinement(model.refinement)
         self.n_passes_, self._n_features_out = model.n_passes, len(atoms)
         if self.start == "graph" and not start.of_graph and self.n_components > 1:
             warn(
@@ -422,7 +428,7 @@ class _Refined(NamedTuple):
     atoms: np.ndarray
     sparsity: int
     sums: CodeSums
-    log_likelihood: np.ndarray
+    refinement: Refinement
     errors: list[float]
     n_passes: int
 
@@ -434,8 +440,9 @@ class _Refined(NamedTuple):
 
     def after(self, first: _Refined) -> _Refined:
         """The same, with the rounds before."""
-        history = np.concatenate([first.log_likelihood, self.log_likelihood])
-        return self._replace(log_likelihood=history, errors=first.errors + self.errors, n_passes=first.n_passes)
+        history = np.concatenate([first.refinement.log_likelihood, self.refinement.log_likelihood])
+        refinement = replace(self.refinement, log_likelihood=history)
+        return self._replace(refinement=refinement, errors=first.errors + self.errors, n_passes=first.n_passes)
 
     def sorted(self) -> _Refined:
         """The same, the most used atom first."""

@@ -106,6 +106,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         Excess kurtosis of the recovered sources, before refining; 0 for a Gaussian.
     n_iter_ : int
         Number of iterations of FastICA, or without ``refine`` of the decomposition.
+    converged_ : bool
+        Whether FastICA's last iteration turned no source; False without ``refine``.
     refinement_ : ndarray of shape (n_iter_,), or (0,) without ``refine``
         What FastICA climbs, at the start of each iteration: up to a constant the mean log-likelihood of a row in nats, for
         white sources with density exp(-s^2 / 2) / cosh s or, where that fits one better, exp(-s^2 / 2) cosh s. It is 0
@@ -273,6 +275,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         else:
             self.whitening_ = found.whitening.matrix.T @ moments.statistic.coordinates.basis.T / unit
         self.kurtosis_, self.n_iter_, self.refinement_ = found.kurtosis, int(unmixing.n_iter), unmixing.log_likelihood
+        self.converged_ = unmixing.turn is not None and unmixing.turn < STILL
         self._n_features_out = moments.size
         self.n_passes_ = moments.n_passes + len(self.refinement_)
 

@@ -31,7 +31,7 @@ from ..evidence import (
     PartErrors,
 )
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..likelihood import Refine, refine
+from ..likelihood import Refine, Refinement, refine
 from ..linalg import scaled_eigenspace
 from ..moments import DealtCounts, count_pairs, split_counts, symmetric_counts
 from ..passes import RowGroups
@@ -152,6 +152,10 @@ class ProbabilityMatrix(MatrixMethods, Staged):
         widened where there is more in the pairs than the rank holds, or pairs depend on each other.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the pairs at every step of EM, in nats; empty where they were not refined.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the pairs: one, which counts them.
 
@@ -446,7 +450,7 @@ class ProbabilityMatrix(MatrixMethods, Staged):
         roots = np.sqrt(space.values[:kept])
         self.embedding_, self.column_embedding_ = space.left[:, :kept] * roots, space.right[:, :kept] * roots
         self._communities = WordClusters(space.left * space.observed, found.marginals, self._seed)
-        self.refinement_ = np.empty(0)
+        self._keep_refinement(Refinement.none())
 
     def _keep_matrix(self, found: Estimate) -> None:
         space = found.space
@@ -457,7 +461,7 @@ class ProbabilityMatrix(MatrixMethods, Staged):
         points = space.vectors * np.abs(space.observed)
         self._communities = WordClusters(points, space.marginals, self._seed)
         self.embedding_ = space.vectors[:, : space.n_kept] * np.sqrt(np.abs(space.values[: space.n_kept]))
-        self.refinement_ = found.refinement.log_likelihood
+        self._keep_refinement(found.refinement)
         if found.components is not None and found.mixing is not None:
             self.components_, self.mixing_ = found.components, found.mixing
         if found.bins is not None:

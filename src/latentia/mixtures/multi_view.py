@@ -109,6 +109,10 @@ class MultiViewMixture(MixtureMethods, Staged):
         of the data (``component_errors``), widened where the fit leaves more of the moments than noise is.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the data at every step of EM, in nats.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 
@@ -254,7 +258,7 @@ class MultiViewMixture(MixtureMethods, Staged):
         self.means_, self.weights_, self._scales = mixture.means, mixture.weights, fitted.moments.scales
         if mixture.variances is not None:
             self.variances_ = mixture.variances
-        self.refinement_ = fitted.model.refinement.log_likelihood
+        self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
 
     @property

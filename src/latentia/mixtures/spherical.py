@@ -111,6 +111,10 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
         (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the data at every step of EM, in nats.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data, those for the expected errors and the rows in memory not counted.
 
@@ -310,7 +314,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
         self.n_components_ = len(mixture.weights)
         if covariances is not None:
             self._covariances = covariances
-        self.refinement_ = fitted.model.refinement.log_likelihood
+        self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
 
     @property

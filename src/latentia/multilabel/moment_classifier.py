@@ -136,6 +136,10 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         distributions.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of words and labels at every step of EM, in nats.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data, those for the expected errors of refined topics not counted.
 
@@ -302,7 +306,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             topics: Topics = fitted.model.parameters
             self.word_probabilities_, self.label_probabilities_ = topics.words, topics.labels
             self.weights_, self._share = topics.weights, learned.found.share
-            self.refinement_ = fitted.model.refinement.log_likelihood
+            self._keep_refinement(fitted.model.refinement)
             self.n_passes_ += len(self.refinement_)
 
     def _checks(self, fitted: Fitted) -> Evidence:

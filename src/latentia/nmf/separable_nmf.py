@@ -25,7 +25,7 @@ from .._stages import Fitted, Part
 from .._validation import table_blocks
 from ..evidence import Check, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..likelihood import Refine, over, refine
+from ..likelihood import Refine, Refinement, over, refine
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ._anchors import METHODS, Members, Method, Selection, found_by, means, pooled, raced
 from ._descent import Descent, FactorSums, FactorUpdate, row_weights
@@ -65,7 +65,7 @@ class _Factors(NamedTuple):
     members: Selection
     sums: FactorSums
     shares: np.ndarray
-    log_likelihood: np.ndarray
+    refinement: Refinement
     n_rounds: int
 
 
@@ -134,6 +134,10 @@ class SeparableNMF(FactorModel):
         The same over |X|.
     refinement_ : ndarray of shape (n_rounds,)
         Log-likelihood of the rows in every round, in nats, at its best variance of the noise.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are distances |w - w'| to the true components, over
         the root mean square length of components; for "cone" of components scaled to unit length.
@@ -253,7 +257,7 @@ class SeparableNMF(FactorModel):
         members = [found.pooled.members[k] for k in order]
         return _Factors(
             last.components[order], found.pooled._replace(members=members), sums, sums.shares[order],
-            refinement.log_likelihood, len(descent.errors),
+            refinement, len(descent.errors),
         )  # fmt: skip
 
     def _keep(self, fitted: Fitted) -> None:
@@ -263,7 +267,8 @@ class SeparableNMF(FactorModel):
         self.weights_ = model.shares / max(float(model.sums.shares.sum()), np.finfo(float).tiny)
         self.method_, self.mixing_ = fitted.found.selection.method, fitted.found.points.mixing
         self.reconstruction_err_ = float(np.sqrt(model.sums.left)) * table.unit
-        self.relative_error_, self.refinement_ = model.sums.relative_error, model.log_likelihood
+        self.relative_error_ = model.sums.relative_error
+        self._keep_refinement(model.refinement)
         self.n_passes_ = 2 + model.n_rounds
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
@@ -278,7 +283,7 @@ class SeparableNMF(FactorModel):
             (measured.weights**2).sum(axis=0) if model.n_rounds else np.array([len(own) for own in members.members])
         )
         measured, eps = replace(measured, counts=counts), self._eps(table, selection.scaled)
-        rounds = min(len(model.log_likelihood), _ROUNDS)
+        rounds = min(len(model.refinement.log_likelihood), _ROUNDS)
         redrawn = Redrawn.of(
             measured, lambda drawn: self._again(measured, selection, drawn, eps, rounds), self.n_splits, self._seed
         )  # fmt: skip

@@ -118,6 +118,10 @@ class NoisyOr(NetworkMethods, Staged):
         Checks of the assumptions, and the expected error of each cause, |W_k - W'_k|_2 / |W_k|_2 (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the data at each E-step of ``refine``, in nats.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted: one, and one for each E-step of ``refine``.
 
@@ -335,7 +339,7 @@ class NoisyOr(NetworkMethods, Staged):
         self._given_names: dict[int, str] = {}
         spectrum = pair_spectrum(moments.source, network, moments.dealt)
         self.spectrum_, self.noise_ = spectrum.values[: 3 * network.m + 10], spectrum.noise
-        self.refinement_ = fitted.model.refinement.log_likelihood
+        self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = bool(fitted.rows.n_rows) + len(self.refinement_)
         if spectrum.noise and spectrum.rank < network.m:
             _warn_of_rank(network.m, spectrum.rank)

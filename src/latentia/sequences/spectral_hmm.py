@@ -153,6 +153,10 @@ class SpectralHMM(ChainMethods, Staged):
         features. They are widened where the fit leaves more of the moments than noise is.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the data at every step of EM, in nats: its history.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 
@@ -422,7 +426,8 @@ class SpectralHMM(ChainMethods, Staged):
             self.means_, self.variances_ = chain.emissions, chain.variances
         if chain.covariances is not None:
             self.covariances_ = chain.covariances[0] if self.covariance_type == "tied" else chain.covariances
-        self.refinement_, self.start_ = fitted.model.refinement.log_likelihood, fitted.model.start
+        self.start_ = fitted.model.start
+        self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = fitted.rows.n_passes + fitted.moments.n_passes + fitted.model.n_passes
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:

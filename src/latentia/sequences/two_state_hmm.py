@@ -113,6 +113,10 @@ class TwoStateHMM(ChainMethods, Staged):
         possible 2. They are widened by what two states leave of the pairs; copies of steps count once.
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the steps at every step of EM, in nats.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the data.
 
@@ -246,7 +250,7 @@ class TwoStateHMM(ChainMethods, Staged):
         self.startprob_, self.transmat_, self.emissionprob_ = chain.startprob, chain.transmat, chain.emissions
         self.weights_ = stationary(self.transmat_) if self.detected_ else chain.startprob
         self.eigenvalue_ = float(np.trace(self.transmat_) - 1)
-        self.refinement_ = fitted.model.refinement.log_likelihood
+        self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = 1 + len(self.refinement_)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:

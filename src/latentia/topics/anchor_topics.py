@@ -150,6 +150,10 @@ class AnchorTopics(Admixture, Staged):
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the words at every sweep, each word predicted from all others, in nats.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the documents, those for the expected errors not counted.
 
@@ -335,7 +339,7 @@ class AnchorTopics(Admixture, Staged):
     def _keep(self, fitted: Fitted) -> None:
         moments: _Counted = fitted.moments
         learned: RefinedTopics = fitted.model.parameters
-        self.refinement_ = learned.refinement.log_likelihood
+        self._keep_refinement(learned.refinement)
         n_passes = moments.sketches.q.n_passes + len(self.refinement_) + learned.n_undone
         own = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
         found = moments.embedding, fitted.found.anchors, learned.topics, moments.words, moments.documents

@@ -158,6 +158,10 @@ class SingleTopicModel(OfDocuments, Staged):
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of every document given all others, summed, at every pass of refinement, in nats; in the first pass under
         the topics that it starts from. It rises, but not always to the end: it is not what the passes maximise.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the documents, those for the expected errors not counted.
 
@@ -287,7 +291,8 @@ class SingleTopicModel(OfDocuments, Staged):
     def _keep(self, fitted: Fitted) -> None:
         moments: CorpusMoments = fitted.moments
         self.components_, self.weights_, self.smoothing_, _ = fitted.model.parameters
-        self.word_frequencies_, self.refinement_ = moments.word_probabilities, fitted.model.refinement.log_likelihood
+        self.word_frequencies_ = moments.word_probabilities
+        self._keep_refinement(fitted.model.refinement)
         self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
         self._confusions = confusions_of(fitted, self.n_splits)
 

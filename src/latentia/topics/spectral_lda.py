@@ -146,6 +146,10 @@ class SpectralLDA(Admixture, Staged):
         Checks of the assumptions, and the expected l1 error of every topic (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
         Log-likelihood of the words at every sweep, each word predicted from all others, in nats.
+    n_iter_ : int
+        Number of steps of refinement.
+    converged_ : bool
+        Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
     n_passes_ : int
         Number of passes over the documents, those for the expected errors not counted.
 
@@ -287,7 +291,8 @@ class SpectralLDA(Admixture, Staged):
         moments: _Counted = fitted.moments
         refined: Refined = fitted.model
         self.components_, self.dirichlet_ = refined.parameters.topics, refined.parameters.dirichlet
-        self.alpha0_, self.refinement_ = moments.alpha0, refined.refinement.log_likelihood
+        self.alpha0_ = moments.alpha0
+        self._keep_refinement(refined.refinement)
         self.prevalence_, self.word_frequencies_ = self.dirichlet_ / self.alpha0_, moments.corpus.word_probabilities
         self.n_passes_ = moments.corpus.n_passes + len(self.refinement_)
         self._n_features_out = len(self.components_)

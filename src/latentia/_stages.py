@@ -20,11 +20,10 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
-from . import _fields as of
 from ._base import Estimator
 from .evidence import Check, Evidence, PartErrors
 from .exceptions import LatentiaError
@@ -184,9 +183,6 @@ class Staged(Estimator):
     """Base of the estimators whose fit is the four stages."""
 
     refine: Any
-    refinement_: Annotated[np.ndarray, of.optional(of.numbers("*"))]
-    n_iter_: Annotated[int, of.optional(of.count())]
-    converged_: bool
 
     @property
     def _farthest(self) -> float:
@@ -229,8 +225,8 @@ class Staged(Estimator):
 
     def _keep_refinement(self, refinement: Refinement) -> None:
         """Set the attributes that say how the likelihood was climbed."""
-        self.refinement_, self.converged_ = refinement.log_likelihood, bool(refinement.settled)
-        self.n_iter_ = len(self.refinement_)
+        steps = refinement.log_likelihood
+        self.__dict__ |= {"refinement_": steps, "n_iter_": len(steps), "converged_": bool(refinement.settled)}
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors] | Evidence:
         """Checks and expected errors, or what these are weighed into."""

@@ -47,6 +47,8 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     homophilic_: bool
     directed_: bool
     refinement_: Annotated[np.ndarray, of.numbers("*")]
+    n_iter_: Annotated[int, of.count()]
+    converged_: bool
     _rates: Annotated[np.ndarray, of.numbers("K K", 0.0)]
     _as_counts: Weights
 

@@ -160,6 +160,8 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     noise_: Annotated[float, of.number(0.0)]
     reconstruction_error_: Annotated[float, of.number(0.0)]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
+    n_iter_: Annotated[int, of.count()]
+    converged_: bool
     _n_features_out: Annotated[int, of.size("K")]
 
     def __init__(

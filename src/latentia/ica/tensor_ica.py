@@ -161,6 +161,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     kurtosis_: Annotated[np.ndarray, of.numbers("K")]
     n_iter_: Annotated[int, of.count()]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
+    converged_: bool
     _n_features_out: Annotated[int, of.size("K")]
 
     def __init__(

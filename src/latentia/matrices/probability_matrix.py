@@ -210,6 +210,8 @@ class ProbabilityMatrix(MatrixMethods, Staged):
     discounts_: Annotated[np.ndarray | None, of.optional(of.numbers("*", 0.0))]
     bins_: Annotated[list[int], of.optional(of.count())]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
+    n_iter_: Annotated[int, of.count()]
+    converged_: bool
     evidence_: Annotated[Evidence, of.Letters({"K": "J"})]
 
     def __init__(

@@ -18,6 +18,8 @@ class MixtureMethods(Estimator):
 
     weights_: Annotated[np.ndarray, of.distributions("K")]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
+    n_iter_: Annotated[int, of.count()]
+    converged_: bool
 
     @abstractmethod
     def _joint(self, X: Any) -> Iterator[np.ndarray]:

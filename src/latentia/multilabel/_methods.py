@@ -54,6 +54,8 @@ class LabelMethods(ClassifierMixin, Estimator):
     coef_: Annotated[np.ndarray, of.optional(of.numbers("H L", -of.MOST_SINGLE, of.MOST_SINGLE))]
     intercept_: Annotated[np.ndarray, of.optional(of.numbers("L", -of.MOST_SINGLE, of.MOST_SINGLE))]
     refinement_: Annotated[np.ndarray, of.optional(of.numbers("*"))]
+    n_iter_: Annotated[int, of.optional(of.count())]
+    converged_: bool
     head_: Literal["bayes", "ridge", "logistic", "full"]
     _labels: LabelSets
     _occurrences: bool

@@ -184,6 +184,8 @@ class SeparableNMF(FactorModel):
     method_: str
     mixing_: Mixing
     refinement_: Annotated[np.ndarray, of.numbers("*")]
+    n_iter_: Annotated[int, of.count()]
+    converged_: bool
 
     def __init__(
         self,

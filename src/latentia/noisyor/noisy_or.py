@@ -177,6 +177,8 @@ class NoisyOr(NetworkMethods, Staged):
     noise_: Annotated[float, of.number(0.0)]
     prior_errors_: Annotated[np.ndarray | None, of.numbers("K", 0.0)]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
+    n_iter_: Annotated[int, of.count()]
+    converged_: bool
 
     def __init__(
         self,

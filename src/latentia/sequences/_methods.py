@@ -21,6 +21,8 @@ class ChainMethods(Estimator):
     transmat_: Annotated[np.ndarray, of.distributions("K K")]
     weights_: Annotated[np.ndarray, of.distributions("K")]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
+    n_iter_: Annotated[int, of.count()]
+    converged_: bool
 
     @abstractmethod
     def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:

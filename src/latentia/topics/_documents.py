@@ -43,6 +43,8 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
     components_: Annotated[np.ndarray, of.distributions("K V")]
     word_frequencies_: Annotated[np.ndarray, of.shares("V")]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
+    n_iter_: Annotated[int, of.count()]
+    converged_: bool
     _confusions: Annotated[np.ndarray, of.numbers("* K K")]
     _n_features_out: Annotated[int, of.size("K")]
 

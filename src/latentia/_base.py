@@ -143,7 +143,7 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
         fresh: E = object.__new__(type(self))
         fresh.__dict__.update({name: value for name, value in self.__dict__.items() if not _learned(name)})
         check_parameters(fresh)
-        seed = seed_of(fresh.random_state)  # type: ignore[attr-defined]
+        seed = seed_of(fresh.get_params(deep=False).get("random_state", 0))
         fresh._check_parameters()
         given: Any = fresh._given(args, kwargs) if fit.__name__ == "fit" else (args, kwargs)
         given = in_blocks(fit, *given)

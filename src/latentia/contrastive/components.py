@@ -20,7 +20,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
 from .._base import fitted, fitting
-from .._parameters import Choice, Seed, check_parameter
+from .._parameters import Choice, check_parameter
 from .._stages import Fitted
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
@@ -67,8 +67,6 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         Dimensions of s2; d_u by default. With fewer, A is learned where s2 is (appendix D).
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
-    random_state : int, default=0
-        Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -135,7 +133,6 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         order: int | str = "auto",
         n_shared: int | None = None,
         n_splits: int = 3,
-        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:
@@ -143,7 +140,6 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         self.order = order
         self.n_shared = n_shared
         self.n_splits = n_splits
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import unique_labels
 
 from .. import _fields as of
 from .._base import fitted, fitting
-from .._parameters import Choice, Integer, Seed
+from .._parameters import Choice, Integer
 from .._stages import Fitted
 from .._validation import check_same_rows
 from ..evidence import Check, Evidence, at_least
@@ -62,8 +62,6 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
     method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
-    random_state : int, default=0
-        Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -127,7 +125,6 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         order: int | str = "auto",
         n_shared: int | None = None,
         n_splits: int = 3,
-        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:
@@ -137,7 +134,6 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         self.order = order
         self.n_shared = n_shared
         self.n_splits = n_splits
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 

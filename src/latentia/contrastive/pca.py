@@ -15,7 +15,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
 from .._base import fitted, fitting
-from .._parameters import Integer, OrNone, Seed
+from .._parameters import Integer, OrNone
 from .._stages import Fitted
 from ..exceptions import LatentiaError
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
@@ -46,8 +46,6 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
     method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
-    random_state : int, default=0
-        Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -108,7 +106,6 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
         order: int | str = "auto",
         n_shared: int | None = None,
         n_splits: int = 3,
-        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:
@@ -117,7 +114,6 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
         self.order = order
         self.n_shared = n_shared
         self.n_splits = n_splits
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -17,7 +17,7 @@ from sklearn.metrics import r2_score
 
 from .. import _fields as of
 from .._base import fitted, fitting
-from .._parameters import Choice, Number, OrNone, Seed
+from .._parameters import Choice, Number, OrNone
 from .._stages import Fitted
 from .._validation import check_same_rows
 from ..evidence import Evidence
@@ -43,8 +43,6 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
-    random_state : int, default=0
-        Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -107,7 +105,6 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         order: int | str = "auto",
         n_shared: int | None = None,
         n_splits: int = 3,
-        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:
@@ -117,7 +114,6 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         self.order = order
         self.n_shared = n_shared
         self.n_splits = n_splits
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from .. import _fields as of
 from .._base import fitted, fitting
-from .._parameters import Anything, Integer, Seed
+from .._parameters import Anything, Integer
 from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, finite_blocks
 from ..evidence import Check, Evidence, Misfit, PartErrors, above, at_least, at_most, error_checks
@@ -84,8 +84,6 @@ class RichComponents(Staged):
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits, and those on three quarters, give the expected errors.
         They cost no pass over the data. With 0 no errors are measured.
-    random_state : int, default=0
-        Without effect: nothing is drawn. Every estimator has it.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -176,14 +174,12 @@ class RichComponents(Staged):
         *,
         order: int | str = "auto",
         n_splits: int = 3,
-        random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:
         self.subsets = subsets
         self.order = order
         self.n_splits = n_splits
-        self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
 

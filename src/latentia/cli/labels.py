@@ -27,13 +27,13 @@ from .._validation import column_names
 from ..datasets.readers import Corpus, Texts, count_words, read_lines, read_texts, split_tags
 from ..datasets.separated import has_columns
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
-from ..metrics import document_auc, ndcg_at_k, precision_at_k, propensities, propensity_scored_precision_at_k
 from ..moments.counts import as_counts, check_counts
 from ..multilabel import MomentMultiLabelClassifier
+from ..multilabel.measures import AT, auc_measure, ranking_measures
 from ..passes import Blocks
 from ..passes.formats import open_text, reusable
 from ..report.labels import Names, summarize_labels
-from ..report.parts import count, largest
+from ..report.parts import count
 from ..summaries import Summary, write_csv
 from ._shared import (
     Comparison,
@@ -60,8 +60,7 @@ __all__ = ["apply_labels", "labels"]
 _PREDICTIONS = "predictions.csv"
 _TAGS = frozenset(["tag", "tags", "label", "labels", "keywords", "categories", "category"])
 _FEWEST_HELD = 20  # rows of which some are held out
-_AT = (1, 3, 5)  # labels that are counted
-_MOST_SCORES, _CHUNK_SCORES = 20_000_000, 1 << 22
+_HEADS = "row", "rank", "label", "score", "probability"
 
 _FORMATS = "svmlight, Extreme Classification Repository, or a CSV file or workbook of texts and tags"
 _HEAD = "auto, ridge, logistic, full or bayes: what predicts; auto compares, bayes is the topics alone."
@@ -103,6 +102,9 @@ def labels(
         what = "--head bayes predicts with the topics" if head == "bayes" else "-k compares numbers of topics"
         raise LatentiaError(f"--no-topics: {what}; leave one of them out.")
     results = run.results(source, "labels.csv", "metrics.csv", _PREDICTIONS, "topics.csv")
+    for path, option in ((source, ""), (test, "--test ")):
+        if path is not None and not path.exists():
+            raise LatentiaError(f"{option}{path}: no such file.")
     how, words = run.reading(), word_options(stop_words, min_df, max_df)
     numbers = {"zero_based": zero_based, "labels_zero_based": labels_zero_based}
     texts = {"column": column, "tags": tags, "stop_words": stop_words, "min_df": min_df, "max_df": max_df}
@@ -115,12 +117,9 @@ def labels(
         known = {name: value for name, value in numbers.items() if value is not None}
         data = _read(source, test, known, (word_names, label_names), how)
         reading = _of_others(source, known) | {"first_label": data.labels.first}
-    described = ", ".join(
-        [count(data.train.n_rows, "row"), *map(count, (shape[1] for shape in data.train.shapes), ("word", "label"))]
-    )
-    say(run.console, f"{source.name}: {described}")
-    most = min(data.train.n_rows, data.train.shapes[0][1])
-    sizes = possible_sizes(sizes, most, f"{source.name}: {described}", "topics", run.console)
+    described = f"{source.name}: {', '.join(map(count, data.size, ('row', 'word', 'label')))}"
+    say(run.console, described)
+    sizes = possible_sizes(sizes, min(data.size[:2]), described, "topics", run.console)
     options = run.parameters | {
         "head": head, "topics": not no_topics, "moments": moments, "refine": refine, "vocabulary": data.words.given,
         "label_names": data.labels.given,
@@ -151,6 +150,11 @@ class _Data:
     held: bool = False
     lines: list[str] | None = None
 
+    @property
+    def size(self) -> tuple[int, int, int]:
+        """Numbers of rows, words and labels."""
+        return self.train.n_rows, self.train.shapes[0][1], self.train.shapes[1][1]
+
     def measured(self) -> tuple[Blocks, Blocks, str]:
         """Rows that a model is learned from and measured on, where one is, and what the latter are."""
         if self.test is None or self.held:
@@ -162,8 +166,6 @@ def _read(
     source: Path, test: Path | None, numbers: dict[str, Any], names: tuple[Path | None, Path | None], how: Reading
 ) -> _Data:
     """Everything that the command needs, checked as far as that takes no fit."""
-    for path, option in ((source, ""), (test, "--test ")):
-        _check_there(path, option)
     train = _open(source, numbers, how)
     if len(train.shapes) < 2 or not train.shapes[1][1]:
         raise LatentiaError(f"{source}: there are no labels in it. A line is 'label,label word:value word:value ...'.")
@@ -180,11 +182,6 @@ def _read(
     named_words = Names("word", train.names if words is None else words, int(not first))
     named_labels = Names("label", labels, int(not numbers.get("labels_zero_based", first)))
     return _Data(source.name, train, named_words, named_labels, tested)
-
-
-def _check_there(path: Path | None, option: str) -> None:
-    if path is not None and not path.exists():
-        raise LatentiaError(f"{option}{path}: no such file.")
 
 
 def _of_others(source: Path, numbers: dict[str, Any]) -> dict[str, Any]:
@@ -246,8 +243,8 @@ def _names(
     while names and not names[-1]:
         names.pop()
     if len(names) != needed:
-        found = count(len(names), "name")
-        raise LatentiaError(f"{option} {path}: {found}, and {source} has {needed:,} {what}: they must agree.")
+        found = f"{count(len(names), 'name')}, and {source} has {needed:,} {what}"
+        raise LatentiaError(f"{option} {path}: {found}: they must agree.")
     if "" in names:
         raise LatentiaError(f"{option} {path}, line {names.index('') + 1}: empty, and a name is needed.")
     return names
@@ -260,7 +257,6 @@ def _texts(
     path: Path, columns: tuple[str | None, str | None], how: Reading, option: str = ""
 ) -> tuple[Texts, list[list[str]]]:
     """The texts of a file, and the tags of each; ``columns`` are those of texts and of tags, where options name them."""
-    _check_there(path, option)
     texts = read_texts(path, column=columns[0], encoding=how.encoding)
     there = f"Besides the texts there {'are ' + ', '.join(texts.columns) if texts.columns else 'is no other column'}"
     known = [name for name in texts.columns if name.strip().lower() in _TAGS] if columns[1] is None else [columns[1]]
@@ -290,10 +286,8 @@ def _read_posts(
     new = sorted(set().union(*found).difference(names))
     if new:
         some = ", ".join(new[:5]) + (", ..." if len(new) > 5 else "")
-        warn(
-            f"{test}: {count(len(new), 'tag')} that no row learned from has, and that cannot be predicted: {some}.",
-            DroppedDataWarning,
-        )
+        what = f"{count(len(new), 'tag')} that no row learned from has, and that cannot be predicted"
+        warn(f"{test}: {what}: {some}.", DroppedDataWarning)
     known = {name: value for name, value in words.items() if name in ("stop_words", "language")}
     counted = count_words(others, **known, words=vocabulary)
     kept = [[tag for tag in one if tag not in new] for one in found]
@@ -341,8 +335,8 @@ class _Learned:
         (train, test, what), options = self.data.measured(), self.options | {"verbose": False}
 
         def measure(model: Any) -> dict[str, Any]:
-            precision = precision_at_k(_labels_of(test), model.top_labels(test, 1)[0], 1)
-            return {"precision@1": float(precision.mean()), "document AUC": _auc_measure(model, test)["value"]}
+            first = next(ranking_measures(model, test, model.top_labels(test, 1)[0]))
+            return {"precision@1": first["value"], "document AUC": auc_measure(model, test)["value"]}
 
         return Comparison(
             "topics", what, lambda size: MomentMultiLabelClassifier(size, **options).fit(train), measure,
@@ -357,11 +351,10 @@ class _Learned:
         if data.held:  # a model of the same kind that has not seen them
             model = clone(model).set_params(n_components=model.n_components, verbose=False).fit(data.measured()[0])
         progress = bool(self.options["verbose"])
-        _write_predictions(
-            folder / _PREDICTIONS, model, test, data.labels, self.top, progress, self.predicted, data.lines
-        )
+        found = _predictions(model, test, data.labels, self.top, progress, self.predicted, data.lines)
+        write_csv(folder / _PREDICTIONS, _HEADS, found)
         first = np.concatenate(self.predicted.first)
-        self.measures = [_auc_measure(model, test), *_ranking_measures(model, test, first, data.train.n_rows)]
+        self.measures = [auc_measure(model, test), *ranking_measures(model, test, first, data.train.n_rows)]
 
     def summary(self, model: Any, comparison: Rows | None) -> Summary:
         """What the page says, and files."""
@@ -381,117 +374,39 @@ class _Learned:
             yield f"Labels are predicted by {model.evidence_['head'].measured}."
         if self.data.test is not None:
             rows, seconds = count(self.data.test.n_rows, "row"), self.predicted.seconds
-            yield f"Predicted {rows} in {seconds:.2f} seconds, {self._speed():,.0f} rows per second."
+            yield f"Predicted {rows} in {seconds:.2f} seconds, {self.speed} rows per second."
 
     def _facts(self, model: Any) -> list[tuple[str, str]]:
         """Headline numbers for the report."""
-        train, test = self.data.train, self.data.test
-        found = [
-            ("rows learned from", f"{train.n_rows:,}"), ("words", f"{train.shapes[0][1]:,}"),
-            ("labels", f"{train.shapes[1][1]:,}"), ("passes over the data", str(model.n_passes_)),
-            ("to learn", f"{self.seconds:.1f} s"), ("of memory at most", _peak_memory()),
-        ]  # fmt: skip
-        if test is not None:
-            found += [("rows tested on", f"{test.n_rows:,}"), ("rows predicted per second", f"{self._speed():,.0f}")]
+        sizes = zip(("rows learned from", "words", "labels"), (f"{size:,}" for size in self.data.size), strict=True)
+        took = ("to learn", f"{self.seconds:.1f} s"), ("of memory at most", _peak_memory())
+        found = [*sizes, ("passes over the data", str(model.n_passes_)), *took]
+        if self.data.test is not None:
+            found += [("rows tested on", f"{self.data.test.n_rows:,}"), ("rows predicted per second", self.speed)]
         return [fact for fact in found if fact[1]]
 
-    def _speed(self) -> float:
-        return 0.0 if self.data.test is None else self.data.test.n_rows / max(self.predicted.seconds, 1e-9)
-
-
-def _write_predictions(
-    path: Path, model: Any, rows: Blocks, labels: Names, n_top: int, progress: bool, seen: _Predicted,
-    lines: Sequence[str] | None = None,
-) -> None:  # fmt: skip
-    """The best labels of every row, written as they are found; ``seen`` keeps the first few."""
-    found = _predictions(model, rows, labels, n_top, progress, seen)
-    if lines is not None:
-        found = ([lines[row - 1], *rest] for row, *rest in found)
-    write_csv(path, ["row", "rank", "label", "score", "probability"], found)
+    @property
+    def speed(self) -> str:
+        """Rows predicted per second."""
+        return f"{sum(map(len, self.predicted.first)) / max(self.predicted.seconds, 1e-9):,.0f}"
 
 
 def _predictions(
-    model: Any, rows: Blocks, labels: Names, n_top: int, progress: bool, seen: _Predicted
-) -> Iterator[list[Any]]:
+    model: Any, rows: Blocks, labels: Names, n_top: int, progress: bool, seen: _Predicted, lines: list[str] | None = None
+) -> Iterator[list[Any]]:  # fmt: skip
+    """The best labels of every row, as they are found; ``seen`` keeps the first few."""
     with progress_bar(progress and "predicting", rows.n_rows, "rows") as advance:
         for block in rows:
             start = perf_counter()
-            found, scores = model.top_labels(Blocks.from_array(block[0]), max(n_top, *_AT))
+            found, scores = model.top_labels(Blocks.from_array(block[0]), max(n_top, *AT))
             seen.seconds += perf_counter() - start
-            seen.first.append(found[:, : max(_AT)])
-            written = (found[:, :n_top], scores[:, :n_top], model._probability(scores)[:, :n_top])
-            for row, *best in zip(block.rows + 1, *written, strict=True):
+            seen.first.append(found[:, : max(AT)])
+            kept = (found[:, :n_top], scores[:, :n_top], model._probability(scores)[:, :n_top])
+            for row, *best in zip(block.rows, *kept, strict=True):
+                place = row + 1 if lines is None else lines[row]
                 for rank, (label, score, p) in enumerate(zip(*best, strict=True), 1):
-                    yield [row, rank, labels.short(label), f"{score:.6g}", f"{p:.6g}"]
+                    yield [place, rank, labels.short(label), f"{score:.6g}", f"{p:.6g}"]
             advance(len(block.rows))
-
-
-def _labels_of(rows: Blocks) -> Any:
-    return sparse.vstack([sparse.csr_array(block[1]) for block in rows], format="csr")
-
-
-def _measure(name: str, values: np.ndarray, rows: int | None, meaning: str) -> dict[str, Any]:
-    """A line of the metrics: means of what a model, and the most frequent labels for every row, reach in rows (2, n).
-
-    Rows where that is NaN do not count; the means are NaN where no row does.
-    """
-    known = np.isfinite(values[0])
-    value, plain = values[:, known].mean(axis=1) if known.any() else (float("nan"), float("nan"))
-    rows = int(known.sum()) if rows is None else rows
-    return {"name": name, "value": float(value), "plain": float(plain), "rows": rows, "meaning": meaning}
-
-
-def _auc_measure(model: Any, test: Blocks) -> dict[str, Any]:
-    """Document-averaged AUC, which needs all scores: of all rows, or of a sample of them."""
-    n_labels = test.shapes[1][1]
-    most = max(1, _MOST_SCORES // n_labels)
-    chosen = np.arange(test.n_rows)
-    if test.n_rows > most:
-        chosen = np.sort(np.random.default_rng(0).choice(test.n_rows, most, replace=False))
-    found: list[np.ndarray] = []
-    for block in test:
-        own = chosen[(chosen >= block.start) & (chosen < block.start + len(block.rows))] - block.start
-        for rows in np.array_split(own, -(-len(own) * n_labels // _CHUNK_SCORES) or 1):
-            if len(rows):
-                Y = sparse.csr_array(block[1])[rows]
-                scores = model.decision_function(Blocks.from_array(sparse.csr_array(block[0])[rows]))
-                plain = np.broadcast_to(model.label_frequencies_, scores.shape)
-                found.append(np.stack([document_auc(Y, s, model.n_jobs) for s in (scores, plain)]))
-    sampled = f" On a random sample of {len(chosen):,} of {test.n_rows:,} rows." if len(chosen) < test.n_rows else ""
-    meaning = (
-        "How often a label of the row is ranked before one it lacks, averaged over rows: 0.5 is guessing, 1 perfect."
-    )
-    return _measure("document-averaged AUC", np.concatenate(found, axis=1), None, meaning + sampled)
-
-
-def _ranking_measures(model: Any, test: Blocks, top: np.ndarray, n_train: int) -> Iterator[dict[str, Any]]:
-    """Precision, nDCG and propensity-scored precision of the first labels."""
-    Y, frequencies = _labels_of(test), model.label_frequencies_
-    frequent = np.broadcast_to(largest(frequencies, top.shape[1]), top.shape)
-    share = "as a share of the most there can be."
-    kinds: list[tuple[str, Callable[..., Any], int | None, str, str]] = [
-        ("precision", precision_at_k, len(top), "Of the first {} that are predicted, the share that the row has.",
-         "How often the first label that is predicted is one that the row has."),
-        ("nDCG", ndcg_at_k, None, f"Hits among the first {{}}, early ones counting more, {share}",
-         "The same as precision@1, over rows that have labels."),
-    ]  # fmt: skip
-    if n_train > 2:  # the model of propensities is for more
-        p = propensities(np.rint(frequencies * n_train), n_train)
-        meaning = f"Hits among the first {{}}, rare labels counting more, {share}"
-        kinds.append(
-            (
-                "propensity-scored precision",
-                lambda Y, ranked, k: propensity_scored_precision_at_k(Y, ranked, k, p),
-                len(top),
-                meaning,
-                "",
-            )
-        )
-    for name, measure, rows, meaning, of_one in kinds:
-        for k in (k for k in _AT if k <= top.shape[1]):
-            values = np.stack([measure(Y, ranked, k) for ranked in (top, frequent)]).reshape(2, -1)
-            told = (of_one if k == 1 else "") or meaning.format("label" if k == 1 else f"{k} labels")
-            yield _measure(f"{name}@{k}", values, rows, told)
 
 
 def _peak_memory() -> str:
@@ -524,4 +439,5 @@ def apply_labels(
     say(console, f"{source.name}: {count(rows.n_rows, 'row')}, {count(rows.shapes[0][1], 'word')}")
     names = model.label_names if "top" in reading else model._names_of_labels()
     labels, top = Names("label", names, reading.get("first_label", 0)), reading.get("top", 5)
-    return lambda path: _write_predictions(path, model, rows, labels, top, how.progress, _Predicted(), lines)
+    found = _predictions(model, rows, labels, top, how.progress, _Predicted(), lines)
+    return lambda path: write_csv(path, _HEADS, found)

@@ -170,51 +170,45 @@ def _known(value: float) -> str:
 def _topics(model: Any, words: Names, labels: Names, printed: bool) -> tuple[Table, Table, Table]:
     """The topics; and of each, for files, the most probable words and labels."""
     evidence, size = evidence_of(model), len(model.weights_)
-    share, own = Column("share", model.weights_, ".6f", kind="share"), graded(evidence, size, unit="l1 of 2")
+    means = _ERROR + grades_say(evidence, "a topic", "other documents of the same kind would give it other words")
+    own = (Column("share", model.weights_, ".6f", kind="share"), *graded(evidence, size, unit="l1 of 2", meaning=means))
     overall = np.maximum(model.weights_ @ model.word_probabilities_, 1e-300)
     telling = [_telling_words(own_words, overall, words) for own_words in model.word_probabilities_]
-    probable = [_probable(row, _TABLE_LABELS, labels.__getitem__, 0.005) for row in model.label_probabilities_]
-    listed = [_probable(row, _SCREEN_LABELS, labels.short) for row in model.label_probabilities_]
-    error = graded(evidence, size, meaning=_ERROR + grades_say(
-        evidence, "a topic", "other documents of the same kind would give it other words"
-    ))  # fmt: skip
+    chances = model.label_probabilities_
+    probable = [[(labels[j], p[j]) for j in largest(p, _TABLE_LABELS) if p[j] >= 0.005] for p in chances]
+    listed = [[(labels.short(j), p[j]) for j in largest(p, _SCREEN_LABELS)] for p in chances]
+    apart = evidence.topics
+    above = None if apart is None else Section("labels_topics.html", {"evidence": evidence_parts(apart)})
     topics = Table(
         "components",
         (
             Column("topic", range(size), kind="bold", meaning=_TOPIC),
-            share,
+            own[0],
             Column("words that set it apart", telling, kind="words", where="p",
                    tip="{:.1f} times as frequent as in all documents"),
-            Column("labels", probable, short=_percent, kind="words", heading="Most probable labels", where="p"),
-            *error,
-            Column("most probable labels", listed, short=_percent, kind="words", where="s"),
+            Column("labels", probable, short=".0%", kind="words", heading="Most probable labels", where="p"),
+            *own[1:],
+            Column("most probable labels", listed, short=".0%", kind="words", where="s"),
         ),
         title="All topics",
         hint="The most frequent first. Words that set a topic apart are frequent in it, and more so than in other documents. "
         "Beside each label its probability in documents of the topic. topics.csv and labels.csv hold more of both.",
         caption=f"{count(size, 'topic')}, most frequent first" if printed else "",
         elsewhere="topics.csv and labels.csv",
-        above=None if evidence.topics is None else Section(
-            "labels_topics.html", {"evidence": evidence_parts(evidence.topics)}
-        ),
+        above=above,
         place="topics",
         label="topic",
     )  # fmt: skip
     topic, word, of_words = _ranked(model.word_probabilities_, _FILE_WORDS, words)
-    lift = of_words[-1].values / overall[word]
-    of_topic = [replace(one, values=[one.values[k] for k in topic]) for one in (share, *own)]
-    in_file = Column("topic", topic)
-    found, label, of_labels = _ranked(model.label_probabilities_, _FILE_LABELS, labels)
+    of_topic = [replace(one, values=[one.values[k] for k in topic], meaning="") for one in own]
+    lift = Column("lift", of_words[-1].values / overall[word], ".4f")
+    found, label, of_labels = _ranked(chances, _FILE_LABELS, labels)
     frequency = Column("share of all rows", model.label_frequencies_[label], ".8f")
     return (
         topics,
-        Table("words", (in_file, *of_topic, *of_words, Column("lift", lift, ".4f")), file="topics.csv"),
+        Table("words", (Column("topic", topic), *of_topic, *of_words, lift), file="topics.csv"),
         Table("labels", (Column("topic", found), *of_labels, frequency), file="labels.csv"),
     )
-
-
-def _percent(probability: float) -> str:
-    return f"{100 * probability:.0f}%"
 
 
 def _ranked(
@@ -233,12 +227,6 @@ def _telling_words(probabilities: np.ndarray, overall: np.ndarray, words: Names)
     lift = probabilities / overall
     gain = probabilities * np.log(np.maximum(lift, 1e-12))
     return [(words[w], float(lift[w])) for w in largest(gain, _TABLE_WORDS) if lift[w] > 1]
-
-
-def _probable(probabilities: np.ndarray, most: int, name: Any, least: float = 0.0) -> list[tuple[str, float]]:
-    """The most probable labels of a topic."""
-    top = largest(probabilities, most)
-    return [(name(label), float(probabilities[label])) for label in top if probabilities[label] >= least]
 
 
 # --- labels ---------------------------------------------------------------------------------------------------------
@@ -323,20 +311,19 @@ def _examples(model: Any, X: Any, Y: Any, words: Names, labels: Names) -> list[_
     if X is None or (Y is None and not isinstance(X, Blocks)):
         return []
     blocks = X if isinstance(X, Blocks) else Blocks.from_array(number_table(X), number_table(Y, "Y"))
-    found = np.concatenate([block.start + _filled(block) for block in blocks]) if len(blocks.shapes) > 1 else ()
-    if not len(found):
+    if len(blocks.shapes) < 2:
         return []
-    chosen = found[np.unique(np.linspace(0, len(found) - 1, _EXAMPLES).round().astype(int))]
-    named = copy.copy(model)
+    found = np.concatenate([block.start + _filled(block) for block in blocks])
+    chosen = found[np.unique(np.linspace(0, max(len(found) - 1, 0), min(_EXAMPLES, len(found))).round().astype(int))]
+    examples, named = [], copy.copy(model)
     named.vocabulary, named.label_names = words, labels
-    examples = []
     for block in blocks:
         own = chosen[(chosen >= block.start) & (chosen < block.start + len(block.rows))] - block.start
         if len(own):
             rows, sets = (sparse.csr_array(part)[own] for part in block[:2])
             told = named.explain(Blocks.from_array(rows), n_words=_EXAMPLE_WORDS)
-            each = zip(block.rows[own] + 1, np.split(sets.indices, sets.indptr[1:-1]), told, strict=True)
-            examples += [_example(*row, labels) for row in each]
+            each = zip(block.rows[own], np.split(sets.indices, sets.indptr[1:-1]), told, strict=True)
+            examples += [_example(int(row) + 1, np.sort(of_row).tolist(), one, labels) for row, of_row, one in each]
     return examples
 
 
@@ -346,15 +333,11 @@ def _filled(block: Any) -> np.ndarray:
     return np.flatnonzero(filled[0] & filled[1])
 
 
-def _example(number: int, own: np.ndarray, told: list[Any], labels: Names) -> _Example:
-    guessed, own = {e.label for e in told}, np.sort(own)
-    shown = sorted((int(label) for label in own), key=lambda label: label not in guessed)[:_EXAMPLE_LABELS]
-    return _Example(
-        int(number),
-        [(labels[label], label in guessed) for label in shown],
-        len(own) - len(shown),
-        [(e.name, e.probability, e.label in own, [word for word, value in e.words if value > 0]) for e in told],
-    )
+def _example(number: int, own: list[int], told: list[Any], labels: Names) -> _Example:
+    guessed = {one.label for one in told}
+    shown = sorted(own, key=lambda label: label not in guessed)[:_EXAMPLE_LABELS]
+    predictions = [(e.name, e.probability, e.label in own, [w for w, value in e.words if value > 0]) for e in told]
+    return _Example(number, [(labels[one], one in guessed) for one in shown], len(own) - len(shown), predictions)
 
 
 # --- words about the whole ------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from .exceptions import MissingExtraError
 
 __all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded"]
 
-Kind = Literal["number", "bold", "key", "name", "text", "share", "words", "grade"]
+Kind = Literal["number", "bold", "key", "name", "text", "share", "meter", "words", "grade"]
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,16 @@ class Column:
         The same on pages and on the screen, by default as in files.
     kind : str
         How pages show it: ``number``, ``text`` or ``bold``; ``key`` is the number of a component, in its colour; ``name`` heads
-        the row; ``share`` is a percentage with a bar; ``words`` are several, last on the screen, as many as there is room for;
-        ``grade`` is a badge with the value of the column before it.
+        the row; ``share`` is a percentage with a bar, ``meter`` a number between 0 and 1 with one; ``words`` are several, last
+        on the screen, as many as there is room for; ``grade`` is a badge with the value of the column before it.
     unit : str
         Stands in brackets in files.
     heading : str
         On pages, by default the name.
     head : str
         On the screen, by default the name.
+    tip : str
+        Of words: what pages say when one is pointed at, with ``{}`` for its number, which they do not show then.
     term, meaning : str
         Entry of the glossary, by default under the heading.
     where : str
@@ -60,6 +62,7 @@ class Column:
     unit: str = ""
     heading: str = ""
     head: str = ""
+    tip: str = ""
     term: str = ""
     meaning: str = ""
     where: str = "psf"
@@ -127,8 +130,14 @@ class Table:
         Name of its file; none without it.
     caption : str
         On the screen, where a table without one is not shown.
-    label : str
-        Identifier on the page, by default that of the name.
+    note : str
+        On the screen, below it.
+    elsewhere : str
+        Files that have all its rows, where it has none of its own.
+    above : Section, optional
+        On the page, between the title and the hint.
+    place, label : str
+        Identifiers on the page of its section and of the table, by default the name.
     most : int, optional
         Rows on the page.
     tall : bool
@@ -141,6 +150,10 @@ class Table:
     hint: str = ""
     file: str = ""
     caption: str = ""
+    note: str = ""
+    elsewhere: str = ""
+    above: Section | None = None
+    place: str = ""
     label: str = ""
     most: int | None = None
     tall: bool = False
@@ -214,6 +227,8 @@ class Figure:
         Entry of the glossary.
     shape : str
         Class of its style.
+    place : str
+        Identifier of its section on the page.
     """
 
     name: str
@@ -224,6 +239,7 @@ class Figure:
     term: str = ""
     meaning: str = ""
     shape: str = ""
+    place: str = ""
 
 
 @dataclass(frozen=True)

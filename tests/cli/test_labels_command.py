@@ -12,6 +12,7 @@ from latentia.cli.commands import app
 from latentia.datasets import planted
 from latentia.exceptions import DroppedDataWarning, LatentiaError
 from latentia.metrics import document_auc, ndcg_at_k, precision_at_k, propensities, propensity_scored_precision_at_k
+from latentia.multilabel import measures
 from latentia.passes import Blocks
 
 FILES = [
@@ -220,10 +221,10 @@ def test_cache_folders(call, rows, files, fitted, tmp_path):
 
 def test_many_scores_are_sampled_and_chunked(call, rows, files, fitted, monkeypatch, tmp_path):
     arguments = [files / "train.txt", "--test", files / "test.txt", "-k", 4]
-    monkeypatch.setattr(command, "_CHUNK_SCORES", 50)
+    monkeypatch.setattr(measures, "_CHUNK_SCORES", 50)
     call("labels", *arguments, "--out", tmp_path / "whole")
     assert rows(tmp_path / "whole" / "metrics.csv") == rows(fitted[0] / "metrics.csv")
-    monkeypatch.setattr(command, "_MOST_SCORES", 30 * 12)
+    monkeypatch.setattr(measures, "_MOST_SCORES", 30 * 12)
     printed = call("labels", *arguments, "--out", tmp_path / "o")
     assert "document-averaged AUC: On a random sample of 30 of 80 rows." in printed
     first, *others = rows(tmp_path / "o" / "metrics.csv")

@@ -9,7 +9,7 @@ import os
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -401,7 +401,9 @@ def learn(
     *,
     reading: Mapping[str, Any],
     compare: Callable[[], Comparison],
+    first: Callable[[Path, Any], object] = lambda folder, model: None,
     more: Callable[[Path, Any], object] = lambda folder, model: None,
+    said: Callable[[Any], Iterable[str]] = lambda model: (),
     evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
 ) -> dict[str, Any]:
     """The same as `run_command`, where a summary says all that is printed and written.
@@ -410,14 +412,17 @@ def learn(
     ----------
     summarize : callable
         ``summarize(model, comparison)``: the tables and the page, with figures.
-    more : callable
-        ``more(folder, model)`` writes files that are no tables.
+    first, more : callable
+        ``first(folder, model)`` and ``more(folder, model)`` write files that are no tables, before and after ``summarize``.
+    said : callable
+        ``said(model)``: lines that are printed before the tables.
     """
     from ..report.page import write_summary
 
     told: list[Summary] = []
 
     def write(folder: Path, model: Any, comparison: Rows | None) -> None:
+        first(folder, model)
         told.append(summarize(model, comparison))
         for table in told[0].tables.values():
             if table.file:
@@ -426,6 +431,8 @@ def learn(
         write_summary(folder / "report.html", told[0])
 
     def show(model: Any, console: Console) -> None:
+        for line in said(model):
+            say(console, line)
         for table in told[0].tables.values():
             if table.caption:
                 print_listing(table, console)
@@ -699,7 +706,9 @@ def print_listing(table: Listing, console: Console) -> None:
     rows = [[column.shown(column.values[i]) for column in columns] for i in range(min(len(table), _PRINTED))]
     _print_table(console, table.caption, heads, rows)
     if len(table) > _PRINTED:
-        say(console, f"{len(table) - _PRINTED} more in {table.file}")
+        say(console, f"{len(table) - _PRINTED} more in {table.file or table.elsewhere}")
+    if table.note:
+        say(console, table.note)
 
 
 def _print_comparison(rows: Rows, best: int, title: str, console: Console) -> None:

@@ -1,33 +1,30 @@
-"""The report of a multi-label classifier, for readers who do not program."""
+"""Multi-label classifiers, for readers who do not program."""
 
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
-from sklearn.utils.validation import check_is_fitted
 
 from .._validation import number_table
 from ..exceptions import LatentiaError
 from ..passes import Blocks
+from ..summaries import Column, Figure, Section, Summary, Table, graded
 from .figures import heat_map, shortened
-from .page import render, write_page
-from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
+from .page import written
+from .parts import count, evidence_of, evidence_parts, grades_say, largest
 
-__all__ = ["Names", "write_labels_report"]
+__all__ = ["Names", "summarize_labels", "write_labels_report"]
 
-_TABLE_WORDS, _TABLE_LABELS, _MAP_LABELS = 8, 5, 40
-_ANNOTATED = 400  # cells up to which a heat map shows numbers
+_TABLE_WORDS, _TABLE_LABELS, _SCREEN_LABELS, _MAP_LABELS = 8, 5, 8, 40
+_FILE_WORDS, _FILE_LABELS = 50, 20
 _EXAMPLES, _EXAMPLE_WORDS, _EXAMPLE_LABELS = 10, 5, 12
-_NOUNS = Nouns("topics", "topic", "documents")
 
 
 @dataclass(frozen=True)
@@ -55,30 +52,7 @@ class Names:
         return str(column + self.first) if self.given is None else str(self.given[column])
 
 
-@dataclass(frozen=True)
-class _Topic:
-    """What the page shows of a topic: words, each with how many times as frequent it is; labels with probabilities."""
-
-    number: int
-    share: float
-    error: float | None
-    grade: Mark
-    words: list[tuple[str, float]]
-    labels: list[tuple[str, float]]
-
-
-@dataclass(frozen=True)
-class _Example:
-    """A row: its labels, how many are not shown, and the predictions (label, probability, whether it has it, words)."""
-
-    number: int
-    labels: list[tuple[str, bool]]
-    more: int
-    predictions: list[tuple[str, float, bool, list[str]]]
-
-
-def write_labels_report(
-    path: str | os.PathLike[str],
+def summarize_labels(
     model: Any,
     X: Any = None,
     Y: Any = None,
@@ -86,18 +60,17 @@ def write_labels_report(
     vocabulary: Sequence[str] | Names | None = None,
     label_names: Sequence[str] | Names | None = None,
     measures: Sequence[Mapping[str, Any]] = (),
+    tested: str = "On the test rows",
     facts: Sequence[tuple[str, str]] = (),
     title: str = "Labels",
     source: str = "",
     comparison: Sequence[Mapping[str, Any]] | None = None,
     label_sets: Any = None,
-) -> Path:
-    """Write what a multi-label classifier learned, and how far it can be trusted, to one HTML file that works offline.
+) -> Summary:
+    """Say what a multi-label classifier learned, and how far it can be trusted.
 
     Parameters
     ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
     model : MomentMultiLabelClassifier
         A fitted model.
     X : table or Blocks of shape (n_rows, D), optional
@@ -109,6 +82,8 @@ def write_labels_report(
     measures : sequence of dict, optional
         Lines of a table of metrics, with ``name``, ``value``, ``plain`` (what the most frequent labels reach), ``rows`` and
         ``meaning``.
+    tested : str
+        On which rows these were measured.
     facts : sequence of (str, str), optional
         What to say in large figures: a text and its number.
     title, source : str
@@ -120,36 +95,35 @@ def write_labels_report(
 
     Returns
     -------
-    Path of the file
+    Summary
 
     """
-    check_is_fitted(model)
     words = _names("word", vocabulary, model._word_names(), len(model.word_frequencies_))
     labels = _names("label", label_names, model._names_of_labels(), len(model.label_frequencies_))
-    topics = _describe(model, words, labels) if model.topics else []
     counted = (label_sets, Y, X if isinstance(X, Blocks) else None)
-    space = _label_space(model, labels, next((one for one in counted if one is not None), None))
-    evidence = evidence_of(model)
-    page = render(
-        "labels.html",
-        title=title,
+    evidence, examples = evidence_of(model), _examples(model, X, Y, words, labels)
+    return Summary(
+        title,
+        _says(model),
+        ("topic", "topics", "documents"),
+        evidence,
+        (
+            *((Section("labels_facts.html", {"facts": facts}),) if facts else ()),
+            *((_metrics(measures, tested),) if measures else ()),
+            *((Section("labels_examples.html", {"examples": examples}),) if examples else ()),
+            *_label_space(model, labels, next((one for one in counted if one is not None), None)),
+            *(_topics(model, words, labels, not measures) if model.topics else ()),
+        ),
+        size=len(model.weights_) if model.topics else int(model.n_components),
         source=source,
-        summary=_summary(model),
-        nouns=_NOUNS,
-        evidence=evidence_parts(evidence),
-        of_topics=None if evidence.topics is None else evidence_parts(evidence.topics),
-        error=_sentence(model, [topic.error for topic in topics], measures),
-        facts=facts,
-        measures=measures,
-        topics=topics,
-        examples=_examples(model, X, Y, words, labels),
-        linear=model.head_ != "bayes",
-        rare=_rare(model),
-        data={} if space is None else {"label-space": space},
-        comparison=comparison_rows(comparison, len(topics) or int(model.n_components)),
-        version=version(),
+        error=_sentence(model, [one.expected_error for one in evidence.components], measures),
+        comparison=comparison,
+        reading=_reading(model, bool(measures)),
+        styles=("tables.css", "labels.css"),
     )
-    return write_page(path, page)
+
+
+write_labels_report = written(summarize_labels)
 
 
 def _names(kind: str, given: Any, known: Any, width: int) -> Names:
@@ -161,23 +135,91 @@ def _names(kind: str, given: Any, known: Any, width: int) -> Names:
     return Names(kind, names)
 
 
-# --- topics ---------------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------------------------
 
 
-def _describe(model: Any, words: Names, labels: Names) -> list[_Topic]:
-    marks = component_marks(evidence_of(model), len(model.weights_))
+def _metrics(measures: Sequence[Mapping[str, Any]], tested: str) -> Table:
+    names, values, plain, rows, meanings = (
+        [one[name] for one in measures] for name in ("name", "value", "plain", "rows", "meaning")
+    )
+    samples = [f"{one['name']}: {one['meaning'].split('. ')[-1]}" for one in measures if "sample" in one["meaning"]]
+    return Table(
+        "metrics",
+        (
+            Column("metric", names, kind="name", term="Metrics", meaning=_METRICS),
+            Column("value", values, _known, kind="meter", heading="This model"),
+            Column("most frequent labels", [x if np.isfinite(x) else None for x in plain], ".4f", kind="meter"),
+            Column("rows", rows, "", ","),
+            Column("meaning", meanings, kind="text", where="pf"),
+        ),
+        title="How good the predictions are",
+        hint="On rows that were not learned from; the higher the better. Beside it, for comparison: what the most frequent "
+        "labels reach, given to every row alike.",
+        file="metrics.csv",
+        caption=tested,
+        note="\n".join(samples),
+        place="measures",
+        label="measure",
+    )  # fmt: skip
+
+
+def _known(value: float) -> str:
+    return f"{value:.4f}" if np.isfinite(value) else ""
+
+
+def _topics(model: Any, words: Names, labels: Names, printed: bool) -> tuple[Table, Table, Table]:
+    """The topics; and of each, for files, the most probable words and labels."""
+    evidence, size = evidence_of(model), len(model.weights_)
+    means = _ERROR + grades_say(evidence, "a topic", "other documents of the same kind would give it other words")
+    own = (Column("share", model.weights_, ".6f", kind="share"), *graded(evidence, size, unit="l1 of 2", meaning=means))
     overall = np.maximum(model.weights_ @ model.word_probabilities_, 1e-300)
-    return [
-        _Topic(
-            number=k,
-            share=float(model.weights_[k]),
-            error=error,
-            grade=mark,
-            words=_telling_words(model.word_probabilities_[k], overall, words),
-            labels=_probable_labels(model.label_probabilities_[k], labels),
-        )
-        for k, (error, mark) in enumerate(marks)
-    ]
+    telling = [_telling_words(own_words, overall, words) for own_words in model.word_probabilities_]
+    chances = model.label_probabilities_
+    probable = [[(labels[j], p[j]) for j in largest(p, _TABLE_LABELS) if p[j] >= 0.005] for p in chances]
+    listed = [[(labels.short(j), p[j]) for j in largest(p, _SCREEN_LABELS)] for p in chances]
+    apart = evidence.topics
+    above = None if apart is None else Section("labels_topics.html", {"evidence": evidence_parts(apart)})
+    topics = Table(
+        "components",
+        (
+            Column("topic", range(size), kind="bold", meaning=_TOPIC),
+            own[0],
+            Column("words that set it apart", telling, kind="words", where="p",
+                   tip="{:.1f} times as frequent as in all documents"),
+            Column("labels", probable, short=".0%", kind="words", heading="Most probable labels", where="p"),
+            *own[1:],
+            Column("most probable labels", listed, short=".0%", kind="words", where="s"),
+        ),
+        title="All topics",
+        hint="The most frequent first. Words that set a topic apart are frequent in it, and more so than in other documents. "
+        "Beside each label its probability in documents of the topic. topics.csv and labels.csv hold more of both.",
+        caption=f"{count(size, 'topic')}, most frequent first" if printed else "",
+        elsewhere="topics.csv and labels.csv",
+        above=above,
+        place="topics",
+        label="topic",
+    )  # fmt: skip
+    topic, word, of_words = _ranked(model.word_probabilities_, _FILE_WORDS, words)
+    of_topic = [replace(one, values=[one.values[k] for k in topic], meaning="") for one in own]
+    lift = Column("lift", of_words[-1].values / overall[word], ".4f")
+    found, label, of_labels = _ranked(chances, _FILE_LABELS, labels)
+    frequency = Column("share of all rows", model.label_frequencies_[label], ".8f")
+    return (
+        topics,
+        Table("words", (Column("topic", topic), *of_topic, *of_words, lift), file="topics.csv"),
+        Table("labels", (Column("topic", found), *of_labels, frequency), file="labels.csv"),
+    )
+
+
+def _ranked(
+    probabilities: np.ndarray, most: int, names: Names
+) -> tuple[np.ndarray, np.ndarray, tuple[Column, Column, Column]]:
+    """Of the most probable columns of every row: row, column, and what files say of them."""
+    best = np.array([largest(row, most) for row in probabilities])
+    row, column = np.repeat(np.arange(len(best)), best.shape[1]), best.ravel()
+    rank = Column("rank", np.tile(np.arange(1, best.shape[1] + 1), len(best)))
+    named = Column(names.kind, [names.short(one) for one in column])
+    return row, column, (rank, named, Column("probability", probabilities[row, column], ".8f"))
 
 
 def _telling_words(probabilities: np.ndarray, overall: np.ndarray, words: Names) -> list[tuple[str, float]]:
@@ -187,38 +229,40 @@ def _telling_words(probabilities: np.ndarray, overall: np.ndarray, words: Names)
     return [(words[w], float(lift[w])) for w in largest(gain, _TABLE_WORDS) if lift[w] > 1]
 
 
-def _probable_labels(probabilities: np.ndarray, labels: Names) -> list[tuple[str, float]]:
-    """The most probable labels of a topic that round to a percent."""
-    top = largest(probabilities, _TABLE_LABELS)
-    return [(labels[label], float(probabilities[label])) for label in top if probabilities[label] >= 0.005]
-
-
 # --- labels ---------------------------------------------------------------------------------------------------------
 
 
-def _label_space(model: Any, labels: Names, label_sets: Any) -> dict[str, Any] | None:
+def _label_space(model: Any, labels: Names, label_sets: Any) -> tuple[Figure, ...]:
     """Which of the most frequent labels go together in rows, as a heat map in which alike ones stand side by side."""
     if label_sets is None or (isinstance(label_sets, Blocks) and len(label_sets.shapes) < 2):
-        return None
-    together, n_rows = _counted(label_sets, largest(model.label_frequencies_, _MAP_LABELS))
-    seen = (np.diag(together) > 0) & (np.diag(together) < n_rows)
-    if seen.sum() < 3:
-        return None
-    correlations = _correlations(together[np.ix_(seen, seen)], n_rows)
-    if not (np.triu(correlations, 1) > 0).any():
-        return None
-    order = np.flatnonzero(seen)[alike := _neighbours_together(correlations)]
-    together, correlations = together[np.ix_(order, order)], correlations[np.ix_(alike, alike)]
-    names = [labels[label] for label in largest(model.label_frequencies_, _MAP_LABELS)[order]]
-    hover = [[_pair(together, n_rows, names, i, j) for j in range(len(order))] for i in range(len(order))]
-    return heat_map(np.maximum(correlations, 0), names, names, hover=hover)
-
-
-def _counted(label_sets: Any, chosen: np.ndarray) -> tuple[np.ndarray, int]:
-    """In how many rows each two of some labels are together, (n, n), and the number of rows."""
+        return ()
+    chosen = largest(model.label_frequencies_, _MAP_LABELS)
     blocks = [block[1] for block in label_sets] if isinstance(label_sets, Blocks) else [number_table(label_sets, "Y")]
     tables = [sparse.csr_array(block)[:, chosen].astype(np.float64) for block in blocks]
-    return sum((table.T @ table).toarray() for table in tables), sum(table.shape[0] for table in tables)
+    together, n_rows = sum((table.T @ table).toarray() for table in tables), sum(table.shape[0] for table in tables)
+    seen = np.flatnonzero((np.diag(together) > 0) & (np.diag(together) < n_rows))
+    if len(seen) < 3:
+        return ()
+    correlations = _correlations(together[np.ix_(seen, seen)], n_rows)
+    if not (np.triu(correlations, 1) > 0).any():
+        return ()
+    alike = _neighbours_together(correlations)
+    together, order = together[np.ix_(seen[alike], seen[alike])], range(len(seen))
+    names = [labels[label] for label in chosen[seen[alike]]]
+    hover = [[_pair(together, n_rows, names, i, j) for j in order] for i in order]
+    return (
+        Figure(
+            "label-space",
+            heat_map(np.maximum(correlations[np.ix_(alike, alike)], 0), names, names, hover=hover),
+            "Labels that go together",
+            "Heat map of labels that go together; labels.csv holds the labels of every topic",
+            f"The {len(names)} most frequent labels. The stronger the colour of a cell, the more its two labels are labels of "
+            "the same documents; without colour they go together no more than chance would have it. Labels that are alike "
+            "stand side by side, so that groups show as squares along the diagonal. Point at a cell for names and numbers.",
+            shape="square-map",
+            place="space",
+        ),
+    )
 
 
 def _correlations(together: np.ndarray, n_rows: int) -> np.ndarray:
@@ -251,6 +295,15 @@ def _pair(together: np.ndarray, n_rows: int, names: list[str], i: int, j: int) -
 # --- examples -------------------------------------------------------------------------------------------------------
 
 
+class _Example(NamedTuple):
+    """A row: its labels, how many are not shown, and the predictions (label, probability, whether it has it, words)."""
+
+    number: int
+    labels: list[tuple[str, bool]]
+    more: int
+    predictions: list[tuple[str, float, bool, list[str]]]
+
+
 def _examples(model: Any, X: Any, Y: Any, words: Names, labels: Names) -> list[_Example]:
     """Rows at even distances among those that have words and labels, their predictions, and the words behind these."""
     if isinstance(X, Blocks) and Y is not None:
@@ -261,19 +314,16 @@ def _examples(model: Any, X: Any, Y: Any, words: Names, labels: Names) -> list[_
     if len(blocks.shapes) < 2:
         return []
     found = np.concatenate([block.start + _filled(block) for block in blocks])
-    if not len(found):
-        return []
-    chosen = found[np.unique(np.linspace(0, len(found) - 1, _EXAMPLES).round().astype(int))]
-    named = copy.copy(model)
+    chosen = found[np.unique(np.linspace(0, max(len(found) - 1, 0), min(_EXAMPLES, len(found))).round().astype(int))]
+    examples, named = [], copy.copy(model)
     named.vocabulary, named.label_names = words, labels
-    examples = []
     for block in blocks:
         own = chosen[(chosen >= block.start) & (chosen < block.start + len(block.rows))] - block.start
         if len(own):
             rows, sets = (sparse.csr_array(part)[own] for part in block[:2])
             told = named.explain(Blocks.from_array(rows), n_words=_EXAMPLE_WORDS)
-            each = zip(block.rows[own] + 1, np.split(sets.indices, sets.indptr[1:-1]), told, strict=True)
-            examples += [_example(*row, labels) for row in each]
+            each = zip(block.rows[own], np.split(sets.indices, sets.indptr[1:-1]), told, strict=True)
+            examples += [_example(int(row) + 1, np.sort(of_row).tolist(), one, labels) for row, of_row, one in each]
     return examples
 
 
@@ -283,21 +333,17 @@ def _filled(block: Any) -> np.ndarray:
     return np.flatnonzero(filled[0] & filled[1])
 
 
-def _example(number: int, own: np.ndarray, told: list[Any], labels: Names) -> _Example:
-    guessed, own = {e.label for e in told}, np.sort(own)
-    shown = sorted((int(label) for label in own), key=lambda label: label not in guessed)[:_EXAMPLE_LABELS]
-    return _Example(
-        int(number),
-        [(labels[label], label in guessed) for label in shown],
-        len(own) - len(shown),
-        [(e.name, e.probability, e.label in own, [word for word, value in e.words if value > 0]) for e in told],
-    )
+def _example(number: int, own: list[int], told: list[Any], labels: Names) -> _Example:
+    guessed = {one.label for one in told}
+    shown = sorted(own, key=lambda label: label not in guessed)[:_EXAMPLE_LABELS]
+    predictions = [(e.name, e.probability, e.label in own, [w for w, value in e.words if value > 0]) for e in told]
+    return _Example(number, [(labels[one], one in guessed) for one in shown], len(own) - len(shown), predictions)
 
 
 # --- words about the whole ------------------------------------------------------------------------------------------
 
 
-def _summary(model: Any) -> str:
+def _says(model: Any) -> str:
     n_words, n_labels = len(model.word_frequencies_), len(model.label_frequencies_)
     per_row = float(model.label_frequencies_.sum())
     return (
@@ -308,20 +354,65 @@ def _summary(model: Any) -> str:
 
 
 def _sentence(model: Any, errors: Sequence[float | None], measures: Sequence[Mapping[str, Any]]) -> str:
-    measured = [error for error in errors if error is not None]
-    text = ""
+    measured, text = [error for error in errors if error is not None and np.isfinite(error)], ""
     if measured and evidence_of(model).topics is None:
-        mean = float(np.mean(measured))
-        text = f"Expected error of a topic: {mean:.2f} on average, where 0 is perfect and 2 is all wrong. "
+        text = f"Expected error of a topic: {np.mean(measured):.2f} on average, where 0 is perfect and 2 is all wrong. "
     first = {measure["name"]: measure["value"] for measure in measures}.get("precision@1", float("nan"))
     if np.isfinite(first):
         text += f"The first label that is predicted is right for {first:.0%} of the rows tested on."
     return text.strip()
 
 
-def _rare(model: Any) -> str:
-    """What the evidence says of labels of few rows; nothing where there are none, or nothing was measured."""
-    check = next((check for check in model.evidence_.checks if check.name == "rare labels"), None)
-    if check is None or str(check.measured).startswith("0 "):
-        return ""
-    return f"{check.measured}. {check.meaning}"
+def _reading(model: Any, measured: bool) -> tuple[tuple[str, str], ...]:
+    """What is said of the model itself."""
+    linear, kinds = model.head_ != "bayes", "Two models in one" if model.topics else "The model"
+    rare = next((check for check in model.evidence_.checks if check.name == "rare labels"), None)
+    if rare is not None and str(rare.measured).startswith("0 "):
+        rare = None
+    probability = _CALIBRATED if linear else _ROUGH
+    return (
+        (kinds, _LINEAR + (_BESIDE if model.topics else "") if linear else _BY_TOPICS),
+        *(() if rare is None else (("Rare labels", f"{rare.measured}. {rare.meaning}"),)),
+        ("Probability", probability + ("; predictions.csv holds both." if measured else ".")),
+        *((("Evidence: documents against topics, condition of M2, the theorem", _THEOREM),) if model.topics else ()),
+    )
+
+
+_LINEAR = (
+    "Labels are predicted by a linear model: each word of a document adds to the score of a label or takes from it."
+)
+_BESIDE = (
+    " The topics are a second model of the same documents, which shows what they are about. The predictions do not use the "
+    "topics."
+)
+_BY_TOPICS = (
+    "The topics both show what the documents are about and predict their labels: a document is assigned to topics by its "
+    "words, and gets the labels of these."
+)
+_CALIBRATED = (
+    "Labels are ranked by their scores. The probability is an increasing function of the score, fitted on rows that had no "
+    "part in their own scores: of many labels with a probability of 30% about three in ten are right"
+)
+_ROUGH = (
+    "Labels are ranked by their scores. The probability is an increasing function of the score between 0 and 1, and a rough "
+    "guide to how often such a label is right"
+)
+_METRICS = (
+    "They say how good the predictions are for new rows. Precision and nDCG look at the labels that are ranked first, the "
+    "AUC at the whole ranking. Precision@5 cannot be 1 where rows have fewer than five labels. Propensity-scored precision "
+    "gives rare labels, which are harder and often missing in the data, more weight."
+)
+_TOPIC = (
+    "A group of documents with similar words and labels. Its share is how many documents belong to it. A topic has a "
+    "number, not a name: what it is about is for the reader to say."
+)
+_ERROR = (
+    "The documents are split at random, and topics are learned from the parts anew. How far a topic moves says how far it "
+    "may be from the truth. The error is the sum of the differences of its word probabilities: 0 is perfect, 2 means that "
+    "no word is right. "
+)
+_THEOREM = (
+    "K topics need at least K² documents. The condition says how much better the best visible topic shows than the "
+    "faintest: near 1 is easy, and the larger it is the more documents are needed. The sample size and the error of the "
+    "theorem are guarantees for the worst case; the method works with far fewer documents than they ask for."
+)

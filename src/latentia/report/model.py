@@ -26,7 +26,7 @@ from .contrast import write_contrast_report
 from .dictionary import write_dictionary_report
 from .hmm import write_hmm_report
 from .ica import summarize_ica
-from .labels import write_labels_report
+from .labels import summarize_labels
 from .matrix import communities, write_matrix_report
 from .mixture import summarize_mixture
 from .network import write_network_report
@@ -155,10 +155,10 @@ def _names_of_documents(X: Any) -> list[str] | None:
     return [str(name) for name in found]
 
 
-def _labels(path: Any, model: Any, X: Any = None, Y: Any = None, **options: Any) -> Path:
+def _labels(model: Any, X: Any = None, Y: Any = None, **options: Any) -> Summary:
     if Y is not None and not isinstance(X, Blocks):
         Y = _label_sets(model, Y)
-    return write_labels_report(path, model, X, Y, **options)
+    return summarize_labels(model, X, Y, **options)
 
 
 def _label_sets(model: Any, Y: Any) -> Any:
@@ -256,13 +256,13 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "SphericalGaussianMixture": _mixture,
     "MultiViewMixture": _mixture,
     "TensorICA": _of_rows(summarize_ica),
+    "MomentMultiLabelClassifier": _labels,
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
     "AnchorTopics": _topics,
     "SpectralLDA": _topics,
     "SingleTopicModel": _topics,
-    "MomentMultiLabelClassifier": _labels,
     "ProbabilityMatrix": _pairs,
     "SpectralHMM": _chain,
     "TwoStateHMM": _chain,

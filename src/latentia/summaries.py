@@ -132,8 +132,8 @@ class Table:
         On the screen, where a table without one is not shown.
     note : str
         On the screen, below it.
-    elsewhere : str
-        Files that have all its rows, where it has none of its own.
+    rest : str
+        Files in which the screen says that other rows are, by default its own.
     above : Section, optional
         On the page, between the title and the hint.
     place, label : str
@@ -151,7 +151,7 @@ class Table:
     file: str = ""
     caption: str = ""
     note: str = ""
-    elsewhere: str = ""
+    rest: str = ""
     above: Section | None = None
     place: str = ""
     label: str = ""

@@ -50,6 +50,12 @@ class Column:
         Entry of the glossary, by default under the heading.
     where : str
         Where it is shown: of "page", "screen" and "file" the first letters.
+    between, after : str
+        Of ``words``: what stands between them, and how what follows a number is written.
+    most : int, optional
+        How many of ``words`` are shown; pages say how many more there are.
+    empty : str
+        What pages show where there is no value, or there are no ``words``.
     """
 
     name: str
@@ -63,6 +69,10 @@ class Column:
     term: str = ""
     meaning: str = ""
     where: str = "psf"
+    between: str = ", "
+    after: str = " ({})"
+    most: int | None = None
+    empty: str = ""
 
     @property
     def title(self) -> str:
@@ -76,7 +86,7 @@ class Column:
     def shown(self, value: Any) -> str:
         """A value as pages and the screen have it."""
         if self.kind == "words":
-            return ", ".join(self.words(value))
+            return self.between.join(self.words(value)[: self.most])
         if self.kind == "share" and self.short is None and value is not None:
             return f"{100 * value:.1f}%"
         return _written(self.text if self.short is None else self.short, value)
@@ -133,6 +143,12 @@ class Table:
         Rows on the page.
     tall : bool
         Whether a long table has its own frame on the page.
+    order : sequence of int, optional
+        Rows that the page shows, and in which order; by default the first.
+    below : str
+        Lines on the screen below it.
+    rest : str
+        File in which the screen says that other rows are, by default its own.
     """
 
     name: str
@@ -144,6 +160,9 @@ class Table:
     label: str = ""
     most: int | None = None
     tall: bool = False
+    order: Sequence[int] | np.ndarray | None = None
+    below: str = ""
+    rest: str = ""
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -208,8 +227,8 @@ class Figure:
         Heading on the page.
     label : str
         What it is, for those who cannot see it.
-    caption : str
-        Below it.
+    hint, caption : str
+        Above and below it.
     term, meaning : str
         Entry of the glossary.
     shape : str
@@ -224,6 +243,7 @@ class Figure:
     term: str = ""
     meaning: str = ""
     shape: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -273,6 +293,8 @@ class Summary:
         Which of them is this one.
     missing : str
         What the page lacks.
+    note : str
+        What else the verdict says.
     styles : tuple of str
         Style sheets of its sections.
     """
@@ -288,6 +310,7 @@ class Summary:
     reading: tuple[tuple[str, str], ...] = ()
     comparison: Sequence[Mapping[str, Any]] | None = None
     missing: str = ""
+    note: str = ""
     styles: tuple[str, ...] = ("tables.css",)
 
     @property

@@ -24,7 +24,7 @@ from ._missing import without_data
 from .communities import write_communities_report
 from .contrast import write_contrast_report
 from .dictionary import write_dictionary_report
-from .hmm import write_hmm_report
+from .hmm import summarize_hmm
 from .ica import summarize_ica
 from .labels import write_labels_report
 from .matrix import communities, write_matrix_report
@@ -179,14 +179,14 @@ def _pairs(path: Any, model: Any, C: Any = None, y: Any = None, **options: Any) 
     return write_matrix_report(path, model, counts, **options)
 
 
-def _chain(path: Any, model: Any, X: Any = None, lengths: Any = None, **options: Any) -> Path:
+def _chain(model: Any, X: Any = None, lengths: Any = None, **options: Any) -> Summary:
     if isinstance(X, Blocks):
         lengths = X.lengths if lengths is None else lengths
     steps = None if X is None else _table(X)
     if steps is not None and hasattr(model, "emissionprob_"):
         steps = steps.ravel()
     names = {} if hasattr(model, "emissionprob_") else _names(model, X)
-    return write_hmm_report(path, model, steps, lengths, **names | options)
+    return summarize_hmm(model, steps, lengths, **names | options)
 
 
 def _mixture(model: Any, X: Any = None, y: Any = None, *, views: Any = None, **options: Any) -> Summary:
@@ -256,6 +256,8 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "SphericalGaussianMixture": _mixture,
     "MultiViewMixture": _mixture,
     "TensorICA": _of_rows(summarize_ica),
+    "SpectralHMM": _chain,
+    "TwoStateHMM": _chain,
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
@@ -264,8 +266,6 @@ PAGES: Mapping[str, Callable[..., Path]] = {
     "SingleTopicModel": _topics,
     "MomentMultiLabelClassifier": _labels,
     "ProbabilityMatrix": _pairs,
-    "SpectralHMM": _chain,
-    "TwoStateHMM": _chain,
     "NoisyOr": _causes,
     "MixedMembershipBlockModel": _graph,
     "IncoherentDictionary": _rows(write_dictionary_report),

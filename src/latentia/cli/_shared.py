@@ -429,8 +429,8 @@ def learn(
         for table in told[0].tables.values():
             if table.caption:
                 print_listing(table, console)
-            if table.below:
-                say(console, table.below)
+                if table.below:
+                    say(console, table.below)
 
     return run_command(results, source, sizes, fit, show, write, reading=reading, compare=compare, evidence=evidence)
 

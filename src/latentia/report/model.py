@@ -31,7 +31,7 @@ from .matrix import communities, write_matrix_report
 from .mixture import summarize_mixture
 from .network import write_network_report
 from .nmf import write_nmf_report
-from .noisy_or import write_noisy_or_report
+from .noisy_or import summarize_noisy_or
 from .page import write_summary
 from .topics import write_topics_report
 
@@ -206,15 +206,15 @@ def _mixture(model: Any, X: Any = None, y: Any = None, *, views: Any = None, **o
     return summarize_mixture(model, rows, **options)
 
 
-def _causes(path: Any, model: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
+def _causes(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
     if X is None:
-        return write_noisy_or_report(path, model, **_names(model) | options)
+        return summarize_noisy_or(model, **_names(model) | options)
     _check_columns(model, X)
     rows = _table(X)
     if "rows" not in options:
         present = np.asarray(rows.sum(axis=1)).ravel()
         options["rows"] = [int(i) for i in np.flatnonzero((present > 0) & (present <= _FEW))[:_EXAMPLES]]
-    return write_noisy_or_report(path, model, rows, **_names(model, X) | options)
+    return summarize_noisy_or(model, rows, **_names(model, X) | options)
 
 
 def _contrast(path: Any, model: Any, U: Any = None, V: Any = None, y: Any = None, **options: Any) -> Path:
@@ -258,6 +258,7 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "TensorICA": _of_rows(summarize_ica),
     "SpectralHMM": _chain,
     "TwoStateHMM": _chain,
+    "NoisyOr": _causes,
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
@@ -266,7 +267,6 @@ PAGES: Mapping[str, Callable[..., Path]] = {
     "SingleTopicModel": _topics,
     "MomentMultiLabelClassifier": _labels,
     "ProbabilityMatrix": _pairs,
-    "NoisyOr": _causes,
     "MixedMembershipBlockModel": _graph,
     "IncoherentDictionary": _rows(write_dictionary_report),
     "SparseNetwork": _rows(write_network_report),

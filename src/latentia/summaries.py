@@ -52,6 +52,12 @@ class Column:
         Entry of the glossary, by default under the heading.
     where : str
         Where it is shown: of "page", "screen" and "file" the first letters.
+    between, after : str
+        Of ``words``: what stands between them, and how what follows a number is written.
+    most : int, optional
+        How many of ``words`` are shown; pages say how many more there are.
+    empty : str
+        What pages show where there is no value, or there are no ``words``.
     """
 
     name: str
@@ -66,6 +72,10 @@ class Column:
     term: str = ""
     meaning: str = ""
     where: str = "psf"
+    between: str = ", "
+    after: str = " ({})"
+    most: int | None = None
+    empty: str = ""
 
     @property
     def title(self) -> str:
@@ -79,7 +89,7 @@ class Column:
     def shown(self, value: Any) -> str:
         """A value as pages and the screen have it."""
         if self.kind == "words":
-            return ", ".join(self.words(value))
+            return self.between.join(self.words(value)[: self.most])
         if self.kind == "share" and self.short is None and value is not None:
             return f"{100 * value:.1f}%"
         return _written(self.text if self.short is None else self.short, value)
@@ -142,6 +152,8 @@ class Table:
         Rows on the page.
     tall : bool
         Whether a long table has its own frame on the page.
+    order : sequence of int, optional
+        Rows that the page shows, and in which order; by default the first.
     """
 
     name: str
@@ -157,6 +169,7 @@ class Table:
     label: str = ""
     most: int | None = None
     tall: bool = False
+    order: Sequence[int] | np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -221,8 +234,8 @@ class Figure:
         Heading on the page.
     label : str
         What it is, for those who cannot see it.
-    caption : str
-        Below it.
+    hint, caption : str
+        Above and below it.
     term, meaning : str
         Entry of the glossary.
     shape : str
@@ -240,6 +253,7 @@ class Figure:
     meaning: str = ""
     shape: str = ""
     place: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -289,6 +303,8 @@ class Summary:
         Which of them is this one.
     missing : str
         What the page lacks.
+    note : str
+        What else the verdict says.
     styles : tuple of str
         Style sheets of its sections.
     """
@@ -304,6 +320,7 @@ class Summary:
     reading: tuple[tuple[str, str], ...] = ()
     comparison: Sequence[Mapping[str, Any]] | None = None
     missing: str = ""
+    note: str = ""
     styles: tuple[str, ...] = ("tables.css",)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -17,46 +17,23 @@ from ..datasets.tables import is_table
 from ..exceptions import LatentiaError
 from ..passes import RowGroups
 from ..persistence import load
-from ..report.hmm import emission_lifts, mean_stays
-from ..report.parts import count, short_number
+from ..report.hmm import rows_of, summarize_hmm
+from ..report.parts import count
 from ..sequences import SpectralHMM, TwoStateHMM
-from ._shared import (
-    Cache,
-    Columns,
-    Comparison,
-    Encoding,
-    Force,
-    FullEvidence,
-    Jobs,
-    NoCache,
-    Out,
-    Quiet,
-    Reading,
-    Refine,
-    Results,
-    Rows,
-    Seed,
-    check_choice,
-    component_cells,
-    existing,
-    parse_sizes,
-    possible_sizes,
-    print_components,
-    refuse_options,
-    run_command,
-    say,
-    sizes_help,
-    write_csv,
-)
+from ..summaries import Column, Summary
+
+from ._shared import (  # isort: skip
+    Columns, Comparison, Reading, Refine, Rows, Run, check_choice, existing, learn, parse_sizes, possible_sizes, refuse_options,
+    say, sizes_help,
+)  # fmt: skip
 from ._tables import Wanted, known, missing_help, numeric_columns, read_table, split_names
 
 __all__ = ["apply_hmm", "hmm"]
 
 RARE = "<rare>"
-_PATHS = "paths.csv"
-_COVARIANCES = "covariances.csv"
-_FILES = (_PATHS, "states.csv", "transitions.csv", _COVARIANCES)
-_TOP = 20
+_SOURCE = "A text file with one sequence per line, symbols separated by spaces; or a table: CSV, TSV, Excel, Parquet."
+_COVARIANCE = "diag, full or tied: of numbers, whether columns vary together within a state, or alike in all."
+_TWO_STATE = "Two states over many symbols, and whether there is a second at all."
 
 
 @dataclass(frozen=True)
@@ -101,6 +78,11 @@ class Sequences:
             return self.steps
         return np.array([step or None for step in self.steps.tolist()], dtype=object)
 
+    @property
+    def labels(self) -> tuple[Column, ...]:
+        """What tells steps apart that have lines of their own."""
+        return () if self.rows is None else (Column("row", self.rows),)
+
     def __str__(self) -> str:
         there = self.there
         symbols = len(np.unique(self.steps[there])) if self.symbols else 0
@@ -110,48 +92,22 @@ class Sequences:
 
 
 def hmm(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help="A text file with one sequence per line, symbols separated by spaces; or a table: CSV, TSV, Excel, Parquet."
-        ),
-    ],
-    k: Annotated[
-        str | None,
-        typer.Option("-k", "--states", help=sizes_help("states, by default 4")),
-    ] = None,
-    two_state: Annotated[
-        bool, typer.Option("--two-state", help="Two states over many symbols, and whether there is a second at all.")
-    ] = False,
-    out: Out = Path("hmm"),
+    run: Run,
+    source: Annotated[Path, typer.Argument(help=_SOURCE)],
+    k: Annotated[str | None, typer.Option("-k", "--states", help=sizes_help("states, by default 4"))] = None,
+    two_state: Annotated[bool, typer.Option("--two-state", help=_TWO_STATE)] = False,
     column: Annotated[str | None, typer.Option(help="Column of symbols of a table.")] = None,
     columns: Columns = None,
     sequence: Annotated[str | None, typer.Option(help="Column of a table whose changes start a new sequence.")] = None,
     kind: Annotated[str, typer.Option(help="auto, symbols or vectors: what the steps are.")] = "auto",
     min_count: Annotated[int, typer.Option(help="Rarer symbols become one symbol, <rare>.", min=1)] = 1,
     lower: Annotated[bool, typer.Option("--lower", help="Put symbols into lower case.")] = False,
-    covariance: Annotated[
-        str,
-        typer.Option(
-            help="diag, full or tied: of numbers, whether columns vary together within a state, or alike in all."
-        ),
-    ] = "diag",
+    covariance: Annotated[str, typer.Option(help=_COVARIANCE)] = "diag",
     init: Annotated[
         Path | None, typer.Option("--init", help="A model.npz of chains of the same steps, from which EM starts.")
     ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option("--missing", help=missing_help("keep")),
-    ] = None,
+    missing: Annotated[str | None, typer.Option("--missing", help=missing_help("keep"))] = None,
     refine: Refine = "auto",
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    encoding: Encoding = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    evidence: FullEvidence = False,
-    force: Force = False,
-    quiet: Quiet = False,
 ) -> dict[str, Any]:
     """Learn a hidden Markov model of sequences and write tables, a model and a report."""
     sizes = parse_sizes(k or ("2" if two_state else "4"), "states")
@@ -159,43 +115,60 @@ def hmm(
     check_choice("--covariance", covariance, ("diag", "full", "tied"))
     if two_state and sizes != [2]:
         raise LatentiaError(f"-k {k}: --two-state has two states; give one of the two options.")
-    results = Results(out, source, _FILES, force, evidence, not quiet)
-    results.check()
+    results = run.results(source, "paths.csv", "states.csv", "transitions.csv", "covariances.csv")
+    together = covariance != "diag"
     if two_state:
-        refuse_options(
-            source, "--two-state has none", covariance=covariance if covariance != "diag" else None, init=init
-        )
-    how = Reading.of(quiet, cache, no_cache, missing, ("keep",), encoding=encoding)
-    data = _read(source, _Asked(column, split_names(columns), sequence, kind), how)
+        refuse_options(source, "--two-state has none", covariance=covariance if together else None, init=init)
+    data = _read(source, _Asked(column, split_names(columns), sequence, kind), run.reading(missing, ("keep",)))
     if data.symbols:
         data = _mapped(data, min_count, lower)
-    elif two_state:
+    _check_steps(data, two_state, min_count > 1 or lower, covariance)
+    say(run.console, str(data))
+    most = len(np.unique(data.steps[data.there])) if data.symbols else data.steps.shape[1] + 1
+    sizes = possible_sizes(sizes, most, str(data), "states", run.console)
+    options: dict[str, Any] = {"refine": refine, **run.parameters}
+    if not two_state:
+        options |= {"covariance_type": covariance, "init": _start(init, data, sizes)}
+    criteria: dict[str, float] = {}
+
+    def told(model: Any, comparison: Rows | None) -> Summary:
+        criteria["log_likelihood"] = model.score(data.given, data.lengths)
+        criteria.update((name, getattr(model, name)(data.given, data.lengths)) for name in ("bic", "aic"))
+        said = "Log-likelihood {log_likelihood:,.1f}, BIC {bic:,.1f}, AIC {aic:,.1f}".format(**criteria)
+        if two_state:
+            rate, alone = model.entropy_rate(random_state=run.seed), _entropy(data)
+            said = f"Entropy rate: {rate:.3f} nats per step, of {alone:.3f} without memory.\n{said}"
+        return summarize_hmm(
+            model, data.given, data.lengths, columns=data.columns, names=data.names, row_labels=data.labels, criteria=said,
+            title=f"States of {data.source}", source=data.source, comparison=comparison,
+        )  # fmt: skip
+
+    summary = learn(
+        results, data.source, sizes, lambda size: _fit(size, two_state, data, options), told,
+        reading={"columns": data.columns, "sequence": sequence, "lower": lower},
+        compare=lambda: _comparison(data, options | {"verbose": False}),
+    )  # fmt: skip
+    return summary | criteria
+
+
+def _check_steps(data: Sequences, two_state: bool, mapped: bool, covariance: str) -> None:
+    """Raise for options that these steps do not have."""
+    if two_state and not data.symbols:
         raise LatentiaError(
             f"{data.source}: --two-state is for symbols, and these steps are numbers: name a column of symbols with --column."
         )
-    elif min_count > 1 or lower:
+    if mapped and not data.symbols:
         raise LatentiaError("--min-count and --lower are for symbols, and these steps are numbers.")
     if data.symbols and covariance != "diag":
         raise LatentiaError(f"--covariance {covariance} is for columns of numbers, and these steps are symbols.")
     if two_state and not data.there.all():
         raise LatentiaError(f"{data.source}: --two-state takes no missing steps: leave --missing keep out.")
-    console = Console()
-    say(console, str(data))
-    most = len(np.unique(data.steps[data.there])) if data.symbols else data.steps.shape[1] + 1
-    sizes = possible_sizes(sizes, most, str(data), "states", console)
-    options: dict[str, Any] = {"refine": refine, "random_state": seed, "n_jobs": jobs, "verbose": not quiet}
-    if not two_state:
-        options |= {"covariance_type": covariance, "init": _start(init, data, sizes)}
-    criteria: dict[str, float] = {}
-    summary = run_command(
-        results, data.source, sizes,
-        fit=lambda size: _fit(size, two_state, data, options),
-        show=lambda model, console: criteria.update(_show(model, data, seed, console)),
-        write=lambda folder, model, comparison: _write(folder, model, data, comparison),
-        reading={"columns": data.columns, "sequence": sequence, "lower": lower},
-        compare=lambda: _comparison(data, options | {"verbose": False}),
-    )  # fmt: skip
-    return summary | criteria
+
+
+def _entropy(data: Sequences) -> float:
+    """Entropy of a step that nothing is known before, in nats."""
+    shares = np.unique(data.steps, return_counts=True)[1] / len(data.steps)
+    return float(-(shares @ np.log(shares)))
 
 
 # --- fitting ----------------------------------------------------------------------------------------------------
@@ -383,128 +356,6 @@ def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
     return replace(data, steps=kept[inverse].astype(str))
 
 
-# --- printing ---------------------------------------------------------------------------------------------------
-
-
-def _show(model: Any, data: Sequences, seed: int, console: Console) -> dict[str, float]:
-    """Print the states; the criteria of size are returned."""
-    stays, rows = mean_stays(model.transmat_), []
-    for i, share in enumerate(model.weights_):
-        if data.symbols:
-            listed = " ".join(model.symbols_[np.argsort(-model.emissionprob_[i], kind="stable")[:10]])
-        else:
-            means = zip(data.columns[:10], model.means_[i], strict=False)
-            listed = ", ".join(f"{name} {short_number(value)}" for name, value in means)
-        rows.append([str(i), f"{100 * share:.1f}%", f"{stays[i]:.1f}", *component_cells(model.evidence_, i, 2), listed])
-    heads = dict.fromkeys(("state", "share", "mean stay", "error"), "right")
-    heads |= {"grade": "left", "most probable symbols" if data.symbols else "means": "left"}
-    print_components(console, f"{len(rows)} states, most visited first", heads, rows, "states.csv")
-    if isinstance(model, TwoStateHMM):
-        rate, alone = model.entropy_rate(random_state=seed), _entropy(data)
-        say(console, f"Entropy rate: {rate:.3f} nats per step, of {alone:.3f} without memory.")
-    found = {"log_likelihood": model.score(data.given, data.lengths)}
-    found |= {name: getattr(model, name)(data.given, data.lengths) for name in ("bic", "aic")}
-    say(console, "Log-likelihood {log_likelihood:,.1f}, BIC {bic:,.1f}, AIC {aic:,.1f}".format(**found))
-    return found
-
-
-def _entropy(data: Sequences) -> float:
-    """Entropy of a step that nothing is known before, in nats."""
-    shares = np.unique(data.steps, return_counts=True)[1] / len(data.steps)
-    return float(-(shares @ np.log(shares)))
-
-
-# --- writing ----------------------------------------------------------------------------------------------------
-
-
-def _write(folder: Path, model: Any, data: Sequences, comparison: Rows | None) -> None:
-    from ..report import write_hmm_report
-
-    write = _write_symbols if data.symbols else _write_means
-    write(folder / "states.csv", model, data)
-    k = len(model.weights_)
-    moves = [[i, *(f"{p:.6f}" for p in row), f"{stay:.4f}"] for i, (row, stay) in enumerate(_moves(model))]
-    write_csv(folder / "transitions.csv", ["from state", *(f"to {j}" for j in range(k)), "mean stay"], moves)
-    if hasattr(model, "covariances_"):
-        _write_covariances(folder / _COVARIANCES, model, data)
-    states = _write_paths(folder / _PATHS, model, data)
-    write_hmm_report(
-        folder / "report.html", model, data.given, data.lengths, columns=data.columns, states=states, names=data.names,
-        title=f"States of {data.source}", source=data.source, comparison=comparison,
-    )  # fmt: skip
-
-
-def _moves(model: Any) -> Iterator[tuple[np.ndarray, float]]:
-    return zip(model.transmat_, mean_stays(model.transmat_), strict=True)
-
-
-def _first_cells(model: Any, i: int) -> list[Any]:
-    return [i, f"{model.weights_[i]:.6f}", *component_cells(model.evidence_, i), f"{model.startprob_[i]:.6f}"]
-
-
-def _write_symbols(path: Path, model: Any, data: Sequences) -> None:
-    """The most probable symbols of every state."""
-    lifts, rows = emission_lifts(model, data.given), []
-    for i, probabilities in enumerate(model.emissionprob_):
-        for rank, s in enumerate(np.argsort(-probabilities, kind="stable")[:_TOP], 1):
-            values = [f"{probabilities[s]:.8f}", f"{lifts[i, s]:.4f}"]
-            rows.append([*_first_cells(model, i), rank, model.symbols_[s], *values])
-    header = [
-        "state",
-        "share",
-        "expected error (l1 of 2)",
-        "grade",
-        "start probability",
-        "rank",
-        "symbol",
-        "probability",
-        "lift",
-    ]
-    write_csv(path, header, rows)
-
-
-def _write_means(path: Path, model: Any, data: Sequences) -> None:
-    """The mean and standard deviation of every column in every state."""
-    deviations = np.sqrt(np.asarray(model.variances_))
-    rows = [
-        [*_first_cells(model, i), name, f"{model.means_[i, d]:.8g}", f"{deviations[i, d]:.8g}"]
-        for i in range(len(model.means_))
-        for d, name in enumerate(data.columns)
-    ]
-    header = ["state", "share", "expected error (standard deviations)", "grade", "start probability", "column", "mean"]
-    write_csv(path, [*header, "standard deviation"], rows)
-
-
-def _write_covariances(path: Path, model: Any, data: Sequences) -> None:
-    """How columns vary together in every state: a line for each pair of them."""
-    covariances = np.broadcast_to(model.covariances_, (len(model.means_), *model.covariances_.shape[-2:]))
-    rows = []
-    for state, covariance in enumerate(covariances):
-        deviations = np.sqrt(np.diag(covariance))
-        for i, j in zip(*np.triu_indices(len(covariance), 1), strict=True):
-            correlation = covariance[i, j] / (deviations[i] * deviations[j])
-            rows.append([state, data.columns[i], data.columns[j], f"{covariance[i, j]:.8g}", f"{correlation:.4f}"])
-    write_csv(path, ["state", "column", "other column", "covariance", "correlation"], rows)
-
-
-def _write_paths(path: Path, model: Any, data: Sequences) -> np.ndarray:
-    """The most probable path of every sequence; the states are returned."""
-    states: np.ndarray = model.predict(data.given, data.lengths)
-    sure = model.predict_proba(data.given, data.lengths)[np.arange(len(states)), states]
-    step = "symbol" if data.symbols else "row"
-    write_csv(path, ["sequence", "step", step, "state", "probability"], _paths(data, states, sure))
-    return states
-
-
-def _paths(data: Sequences, states: np.ndarray, sure: np.ndarray) -> Iterator[list[Any]]:
-    t = 0
-    for name, length in zip(data.names, data.lengths, strict=True):
-        for step in range(1, length + 1):
-            shown = data.steps[t] if data.symbols or data.rows is None else data.rows[t]
-            yield [name, step, shown, states[t], f"{sure[t]:.5f}"]
-            t += 1
-
-
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
@@ -522,7 +373,7 @@ def apply_hmm(model: Any, source: Path, console: Console, how: Reading) -> Calla
             "it has no names."
         )
     say(console, str(data))
-    return lambda path: _write_paths(path, model, data)
+    return lambda path: rows_of(model, data.given, data.lengths, data.names, data.labels).write(path)
 
 
 def _known_symbols(data: Sequences, model: Any, lower: bool, console: Console) -> Sequences:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,152 +18,93 @@ from ..noisyor import Diagnosis, NoisyOr
 from ..noisyor.baskets import basket_table, chosen_items
 from ..noisyor.inference import SAMPLING, Posteriors
 from ..passes import Blocks
-from ..report.noisy_or import frequencies, percent, strongest_findings
-from ..report.parts import count, largest
-from ._shared import (
-    Cache,
-    Comparison,
-    Encoding,
-    Force,
-    FullEvidence,
-    Ignore,
-    Jobs,
-    NoCache,
-    Out,
-    Quiet,
-    Reading,
-    Refine,
-    Results,
-    Rows,
-    Seed,
-    component_cells,
-    highest,
-    hold_out,
-    in_options,
-    parse_sizes,
-    possible_sizes,
-    print_components,
-    run_command,
-    say,
-    write_csv,
-)
+from ..report.noisy_or import percent, summarize_noisy_or
+from ..summaries import Summary, write_csv
+
+from ._shared import (  # isort: skip
+    Comparison, Ignore, Reading, Refine, Rows, Run, highest, hold_out, in_options, learn, parse_sizes, possible_sizes, say,
+)  # fmt: skip
 from ._tables import Labels, Table, announce, binary, described, quoted, read_known_columns, read_numbers, split_names
 
 __all__ = ["apply_noisy_or", "noisy_or"]
 
-_POSTERIORS, _NETWORK = "posteriors.csv", "network.bif"
-_FILES = ("causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
+_NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _WHAT = "findings are 1 (present) or 0 (absent)"
 _BATCH, _SLOW_BATCH = 2000, 50  # rows between two steps of the bar
 _ENUMERATED = 14  # causes, up to which every row takes the same short time
 _EXAMPLES, _FEW = 3, 14  # rows that the report explains unless --row names others, and the findings they have at most
-_PRINTED = 6
-
-
-@dataclass(frozen=True)
-class Explained:
-    """Rows whose diagnosis is shown: positions, names, and what the model says."""
-
-    places: list[int]
-    names: list[str]
-    diagnoses: list[Diagnosis]
+_SOURCE = (
+    "A table with a header, one finding per column, 1 or 0, empty where it is not known: CSV, TSV, Excel, Parquet; or "
+    "MatrixMarket. With --baskets, a text whose lines list items."
+)
+_K = "Number of causes; by default the data says. FROM:TO:STEP compares a range."
+_COLUMNS = "Columns of findings, separated by commas; by default all columns of numbers."
+_PRIOR = "Share of the rows in which every cause is at work, if known."
+_PARTITIONS = "Random partitions of the findings with which the causes are checked."
+_ROW = "Line of the file whose diagnosis is shown; may be given again for others."
+_BASKETS = "Each line of the file lists the items of one row, separated by commas."
+_NAME = 'Name of a cause, such as 0="the flu", by the number that another run gave it; for each cause.'
+_MISSING = "Cells without a value: keep takes them as not known, drop leaves their rows out."
 
 
 def noisy_or(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help="A table with a header, one finding per column, 1 or 0, empty where it is not known: CSV, TSV, Excel, "
-            "Parquet; or MatrixMarket. With --baskets, a text whose lines list items."
-        ),
-    ],
-    k: Annotated[
-        str | None,
-        typer.Option(
-            "-k", "--causes", "-m", help="Number of causes; by default the data says. FROM:TO:STEP compares a range."
-        ),
-    ] = None,
-    out: Out = Path("noisy-or"),
-    columns: Annotated[
-        str | None, typer.Option(help="Columns of findings, separated by commas; by default all columns of numbers.")
-    ] = None,
+    run: Run,
+    source: Annotated[Path, typer.Argument(help=_SOURCE)],
+    k: Annotated[str | None, typer.Option("-k", "--causes", "-m", help=_K)] = None,
+    columns: Annotated[str | None, typer.Option(help=_COLUMNS)] = None,
     ignore: Ignore = None,
-    prior: Annotated[
-        float | None, typer.Option(help="Share of the rows in which every cause is at work, if known.")
-    ] = None,
-    partitions: Annotated[
-        int, typer.Option(help="Random partitions of the findings with which the causes are checked.", min=1)
-    ] = 5,
+    prior: Annotated[float | None, typer.Option(help=_PRIOR)] = None,
+    partitions: Annotated[int, typer.Option(help=_PARTITIONS, min=1)] = 5,
     corrections: Annotated[int, typer.Option(help="Rounds that subtract moments of higher order.", min=0)] = 2,
     refine: Refine = "auto",
-    row: Annotated[
-        list[int] | None,
-        typer.Option(help="Line of the file whose diagnosis is shown; may be given again for others."),
-    ] = None,
+    row: Annotated[list[int] | None, typer.Option(help=_ROW)] = None,
     threshold: Annotated[float, typer.Option(help="Least strength of a link that is shown.", min=0, max=1)] = 0.05,
-    baskets: Annotated[
-        bool, typer.Option("--baskets", help="Each line of the file lists the items of one row, separated by commas.")
-    ] = False,
+    baskets: Annotated[bool, typer.Option("--baskets", help=_BASKETS)] = False,
     min_df: Annotated[int, typer.Option(help="Of baskets: how many of them an item must be in.", min=1)] = 5,
-    name: Annotated[
-        list[str] | None,
-        typer.Option(
-            help='Name of a cause, such as 0="the flu", by the number that another run gave it; for each cause.'
-        ),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(help="Cells without a value: keep takes them as not known, drop leaves their rows out."),
-    ] = "keep",
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    encoding: Encoding = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    evidence: FullEvidence = False,
-    force: Force = False,
-    quiet: Quiet = False,
+    name: Annotated[list[str] | None, typer.Option(help=_NAME)] = None,
+    missing: Annotated[str | None, typer.Option(help=_MISSING)] = "keep",
 ) -> dict[str, Any]:
     """Learn hidden causes of findings that are present or absent and write tables, a network and a report."""
     sizes: list[Any] = [None] if k is None else parse_sizes(k, "causes")
     if prior is not None and not 0 < prior < 1:
         raise LatentiaError(f"--prior {prior}: a share between 0 and 1 is needed; leave it out to estimate it.")
-    results = Results(out, source, _FILES, force, evidence, not quiet)
-    results.check()
-    how = Reading.of(quiet, cache, no_cache, missing, ("keep", "drop"), encoding=encoding)
-    given = _names(name)
-    console = Console()
-    why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
+    results = run.results(source, "causes.csv", "edges.csv", "findings.csv", _NETWORK, _POSTERIORS)
+    how, given = run.reading(missing, ("keep", "drop")), _names(name)
+    if baskets and (columns or ignore):
+        raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
+    data = _read_baskets(source, min_df, how) if baskets else _read_findings(source, columns, ignore, how, run.console)
     if baskets:
-        if columns or ignore:
-            raise LatentiaError("--baskets: the file has no columns for --columns or --ignore to name.")
-        data = _read_baskets(source, min_df, how)
-        announce(data, console)
-    else:
-        data = read_numbers(source, split_names(columns), split_names(ignore) or [], 3, why, how)
-        announce(data, console)
-        data = binary(data, _WHAT, _remedy)
-        _announce_gaps(data, console)
+        announce(data, run.console)
     if k is not None:
         n = data.values.shape[1]
-        sizes = possible_sizes(sizes, n // 3, f"{data.source}: {n} findings, three for each cause,", "causes", console)
+        sizes = possible_sizes(
+            sizes, n // 3, f"{data.source}: {n} findings, three for each cause,", "causes", run.console
+        )
     places = _places(data, row)
-    options: dict[str, Any] = {
-        "prior": prior, "n_partitions": partitions, "corrections": corrections, "refine": refine, "random_state": seed,
-        "n_jobs": jobs, "verbose": not quiet,
-    }  # fmt: skip
-    explained = functools.cache(lambda model: _explain(model, data, places, not quiet))
+    options = {
+        "prior": prior,
+        "n_partitions": partitions,
+        "corrections": corrections,
+        "refine": refine,
+        **run.parameters,
+    }
 
-    def show(model: Any, console: Console) -> None:
-        _print_causes(model, data, threshold, k is None, console)
-        if row:
-            _print_rows(explained(model), data, console)
+    def told(model: Any, comparison: Rows | None) -> Summary:
+        return summarize_noisy_or(
+            model, data.values, columns=data.columns, rows=places, diagnoses=_explain(model, data, places, not run.quiet),
+            row_names=[f"{data.unit} {data.rows[place]}" for place in places], printed=bool(row), threshold=threshold,
+            title=f"Causes of {data.source}", source=described(data), comparison=comparison,
+        )  # fmt: skip
 
-    return run_command(
-        results, data.source, sizes,
-        fit=lambda size: _fit(data.values, data.columns, size, options, given),
-        show=show,
-        write=lambda folder, model, comparison: _write(folder, model, data, explained(model), threshold, comparison),
+    def more(folder: Path, model: Any) -> None:
+        try:
+            model.write_bif(folder / _NETWORK, threshold)
+        except LatentiaError as error:  # a finding has too many causes for its table
+            say(run.console, f"note: {_NETWORK} is not written. {in_options(error)}")
+        _write_posteriors(folder / _POSTERIORS, model, data)
+
+    return learn(
+        results, data.source, sizes, lambda size: _fit(data.values, data.columns, size, options, given), told, more=more,
         reading={"columns": data.columns, "baskets": baskets},
         compare=lambda: _comparison(data, options | {"verbose": False}),
     )  # fmt: skip
@@ -189,13 +128,16 @@ def _read_baskets(path: Path, min_df: int, how: Reading) -> Table:
     return Table(basket_table(baskets, items), items, {}, lines, [], str(path), "line")
 
 
-def _announce_gaps(data: Table, console: Console) -> None:
+def _read_findings(path: Path, columns: str | None, ignore: str | None, how: Reading, console: Console) -> Table:
+    """Columns of 0 and 1, which are announced."""
+    why = "a cause shows in three findings or more, written as 1 (present) and 0 (absent)"
+    data = read_numbers(path, split_names(columns), split_names(ignore) or [], 3, why, how)
+    announce(data, console)
+    data = binary(data, _WHAT, _remedy)
     if not sparse.issparse(data.values) and data.values.dtype.kind == "f":
-        share = float(np.isnan(data.values).mean())
-        say(
-            console,
-            f"{percent(share)} of the cells are empty and are taken as not known (--missing drop leaves rows out).",
-        )
+        share = percent(float(np.isnan(data.values).mean()))
+        say(console, f"{share} of the cells are empty and are taken as not known (--missing drop leaves rows out).")
+    return data
 
 
 def _names(given: list[str] | None) -> dict[int, str]:
@@ -274,100 +216,17 @@ def _posteriors(model: Any, X: Any, progress: str = "") -> Iterator[Posteriors]:
             advance(part.shape[0])
 
 
-def _explain(model: Any, data: Table, places: list[int], progress: bool) -> Explained:
-    diagnoses = []
+def _explain(model: Any, data: Table, places: list[int], progress: bool) -> list[Diagnosis]:
+    """What is said of some rows, with a bar."""
+    found = []
     with progress_bar(progress and "explaining", len(places), "rows") as advance:
         for place in places:
-            diagnoses.append(model.explain(data.values[[place]]))
+            found.append(model.explain(data.values[[place]]))
             advance(1)
-    return Explained(places, [f"{data.unit} {data.rows[place]}" for place in places], diagnoses)
-
-
-# --- printing ---------------------------------------------------------------------------------------------------
-
-
-def _print_causes(model: Any, data: Table, threshold: float, found: bool, console: Console) -> None:
-    rows = []
-    for i, prior in enumerate(model.priors_):
-        strengths = model.strengths_[i]
-        first = strongest_findings(strengths, threshold, _PRINTED)
-        listed = ", ".join(f"{data.columns[j]} {100 * strengths[j]:.0f}%" for j in first)
-        apart = "" if model.prior_errors_ is None else percent(model.prior_errors_[i])
-        rows.append([str(i), percent(prior), apart, *component_cells(model.evidence_, i, 2), listed])
-    title = f"{count(len(rows), 'cause')}{_how_found(model) if found else ''}, most frequent first"
-    heads = dict.fromkeys(("cause", "at work in", "+/-", "error"), "right")
-    heads |= {"grade": "left", "strongest findings": "left"}
-    if model._given_names:
-        heads = {"cause": "right", "name": "left"} | heads
-        for row, name in zip(rows, model.cause_names_, strict=True):
-            row.insert(1, name)
-    print_components(console, title, heads, rows, "causes.csv")
-
-
-def _how_found(model: Any) -> str:
-    low, high = model.n_components_range_ or (0, 0)
-    return f", a number that the data gave{f' ({low} to {high} say as much)' if low < high else ''}"
-
-
-def _print_rows(explained: Explained, data: Table, console: Console) -> None:
-    """The probable causes of the rows that were asked for, and the findings that speak for them."""
-    heads = {"cause": "right", "probability": "right", "speaks for it": "left"}
-    for place, name, diagnosis in zip(explained.places, explained.names, explained.diagnoses, strict=True):
-        present = np.asarray((data.values[[place]] == 1).sum(axis=0)).ravel() > 0
-        rows = []
-        for i in largest(diagnosis.probabilities, _PRINTED):
-            if diagnosis.probabilities[i] >= 0.01:
-                speaking = strongest_findings(diagnosis.attribution[i], 0.1, _PRINTED)
-                listed = ", ".join(data.columns[j] if present[j] else f"no {data.columns[j]}" for j in speaking)
-                rows.append([str(i), percent(diagnosis.probabilities[i]), listed])
-        print_components(
-            console, f"{name.capitalize()}: {int(present.sum())} findings present", heads, rows, "report.html"
-        )
-        if not diagnosis.exact:
-            say(console, f"Probabilities were sampled, to about {percent(diagnosis.error)}.")
+    return found
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
-
-
-def _write(
-    folder: Path, model: Any, data: Table, explained: Explained, threshold: float, comparison: Rows | None
-) -> None:
-    from ..report import write_noisy_or_report
-
-    _write_parameters(folder, model, data, threshold)
-    try:
-        model.write_bif(folder / _NETWORK, threshold)
-    except LatentiaError as error:  # a finding has too many causes for its table
-        say(Console(), f"note: {_NETWORK} is not written. {in_options(error)}")
-    _write_posteriors(folder / _POSTERIORS, model, data)
-    write_noisy_or_report(
-        folder / "report.html", model, data.values, columns=data.columns, rows=explained.places,
-        row_names=explained.names, diagnoses=explained.diagnoses, threshold=threshold, title=f"Causes of {data.source}",
-        source=described(data), comparison=comparison,
-    )  # fmt: skip
-
-
-def _write_parameters(folder: Path, model: Any, data: Table, threshold: float) -> None:
-    apart = model.prior_errors_
-    causes = [
-        [
-            k,
-            model.cause_names_[k],
-            f"{prior:.6f}",
-            "" if apart is None else f"{apart[k]:.6f}",
-            *component_cells(model.evidence_, k),
-            *(f"{value:.6f}" for value in strengths),
-        ]
-        for k, (prior, strengths) in enumerate(zip(model.priors_, model.strengths_, strict=True))
-    ]
-    heading = ["cause", "name", "prevalence", "error of prevalence", "expected error", "grade", *data.columns]
-    write_csv(folder / "causes.csv", heading, causes)
-    edges = [[e.cause, e.finding, f"{e.strength:.6f}", f"{e.weight:.6f}"] for e in model.graph(threshold)]
-    write_csv(folder / "edges.csv", ["cause", "finding", "strength", "weight"], edges)
-    shares = zip(data.columns, frequencies(data.values), model.leak_, strict=True)
-    rows = [[name, f"{share:.6f}", f"{leak:.6f}"] for name, share, leak in shares]
-    write_csv(folder / "findings.csv", ["finding", "frequency", "leak"], rows)
 
 
 def _write_posteriors(path: Path, model: Any, data: Table) -> None:

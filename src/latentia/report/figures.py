@@ -18,8 +18,8 @@ import numpy as np
 from ..datasets.images import picture_of
 
 __all__ = [
-    "PALETTE", "bands", "bars", "beside", "heat_map", "intervals", "lines", "links", "overlaid", "picture", "places_on_a_plane",
-    "points", "shortened", "spectrum", "thinned", "trend",
+    "PALETTE", "bands", "bars", "beside", "heat_map", "intervals", "lines", "links", "means_map", "overlaid", "picture",
+    "places_on_a_plane", "points", "shortened", "spectrum", "thinned", "trend",
 ]  # fmt: skip
 
 # Okabe and Ito's colours, safe for the colour-blind; numbers always stand beside them.
@@ -29,6 +29,7 @@ _ANNOTATED = 400  # cells that still have room for their numbers
 _MOST_POINTS = 2000
 _MOST_PLACES = 300  # that a float can be rounded to
 _NARROW = 230  # least width in pixels of a panel among others
+_MAP_COLUMNS = 60  # of a map of means
 _APART = 0.17  # dots of the same row, in rows
 
 Series = Sequence[tuple[str, np.ndarray, np.ndarray]]
@@ -65,6 +66,30 @@ def heat_map(
         "titles": [row_title, column_title], "height": 18 if small else 27,
         "width": (18 if many else 40) * len(columns) + 140,
     }  # fmt: skip
+
+
+def means_map(
+    what: str,
+    means: np.ndarray,
+    distances: np.ndarray,
+    weights: np.ndarray,
+    names: Sequence[str],
+    deviations: np.ndarray | None = None,
+) -> dict[str, Any]:
+    """Distances (K, D) of means from the overall mean, in standard deviations: the 60 columns at most that differ most."""
+    chosen = np.sort(np.argsort(-(weights @ distances**2), kind="stable")[:_MAP_COLUMNS])
+    rows = [f"{what} {k}" for k in range(len(means))]
+    spread = np.zeros_like(means) if deviations is None else deviations
+    more = "" if deviations is None else ", standard deviation {:.4g}"
+    hover = [
+        [
+            f"{row}, {shortened(names[d])}\nmean {means[k, d]:.4g}{more.format(spread[k, d])}\n{distances[k, d]:+.2f} standard "
+            "deviations from the overall mean"
+            for d in chosen
+        ]
+        for k, row in enumerate(rows)
+    ]
+    return heat_map(distances[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=True, digits=1)
 
 
 def links(

@@ -1,62 +1,27 @@
-"""The report of a hidden Markov model, for readers who do not program."""
+"""Hidden Markov models, for readers who do not program."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
+from ..summaries import Column, Figure, Section, Summary, Table, block, graded
 from ._missing import without_data
-from .figures import PALETTE, heat_map, lines, shortened
-from .page import render, write_page
-from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, version
+from .figures import heat_map, lines, means_map
+from .page import written
+from .parts import column_names, component_marks, count, evidence_of, grades_say, mean_error, short_number
 
-__all__ = ["emission_lifts", "mean_stays", "write_hmm_report"]
-
-_TABLE_SYMBOLS, _BAR_SYMBOLS = 10, 15
-_SEQUENCES, _STEPS, _CURVE_STEPS, _CURVES = 8, 60, 500, 5
-_MEANS_SHOWN, _MAP_COLUMNS = 8, 60
-_LEAST = 5e-4  # probability of a symbol that is worth a line
-_NOUNS = Nouns("states", "state", "steps")
-
-
-@dataclass(frozen=True)
-class _Symbol:
-    text: str
-    state: float
-    overall: float
-    lift: float
-
-
-@dataclass(frozen=True)
-class _State:
-    """What the page shows of a state: `top` are its most probable symbols, `apart` those that it favours most."""
-
-    number: int
-    share: float
-    start: float
-    stay: float
-    error: float | None
-    grade: Mark
-    colour: str
-    top: list[_Symbol]
-    apart: list[_Symbol]
-    means: list[tuple[str, float, float]]
-    symbols: list[_Symbol]
-
-
-class _Data(NamedTuple):
-    """Sequences one after another with their lengths, and the state of every step."""
-
-    steps: np.ndarray
-    lengths: np.ndarray
-    states: np.ndarray
+_LISTED, _BARS, _IN_FILE, _LEAST = (
+    10,
+    15,
+    20,
+    5e-4,
+)  # symbols of a state, and the probability of one that is worth a bar
+_SEQUENCES, _STEPS, _CURVE_STEPS, _CURVES, _MEANS = 8, 60, 500, 5, 8
 
 
 def mean_stays(transmat: np.ndarray) -> np.ndarray:
@@ -67,29 +32,22 @@ def mean_stays(transmat: np.ndarray) -> np.ndarray:
 
 def emission_lifts(model: Any, steps: np.ndarray | None = None) -> np.ndarray:
     """How many times as probable as overall, in the steps or in the long run, every symbol is in every state, shape (K, S)."""
-    frequencies = _frequencies(model, steps)
-    return model.emissionprob_ / np.where(frequencies > 0, frequencies, np.inf)
+    frequencies = np.asarray(model.weights_ @ model.emissionprob_)
+    if steps is not None:
+        seen = np.array([step for step in steps if step is not None]) if steps.dtype.kind == "O" else steps
+        frequencies = np.bincount(np.searchsorted(model.symbols_, seen), minlength=len(model.symbols_)) / len(seen)
+    return np.asarray(model.emissionprob_ / np.where(frequencies > 0, frequencies, np.inf))
 
 
-def write_hmm_report(
-    path: str | os.PathLike[str],
-    model: Any,
-    steps: Any = None,
-    lengths: Sequence[int] | np.ndarray | None = None,
-    *,
-    columns: Sequence[str] | None = None,
-    states: np.ndarray | None = None,
-    names: Sequence[str] | None = None,
-    title: str = "States",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
-) -> Path:
-    """Write what a hidden Markov model found, and how far it can be trusted, to one HTML file that works offline.
+def summarize_hmm(
+    model: Any, steps: Any = None, lengths: Any = None, *, columns: Sequence[str] | None = None,
+    names: Sequence[str] | None = None, row_labels: Sequence[Column] = (), criteria: str = "", title: str = "States",
+    source: str = "", comparison: Sequence[Mapping[str, Any]] | None = None,
+) -> Summary:  # fmt: skip
+    """Say what a hidden Markov model found, and how far it can be trusted.
 
     Parameters
     ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
     model : SpectralHMM or TwoStateHMM
         A fitted model.
     steps : array of shape (n_steps,) of symbols, or (n_steps, D) of numbers, optional
@@ -99,10 +57,12 @@ def write_hmm_report(
         Lengths of the sequences; by default there is one.
     columns : sequence of str of length D, optional
         Names of the features.
-    states : ndarray of int, shape (n_steps,), optional
-        The most probable path, where it is known already.
     names : sequence of str of length n_sequences, optional
         Names of the sequences.
+    row_labels : sequence of Column
+        What tells steps of numbers apart.
+    criteria : str
+        What the screen says of the fit as a whole.
     title, source : str
         Heading of the page, and where the sequences came from.
     comparison : sequence of dict, optional
@@ -110,194 +70,259 @@ def write_hmm_report(
 
     Returns
     -------
-    Path of the file
+    Summary
 
     """
-    check_is_fitted(model)
-    symbols = hasattr(model, "emissionprob_")
-    features = [] if symbols else _feature_names(columns, model.means_.shape[1])
-    data: _Data | None = None
+    symbols, evidence, size = hasattr(model, "emissionprob_"), evidence_of(model), len(model.weights_)
+    features = [] if symbols else column_names(columns, model.means_.shape[1])
+    what = count(len(model.symbols_), "different symbol") if symbols else count(len(features), "column")
+    says, rows = f"{count(size, 'state')} with {what}.", None
     if steps is not None:
         steps = np.asarray(steps)
-        lengths = np.array([len(steps)]) if lengths is None else np.asarray(lengths)
+        lengths = np.array([len(steps)] if lengths is None else lengths)
         if lengths.sum() != len(steps):
             raise LatentiaError(
                 f"lengths add up to {lengths.sum()}, and the data has {len(steps)} steps: they must agree."
             )
-        data = _Data(steps, lengths, model.predict(steps, lengths) if states is None else states)
-    described = _describe(model, steps, features)
-    page = render(
-        "hmm.html",
-        title=title,
-        source=source,
-        summary=_summary(model, data, symbols),
-        nouns=_NOUNS,
-        evidence=evidence_parts(evidence_of(model)),
-        error=_error_sentence([state.error for state in described], symbols),
-        detected=bool(getattr(model, "detected_", True)),
-        states=described,
-        symbols=symbols,
-        two_state=hasattr(model, "detected_"),
-        examples=_examples(*data, names) if symbols and data is not None else [],
-        palette=PALETTE,
-        data=_figures(model, data, features),
-        comparison=comparison_rows(comparison, len(described)),
-        version=version(),
-        missing=without_data("sequences and their paths", "X, lengths") if data is None else "",
+        in_all = f"{count(len(lengths), 'sequence')} of {what} ({len(steps):,} steps in all)"
+        says, rows = f"{count(size, 'state')} in {in_all}.", rows_of(model, steps, lengths, names, row_labels)
+    first = _first(model, symbols, evidence)
+    seen = () if rows is None else (rows, lengths)
+    words, *parts = (
+        _of_symbols(model, first, steps, *seen) if symbols else _of_numbers(model, first, features, steps, *seen)
     )
-    return write_page(path, page)
+    hint = "The most visited state first. " + (
+        "A symbol can be probable because it is frequent everywhere; those that set a state apart are much more probable in it "
+        "than elsewhere." if symbols else "The columns that set a state apart most, as mean ± standard deviation."
+    )  # fmt: skip
+    states = Table(
+        "components", (*first, *words), title="All states", hint=hint, caption=f"{size} states, most visited first",
+        label="state", note=criteria, rest="states.csv",
+    )  # fmt: skip
+    error = (
+        "Expected error of a state: {1:.2f} on average, where 0 is perfect and 2 is all wrong. That is about {2:.0%} of a "
+        "state's probability expected on the wrong symbols."
+        if symbols else "Expected error of a state's means: {} standard deviations on average."
+    )  # fmt: skip
+    return Summary(
+        title, says, ("state", "states", "steps"), evidence, (states, *_transitions(model), *parts, *seen[:1]), size=size,
+        source=source, error=mean_error(evidence, error), reading=(("Path", _PATH),), comparison=comparison,
+        missing=without_data("sequences and their paths", "X, lengths") if rows is None else "",
+        note="" if getattr(model, "detected_", True) else _NOT_DETECTED,
+    )  # fmt: skip
+
+
+write_hmm_report = written(summarize_hmm)
+
+
+def rows_of(model: Any, steps: np.ndarray, lengths: Any, names: Any = None, row_labels: Sequence[Column] = ()) -> Table:
+    """The most probable state of every step on its path, and how sure it is."""
+    states = model.predict(steps, lengths)
+    sure = model.predict_proba(steps, lengths)[np.arange(len(states)), states]
+    called = [f"sequence {i}" for i in range(1, len(lengths) + 1)] if names is None else names
+    sequence = Column("sequence", [str(name) for name, n in zip(called, lengths, strict=True) for _ in range(n)])
+    step = Column("step", [t for n in lengths for t in range(1, n + 1)])
+    shown = (Column("symbol", steps),) if steps.ndim == 1 else row_labels
+    path = Column("state", states), Column("probability", sure, ".5f")
+    return Table("rows", (sequence, step, *shown, *path), file="paths.csv")
 
 
 # --- states ---------------------------------------------------------------------------------------------------------
 
 
-def _describe(model: Any, steps: np.ndarray | None, features: list[str]) -> list[_State]:
-    k = len(model.weights_)
-    marks, stays = component_marks(evidence_of(model), k), mean_stays(model.transmat_)
-    listed = [([], []) for _ in range(k)] if features else _symbols(model, steps)
-    return [
-        _State(
-            number=i,
-            share=float(model.weights_[i]),
-            start=float(model.startprob_[i]),
-            stay=float(stays[i]),
-            error=marks[i][0],
-            grade=marks[i][1],
-            colour=PALETTE[i % len(PALETTE)],
-            top=listed[i][0][:_TABLE_SYMBOLS],
-            apart=listed[i][1],
-            means=_means(model, i, features) if features else [],
-            symbols=listed[i][0],
+def _first(model: Any, symbols: bool, evidence: Any) -> tuple[Column, ...]:
+    """What tables of states begin with."""
+    size, has = (
+        len(model.weights_),
+        "probabilities of the symbols" if symbols else "means and standard deviations of the columns",
+    )
+    state = (
+        f"A condition that is not seen itself, but shows in what comes out of it: each state has its own {has}, and its own "
+        "probabilities of the state that comes next. A state has a number, not a name: what it stands for is for the reader to "
+        "say."
+    )
+    share = (
+        "The share of all steps in the long run; how many steps the state lasts on average once it is entered; how often a "
+        "sequence begins in it."
+    )
+    error = _error(evidence, symbols, hasattr(model, "detected_"))
+    return (
+        Column("state", range(size), kind="key", meaning=state),
+        Column("share", model.weights_, ".6f", kind="share", term="Share, mean stay, starts", meaning=share),
+        Column("mean stay", mean_stays(model.transmat_), short=_stay, where="ps"),
+        *graded(evidence, size, unit="l1 of 2" if symbols else "standard deviations", meaning=error),
+        Column("start probability", model.startprob_, ".6f", ".0%", heading="Starts", where="pf"),
+    )
+
+
+def _stay(steps: float) -> str:
+    return f"{steps:.1f}" if steps < 1e5 else "for ever"
+
+
+def _error(evidence: Any, symbols: bool, two: bool) -> str:
+    """What the expected error is."""
+    parts = "The steps are split at random, and states are learned from the parts anew. How far a state"
+    other = f"other data of the same kind would give it other {'symbols' if symbols else 'means'}"
+    grades = grades_say(evidence, "a state", other)
+    if not symbols:
+        return (
+            f"{parts}'s means move says how far they may be from the truth, in standard deviations of the columns. {grades} "
+            "The limit depends on how far the states lie apart."
         )
-        for i in range(k)
-    ]
+    noise = "How far a state may be from the truth, computed from the noise that so many steps leave in the pairs of neighbours"
+    return (
+        f"{noise if two else f'{parts} moves says how far it may be from the truth'}. The error is the sum of the differences "
+        f"of all its symbol probabilities: 0 is perfect, 2 means that no symbol is right. {grades} The limit is 0.4"
+        f"{'' if two else ', or less where states differ little from each other'}."
+    )
 
 
-def _symbols(model: Any, steps: np.ndarray | None) -> list[tuple[list[_Symbol], list[_Symbol]]]:
-    """For every state the most probable symbols, and those whose probability it raises most."""
-    overall, lifts = _frequencies(model, steps), emission_lifts(model, steps)
-    found = []
-    for probabilities, lift in zip(model.emissionprob_, lifts, strict=True):
-        gain = probabilities * np.log(np.maximum(lift, 1e-12))
-        probable = np.argsort(-probabilities, kind="stable")[:_BAR_SYMBOLS]
-        probable = probable[probabilities[probable] >= min(_LEAST, probabilities.max())]
-        apart = [s for s in np.argsort(-gain, kind="stable")[:_TABLE_SYMBOLS] if lift[s] > 1]
-        found.append(
-            tuple(
-                [
-                    _Symbol(str(model.symbols_[s]), float(probabilities[s]), float(overall[s]), float(lift[s]))
-                    for s in order
-                ]
-                for order in (probable, apart)
-            )
-        )
-    return found  # type: ignore[return-value]
+def _in_file(first: tuple[Column, ...], *own: Column) -> Table:
+    """The file of states, in which each has as many lines."""
+    each = len(own[0].values) // len(first[0].values)
+    again = [replace(one, values=[value for value in one.values for _ in range(each)], meaning="") for one in first]
+    return Table("states", (*again, *own), file="states.csv")
 
 
-def _frequencies(model: Any, steps: np.ndarray | None) -> np.ndarray:
-    if steps is None:
-        return np.asarray(model.weights_ @ model.emissionprob_)
-    seen = np.array([step for step in steps if step is not None]) if steps.dtype.kind == "O" else steps
-    places = np.searchsorted(model.symbols_, seen)
-    return np.bincount(places, minlength=len(model.symbols_)) / len(seen)
-
-
-def _means(model: Any, state: int, features: list[str]) -> list[tuple[str, float, float]]:
-    """Mean and standard deviation of the columns that tell the state apart best."""
-    spread = np.sqrt(model.weights_ @ model.variances_) + 1e-300
-    apart = np.abs(model.means_[state] - model.weights_ @ model.means_) / spread
-    chosen = np.sort(np.argsort(-apart, kind="stable")[:_MEANS_SHOWN])
-    deviations = np.sqrt(model.variances_[state])
-    return [(features[d], float(model.means_[state, d]), float(deviations[d])) for d in chosen]
-
-
-def _feature_names(columns: Sequence[str] | None, width: int) -> list[str]:
-    if columns is None:
-        return [f"column {i}" for i in range(1, width + 1)]
-    if len(columns) != width:
-        raise LatentiaError(f"columns has {len(columns)} entries and the data has {width}: they must agree.")
-    return [str(name) for name in columns]
-
-
-# --- figures and examples -------------------------------------------------------------------------------------------
-
-
-def _figures(model: Any, data: _Data | None, features: list[str]) -> dict[str, Any]:
-    k = len(model.weights_)
-    names = [str(i) for i in range(k)]
+def _transitions(model: Any) -> tuple[Figure, Table]:
+    names = [str(i) for i in range(len(model.transmat_))]
     hover = [
         [f"from state {i} to state {j}\nprobability {p:.3f}" for j, p in enumerate(row)]
         for i, row in enumerate(model.transmat_)
     ]
-    figures = {"transitions": heat_map(model.transmat_, names, names, hover=hover, row_title="from", column_title="to")}
-    if features:
-        figures["means"] = _means_figure(model, features)
-    if features and data is not None:
-        figures["curves"] = _curves(model, data.steps[: data.lengths[0]][:_CURVE_STEPS], data.states, features)
-    return figures
+    figure = Figure(
+        "transitions", heat_map(model.transmat_, names, names, hover=hover, row_title="from", column_title="to"),
+        "Transitions", "Heat map of the transitions; transitions.csv holds the same numbers",
+        "Row: the state now. Column: the state of the next step. A row sums to one; what lies on the diagonal is the "
+        "probability to stay, so that a strong diagonal means long stays.", shape="square",
+    )  # fmt: skip
+    state, stay = Column("from state", range(len(names))), Column("mean stay", mean_stays(model.transmat_), ".4f")
+    moves = block([f"to {j}" for j in names], model.transmat_, ".6f")
+    return figure, Table("transitions", (state, *moves, stay), file="transitions.csv")
 
 
-def _means_figure(model: Any, features: list[str]) -> dict[str, Any]:
-    """Means in standard deviations of all steps, for at most 60 columns: those whose means differ most."""
-    centre = model.weights_ @ model.means_
-    total = np.sqrt(model.weights_ @ (model.variances_ + (model.means_ - centre) ** 2))
-    scaled = (model.means_ - centre) / np.where(total > 0, total, 1.0)
-    chosen = np.sort(np.argsort(-(model.weights_ @ scaled**2), kind="stable")[:_MAP_COLUMNS])
-    hover = [
-        [
-            f"state {i}, {shortened(features[d])}\nmean {model.means_[i, d]:.4g}, standard deviation "
-            f"{np.sqrt(model.variances_[i, d]):.4g}\n{scaled[i, d]:+.2f} standard deviations from the overall mean"
-            for d in chosen
-        ]
-        for i in range(len(scaled))
+# --- of symbols -----------------------------------------------------------------------------------------------------
+
+
+def _of_symbols(
+    model: Any, first: tuple[Column, ...], steps: Any, rows: Table | None = None, lengths: Any = ()
+) -> tuple[Any, ...]:
+    """Columns of words, the file of the most probable symbols, and bars and sequences."""
+    found, lifts, names = model.emissionprob_, emission_lifts(model, steps), [str(one) for one in model.symbols_]
+    ranked = np.argsort(-found, axis=1, kind="stable")
+    raised = np.argsort(-found * np.log(np.maximum(lifts, 1e-12)), axis=1, kind="stable")[:, :_LISTED]
+    probable = [[s for s in own[:_BARS] if p[s] >= min(_LEAST, p.max())] for own, p in zip(ranked, found, strict=True)]
+    apart = [[s for s in own if lift[s] > 1] for own, lift in zip(raised, lifts, strict=True)]
+    words = [
+        Column(name, [[names[s] for s in own[:_LISTED]] for own in some], kind="words", between=" ", heading=head, where=where)
+        for name, some, head, where in (
+            ("most probable symbols", ranked, "", "s"), ("probable symbols", probable, "Most probable symbols", "p"),
+            ("set it apart", apart, "", "p"),
+        )
+    ]  # fmt: skip
+    top = ranked[:, :_IN_FILE]
+    states = _in_file(
+        first,
+        Column("rank", [*range(1, top.shape[1] + 1)] * len(top)),
+        Column("symbol", model.symbols_[top.ravel()]),
+        Column("probability", np.take_along_axis(found, top, 1).ravel(), ".8f"),
+        Column("lift", np.take_along_axis(lifts, top, 1).ravel(), ".4f", meaning=_LIFT),
+    )
+    marks = [mark for _, mark in component_marks(evidence_of(model), len(found))]
+    panels = [
+        (mark, [(names[s], p[s], lift[s]) for s in own])
+        for mark, own, p, lift in zip(marks, probable, found, lifts, strict=True)
     ]
-    rows = [f"state {i}" for i in range(len(scaled))]
-    return heat_map(scaled[:, chosen], rows, [features[d] for d in chosen], hover=hover, signed=True, digits=1)
+    return words, states, Section("symbols.html", {"panels": panels, "examples": rows and _examples(rows, lengths)})
 
 
-def _curves(model: Any, steps: np.ndarray, states: np.ndarray, features: list[str]) -> dict[str, Any]:
-    """The path over the first steps, and the columns that tell the states apart best."""
-    spread = np.sqrt(model.weights_ @ model.variances_) + 1e-300
-    apart = model.means_.std(axis=0) / spread
-    chosen = np.sort(np.argsort(-apart, kind="stable")[:_CURVES])
-    x = np.arange(1, len(steps) + 1)
-    series = [("state", x, states[: len(steps)]), *((features[d], x, steps[:, d]) for d in chosen)]
-    return lines(series, steps=[0], title="step", whole=True)
-
-
-def _examples(
-    steps: np.ndarray, lengths: np.ndarray, states: np.ndarray, names: Sequence[str] | None
-) -> list[dict[str, Any]]:
+def _examples(rows: Table, lengths: Any) -> list[tuple[str, list[Any], bool]]:
     """The beginnings of the first sequences, each symbol with its state."""
-    found, start = [], 0
-    for i, length in enumerate(lengths[:_SEQUENCES]):
-        shown = range(start, start + min(int(length), _STEPS))
-        name = f"sequence {i + 1}" if names is None else str(names[i])
-        pairs = [("?" if steps[t] is None else str(steps[t]), int(states[t])) for t in shown]
-        found.append({"name": name, "steps": pairs, "more": int(length) > _STEPS})
-        start += int(length)
+    found: list[tuple[str, list[Any], bool]] = []
+    for stop, length in zip(np.cumsum(lengths)[:_SEQUENCES], lengths, strict=False):
+        names, *steps = (rows[name].values[stop - length : stop][:_STEPS] for name in ("sequence", "symbol", "state"))
+        found.append((names[0], [*zip(*steps, strict=True)], length > _STEPS))
     return found
 
 
-# --- words about the whole ------------------------------------------------------------------------------------------
+_LIFT = (
+    "How many times as probable a symbol is in the state as in all the data. A lift of 1 says nothing about the state. Large "
+    "lifts of rare symbols rest on few cases."
+)
+_PATH = (
+    "The one sequence of states that is the most probable for a whole sequence. How sure a single step is, the probability in "
+    "paths.csv says."
+)
+_NOT_DETECTED = (
+    "No second state was found: the steps look like independent draws, and what comes next does not depend on what came "
+    "before, as far as so few steps can tell. Both states below are the same, the frequencies of the symbols."
+)
 
 
-def _summary(model: Any, data: _Data | None, symbols: bool) -> str:
-    what = count(len(model.symbols_), "different symbol") if symbols else count(model.means_.shape[1], "column")
-    states = count(len(model.weights_), "state")
-    if data is None:
-        return f"{states} with {what}."
-    return f"{states} in {count(len(data.lengths), 'sequence')} of {what} ({len(data.steps):,} steps in all)."
+# --- of numbers -----------------------------------------------------------------------------------------------------
 
 
-def _error_sentence(errors: Sequence[float | None], symbols: bool) -> str:
-    measured = [error for error in errors if error is not None]
-    if not measured:
-        return ""
-    mean = float(np.mean(measured))
-    if symbols:
-        return (
-            f"Expected error of a state: {mean:.2f} on average, where 0 is perfect and 2 is all wrong. "
-            f"That is about {min(mean / 2, 1):.0%} of a state's probability expected on the wrong symbols."
-        )
-    return f"Expected error of a state's means: {mean:.2g} standard deviations on average."
+def _of_numbers(
+    model: Any, first: tuple[Column, ...], features: list[str], steps: Any, rows: Table | None = None, lengths: Any = ()
+) -> tuple[Any, ...]:
+    """Columns of words, the file of means and deviations, and figures; with covariances, a file of these."""
+    means, deviations, weights = model.means_, np.sqrt(np.asarray(model.variances_)), model.weights_
+    spread, centre = np.sqrt(weights @ model.variances_) + 1e-300, weights @ means
+    states = _in_file(
+        first,
+        Column("column", features * len(means)),
+        Column("mean", means.ravel(), ".8g"),
+        Column("standard deviation", deviations.ravel(), ".8g"),
+    )
+    chosen = np.sort(np.argsort(-np.abs(means - centre) / spread, axis=1, kind="stable")[:, :_MEANS])
+    told = [[(features[d], means[i, d], short_number(deviations[i, d])) for d in own] for i, own in enumerate(chosen)]
+    plain = [list(zip(features, row[:_LISTED], strict=False)) for row in means]
+    words = (
+        Column("means", plain, short=short_number, kind="words", where="s"),
+        Column("telling means", told, short=short_number, kind="words", heading="Means", where="p", after=" ± {}"),
+    )
+    total = np.sqrt(weights @ (model.variances_ + (means - centre) ** 2))
+    distances = (means - centre) / np.where(total > 0, total, 1.0)
+    figure = Figure(
+        "means", means_map("state", means, distances, weights, features, deviations), "Means of the states",
+        "Heat map of the means; states.csv holds the same numbers",
+        "How far the mean of each state lies from the overall mean, in standard deviations of the column: blue above, brown "
+        "below. Columns: those whose means differ most, at most 60.",
+    )  # fmt: skip
+    together = () if model.covariance_type == "diag" else (_covariances(model, features),)
+    order = np.argsort(-means.std(axis=0) / spread, kind="stable")[:_CURVES]
+    curves = (
+        () if rows is None else (_curves(steps[: lengths[0]][:_CURVE_STEPS], rows["state"].values, features, order),)
+    )
+    return words, states, figure, *curves, *together
+
+
+def _curves(steps: np.ndarray, states: Any, features: list[str], order: np.ndarray) -> Figure:
+    """The path over the first steps, and the columns that tell the states apart best."""
+    x = np.arange(1, len(steps) + 1)
+    series = [("state", x, states[: len(steps)]), *((features[d], x, steps[:, d]) for d in order)]
+    return Figure(
+        "curves", lines(series, steps=[0], title="step", whole=True), "The first steps",
+        "Path of states and columns over the first steps; paths.csv holds the path",
+        "On top the most probable path of states through the first sequence, below it the columns that tell the states apart "
+        "best. A state is at work where these jump to its means.",
+    )  # fmt: skip
+
+
+def _covariances(model: Any, features: list[str]) -> Table:
+    """How columns vary together in every state: a line for each pair of them."""
+    size, width = model.means_.shape
+    found, (i, j) = np.broadcast_to(model.covariances_, (size, width, width)), np.triu_indices(width, 1)
+    deviations = np.sqrt(np.diagonal(found, axis1=1, axis2=2))
+    values = found[:, i, j]
+    return Table(
+        "covariances",
+        (
+            Column("state", np.repeat(np.arange(size), len(i))),
+            Column("column", [features[d] for d in i] * size),
+            Column("other column", [features[d] for d in j] * size),
+            Column("covariance", values.ravel(), ".8g"),
+            Column("correlation", (values / (deviations[:, i] * deviations[:, j])).ravel(), ".4f"),
+        ),
+        file="covariances.csv",
+    )

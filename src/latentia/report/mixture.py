@@ -10,7 +10,7 @@ from scipy import sparse
 
 from ..summaries import Column, Figure, Summary, Table, block, graded
 from ._missing import without_data
-from .figures import heat_map, places_on_a_plane, points, shortened
+from .figures import means_map, places_on_a_plane, points
 from .page import written
 from .parts import column_names, count, evidence_of, grades_say, largest, mean_error, short_number
 
@@ -197,20 +197,10 @@ def _overall_of_model(model: Any, means: np.ndarray) -> tuple[np.ndarray, np.nda
 
 def _means(weights: np.ndarray, means: np.ndarray, distances: np.ndarray, names: list[str]) -> Figure:
     """Those that differ most, in standard deviations from the overall mean."""
-    chosen = np.sort(largest(weights @ distances**2, _MAP_COLUMNS))
-    rows = [f"component {k}" for k in range(len(means))]
-    hover = [
-        [
-            f"{row}, {shortened(names[d])}\nmean {means[k, d]:.4g}\n{distances[k, d]:+.2f} standard deviations from the "
-            "overall mean"
-            for d in chosen
-        ]
-        for k, row in enumerate(rows)
-    ]
     cut = " Columns: the 60 whose means differ most." if len(names) > _MAP_COLUMNS else ""
     return Figure(
         "means",
-        heat_map(distances[:, chosen], rows, [names[d] for d in chosen], hover=hover, signed=True, digits=1),
+        means_map("component", means, distances, weights, names),
         "Means of the components",
         "Heat map of the means; means.csv holds the numbers",
         "How far the mean of each component lies from the overall mean, in standard deviations of the column: blue above, "

@@ -24,14 +24,14 @@ from ._missing import without_data
 from .communities import write_communities_report
 from .contrast import write_contrast_report
 from .dictionary import write_dictionary_report
-from .hmm import write_hmm_report
+from .hmm import summarize_hmm
 from .ica import summarize_ica
 from .labels import summarize_labels
 from .matrix import communities, write_matrix_report
 from .mixture import summarize_mixture
 from .network import write_network_report
 from .nmf import write_nmf_report
-from .noisy_or import write_noisy_or_report
+from .noisy_or import summarize_noisy_or
 from .page import write_summary
 from .topics import write_topics_report
 
@@ -179,14 +179,14 @@ def _pairs(path: Any, model: Any, C: Any = None, y: Any = None, **options: Any) 
     return write_matrix_report(path, model, counts, **options)
 
 
-def _chain(path: Any, model: Any, X: Any = None, lengths: Any = None, **options: Any) -> Path:
+def _chain(model: Any, X: Any = None, lengths: Any = None, **options: Any) -> Summary:
     if isinstance(X, Blocks):
         lengths = X.lengths if lengths is None else lengths
     steps = None if X is None else _table(X)
     if steps is not None and hasattr(model, "emissionprob_"):
         steps = steps.ravel()
     names = {} if hasattr(model, "emissionprob_") else _names(model, X)
-    return write_hmm_report(path, model, steps, lengths, **names | options)
+    return summarize_hmm(model, steps, lengths, **names | options)
 
 
 def _mixture(model: Any, X: Any = None, y: Any = None, *, views: Any = None, **options: Any) -> Summary:
@@ -206,15 +206,15 @@ def _mixture(model: Any, X: Any = None, y: Any = None, *, views: Any = None, **o
     return summarize_mixture(model, rows, **options)
 
 
-def _causes(path: Any, model: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
+def _causes(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
     if X is None:
-        return write_noisy_or_report(path, model, **_names(model) | options)
+        return summarize_noisy_or(model, **_names(model) | options)
     _check_columns(model, X)
     rows = _table(X)
     if "rows" not in options:
         present = np.asarray(rows.sum(axis=1)).ravel()
         options["rows"] = [int(i) for i in np.flatnonzero((present > 0) & (present <= _FEW))[:_EXAMPLES]]
-    return write_noisy_or_report(path, model, rows, **_names(model, X) | options)
+    return summarize_noisy_or(model, rows, **_names(model, X) | options)
 
 
 def _contrast(path: Any, model: Any, U: Any = None, V: Any = None, y: Any = None, **options: Any) -> Path:
@@ -257,6 +257,9 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "MultiViewMixture": _mixture,
     "TensorICA": _of_rows(summarize_ica),
     "MomentMultiLabelClassifier": _labels,
+    "SpectralHMM": _chain,
+    "TwoStateHMM": _chain,
+    "NoisyOr": _causes,
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
@@ -264,9 +267,6 @@ PAGES: Mapping[str, Callable[..., Path]] = {
     "SpectralLDA": _topics,
     "SingleTopicModel": _topics,
     "ProbabilityMatrix": _pairs,
-    "SpectralHMM": _chain,
-    "TwoStateHMM": _chain,
-    "NoisyOr": _causes,
     "MixedMembershipBlockModel": _graph,
     "IncoherentDictionary": _rows(write_dictionary_report),
     "SparseNetwork": _rows(write_network_report),

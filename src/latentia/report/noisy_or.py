@@ -1,91 +1,24 @@
-"""The report of a noisy-or network, for readers who do not program."""
+"""Noisy-or networks, for readers who do not program."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
+from ..summaries import Column, Figure, Section, Summary, Table, block, graded
 from ._missing import without_data
 from .figures import PALETTE, links, shortened, spectrum
-from .page import render, write_page
-from .parts import (
-    Mark,
-    Nouns,
-    comparison_rows,
-    component_marks,
-    count,
-    evidence_of,
-    evidence_parts,
-    largest,
-    short_number,
-    version,
-)
+from .page import written
+from .parts import count, evidence_of, grades_say, largest, mean_error, short_number
 
-__all__ = ["frequencies", "percent", "strongest_findings", "write_noisy_or_report"]
-
-_STRONGEST, _MOST_FINDINGS, _MOST_LISTED, _MOST_EDGES = 8, 60, 300, 250
+_STRONGEST, _PRINTED, _MOST_FINDINGS, _MOST_LISTED, _MOST_EDGES = 8, 6, 60, 300, 250
 _FEWEST, _CAUSES_OF_ROW, _PROBABLE = 3, 8, 0.01  # causes that are shown of a row
 _SPEAKING, _LEAST_EVIDENCE, _MOST_EVIDENCE = 5, 0.1, np.log(1e6)
 _APART = 1.7  # least distance of two causes, that of two findings being 1
-_NOUNS = Nouns("causes", "cause", "rows")
-
-
-@dataclass(frozen=True)
-class _Cause:
-    """What the page shows of a cause; `strongest` holds findings and strengths, `more` how many others it has."""
-
-    number: int
-    name: str
-    prior: float
-    prior_error: float | None
-    error: float | None
-    grade: Mark
-    colour: str
-    strongest: list[tuple[str, float]]
-    more: int
-
-
-@dataclass(frozen=True)
-class _Finding:
-    """What the page shows of a finding; `causes` holds numbers and strengths, the strongest first."""
-
-    name: str
-    frequency: float
-    leak: float
-    constant: bool
-    causes: list[tuple[int, float]]
-
-
-@dataclass(frozen=True)
-class _Suspect:
-    """A cause in the light of one row: its probability, and the findings for and against it with factors of its odds."""
-
-    number: int
-    colour: str
-    prior: float
-    probability: float
-    favour: list[tuple[str, str]]
-    against: list[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class _Explained:
-    """What the page shows of a row."""
-
-    name: str
-    present: list[str]
-    accuracy: float
-    exact: bool
-    suspects: list[_Suspect]
-    others: int
 
 
 def frequencies(X: Any) -> np.ndarray:
@@ -117,26 +50,15 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f}%"
 
 
-def write_noisy_or_report(
-    path: str | os.PathLike[str],
-    model: Any,
-    X: Any = None,
-    *,
-    columns: Sequence[str] | None = None,
-    rows: Sequence[int] = (),
-    row_names: Sequence[str] | None = None,
-    diagnoses: Sequence[Any] | None = None,
-    threshold: float = 0.05,
-    title: str = "Causes",
-    source: str = "",
-    comparison: Sequence[Mapping[str, Any]] | None = None,
-) -> Path:
-    """Write the causes that were found, and how far they can be trusted, to one HTML file that works offline.
+def summarize_noisy_or(
+    model: Any, X: Any = None, *, columns: Sequence[str] | None = None, rows: Sequence[int] = (),
+    row_names: Sequence[str] | None = None, diagnoses: Sequence[Any] | None = None, printed: bool = False,
+    threshold: float = 0.05, title: str = "Causes", source: str = "", comparison: Sequence[Mapping[str, Any]] | None = None,
+) -> Summary:  # fmt: skip
+    """Say what causes were found, and how far they can be trusted.
 
     Parameters
     ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
     model : NoisyOr
         A fitted model.
     X : array or sparse matrix of shape (n_rows, n), optional
@@ -150,6 +72,8 @@ def write_noisy_or_report(
         What these rows are called; by default by their number from 1.
     diagnoses : sequence of Diagnosis, optional
         What `NoisyOr.explain` says of these rows, where it is known already.
+    printed : bool
+        Whether the screen shows them too.
     threshold : float
         Strengths below it are not shown.
     title, source : str
@@ -159,11 +83,10 @@ def write_noisy_or_report(
 
     Returns
     -------
-    Path of the file
+    Summary
 
     """
-    check_is_fitted(model)
-    m, n = model.weights_.shape
+    (m, n), evidence = model.weights_.shape, evidence_of(model)
     names = [f"column {i}" for i in range(1, n + 1)] if columns is None else [str(name) for name in columns]
     width = n if X is None else X.shape[1]
     if len(names) != n or width != n:
@@ -172,88 +95,132 @@ def write_noisy_or_report(
         )
     if X is None and len(rows):
         raise LatentiaError("rows are positions in X, which was not given.")
-    causes = _describe(model, names, threshold)
     frequency = _expected_frequencies(model) if X is None else frequencies(X)
     in_rows = "" if X is None else f" in {count(X.shape[0], 'row')}"
-    page = render(
-        "noisy_or.html",
-        title=title,
-        source=source,
-        summary=f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.",
-        nouns=_NOUNS,
-        evidence=evidence_parts(evidence_of(model)),
-        error=_error_sentence([cause.error for cause in causes]),
-        causes=causes,
-        threshold=threshold,
-        percent=percent,
-        given=getattr(model, "prior", None) is not None,
-        findings=_findings(model, frequency, names, threshold),
-        n_findings=n,
-        drawn=_MOST_FINDINGS,
-        likely=model.n_components_range_,
-        stand_out=int((model.spectrum_ > model.noise_).sum()) if model.noise_ else None,
-        explained=_explained(model, X, names, rows, row_names, diagnoses),
-        data={"network": _network(model, frequency, names, threshold), "spectrum": _spectrum(model)},
-        comparison=comparison_rows(comparison, m),
-        version=version(),
-        missing=without_data("rows (how often findings are present is what the model expects)") if X is None else "",
+    called = [f"row {i + 1}" for i in rows] if row_names is None else [str(name) for name in row_names]
+    network = Figure(
+        "network", _network(model, frequency, names, threshold), "Causes and their findings",
+        "Lines from causes to findings; edges.csv holds the strengths",
+        "Causes on the left, findings on the right, a line from each cause to the findings that it makes appear: the wider, "
+        "the stronger. Point at a circle or a dot for the numbers."
+        + (f" Findings: the {_MOST_FINDINGS} with the strongest lines; edges.csv holds all." if n > _MOST_FINDINGS else ""),
+        shape="square",
+    )  # fmt: skip
+    error = (
+        "Expected error of a cause: {} on average; 0.1 means that its strengths as a whole may be off by about a tenth of "
+        "their size."
     )
-    return write_page(path, page)
+    parts: tuple[Table | Figure | Section, ...] = (
+        _table(model, evidence, names, threshold), network, *_explained(model, X, names, rows, called, diagnoses, printed),
+        _findings(model, frequency, names, threshold), _spectrum(model), _edges(model, names, threshold),
+    )  # fmt: skip
+    return Summary(
+        title, f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.", ("cause", "causes", "rows"), evidence, parts, size=m,
+        source=source, error=mean_error(evidence, error), comparison=comparison, reading=_READING,
+        missing=without_data("rows (how often findings are present is what the model expects)") if X is None else "",
+        styles=("tables.css", "explained.css"),
+    )  # fmt: skip
 
 
-def _describe(model: Any, names: list[str], threshold: float) -> list[_Cause]:
-    found = []
-    for k, (error, mark) in enumerate(component_marks(evidence_of(model), len(model.priors_))):
-        strengths = model.strengths_[k]
-        first = strongest_findings(strengths, threshold)
-        found.append(
-            _Cause(
-                number=k,
-                name=model._given_names.get(k, ""),
-                prior=float(model.priors_[k]),
-                prior_error=None if model.prior_errors_ is None else float(model.prior_errors_[k]),
-                error=error,
-                grade=mark,
-                colour=_colour(k),
-                strongest=[(names[i], float(strengths[i])) for i in first],
-                more=int((strengths >= threshold).sum()) - len(first),
-            )
-        )
-    return found
+write_noisy_or_report = written(summarize_noisy_or)
 
 
-def _findings(model: Any, frequency: np.ndarray, names: list[str], threshold: float) -> list[_Finding]:
-    """The most frequent findings."""
-    return [
-        _Finding(
-            name=names[i],
-            frequency=float(frequency[i]),
-            leak=float(model.leak_[i]),
-            constant=not 0 < frequency[i] < 1,
-            causes=[
-                (int(k), float(model.strengths_[k, i])) for k in strongest_findings(model.strengths_[:, i], threshold)
-            ],
-        )
-        for i in largest(frequency, _MOST_LISTED)
+def _table(model: Any, evidence: Any, names: list[str], threshold: float) -> Table:
+    size, given, fixed, strengths = len(model.priors_), model._given_names, model.prior is not None, model.strengths_
+    low, high = model.n_components_range_ or (0, 0)
+    found = f", a number that the data gave{f' ({low} to {high} say as much)' if low < high else ''}"
+    told = [[(names[i], own[i]) for i in strongest_findings(own, threshold, len(own))] for own in strengths]
+    cause = (
+        "Something that is not in the data and makes several findings appear together, as a disease makes symptoms. Several "
+        "causes can be at work in one row, independently of each other. What it stands for is for the reader to say, from its "
+        'strongest findings: --name 0="the flu" gives cause 0 a name. A cause never makes a finding less likely.'
+    )
+    learned = ", and how far that share moves when it is learned from half of the rows"
+    share = f"The share of the rows in which the cause is at work{'; here it was given, not learned' if fixed else learned}."
+    strength = (
+        "The probability that the cause makes the finding appear by itself where it is at work. Of two causes with strengths "
+        "of 50%, both at work, at least one makes it appear in 75% of the cases."
+    )
+    error = (
+        "The rows are split at random, and the causes are learned from the parts anew. How far the strengths of a cause move "
+        "says how far they may be from the truth, relative to their size. "
+        + grades_say(evidence, "a cause", "other rows of the same kind would give another one")
+    )
+    called = [given.get(k, "") for k in range(size)] if given else []
+    return Table(
+        "components",
+        (
+            Column("cause", range(size), kind="key", meaning=cause),
+            Column("name", model.cause_names_, kind="text", where="sf" if given else "f"),
+            *((Column("given name", called, kind="bold", heading="Name", where="p"),) if given else ()),
+            Column(
+                "prevalence", model.priors_, ".6f", percent, "share", heading="At work in", head="at work in",
+                term="At work in, give or take", meaning=share,
+            ),
+            Column(
+                "error of prevalence", [None] * size if model.prior_errors_ is None else model.prior_errors_, ".6f", percent,
+                heading="Give or take", head="+/-", empty="as given" if fixed else "not measured",
+            ),
+            *graded(evidence, size, meaning=error),
+            Column(
+                "its findings", told, short=".0%", kind="words", where="p", most=_STRONGEST,
+                empty=f"none of {100 * threshold:.3g}% or more", term="Strength", meaning=strength,
+            ),
+            Column("strongest findings", told, short=".0%", kind="words", where="s", most=_PRINTED),
+            *block(names, strengths, ".6f"),
+        ),
+        title="All causes",
+        hint="The most frequent first. Behind a finding stands the strength of the cause: the probability that the cause, "
+        f"where it is at work, makes the finding appear by itself. Strengths below {100 * threshold:.3g}% are left out.",
+        file="causes.csv",
+        caption=f"{count(size, 'cause')}{found if model.n_components is None else ''}, most frequent first",
+        label="cause",
+    )  # fmt: skip
+
+
+def _findings(model: Any, frequency: np.ndarray, names: list[str], threshold: float) -> Table:
+    """All of them, on the page the most frequent."""
+    n, told = len(names), []
+    for own, share in zip(model.strengths_.T, frequency, strict=True):
+        causes: list[Any] = [(f"cause {k}", own[k]) for k in strongest_findings(own, threshold)]
+        told.append(causes or ([] if 0 < share < 1 else ["none: it is the same in all rows and was left out"]))
+    leak = (
+        "How often a finding is present where none of these causes is at work: chance, errors of recording, and causes that "
+        "were not found."
+    )
+    cut = f"The {_MOST_LISTED} most frequent of {n}; findings.csv holds all. " if n > _MOST_LISTED else ""
+    columns = (
+        Column("finding", names, kind="name"),
+        Column("frequency", frequency, ".6f", percent, heading="Present in"),
+        Column("leak", model.leak_, ".6f", percent, heading="Without a cause", meaning=leak),
+        Column("causes", told, short=".0%", kind="words", where="p", empty="none"),
+    )
+    return Table(
+        "findings", columns, title="The findings", file="findings.csv", label="finding", tall=True,
+        order=largest(frequency, _MOST_LISTED), hint=f"{cut}How often each is present, how often it would be where no cause is "
+        "at work, and the causes that make it appear.",
+    )  # fmt: skip
+
+
+def _edges(model: Any, names: list[str], threshold: float) -> Table:
+    """The strongest of each cause first."""
+    found = [
+        (model.cause_names_[k], names[i], own[i], model.weights_[k, i])
+        for k, own in enumerate(model.strengths_)
+        for i in strongest_findings(own, threshold, len(own))
+        if own[i] > 0
     ]
-
-
-def _colour(cause: int) -> str:
-    return PALETTE[cause % len(PALETTE)]
+    heads = {"cause": "", "finding": "", "strength": ".6f", "weight": ".6f"}
+    columns = [Column(name, [edge[i] for edge in found], form) for i, (name, form) in enumerate(heads.items())]
+    return Table("edges", tuple(columns), file="edges.csv")
 
 
 # --- rows that are explained ----------------------------------------------------------------------------------------
 
 
 def _explained(
-    model: Any,
-    X: Any,
-    names: list[str],
-    rows: Sequence[int],
-    row_names: Sequence[str] | None,
-    diagnoses: Sequence[Any] | None,
-) -> list[_Explained]:
-    called = [f"row {i + 1}" for i in rows] if row_names is None else [str(name) for name in row_names]
+    model: Any, X: Any, names: list[str], rows: Sequence[int], called: list[str], diagnoses: Any, printed: bool
+) -> tuple[Section, ...]:
     tables = [X[[i]] for i in rows]
     tables = [table.toarray() if sparse.issparse(table) else np.asarray(table) for table in tables]
     said = [model.explain(table) for table in tables] if diagnoses is None else list(diagnoses)
@@ -261,41 +228,47 @@ def _explained(
         raise LatentiaError(
             f"{len(tables)} rows, {len(called)} row_names and {len(said)} diagnoses: there must be one of each a row."
         )
-    return [
-        _explain(model, table[0], names, name, diagnosis)
-        for table, name, diagnosis in zip(tables, called, said, strict=True)
-    ]
+    told = list(zip([table[0] == 1 for table in tables], called, said, strict=True))
+    values = {"rows": [_explain(model, *one, names) for one in told], "percent": percent}
+    return (Section("explained.html", values, tuple(_of_row(*one, names, printed) for one in told)),) if told else ()
 
 
-def _explain(model: Any, row: np.ndarray, names: list[str], name: str, diagnosis: Any) -> _Explained:
-    present = row == 1
-    texts = [finding if here else f"no {finding}" for finding, here in zip(names, present, strict=True)]
-    probabilities = diagnosis.probabilities
-    likely = largest(probabilities, max(_FEWEST, min(_CAUSES_OF_ROW, int((probabilities >= _PROBABLE).sum()))))
-    suspects = [
-        _Suspect(
-            number=int(k),
-            colour=_colour(k),
-            prior=float(model.priors_[k]),
-            probability=float(probabilities[k]),
-            favour=_speaking(diagnosis.attribution[k], texts),
-            against=_speaking(-diagnosis.attribution[k], texts),
-        )
-        for k in likely
-    ]
-    return _Explained(
-        name=name,
-        present=[names[i] for i in np.flatnonzero(present)],
-        accuracy=diagnosis.error,
-        exact=diagnosis.exact,
-        suspects=suspects,
-        others=len(probabilities) - len(suspects),
+def _explain(model: Any, present: np.ndarray, name: str, diagnosis: Any, names: list[str]) -> dict[str, Any]:
+    """What the page shows of a row: its findings and the most probable causes."""
+    found = diagnosis.probabilities
+    likely = largest(found, max(_FEWEST, min(_CAUSES_OF_ROW, int((found >= _PROBABLE).sum()))))
+    suspects = []
+    for k in likely:
+        sides = [_speaking(sign * diagnosis.attribution[k], _texts(present, names)) for sign in (1, -1)]
+        suspects.append((int(k), float(model.priors_[k]), float(found[k]), *sides))
+    listed = [names[i] for i in np.flatnonzero(present)]
+    return {
+        "name": name, "present": listed, "diagnosis": diagnosis, "suspects": suspects, "others": len(found) - len(suspects),
+    }  # fmt: skip
+
+
+def _of_row(present: np.ndarray, name: str, diagnosis: Any, names: list[str], printed: bool) -> Table:
+    """The probable causes of a row, and the findings that speak for them."""
+    found, texts = diagnosis.probabilities, _texts(present, names)
+    likely = [i for i in largest(found, _PRINTED) if found[i] >= _PROBABLE]
+    speaking = [strongest_findings(diagnosis.attribution[i], _LEAST_EVIDENCE, _PRINTED) for i in likely]
+    columns = (
+        Column("cause", likely),
+        Column("probability", found[likely], short=percent),
+        Column("speaks for it", [[texts[j] for j in own] for own in speaking], kind="words"),
     )
+    sampled = "" if diagnosis.exact else f"Probabilities were sampled, to about {percent(diagnosis.error)}."
+    caption = f"{name.capitalize()}: {int(present.sum())} findings present" if printed else ""
+    return Table(name, columns, caption=caption, below=sampled, rest="report.html")
+
+
+def _texts(present: np.ndarray, names: list[str]) -> list[str]:
+    return [name if here else f"no {name}" for name, here in zip(names, present, strict=True)]
 
 
 def _speaking(evidence: np.ndarray, texts: list[str]) -> list[tuple[str, str]]:
     """The findings with the largest evidence (n,) in nats, with the factors by which they change the odds."""
-    first = [i for i in largest(evidence, _SPEAKING) if evidence[i] >= _LEAST_EVIDENCE]
+    first = strongest_findings(evidence, _LEAST_EVIDENCE, _SPEAKING)
     return [(texts[i], short_number(float(np.exp(min(evidence[i], _MOST_EVIDENCE))))) for i in first]
 
 
@@ -307,16 +280,13 @@ def _network(model: Any, frequency: np.ndarray, names: list[str], threshold: flo
     strengths = model.strengths_
     order = _placed(strengths, threshold)
     shown = strengths[:, order]
-    m, n = shown.shape
-    right = np.arange(n) + 0.5
-    left = _beside(shown)
     edges = np.argwhere((shown >= threshold) & (shown > 0))
     edges = edges[largest(shown[tuple(edges.T)], _MOST_EDGES)]
     return links(
-        [(str(k), _hover_of_cause(model, k, names, threshold), k % len(PALETTE)) for k in range(m)],
+        [(str(k), _hover_of_cause(model, k, names, threshold), k % len(PALETTE)) for k in range(len(shown))],
         [(shortened(names[i]), _hover_of_finding(model, i, names, frequency, threshold)) for i in order],
         [(k, i, shown[k, i]) for k, i in edges],
-        (left, right),
+        (_beside(shown), np.arange(len(order)) + 0.5),
     )
 
 
@@ -350,19 +320,45 @@ def _hover_of_finding(model: Any, finding: int, names: list[str], frequency: np.
     return "\n".join([heading, *listed, f"without any cause {percent(model.leak_[finding])}"])
 
 
-def _spectrum(model: Any) -> dict[str, Any]:
+def _spectrum(model: Any) -> Figure:
     """Directions of the pairs of findings, those that the causes need in blue."""
-    return spectrum(model.spectrum_, len(model.priors_), [model.noise_] if model.noise_ else [], "size")
+    m, noise, likely = len(model.priors_), model.noise_, model.n_components_range_
+    above, hint = int((model.spectrum_ > noise).sum()), ""
+    said = "The size that chance alone would reach was not measured."
+    if noise:
+        need = f"{m} causes need" if m > 1 else f"{m} cause needs"
+        said = (
+            f"{above} {'stands' if above == 1 else 'stand'} above the dashed line, the size that chance alone would reach; "
+            f"blue are those that the {need}."
+        )
+        if above < m:
+            said += " Fewer stand out than there are causes: those with the largest expected errors may be invented."
+        elif above > m:
+            said += " More stand out than there are causes: a larger number may show others."
+    if likely:
+        others = f"as well with {likely[0]} to {likely[1]}" if likely[0] < likely[1] else "clearly worse with others"
+        best = f"networks of half of the rows predict the other half best with {m} causes"
+        hint = f"The number was found in the data: {best}, and {others}."
+    return Figure(
+        "spectrum", spectrum(model.spectrum_, m, [noise] if noise else [], "size"), "How many causes the data shows",
+        "Bars of the directions, and the line of noise",
+        "Findings of one cause appear together more often than chance would have it. All such coincidences are taken apart "
+        f"into directions, the largest first. {said}", hint=hint,
+    )  # fmt: skip
 
 
-# --- words about the whole ------------------------------------------------------------------------------------------
-
-
-def _error_sentence(errors: Sequence[float | None]) -> str:
-    measured = [error for error in errors if error is not None]
-    if not measured:
-        return ""
-    return (
-        f"Expected error of a cause: {np.mean(measured):.2g} on average; 0.1 means that its strengths as a whole may be "
-        "off by about a tenth of their size."
-    )
+_READING = (
+    (
+        "Probability of a cause in a row",
+        "What the model says once all findings of the row are known, those that are absent too. It is as good as the causes "
+        "are: with a cause that is not supported it means little. posteriors.csv holds it for every row. It is a statement "
+        "about rows like these, and no diagnosis of a person.",
+    ),
+    (
+        "What to do next",
+        "Give names to the causes that are supported. If some are not, lower the number of causes with -k, or use more rows. "
+        "If a cause has a single finding, or two causes share most of theirs, there may be too many. If findings that you know "
+        "to belong together have no cause, try a larger number. Leave out findings that are nearly always present: the method "
+        "learns from findings that are absent together. -k 4:12 compares several numbers on rows that were held out.",
+    ),
+)

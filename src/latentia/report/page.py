@@ -37,7 +37,10 @@ def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
         data=summary.figures,
         comparison=comparison_rows(summary.comparison, summary.size),
         version=version(),
-        **{name: getattr(summary, name) for name in ("title", "source", "error", "missing", "styles", "glossary")},
+        **{
+            name: getattr(summary, name)
+            for name in ("title", "source", "error", "missing", "note", "styles", "glossary")
+        },
     )
     return write_page(path, page)
 
@@ -49,12 +52,13 @@ def _part(part: Table | Figure | Section) -> dict[str, Any]:
     if isinstance(part, Figure):
         return {"figure": part}
     columns = sorted(part.of("page"), key=lambda column: column.kind == "grade")
-    rows = [[column.values[i] for column in columns] for i in range(len(part))[: part.most]]
+    order = range(len(part))[: part.most] if part.order is None else part.order
+    rows = [[column.values[i] for column in columns] for i in order]
     errors: list[Any] = [None] * len(columns)
     for before, column in pairwise(part.columns):
         if column.kind == "grade":  # which stands with the error before it
             known = [error is not None and math.isfinite(error) for error in before.values]
-            errors[columns.index(column)] = [e if k else None for e, k in zip(before.values, known, strict=True)]
+            errors[columns.index(column)] = [before.values[i] if known[i] else None for i in order]
     errors = [[None] * len(rows) if one is None else one for one in errors]
     tops = [max(map(float, column.values), default=0.0) if column.kind == "share" else 0.0 for column in columns]
     above = {} if part.above is None else {"above": _part(part.above)}

@@ -70,10 +70,14 @@ def grade_mark(grade: str, error: float | None) -> Mark:
 
 
 def mean_error(evidence: Evidence, sentence: str) -> str:
-    """A sentence with ``{}`` for the mean expected error of the components; empty where none was measured."""
+    """A sentence about the mean expected error of the components, empty where none was measured.
+
+    It has ``{}`` for the error in two digits, or ``{1}`` for the number, and ``{2}`` for half of it, of which all is 1.
+    """
     measured = [one.expected_error for one in evidence.components if one.expected_error is not None]
     measured = [error for error in measured if np.isfinite(error)]
-    return sentence.format(f"{np.mean(measured):.2g}") if measured else ""
+    mean = float(np.mean(measured)) if measured else 0.0
+    return sentence.format(f"{mean:.2g}", mean, min(mean / 2, 1)) if measured else ""
 
 
 def grades_say(evidence: Evidence, what: str, bad: str) -> str:

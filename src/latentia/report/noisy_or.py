@@ -259,7 +259,7 @@ def _of_row(present: np.ndarray, name: str, diagnosis: Any, names: list[str], pr
     )
     sampled = "" if diagnosis.exact else f"Probabilities were sampled, to about {percent(diagnosis.error)}."
     caption = f"{name.capitalize()}: {int(present.sum())} findings present" if printed else ""
-    return Table(name, columns, caption=caption, below=sampled, rest="report.html")
+    return Table(name, columns, caption=caption, note=sampled, rest="report.html")
 
 
 def _texts(present: np.ndarray, names: list[str]) -> list[str]:

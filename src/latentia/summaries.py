@@ -19,7 +19,7 @@ from .exceptions import MissingExtraError
 
 __all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded"]
 
-Kind = Literal["number", "bold", "key", "name", "text", "share", "words", "grade"]
+Kind = Literal["number", "bold", "key", "name", "text", "share", "bar", "words", "grade"]
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Column:
         The same on pages and on the screen, by default as in files.
     kind : str
         How pages show it: ``number``, ``text`` or ``bold``; ``key`` is the number of a component, in its colour; ``name`` heads
-        the row; ``share`` is a percentage with a bar; ``words`` are several, last on the screen, as many as there is room for;
-        ``grade`` is a badge with the value of the column before it.
+        the row; ``share`` is a percentage with a bar, and ``bar`` a number with one; ``words`` are several, last on the screen,
+        as many as there is room for; ``grade`` is a badge with the value of the column before it.
     unit : str
         Stands in brackets in files.
     heading : str
@@ -133,6 +133,8 @@ class Table:
         Rows on the page.
     tall : bool
         Whether a long table has its own frame on the page.
+    folded : str
+        On the page, what opens it; by default it is open.
     """
 
     name: str
@@ -144,6 +146,7 @@ class Table:
     label: str = ""
     most: int | None = None
     tall: bool = False
+    folded: str = ""
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -275,6 +278,8 @@ class Summary:
         What the page lacks.
     styles : tuple of str
         Style sheets of its sections.
+    lines : tuple of str
+        On the screen, below the tables.
     """
 
     title: str
@@ -289,6 +294,7 @@ class Summary:
     comparison: Sequence[Mapping[str, Any]] | None = None
     missing: str = ""
     styles: tuple[str, ...] = ("tables.css",)
+    lines: tuple[str, ...] = ()
 
     @property
     def tables(self) -> dict[str, Table]:

@@ -23,7 +23,7 @@ from ._any import summarize_any
 from ._missing import without_data
 from .communities import write_communities_report
 from .contrast import write_contrast_report
-from .dictionary import write_dictionary_report
+from .dictionary import summarize_dictionary
 from .hmm import write_hmm_report
 from .ica import summarize_ica
 from .labels import write_labels_report
@@ -256,6 +256,7 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "SphericalGaussianMixture": _mixture,
     "MultiViewMixture": _mixture,
     "TensorICA": _of_rows(summarize_ica),
+    "IncoherentDictionary": _of_rows(summarize_dictionary),
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
@@ -268,7 +269,6 @@ PAGES: Mapping[str, Callable[..., Path]] = {
     "TwoStateHMM": _chain,
     "NoisyOr": _causes,
     "MixedMembershipBlockModel": _graph,
-    "IncoherentDictionary": _rows(write_dictionary_report),
     "SparseNetwork": _rows(write_network_report),
     "SeparableNMF": _rows(write_nmf_report),
     **dict.fromkeys(_CONTRASTIVE, _contrast),

@@ -56,7 +56,9 @@ def _part(part: Table | Figure | Section) -> dict[str, Any]:
             known = [error is not None and math.isfinite(error) for error in before.values]
             errors[columns.index(column)] = [e if k else None for e, k in zip(before.values, known, strict=True)]
     errors = [[None] * len(rows) if one is None else one for one in errors]
-    tops = [max(map(float, column.values), default=0.0) if column.kind == "share" else 0.0 for column in columns]
+    tops = [
+        max(map(float, column.values), default=0.0) if column.kind in ("share", "bar") else 0.0 for column in columns
+    ]
     return {"table": part, "columns": columns, "rows": rows, "errors": errors, "tops": tops}
 
 

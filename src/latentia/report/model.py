@@ -29,7 +29,7 @@ from .ica import summarize_ica
 from .labels import write_labels_report
 from .matrix import communities, write_matrix_report
 from .mixture import summarize_mixture
-from .network import write_network_report
+from .network import summarize_network
 from .nmf import write_nmf_report
 from .noisy_or import write_noisy_or_report
 from .page import write_summary
@@ -257,6 +257,7 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "MultiViewMixture": _mixture,
     "TensorICA": _of_rows(summarize_ica),
     "IncoherentDictionary": _of_rows(summarize_dictionary),
+    "SparseNetwork": _of_rows(summarize_network),
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
@@ -269,7 +270,6 @@ PAGES: Mapping[str, Callable[..., Path]] = {
     "TwoStateHMM": _chain,
     "NoisyOr": _causes,
     "MixedMembershipBlockModel": _graph,
-    "SparseNetwork": _rows(write_network_report),
     "SeparableNMF": _rows(write_nmf_report),
     **dict.fromkeys(_CONTRASTIVE, _contrast),
 }

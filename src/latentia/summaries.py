@@ -19,7 +19,7 @@ from .exceptions import MissingExtraError
 
 __all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded"]
 
-Kind = Literal["number", "bold", "key", "name", "text", "share", "meter", "words", "grade"]
+Kind = Literal["number", "bold", "key", "name", "text", "share", "bar", "meter", "words", "grade"]
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Column:
         The same on pages and on the screen, by default as in files.
     kind : str
         How pages show it: ``number``, ``text`` or ``bold``; ``key`` is the number of a component, in its colour; ``name`` heads
-        the row; ``share`` is a percentage with a bar, ``meter`` a number between 0 and 1 with one; ``words`` are several, last
-        on the screen, as many as there is room for; ``grade`` is a badge with the value of the column before it.
+        the row; ``share`` is a percentage with a bar, ``bar`` a number with one, ``meter`` one from 0 to 1; ``words`` are
+        several, last on the screen, as many as there is room for; ``grade`` is a badge with the value of the column before it.
     unit : str
         Stands in brackets in files.
     heading : str
@@ -154,6 +154,8 @@ class Table:
         Whether a long table has its own frame on the page.
     order : sequence of int, optional
         Rows that the page shows, and in which order; by default the first.
+    folded : str
+        On the page, what opens it; by default it is open.
     """
 
     name: str
@@ -170,6 +172,7 @@ class Table:
     most: int | None = None
     tall: bool = False
     order: Sequence[int] | np.ndarray | None = None
+    folded: str = ""
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -307,6 +310,8 @@ class Summary:
         What else the verdict says.
     styles : tuple of str
         Style sheets of its sections.
+    lines : tuple of str
+        On the screen, below the tables.
     """
 
     title: str
@@ -322,6 +327,7 @@ class Summary:
     missing: str = ""
     note: str = ""
     styles: tuple[str, ...] = ("tables.css",)
+    lines: tuple[str, ...] = ()
 
     @property
     def tables(self) -> dict[str, Table]:

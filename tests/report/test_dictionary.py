@@ -10,10 +10,12 @@ from scipy import sparse
 
 from latentia.datasets import image_patches, planted
 from latentia.dictionary import IncoherentDictionary
+from latentia.dictionary.codes import needed, row_errors, sparse_codes
+from latentia.dictionary.patches import mosaic, psnr
 from latentia.dictionary.pursuit import matching_pursuit
 from latentia.exceptions import LatentiaError
 from latentia.report import write_dictionary_report
-from latentia.report.dictionary import Restored, mosaic, needed, psnr, row_errors, sparse_codes
+from latentia.report.dictionary import Restored
 
 Image = pytest.importorskip("PIL.Image", reason="pictures need Pillow")
 

@@ -1,15 +1,19 @@
 """The report of a sparse network: what it says, that it is safe, and that a browser shows it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from latentia.datasets import planted
 from latentia.deep import SparseNetwork
+from latentia.deep.agreement import agreements, encoded
+from latentia.deep.edges import unit_names
 from latentia.evidence import Evidence
 from latentia.exceptions import EvidenceWarning, LatentiaError
 from latentia.report import write_network_report
-from latentia.report.network import agreements, encoded, unit_names, units
+from latentia.report.network import units_of
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 
@@ -62,6 +66,17 @@ def page(path, read_page):
 
 def _figures(page):
     return page.data
+
+
+def units(model, names):
+    return [
+        SimpleNamespace(
+            number=row["unit"], layer=row["layer"], rate=row["on in"], error=row["expected error"],
+            positive=row["switches on"], negative=row["switches off"], below=row["columns below"],
+            undetermined=row["undetermined"],
+        )
+        for row in units_of(model, names).rows()
+    ]  # fmt: skip
 
 
 # --- what it says ---------------------------------------------------------------------------------------------------
@@ -209,7 +224,7 @@ def test_units_are_searched(browser, path, model, names):
         )
 
     assert shown() == list(range(40))
-    browser.find_element("id", "search").send_keys("ITEM 17")
+    browser.find_element("css selector", "#units input[type=search]").send_keys("ITEM 17")
     found = [
         unit.number for unit in units(model, names) if any("item 17" in name for name in unit.positive + unit.negative)
     ]

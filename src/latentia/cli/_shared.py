@@ -436,6 +436,8 @@ def learn(
         for table in told[0].tables.values():
             if table.caption:
                 print_listing(table, console)
+        for line in told[0].lines:
+            say(console, line)
 
     return run_command(results, source, sizes, fit, show, write, reading=reading, compare=compare, evidence=evidence)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,35 +17,13 @@ from ..datasets import readers
 from ..datasets.separated import has_columns
 from ..datasets.tables import is_table
 from ..deep import SparseNetwork
+from ..deep.agreement import encoded
+from ..deep.edges import unit_names
 from ..exceptions import LatentiaError
-from ..report.network import Unit, unit_names
-from ..report.network import units as described_units
-from ..report.noisy_or import frequencies, percent
+from ..report.network import summarize_network
+from ..report.noisy_or import percent
 from ..report.parts import count
-from ._shared import (
-    Cache,
-    Columns,
-    Encoding,
-    Force,
-    FullEvidence,
-    Ignore,
-    Jobs,
-    NoCache,
-    Out,
-    Quiet,
-    Reading,
-    Refine,
-    Results,
-    Rows,
-    Seed,
-    Splits,
-    component_cells,
-    existing,
-    print_components,
-    run_command,
-    say,
-    write_csv,
-)
+from ._shared import Columns, Ignore, Reading, Refine, Run, Splits, existing, learn, say, write_csv
 from ._tables import (
     Labels,
     Table,
@@ -60,76 +37,56 @@ from ._tables import (
     split_names,
 )
 
-__all__ = ["applied_file", "apply_network", "network"]
-
 _CODES, _DENOISED = "codes.csv", "denoised.csv"
-_FILES = (_CODES, "columns.csv", "edges.csv", "units.csv")
 _MOST_LAYERS = 5
 _LEAST_COLUMNS = 4  # that a unit switches
-_PRINTED = 8
 _BATCH = 5000
 _WHAT = "values are 1 (on) or 0 (off)"
+_SOURCE = (
+    "A table with a header, 1 where a column is on and 0 where not: CSV, TSV, Excel, Parquet; MatrixMarket; or a UCI bag "
+    "of words."
+)
+_LAYERS = "Hidden layers above the columns."
+_REAL = "Columns hold real values: sums of the units' edges, and noise."
+_ABOVE = "Values above this are on, and all others off; 0 for counts of words."
+_COUNT = "Leave out columns that are on in fewer rows."
+_WORDS = "Words of a table of counts, one per line."
 
 
 def network(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            help="A table with a header, 1 where a column is on and 0 where not: CSV, TSV, Excel, Parquet; MatrixMarket; or a "
-            "UCI bag of words."
-        ),
-    ],
-    layers: Annotated[
-        int, typer.Option("--layers", "-l", help="Hidden layers above the columns.", min=1, max=_MOST_LAYERS)
-    ] = 1,
-    out: Out = Path("network"),
-    real: Annotated[
-        bool, typer.Option("--real", help="Columns hold real values: sums of the units' edges, and noise.")
-    ] = False,
-    above: Annotated[
-        float | None,
-        typer.Option(help="Values above this are on, and all others off; 0 for counts of words."),
-    ] = None,
-    min_count: Annotated[int, typer.Option(help="Leave out columns that are on in fewer rows.", min=1)] = 1,
+    run: Run,
+    source: Annotated[Path, typer.Argument(help=_SOURCE)],
+    layers: Annotated[int, typer.Option("--layers", "-l", help=_LAYERS, min=1, max=_MOST_LAYERS)] = 1,
+    real: Annotated[bool, typer.Option("--real", help=_REAL)] = False,
+    above: Annotated[float | None, typer.Option(help=_ABOVE)] = None,
+    min_count: Annotated[int, typer.Option(help=_COUNT, min=1)] = 1,
     columns: Columns = None,
     ignore: Ignore = None,
-    vocabulary: Annotated[Path | None, typer.Option(help="Words of a table of counts, one per line.")] = None,
+    vocabulary: Annotated[Path | None, typer.Option(help=_WORDS)] = None,
     splits: Splits = 1,
     refine: Refine = "auto",
     missing: Annotated[str | None, typer.Option("--missing", help=missing_help("drop"))] = None,
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    encoding: Encoding = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    evidence: FullEvidence = False,
-    force: Force = False,
-    quiet: Quiet = False,
 ) -> dict[str, Any]:
     """Learn a sparse network of hidden units above columns that are on or off, and write tables, a model and a report."""
     if real and above is not None:
         raise LatentiaError("--real and --above: give one of the two.")
     if real and min_count > 1:
         raise LatentiaError(f"--min-count {min_count}: real values are not on or off; leave it out.")
-    results = Results(out, source, _FILES, force, evidence, not quiet)
-    results.check()
-    how = Reading.of(quiet, cache, no_cache, missing, ("drop",), encoding=encoding)
-    console = Console()
+    results = run.results(source, _CODES, "columns.csv", "edges.csv", "units.csv")
+    how = run.reading(missing, ("drop",))
     table = _read(source, split_names(columns), split_names(ignore) or [], vocabulary, how)
-    announce(table, console)
-    data = _frequent(_on(table, real, above, _remedy), real, min_count, console)
-    options: dict[str, Any] = {
-        "observed": "real" if real else "binary", "refine": refine, "n_splits": splits, "random_state": seed, "n_jobs": jobs,
-        "verbose": not quiet,
-    }  # fmt: skip
-    found = functools.cache(lambda model: described_units(model, data.columns))
-    return run_command(
-        results, data.source, [None],
-        fit=lambda _: SparseNetwork(layers, **options).fit(data.values),
-        show=lambda model, console: _show(model, found(model), console),
-        write=lambda folder, model, comparison: _write(folder, model, data, found(model), comparison),
+    announce(table, run.console)
+    data = _frequent(_on(table, real, above, _remedy), real, min_count, run.console)
+    options = {"observed": "real" if real else "binary", "refine": refine, "n_splits": splits, **run.parameters}
+    return learn(
+        results, data.source, [None], lambda _: SparseNetwork(layers, **options).fit(data.values),
+        lambda model, comparison: summarize_network(
+            model, data.values, columns=data.columns, comparison=comparison, title=f"Hidden units of {data.source}",
+            source=described(data),
+        ),
         reading={"columns": list(data.columns), "above": above},
         compare=lambda: None,  # type: ignore[arg-type, return-value]
+        more=lambda folder, model: _write_codes(folder / _CODES, model, data),
     )  # fmt: skip
 
 
@@ -211,68 +168,7 @@ def _frequent(table: Table, real: bool, least: int, console: Console) -> Table:
     return table
 
 
-# --- printing -------------------------------------------------------------------------------------------------------
-
-
-def _show(model: Any, found: Sequence[Unit], console: Console) -> None:
-    several = len(model.layers_) > 1
-    rows = []
-    for unit in found:
-        members = ", ".join(unit.positive[:_PRINTED]) + (" ..." if len(unit.positive) > _PRINTED else "")
-        layer = [str(unit.layer)] if several else []
-        grade = component_cells(model.evidence_, unit.number, 2) if unit.error is not None else ["", ""]
-        rows.append([str(unit.number), *layer, percent(unit.rate), *grade, members])
-    heads = dict.fromkeys(("unit", *(["layer"] if several else []), "on in", "error"), "right")
-    heads |= {"grade": "left", "raises" if model.observed == "real" and not several else "switches on": "left"}
-    if not rows:
-        say(console, "No units were found: no columns are on together as those of a unit are.")
-        return
-    sizes = ", ".join(f"{layer.shape[0]:,} in layer {i}" for i, layer in enumerate(model.layers_, 1))
-    print_components(console, f"{count(len(rows), 'unit')}{f': {sizes}' if several else ''}", heads, rows, "units.csv")
-
-
-# --- writing --------------------------------------------------------------------------------------------------------
-
-
-def _write(folder: Path, model: Any, data: Table, found: Sequence[Unit], comparison: Rows | None) -> None:
-    from ..report import write_network_report
-
-    header = [
-        "unit", "layer", "on in", "expected error", "grade", "switches on", "switches off", "undetermined",
-    ]  # fmt: skip
-    rows = (
-        [
-            unit.number, unit.layer, f"{unit.rate:.6f}",
-            *(component_cells(model.evidence_, unit.number) if unit.error is not None else ["", ""]),
-            "; ".join(unit.positive), "; ".join(unit.negative), unit.undetermined,
-        ]
-        for unit in found
-    )  # fmt: skip
-    write_csv(folder / "units.csv", header, rows)
-    write_csv(folder / "edges.csv", ["unit", "layer", "to", "sign"], _edges(found))
-    write_csv(folder / "columns.csv", ["column", "mean", "switched on by", "switched off by"], _columns(model, data))
-    _write_codes(folder / _CODES, model, data)
-    write_network_report(
-        folder / "report.html", model, data.values, columns=data.columns, comparison=comparison,
-        title=f"Hidden units of {data.source}", source=described(data),
-    )  # fmt: skip
-
-
-def _edges(found: Sequence[Unit]) -> Iterator[list[Any]]:
-    for unit in found:
-        for name in unit.positive:
-            yield [unit.number, unit.layer, name, 1]
-        for name in unit.negative:
-            yield [unit.number, unit.layer, name, -1]
-
-
-def _columns(model: Any, data: Table) -> Iterator[list[Any]]:
-    """How often each column is on, or its mean, and its units."""
-    owners = sparse.csc_array(model.layers_[0])
-    for i, (name, share) in enumerate(zip(data.columns, frequencies(data.values), strict=True)):
-        own = slice(owners.indptr[i], owners.indptr[i + 1])
-        places, signs = owners.indices[own], owners.data[own]
-        yield [name, f"{share:.6g}", *(" ".join(map(str, np.sort(places[signs * s > 0]))) for s in (1, -1))]
+# --- codes ----------------------------------------------------------------------------------------------------------
 
 
 def _write_codes(path: Path, model: Any, data: Table) -> None:
@@ -285,7 +181,7 @@ def _write_codes(path: Path, model: Any, data: Table) -> None:
 def _codes(model: Any, values: Any, labels: Labels) -> Iterator[list[Any]]:
     firsts, rows = np.cumsum([0, *map(len, unit_names(model))]), iter(labels)
     for part in _parts(values, model):
-        on = [sparse.csr_array(model.encode(part, layer=i)) for i in range(1, len(model.layers_) + 1)]
+        on = encoded(model, part)
         for i in range(part.shape[0]):
             cells = [
                 " ".join(str(first + unit) for unit in np.sort(one.indices[one.indptr[i] : one.indptr[i + 1]]))

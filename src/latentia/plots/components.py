@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..dictionary.patches import mosaic
 from ..exceptions import LatentiaError
-from ..report.dictionary import mosaic
 from ..report.figures import PALETTE, shortened
 from ._axes import INK, PALE, attribute, called, colour, column_names, heat, new_axes, tidy
 

@@ -1,143 +1,43 @@
-"""The report of a dictionary of atoms, for readers who do not program."""
+"""Dictionaries of atoms, for readers who do not program."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from .._progress import progress_bar
+from ..dictionary.codes import needed, row_errors, sparse_codes
+from ..dictionary.patches import as_grey, psnr
 from ..exceptions import LatentiaError
+from ..summaries import Column, Figure, Section, Summary, Table, block, graded
 from ._missing import without_data
 from .figures import bars, lines, picture
-from .page import render, write_page
-from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
+from .mixture import scaling_of
+from .page import written
+from .parts import column_names, component_marks, count, evidence_of, grades_say, largest, mean_error, short_number
 
-__all__ = [
-    "Restored", "mosaic", "needed", "psnr", "row_errors", "sparse_codes", "write_dictionary_report",
-]  # fmt: skip
+__all__ = ["Restored", "codes_of", "row_errors", "summarize_dictionary", "write_dictionary_report"]
 
-_BATCH = 20_000  # rows whose codes are dense at a time
 _TILES, _PANELS, _LISTED = 400, 24, 300  # atoms as pictures, with bars, and in the table
-_STRONGEST, _BARS = 6, 8
-_FEW_COLUMNS = 12  # columns from which the whole atom is drawn as a line
-_MOST_POINTS = 240
+_STRONGEST, _PRINTED, _BARS = 6, 5, 8
+_FEW_COLUMNS, _MOST_POINTS = 12, 240  # from so many columns on the whole atom is drawn as a line of so many points
 _CURVE_WIDTH, _CURVE_HEIGHT = 240.0, 46.0
 _SHOWN = 640  # pixels of a picture, down and across
-_GAP = 1  # pixels between the atoms of a mosaic
-_WORST = 100.0  # decibels of pictures that are the same
-_INK_GREY = 0.5
-_MORE = 1.5  # times chance: what is left is fitted, and so a little less than the noise
-_NOUNS = Nouns("atoms", "atom", "rows")
-_PATCHES = Nouns("atoms", "atom", "patches")
+_STEPS = np.array([0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, np.inf])  # a quarter, a half and all of a row are far apart
+_STEP_NAMES = "below 1%", "1 to 5%", "5 to 10%", "10 to 20%", "20 to 30%", "30 to 50%", "above 50%"
 
 
-@dataclass(frozen=True)
-class Restored:
-    """A picture, and what a dictionary makes of it.
-
-    Attributes
-    ----------
-    name : str
-    original, restored : ndarray of shape (height, width) or (height, width, 3)
-        From 0, black, to 1, white.
-    """
+class Restored(NamedTuple):
+    """The name of a picture, the picture (height, width) or (height, width, 3), white being 1, and what atoms make of it."""
 
     name: str
     original: np.ndarray
     restored: np.ndarray
 
 
-@dataclass(frozen=True)
-class _Atom:
-    """What the page shows of an atom; `strongest` holds columns and weights, `bars` also signed lengths in percent."""
-
-    number: int
-    usage: float
-    error: float | None
-    grade: Mark
-    strongest: list[tuple[str, float]]
-    bars: list[tuple[str, float, float]]
-    curve: str
-    picture: str
-
-
-# --- what codes say -------------------------------------------------------------------------------------------------
-
-
-def sparse_codes(model: Any, X: Any, progress: str = "") -> sparse.csr_array:
-    """The codes of all rows, shape (n_rows, m), made some rows at a time: dense ones can be larger than the data."""
-    parts, start = [], 0
-    with progress_bar(progress, X.shape[0], "rows") as advance:
-        for rows in _batches(X):
-            parts.append(sparse.csr_array(model.transform(rows)))
-            start += rows.shape[0]
-            advance(rows.shape[0])
-    return sparse.csr_array(sparse.vstack(parts, format="csr"))
-
-
-def needed(model: Any, codes: sparse.csr_array) -> np.ndarray:
-    """How many atoms each row needs, shape (n_rows,): those with half as much weight again as noise would give the best of all.
-
-    Noise of standard deviation s in every column gives the best of m atoms a weight of about s (2 log m)^(1/2).
-    """
-    limit = _MORE * float(model.noise_) * float(np.sqrt(2 * np.log(max(codes.shape[1], 2))))
-    kept = np.abs(codes.data) > limit
-    counts = np.zeros(codes.shape[0] + 1, dtype=np.int64)
-    counts[1:] = np.diff(np.concatenate([[0], np.cumsum(kept)])[codes.indptr])
-    return counts[1:]
-
-
-def row_errors(model: Any, X: Any, codes: sparse.csr_array) -> np.ndarray:
-    """Squared distance of each row from what its code says, relative to its square, shape (n_rows,); 0 for a row of zeros."""
-    found, start = [], 0
-    for rows in _batches(X):
-        rows = (rows.toarray() if sparse.issparse(rows) else np.asarray(rows)).astype(np.float64)
-        said = codes[start : start + len(rows)] @ model.components_
-        square = (rows**2).sum(axis=1)
-        found.append(((rows - said) ** 2).sum(axis=1) / np.where(square > 0, square, 1.0))
-        start += len(rows)
-    return np.concatenate(found)
-
-
-def psnr(original: np.ndarray, restored: np.ndarray) -> float:
-    """Peak signal-to-noise ratio in decibels, -10 log10 of the mean squared difference where white is 1; at most 100."""
-    error = float(np.mean((original - restored) ** 2))
-    return min(-10 * float(np.log10(max(error, 1e-300))), _WORST)
-
-
-def mosaic(atoms: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-    """Atoms (m, n) of patches of this shape side by side as one image, black to white; grey is zero."""
-    m, (height, width) = len(atoms), shape[:2]
-    across = int(np.ceil(np.sqrt(m)))
-    down = -(-m // across)
-    whole = np.ones(((height + _GAP) * down - _GAP, (width + _GAP) * across - _GAP, *shape[2:]))
-    for i, atom in enumerate(atoms):
-        y, x = (height + _GAP) * (i // across), (width + _GAP) * (i % across)
-        whole[y : y + height, x : x + width] = _as_grey(atom).reshape(tuple(shape))
-    return whole
-
-
-def _as_grey(atom: np.ndarray) -> np.ndarray:
-    """Weights as brightness: the same distance from grey for as much weight of either sign."""
-    return _INK_GREY + _INK_GREY * atom / max(float(np.abs(atom).max()), 1e-300)
-
-
-def _batches(X: Any) -> Iterator[Any]:
-    return (X[start : start + _BATCH] for start in range(0, X.shape[0], _BATCH))
-
-
-# --- the page -------------------------------------------------------------------------------------------------------
-
-
-def write_dictionary_report(
-    path: str | os.PathLike[str],
+def summarize_dictionary(
     model: Any,
     X: Any = None,
     *,
@@ -145,16 +45,16 @@ def write_dictionary_report(
     codes: sparse.csr_array | None = None,
     patch: Sequence[int] | None = None,
     pictures: Sequence[Restored] = (),
+    scaling: Mapping[str, np.ndarray] | None = None,
+    row_labels: Sequence[Column] = (),
     comparison: Sequence[Mapping[str, Any]] | None = None,
     title: str = "Atoms",
     source: str = "",
-) -> Path:
-    """Write the atoms that were found, and how far they can be trusted, to one HTML file that works offline.
+) -> Summary:
+    """Say what atoms were found, and how far they can be trusted.
 
     Parameters
     ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
     model : IncoherentDictionary
         A fitted model.
     X : array or sparse matrix of shape (n_rows, n), optional
@@ -162,11 +62,15 @@ def write_dictionary_report(
     columns : sequence of str of length n, optional
         Names of the columns.
     codes : csr_array of shape (n_rows, m), optional
-        What `sparse_codes` gives, if it is there already.
+        What `latentia.dictionary.codes.sparse_codes` gives, if it is there already.
     patch : sequence of int, optional
         Shape of the patches that the rows are: (height, width) or (height, width, 3). Atoms are shown as pictures then.
     pictures : sequence of Restored
         Shown beside what the dictionary makes of them.
+    scaling : dict of "subtracted" and "divided_by", optional
+        What brought the columns to standard deviation 1, if anything did.
+    row_labels : sequence of Column
+        What tells the rows apart.
     comparison : sequence of dict, optional
         Rows of a table that compares numbers of atoms, the first value the number.
     title, source : str
@@ -174,86 +78,177 @@ def write_dictionary_report(
 
     Returns
     -------
-    Path of the file
+    Summary
 
     """
-    check_is_fitted(model)
-    m, n = model.components_.shape
-    names = [f"column {i}" for i in range(1, n + 1)] if columns is None else [str(name) for name in columns]
-    width = n if X is None else X.shape[1]
-    if len(names) != n or width != n:
-        raise LatentiaError(
-            f"columns has {len(names)} entries, the data {width} columns and the atoms {n}: they must agree."
-        )
-    if patch is not None and int(np.prod(patch)) != n:
-        raise LatentiaError(
-            f"patches of the shape {tuple(patch)} have {int(np.prod(patch))} values, and the atoms {n}."
-        )
+    evidence, (m, n) = evidence_of(model), model.components_.shape
+    names = column_names(columns, n, X=X, what="atoms")
+    if patch is not None and (size := int(np.prod(patch))) != n:
+        raise LatentiaError(f"patches of the shape {tuple(patch)} have {size} values, and the atoms {n}.")
     codes = sparse_codes(model, X) if codes is None and X is not None else codes
-    atoms, nouns = _describe(model, names, patch), _NOUNS if patch is None else _PATCHES
-    page = render(
-        "dictionary.html",
-        title=title,
-        source=source,
-        summary=_summary(model, None if X is None else X.shape[0], names, patch),
-        nouns=nouns,
-        evidence=evidence_parts(evidence_of(model)),
-        error=_error_sentence([atom.error for atom in atoms]),
-        atoms=atoms,
-        tiles=atoms[:_TILES] if patch is not None else [],
-        panels=[] if patch is not None else atoms[:_PANELS],
-        listed=atoms[:_LISTED],
-        curves=n >= _FEW_COLUMNS,
-        n_columns=n,
-        rows=nouns.data,
-        sparsity=int(model.sparsity_),
-        start=model.start_,
-        explained=1 - float(model.reconstruction_error_),
-        noise=float(model.noise_),
-        nearest=_nearest(model.components_),
-        errors=None if X is None or codes is None else _error_bars(row_errors(model, X, codes)),
-        sparsities=None if codes is None else _sparsity_bars(needed(model, codes), int(model.sparsity_)),
-        rounds=len(model.errors_),
-        pictures=[_shown(one) for one in pictures],
-        data=_figures(model, nouns.data),
-        comparison=comparison_rows(comparison, m),
-        version=version(),
+    one, many = ("row", "rows") if patch is None else ("patch", "patches")
+    parts: list[Table | Figure | Section] = [*_figures(model, many), _table(model, names, patch is None, one, many)]
+    parts += [] if scaling is None else [scaling_of(names, scaling)]
+    parts += [] if codes is None or patch is not None else [codes_of(codes, row_labels)]
+    said: tuple[str, ...] = ()
+    if X is not None and codes is not None:
+        parts[:0], said = _described(model, X, codes, one, many)
+    shown = [_shown(one) for one in pictures]
+    return Summary(
+        title, _says(model, None if X is None else X.shape[0], n, patch), ("atom", "atoms", many), evidence,
+        (_drawn(model, names, patch, many, shown), *parts),
+        size=m, source=source, comparison=comparison, styles=("tables.css", "dictionary.css"),
+        error=mean_error(
+            evidence,
+            "Expected error of an atom: {} on average, as a distance of atoms of length 1; 0 is perfect, and 1.41 has nothing "
+            "in common with the true one.",
+        ),
+        reading=(
+            ("Code", f"The atoms that a {one} uses, up to {model.sparsity_}, with their weights: those that come nearest to it "
+             "are taken one after the other, and the weights of all fitted anew each time."),
+            ("What to do next", f"-k 100:400:100 compares several numbers of atoms. {_NEXT[one]}"),
+        ),
         missing=without_data("rows and how well they are described") if X is None else "",
+        lines=(*said, *(f"{one['name']}: rebuilt with a PSNR of {one['psnr']:.1f} dB." for one in shown)),
+    )  # fmt: skip
+
+
+write_dictionary_report = written(summarize_dictionary)
+_NEXT = {
+    "row": "'latentia apply' gives the codes of other rows and, with --denoise, the rows as the atoms say them.",
+    "patch": "'latentia apply' rebuilds another picture from these atoms; noise that they cannot say is left out.",
+}
+
+
+def _says(model: Any, n_rows: int | None, n: int, patch: Sequence[int] | None) -> str:
+    atoms = count(len(model.components_), "atom")
+    if n_rows is None:
+        return f"{atoms} of {count(n, 'column')}."
+    what = f"{count(n_rows, 'row')} of {count(n, 'column')}"
+    if patch is not None:
+        colour = " in colour" if len(patch) == 3 else ""
+        what = f"{n_rows:,} patches of {patch[0]} x {patch[1]} pixels{colour}, each without its mean"
+    return f"{atoms} in {what}; each is a sum of up to {count(int(model.sparsity_), 'atom')}."
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def codes_of(codes: sparse.csr_array, row_labels: Sequence[Column] = ()) -> Table:
+    """A line for every atom of every row, those of most weight first."""
+    rows = np.repeat(np.arange(codes.shape[0]), np.diff(codes.indptr))
+    order = np.lexsort((-np.abs(codes.data), rows))
+    labels = [Column(one.name, [one.values[i] for i in rows]) for one in row_labels] or [Column("row", rows)]
+    found = Column("atom", codes.indices[order]), Column("weight", codes.data[order], ".6g")
+    return Table("codes", (*labels, *found), file="codes.csv")
+
+
+def _table(model: Any, names: list[str], of_columns: bool, one: str, many: str) -> Table:
+    evidence, m = evidence_of(model), len(model.components_)
+    told = [[(names[d], atom[d]) for d in largest(np.abs(atom), _STRONGEST)] for atom in model.components_]
+    strongest = (
+        Column("strongest columns", told, short="+.2f", kind="words", heading="Strongest", where="p"),
+        Column("strongest", [own[:_PRINTED] for own in told], short=lambda x: short_number(x, True), kind="words", where="s"),
+    ) if of_columns else ()  # fmt: skip
+    atom = (
+        "A pattern over the columns. Every row is, apart from noise, a sum of few atoms, each with a weight of its own."
+        if of_columns
+        else "A small picture. Every patch is, apart from its mean and from noise, a sum of few atoms, each with a weight of "
+        "its own: edges, stripes and spots in the places where they occur."
     )
-    return write_page(path, page)
+    error = (
+        f"The {many} are split at random, and the atoms are learned from the parts anew. How far an atom moves says how far it "
+        "may be from the truth, as a distance of atoms of length 1, whatever their sign: 0.1 is an angle of 6 degrees. "
+        f"{grades_say(evidence, 'an atom', f'other {many} of the same kind would give another one')} An atom can describe "
+        f"{many} well and still not be the true one: whoever only needs few numbers instead of many may use atoms that are not "
+        "supported, as long as the error above is small."
+    )
+    cut = f"The {_LISTED} most used; atoms.csv holds all {m}. " if m > _LISTED else ""
+    return Table(
+        "components",
+        (
+            Column("atom", range(m), kind="bold", meaning=f"{atom} There are more atoms than a {one} can use at once, and "
+                   "which ones it uses is what tells it from others. An atom has a number, not a name, and neither a size nor "
+                   "a sign of its own: its length is 1."),
+            Column("usage", model.usage_, ".6f", _used, kind="share", heading="Used in", head="used in",
+                   meaning=f"The share of the {many} in whose code the atom is."),
+            *strongest,
+            *graded(evidence, m, meaning=error),
+            *block(names, model.components_),
+        ),
+        "All atoms", cut + ("Strongest are the columns of most weight." if of_columns else ""), "atoms.csv",
+        f"{count(m, 'atom')}, the most used first", "atom", most=_LISTED, tall=True,
+        folded="" if of_columns else "A table of them",
+    )  # fmt: skip
 
 
-def _describe(model: Any, names: list[str], patch: Sequence[int] | None) -> list[_Atom]:
-    found = []
-    marks = component_marks(evidence_of(model), len(model.components_))
-    for i, (atom, (error, mark)) in enumerate(zip(model.components_, marks, strict=True)):
-        first = largest(np.abs(atom), _BARS)
-        top = max(float(np.abs(atom).max()), 1e-300)
-        shown = patch is None and i < _PANELS
-        found.append(
-            _Atom(
-                number=i,
-                usage=float(model.usage_[i]),
-                error=error,
-                grade=mark,
-                strongest=[(names[d], float(atom[d])) for d in first[:_STRONGEST]],
-                bars=[(names[d], float(atom[d]), 50 * float(atom[d]) / top) for d in first] if shown else [],
-                curve=_curve(atom) if shown and len(atom) >= _FEW_COLUMNS else "",
-                picture=picture(_as_grey(atom).reshape(tuple(patch))) if patch is not None and i < _TILES else "",
-            )
-        )
-    return found
+def _used(share: float) -> str:
+    return f"{100 * share:.2g}%"
 
 
-def _curve(atom: np.ndarray) -> str:
-    """The weights of all columns, in the order of the file, as the path of a line."""
-    steps = np.linspace(0, len(atom), min(len(atom), _MOST_POINTS) + 1).astype(int)
-    high = np.maximum.reduceat(atom, steps[:-1])
-    low = np.minimum.reduceat(atom, steps[:-1])
-    heights = np.where(high > -low, high, low) / max(float(np.abs(atom).max()), 1e-300)
-    x = _CURVE_WIDTH * (np.arange(len(heights)) + 0.5) / len(heights)
-    y = _CURVE_HEIGHT / 2 * (1 - 0.94 * heights)
-    return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
+def _described(
+    model: Any, X: Any, codes: sparse.csr_array, one: str, many: str
+) -> tuple[tuple[Table, Table], tuple[str]]:
+    """How many rows have so large an error, and how many need so many atoms; and a line of that."""
+    errors, numbers, sparsity = row_errors(model, X, codes), needed(model, codes), int(model.sparsity_)
+    counts, mean, left = np.bincount(numbers, minlength=sparsity + 1), numbers.mean(), 100 * model.reconstruction_error_
+    more = " Most need all that are allowed: more may describe them better." if counts[-1] == counts.max() else ""
+    lengths = np.histogram(errors, _STEPS)[0]
+    well = Table(
+        "errors",
+        (Column("left over", _STEP_NAMES, kind="name"), Column(many, lengths, short=",", kind="bar")),
+        f"How well {many} are described",
+        f"The atoms account for **{100 - left:.1f}%** of the squares of all {many}. What is left of a {one}, relative to it: "
+        f"half of them have less than {100 * np.median(errors):.2g}%, and one in twenty more than "
+        f"{100 * np.quantile(errors, 0.95):.2g}%. The spread that is left in a single "
+        f"{'cell' if one == 'row' else 'pixel'} is {short_number(float(model.noise_))}.",
+    )
+    few = Table(
+        "needed",
+        (
+            Column("atoms", range(len(counts)), short=lambda i: count(i, "atom") if i else "none", kind="name"),
+            Column(many, counts, short=",", kind="bar"),
+        ),
+        f"How many atoms a {one} needs",
+        f"{sparsity} {'is' if sparsity == 1 else 'are'} allowed, and {mean:.1f} needed on average: atoms count that have half "
+        "as much weight again as noise of the spread that is left over would give the best of "
+        f"{len(model.components_)}.{more}",
+    )
+    said = (
+        f"Up to {count(sparsity, 'atom')} a {one}, {mean:.1f} needed on average; they leave {left:.2g}% of the squares."
+    )
+    return (well, few), (said,)
+
+
+# --- pictures, and figures ------------------------------------------------------------------------------------------
+
+
+def _drawn(
+    model: Any, names: list[str], patch: Sequence[int] | None, many: str, pictures: Sequence[Mapping[str, Any]]
+) -> Section:
+    """The first atoms as pictures or with bars, and pictures that they make."""
+    m, n = model.components_.shape
+    marks, atoms = component_marks(evidence_of(model), m), []
+    for i, atom in enumerate(model.components_[: _PANELS if patch is None else _TILES]):
+        drawn = _panel(names, atom) if patch is None else {"picture": picture(as_grey(atom).reshape(tuple(patch)))}
+        atoms.append({"number": i, "used": _used(model.usage_[i]), "error": marks[i][0], "grade": marks[i][1]} | drawn)
+    return Section("dictionary.html", {
+        "atoms": atoms, "total": m, "tiles": patch is not None, "pictures": pictures, "many": many,
+        "sparsity": int(model.sparsity_), "n_columns": n if n >= _FEW_COLUMNS else 0,
+    })  # fmt: skip
+
+
+def _panel(names: list[str], atom: np.ndarray) -> dict[str, Any]:
+    """Columns of most weight with signed lengths in percent, and the weights of all as the path of a line."""
+    shares = atom / max(float(np.abs(atom).max()), 1e-300)
+    first = [(names[d], float(atom[d]), 50 * float(shares[d])) for d in largest(np.abs(atom), _BARS)]
+    if len(atom) < _FEW_COLUMNS:
+        return {"bars": first, "curve": ""}
+    steps = np.linspace(0, len(atom), min(len(atom), _MOST_POINTS) + 1).astype(int)[:-1]
+    high, low = np.maximum.reduceat(shares, steps), np.minimum.reduceat(shares, steps)
+    x = _CURVE_WIDTH * (np.arange(len(steps)) + 0.5) / len(steps)
+    y = _CURVE_HEIGHT / 2 * (1 - 0.94 * np.where(high > -low, high, low))
+    return {"bars": first, "curve": "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))}
 
 
 def _shown(one: Restored) -> dict[str, Any]:
@@ -261,89 +256,41 @@ def _shown(one: Restored) -> dict[str, Any]:
     height, width = one.original.shape[:2]
     top, left = (max(0, (length - _SHOWN) // 2) for length in (height, width))
     part = np.s_[top : top + _SHOWN, left : left + _SHOWN]
+    cut = ", the middle of it" if max(height, width) > _SHOWN else ""
     return {
-        "name": one.name,
-        "size": f"{width} x {height} pixels",
-        "part": max(height, width) > _SHOWN,
-        "psnr": psnr(one.original, one.restored),
-        "original": picture(one.original[part]),
-        "restored": picture(one.restored[part]),
-        "width": min(width, _SHOWN),
-    }
+        "name": one.name, "size": f"{width} x {height} pixels{cut}", "psnr": psnr(one.original, one.restored),
+        "original": picture(one.original[part]), "restored": picture(one.restored[part]), "width": min(width, _SHOWN),
+    }  # fmt: skip
 
 
-def _nearest(atoms: np.ndarray) -> float:
-    """The largest |cosine| of two atoms."""
-    if len(atoms) < 2:
-        return 0.0
-    table = np.abs(atoms @ atoms.T)
-    np.fill_diagonal(table, 0.0)
-    return float(table.max())
-
-
-# --- bars and figures -----------------------------------------------------------------------------------------------
-
-
-def _error_bars(errors: np.ndarray) -> dict[str, Any]:
-    """How many rows have so large an error, in steps that widen: a quarter, a half and all of a row are far apart."""
-    edges = np.array([0, 0.01, 0.05, 0.1, 0.2, 0.3, 0.5, np.inf])
-    labels = ["below 1%", "1 to 5%", "5 to 10%", "10 to 20%", "20 to 30%", "30 to 50%", "above 50%"]
-    counts = np.histogram(errors, edges)[0]
-    return {
-        "rows": list(zip(labels, map(int, counts), strict=True)),
-        "most": max(int(counts.max()), 1),
-        "median": float(np.median(errors)),
-        "worst": float(np.quantile(errors, 0.95)),
-    }
-
-
-def _sparsity_bars(numbers: np.ndarray, most: int) -> dict[str, Any]:
-    counts = np.bincount(numbers, minlength=most + 1)
-    return {
-        "rows": [(count(i, "atom") if i else "none", int(number)) for i, number in enumerate(counts)],
-        "most": max(int(counts.max()), 1),
-        "mean": float(numbers.mean()),
-    }
-
-
-def _figures(model: Any, rows: str) -> dict[str, Any]:
-    found = {"usage": _usage(model.usage_, rows)}
+def _figures(model: Any, many: str) -> Iterator[Figure]:
+    """How often each atom is used, and how the error fell."""
+    percents, alike = np.round(100 * model.usage_, 4), np.abs(model.components_ @ model.components_.T)
+    np.fill_diagonal(alike, 0.0)
+    hover = [f"atom {i}\n{value:.3g}% of the {many}" for i, value in enumerate(percents)]
+    width = 0.85 if len(percents) < 80 else 1.0
+    series, what = [("", percents, 0)], f"% of the {many}"
+    yield Figure(
+        "usage",
+        bars(range(len(percents)), series, hover=[hover], title="atom", y_title=what, width=width, height=190),
+        "How often each atom is used",
+        "Bars of the share of rows that use each atom; atoms.csv holds the numbers",
+        f"How many of the {many} use each atom, in percent. Atoms that hardly any of them use are learned from few. The two "
+        f"atoms that are most alike have the cosine {alike.max():.2f}; 1 would be the same atom.",
+    )
     rounds = np.asarray(model.errors_, dtype=float)
     if len(rounds) > 1:
+        drawn = (
+            f"were drawn from the {many}"
+            if model.start_ != "graph"
+            else f"came from the graph of {many} that share one"
+        )
         curve = [("error", np.arange(1, len(rounds) + 1), 100 * rounds)]
-        found["rounds"] = lines(curve, title="round", y_title="error in %", from_zero=True, whole=True)
-    return found
-
-
-def _usage(shares: np.ndarray, rows: str) -> dict[str, Any]:
-    """How often each atom is used, as bars."""
-    percents = np.round(100 * shares, 4)
-    hover = [f"atom {i}\n{value:.3g}% of the {rows}" for i, value in enumerate(percents)]
-    width = 0.85 if len(shares) < 80 else 1.0
-    series = [("", percents, 0)]
-    return bars(
-        range(len(shares)), series, hover=[hover], title="atom", y_title=f"% of the {rows}", width=width, height=190
-    )
-
-
-# --- words about the whole ------------------------------------------------------------------------------------------
-
-
-def _summary(model: Any, n_rows: int | None, names: list[str], patch: Sequence[int] | None) -> str:
-    if n_rows is None:
-        return f"{count(len(model.components_), 'atom')} of {count(len(names), 'column')}."
-    what = f"{count(n_rows, 'row')} of {count(len(names), 'column')}"
-    if patch is not None:
-        colour = " in colour" if len(patch) == 3 else ""
-        what = f"{n_rows:,} patches of {patch[0]} x {patch[1]} pixels{colour}, each without its mean"
-    return f"{count(len(model.components_), 'atom')} in {what}; each is a sum of up to {count(int(model.sparsity_), 'atom')}."
-
-
-def _error_sentence(errors: Sequence[float | None]) -> str:
-    measured = [error for error in errors if error is not None]
-    if not measured:
-        return ""
-    return (
-        f"Expected error of an atom: {np.mean(measured):.2g} on average, as a distance of atoms of length 1; 0 is perfect, and "
-        "1.41 has nothing in common with the true one."
-    )
+        yield Figure(
+            "rounds",
+            lines(curve, title="round", y_title="error in %", from_zero=True, whole=True),
+            "How the error fell",
+            "Line of the error after each round",
+            f"What is left of the {many} after each round of refinement; a curve that is flat at its end has settled. The "
+            f"first atoms {drawn}.",
+        )

@@ -82,7 +82,7 @@ def summarize_mixture(
             _means(model.weights_, means, distances, names),
             *plane,
             *(() if probabilities is None else (rows_of(probabilities, row_labels),)),
-            *(() if scaling is None else (_scaling(names, scaling),)),
+            *(() if scaling is None else (scaling_of(names, scaling),)),
         ),
         size=size,
         source=source,
@@ -112,7 +112,7 @@ def rows_of(probabilities: np.ndarray, row_labels: Sequence[Column] = ()) -> Tab
     )
 
 
-def _scaling(names: list[str], scaling: Mapping[str, np.ndarray]) -> Table:
+def scaling_of(names: list[str], scaling: Mapping[str, np.ndarray]) -> Table:
     """What was done to the columns before the fit."""
     values = scaling["subtracted"], scaling["divided_by"]
     return Table(

@@ -23,13 +23,13 @@ from ._any import summarize_any
 from ._missing import without_data
 from .communities import write_communities_report
 from .contrast import write_contrast_report
-from .dictionary import write_dictionary_report
+from .dictionary import summarize_dictionary
 from .hmm import summarize_hmm
 from .ica import summarize_ica
 from .labels import summarize_labels
 from .matrix import communities, write_matrix_report
 from .mixture import summarize_mixture
-from .network import write_network_report
+from .network import summarize_network
 from .nmf import write_nmf_report
 from .noisy_or import summarize_noisy_or
 from .page import write_summary
@@ -260,6 +260,8 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "SpectralHMM": _chain,
     "TwoStateHMM": _chain,
     "NoisyOr": _causes,
+    "IncoherentDictionary": _of_rows(summarize_dictionary),
+    "SparseNetwork": _of_rows(summarize_network),
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
@@ -268,8 +270,6 @@ PAGES: Mapping[str, Callable[..., Path]] = {
     "SingleTopicModel": _topics,
     "ProbabilityMatrix": _pairs,
     "MixedMembershipBlockModel": _graph,
-    "IncoherentDictionary": _rows(write_dictionary_report),
-    "SparseNetwork": _rows(write_network_report),
     "SeparableNMF": _rows(write_nmf_report),
     **dict.fromkeys(_CONTRASTIVE, _contrast),
 }

@@ -1,160 +1,31 @@
-"""The report of a sparse network, for readers who do not program."""
+"""Sparse networks, for readers who do not program."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import LatentiaError
+from ..deep.agreement import agreements, encoded
+from ..deep.edges import members, switched, unit_names
+from ..summaries import Column, Figure, Section, Summary, Table, graded
 from ._missing import without_data
 from .figures import bars
-from .noisy_or import percent
-from .page import render, write_page
-from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
-
-__all__ = ["Agreement", "Unit", "agreements", "encoded", "unit_names", "units", "write_network_report"]
+from .noisy_or import frequencies, percent
+from .page import written
+from .parts import column_names, count, evidence_of, grades_say, largest, mean_error
 
 _SAMPLE = 20_000  # rows of which pages show what encoder and decoder say
-_LISTED, _MEMBERS, _BELOW = 300, 24, 8
+_LISTED, _MEMBERS, _PRINTED = 300, 24, 8
 _BINS, _TENTHS = 24, 20
 _WIDTH, _BOX, _BETWEEN, _NARROWEST = 760.0, 46.0, 62.0, 0.42
-_NOUNS = Nouns("units", "unit", "rows")
 
 
-@dataclass(frozen=True)
-class Unit:
-    """What is said of a unit.
-
-    Attributes
-    ----------
-    number : int
-        Over all layers, those of the lowest first.
-    layer : int
-        From 1, the lowest.
-    rate : float
-        Share of the rows in which it is on.
-    error : float or None
-        Expected error.
-    grade : Mark
-    positive, negative : list of str
-        Names of what it switches on, and off: columns, or units of the layer below.
-    below : list of str
-        Of units of higher layers, the columns to which most of their edges lead.
-    undetermined : int
-        Columns, or units below, of which the data cannot tell.
-    """
-
-    number: int
-    layer: int
-    rate: float
-    error: float | None
-    grade: Mark
-    positive: list[str]
-    negative: list[str]
-    below: list[str]
-    undetermined: int
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """How far what units say of the layer below is what is there.
-
-    Attributes
-    ----------
-    layer : int
-    explained : float
-        Share of what is on, below, that a unit switches on; of real columns the share of their variance.
-    right : float or None
-        Share of what the units switch on that is on; None of real columns.
-    """
-
-    layer: int
-    explained: float
-    right: float | None
-
-
-# --- what a network says --------------------------------------------------------------------------------------------
-
-
-def unit_names(model: Any) -> list[list[str]]:
-    """Of each hidden layer, the lowest first, what its units are called: their number over all layers."""
-    ends = np.cumsum([0, *(layer.shape[0] for layer in model.layers_)])
-    return [[f"unit {i}" for i in range(a, b)] for a, b in pairwise(ends)]
-
-
-def units(model: Any, columns: Sequence[str]) -> list[Unit]:
-    """The units of a fitted `SparseNetwork`, those of the lowest layer first, with the names of what they switch."""
-    named = unit_names(model)
-    found: list[Unit] = []
-    marks = component_marks(evidence_of(model), sum(map(len, named)))
-    reach: Any = None
-    for i, layer in enumerate(model.layers_):
-        below = list(columns) if i == 0 else named[i - 1]
-        signs, open_pairs = sparse.csr_array(layer), np.diff(sparse.csr_array(model.undetermined_[i]).indptr)
-        positive = sparse.csr_array((signs > 0).astype(np.int64))
-        reach = positive if reach is None else sparse.csr_array(positive @ reach)
-        for j in range(signs.shape[0]):
-            own = slice(signs.indptr[j], signs.indptr[j + 1])
-            places, values = signs.indices[own], signs.data[own]
-            error, mark = marks[len(found)]
-            found.append(
-                Unit(
-                    number=len(found),
-                    layer=i + 1,
-                    rate=float(model.densities_[i][j]),
-                    error=error,
-                    grade=mark,
-                    positive=[below[p] for p in np.sort(places[values > 0])],
-                    negative=[below[p] for p in np.sort(places[values < 0])],
-                    below=[columns[p] for p in _most_reached(reach, j)] if i else [],
-                    undetermined=int(open_pairs[j]),
-                )
-            )
-    return found
-
-
-def _most_reached(reach: sparse.csr_array, unit: int) -> list[int]:
-    """Columns to which most paths of positive edges lead."""
-    own = slice(reach.indptr[unit], reach.indptr[unit + 1])
-    first = largest(reach.data[own], _BELOW)
-    return [int(place) for place in reach.indices[own][first]]
-
-
-def encoded(model: Any, Y: Any) -> list[sparse.csr_array]:
-    """Which units of each layer are on in each row, the lowest layer first: csr_arrays of bool, shape (n_rows, units)."""
-    return [sparse.csr_array(model.encode(Y, layer=i + 1)) for i in range(len(model.layers_))]
-
-
-def agreements(model: Any, Y: Any, hidden: Sequence[sparse.csr_array]) -> list[Agreement]:
-    """How far each layer says what the one below is, one step down; `hidden` is what `encoded` gives."""
-    found = []
-    for i, (layer, on) in enumerate(zip(model.layers_, hidden, strict=True)):
-        if i == 0 and model.observed == "real":
-            table = Y.toarray() if sparse.issparse(Y) else np.asarray(Y, dtype=float)
-            left = float(((table - model.decode(on, layer=1)) ** 2).sum())
-            found.append(Agreement(1, 1 - left / max(float(((table - table.mean(axis=0)) ** 2).sum()), 1e-300), None))
-            continue
-        said = sparse.csr_array(on.astype(np.int32) @ sparse.csr_array(layer).astype(np.int32))
-        below = sparse.csr_array(Y if i == 0 else hidden[i - 1]).astype(bool)
-        lit = sparse.csr_array(said > 0)
-        both = lit.multiply(below).nnz
-        found.append(Agreement(i + 1, both / max(below.nnz, 1), both / max(lit.nnz, 1)))
-    return found
-
-
-# --- the page -------------------------------------------------------------------------------------------------------
-
-
-def write_network_report(
-    path: str | os.PathLike[str],
+def summarize_network(
     model: Any,
     Y: Any = None,
     *,
@@ -162,13 +33,11 @@ def write_network_report(
     comparison: Sequence[Mapping[str, Any]] | None = None,
     title: str = "Hidden units",
     source: str = "",
-) -> Path:
-    """Write the units that were found, and how far they can be trusted, to one HTML file that works offline.
+) -> Summary:
+    """Say what units were found, and how far they can be trusted.
 
     Parameters
     ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
     model : SparseNetwork
         A fitted model.
     Y : array or sparse matrix of shape (n_rows, n), optional
@@ -183,132 +52,247 @@ def write_network_report(
 
     Returns
     -------
-    Path of the file
+    Summary
 
     """
-    check_is_fitted(model)
-    n = model.n_features_in_
-    names = [f"column {i}" for i in range(1, n + 1)] if columns is None else [str(name) for name in columns]
-    n_rows, width = (0, n) if Y is None else Y.shape
-    if len(names) != n or width != n:
-        raise LatentiaError(
-            f"columns has {len(names)} entries, the data {width} columns and the network {n}: they must agree."
-        )
+    evidence, names = evidence_of(model), column_names(columns, model.n_features_in_, X=Y, what="network")
+    sizes, units = [layer.shape[0] for layer in model.layers_], units_of(model, names)
+    where = "" if len(sizes) == 1 else f" in {len(sizes)} layers ({', '.join(f'{size:,}' for size in sizes)})"
+    rows = "" if Y is None else f", from {count(Y.shape[0], 'row')}"
+    none = "No units were found: no columns are on together as those of a unit are"
+    return Summary(
+        title,
+        f"{count(len(units), 'hidden unit')}{where} above {count(len(names), 'column')}{rows}.",
+        ("unit", "units", "rows"),
+        evidence,
+        (
+            _diagram(model, "" if len(units) else f"{none}, as far as so many rows can tell."),
+            _layers(model, Y, bool(len(units))),
+            *_figures(model),
+            _listed(model, units),
+            _edges(units),
+            *(() if Y is None else (_columns(model, Y, names),)),
+        ),
+        size=len(sizes), source=source, comparison=comparison, styles=("tables.css", "network.css"),
+        error=mean_error(
+            evidence,
+            "Expected error of a unit: {} on average: of what it or the true unit switches on, that share is in one of the two "
+            "only.",
+        ),
+        reading=_reading(model),
+        missing=without_data("rows and how well they are described") if Y is None else "",
+        lines=() if len(units) else (f"{none}.",),
+    )  # fmt: skip
+
+
+write_network_report = written(summarize_network)
+
+
+def _reading(model: Any) -> tuple[tuple[str, str], ...]:
+    real = _real(model)
+    values = (
+        "up or down. The value of a column is the number of units that raise it less the number of those that lower it, and "
+        "noise." if real else "on. A column is on where more units that are on switch it on than off."
+    )  # fmt: skip
+    lowers = "A column that is lowered is low where the unit is on." if real else (
+        "A unit can hold back what others switch on. That shows only where both are on at a time, which may be rare: of many "
+        "pairs the data cannot tell, and none of these is called absent."
+    )  # fmt: skip
+    layers = ("Layers", "Units of a layer that are often on together are switched by one of the layer above, as columns are by "
+              "units. Units of higher layers are on more rarely and stand for more columns at once.")  # fmt: skip
+    return (
+        ("Unit", f"Something that is not in the data and, where it is on, switches a few columns {values} How many units there "
+         "are is found from the data."),
+        ("Lowers" if real else "Switches off", lowers),
+        *((layers,) if len(model.layers_) > 1 else ()),
+        ("Explained, right", "A unit is read as on where 60% or more of what it switches on is on. If the network is what made "
+         "the data, nearly everything is explained, and nearly everything right; of other data much is left over."),
+        ("Expected error", "The units are learned anew from parts of the rows. How much a unit's list of what it switches on "
+         "changes says how far it may be from the truth: 0 is the same list, 1 one that has nothing in common with it. "
+         + grades_say(evidence_of(model), "a unit", "other rows of the same kind would give another list")),
+        ("What to do next", "Give names to the units that are supported. 'latentia apply' says which units are on in other "
+         "rows and, with --denoise, writes the rows as the units have them: single values that no unit explains are gone."),
+    )  # fmt: skip
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def units_of(model: Any, columns: Sequence[str]) -> Table:
+    """The units of all layers, those of the lowest first, with what they switch: columns, or units of the layer below.
+
+    Of units of higher layers "columns below" are those to which most of their edges lead.
+    """
+    found, named, sizes = switched(model), [columns, *unit_names(model)], [len(one) for one in model.densities_]
+    of = [f"{size:,} in layer {i}" for i, size in enumerate(sizes, 1)]
+    on, off = (
+        [[named[layer - 1][i] for i in own] for layer, own in zip(found.layers, some, strict=True)]
+        for some in (found.on, found.off)
+    )
+    several, caption = len(sizes) > 1, count(len(on), "unit")
+    return Table(
+        "components",
+        (
+            Column("unit", range(len(on))),
+            Column("layer", found.layers, where="sf" if several else "f"),
+            Column("on in", np.concatenate(model.densities_), ".6f", percent),
+            *graded(evidence_of(model), len(on)),
+            Column("switches on", on, "; ".join, _few, kind="text", head="" if several or not _real(model) else "raises"),
+            Column("switches off", off, "; ".join, where="f"),
+            Column("undetermined", found.undetermined, where="f"),
+            Column("columns below", [[columns[i] for i in own] for own in found.below], where=""),
+        ),
+        file="units.csv",
+        caption="" if not on else f"{caption}: {', '.join(of)}" if several else caption,
+    )  # fmt: skip
+
+
+def _real(model: Any) -> bool:
+    return bool(model.observed == "real")
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:_PRINTED]) + (" ..." if len(names) > _PRINTED else "")
+
+
+def _edges(units: Table) -> Table:
+    edges = [
+        (row["unit"], row["layer"], name, sign)
+        for row in units.rows()
+        for sign, names in ((1, row["switches on"]), (-1, row["switches off"]))
+        for name in names
+    ]
+    columns = zip(*edges, strict=True) if edges else [()] * 4
+    return Table("edges", tuple(map(Column, ("unit", "layer", "to", "sign"), columns)), file="edges.csv")
+
+
+def _columns(model: Any, Y: Any, names: Sequence[str]) -> Table:
+    """How often each column is on, or its mean, and its units."""
+    edges, joined = model.layers_[0].T, lambda numbers: " ".join(map(str, numbers))
+    return Table(
+        "columns",
+        (
+            Column("column", names),
+            Column("mean", frequencies(Y), ".6g"),
+            Column("switched on by", members(edges > 0), joined),
+            Column("switched off by", members(edges < 0), joined),
+        ),
+        file="columns.csv",
+    )
+
+
+def _layers(model: Any, Y: Any, any_units: bool) -> Table:
+    """What the page says of each layer, the lowest first."""
+    n_rows, real, first = 0 if Y is None else Y.shape[0], _real(model), model.layers_[0]
     some = np.sort(np.random.default_rng(0).permutation(n_rows)[:_SAMPLE]) if n_rows > _SAMPLE else None
     rows = Y if some is None else sparse.csr_array(Y)[some] if sparse.issparse(Y) else np.asarray(Y)[some]
     hidden = [] if Y is None else encoded(model, rows)
     agreed = [] if Y is None else agreements(model, rows, hidden)
-    found = units(model, names)
-    layers = _layers(model, found, agreed, n)
-    page = render(
-        "network.html",
-        title=title,
-        source=source,
-        summary=_summary(model, n_rows, n),
-        nouns=_NOUNS,
-        evidence=evidence_parts(evidence_of(model)),
-        error=_error_sentence([unit.error for unit in found]),
-        units=found,
-        layers=layers,
-        listed=[_chosen(found, layer + 1) for layer in range(len(layers))],
-        members=_MEMBERS,
-        real=model.observed == "real",
-        density=float(model.observed_density_),
-        n_columns=n,
-        free=_free(model),
-        sampled=_SAMPLE if some is not None else 0,
-        percent=percent,
-        diagram=_diagram(model, n),
-        on=[float(one.sum() / max(one.shape[0], 1)) for one in hidden],
-        data=_figures(model),
-        comparison=comparison_rows(comparison, len(layers)),
-        version=version(),
-        missing=without_data("rows and how well they are described") if Y is None else "",
+    degrees = [float((layer > 0).sum() / max(layer.shape[0], 1)) for layer in model.layers_]
+    told = [sparse.csr_array(one).nnz / max(one.shape[0] * one.shape[1], 1) for one in model.undetermined_]
+    on = Column("on at a time", [one.sum() / max(one.shape[0], 1) for one in hidden], short=".1f")
+    explained = (
+        Column("explained", [one.explained for one in agreed], short=percent),
+        Column(
+            "right", [one.right for one in agreed], short=lambda share: "\u2013" if np.isnan(share) else percent(share)
+        ),
     )
-    return write_page(path, page)
+    by_chance = "" if real else f"; by chance {percent(float(model.observed_density_))} of the columns would be"
+    how = (
+        "Encoder and decoder: the units that are on in a row are read from it, and what they switch on is compared with what "
+        f"is there{'' if some is None else f', on {_SAMPLE:,} rows drawn at random'}. *Explained* is the share of "
+        f"{'the variance of the columns, and of what is on in higher layers,' if real else 'what is on'} that units account "
+        f"for, *right* the share of what they switch on that is on{by_chance}. "
+    )
+    free = np.count_nonzero(((first != 0) if real else (first > 0)).sum(axis=0) == 0)
+    return Table(
+        "layers",
+        (
+            Column("layer", range(1, len(degrees) + 1), kind="bold"),
+            Column("units", [len(one) for one in model.densities_], short=","),
+            Column("on in", [float(np.mean(one)) if len(one) else 0.0 for one in model.densities_], short=percent),
+            *((on,) if hidden else ()),
+            Column("edges", degrees, where=""),
+            Column("each switches on", [f"{d:.1f} {'units' if i else 'columns'}" for i, d in enumerate(degrees)]),
+            Column("cannot be told", told, short=percent),
+            *(explained if hidden else ()),
+        ),
+        "Layers" if any_units else "",
+        f"{how if hidden else ''}{free:,} of {first.shape[1]:,} columns belong to no unit: what is on in them is unexplained. "
+        "*Cannot be told* are pairs of which the data says neither that one switches the other nor that it does not.",
+        label="layer",
+    )  # fmt: skip
 
 
-def _layers(model: Any, found: Sequence[Unit], agreed: Sequence[Agreement], n: int) -> list[dict[str, Any]]:
-    """What the page says of each layer, the lowest first."""
-    rows = []
-    for i, layer in enumerate(model.layers_):
-        signs = sparse.csr_array(layer)
-        own = [unit for unit in found if unit.layer == i + 1]
-        pairs = max(signs.shape[0] * signs.shape[1], 1)
-        rows.append({
-            "number": i + 1, "units": signs.shape[0], "below": signs.shape[1],
-            "what": "columns" if i == 0 else f"units of layer {i}",
-            "positive": int((signs.data > 0).sum()), "negative": int((signs.data < 0).sum()),
-            "degree": float(np.mean([len(unit.positive) for unit in own])) if own else 0.0,
-            "undetermined": sparse.csr_array(model.undetermined_[i]).nnz / pairs,
-            "rate": float(np.mean(model.densities_[i])) if len(own) else 0.0,
-            "explained": agreed[i].explained if agreed else None, "right": agreed[i].right if agreed else None,
-        })  # fmt: skip
-    return rows
-
-
-def _free(model: Any) -> int:
-    """Columns that no unit switches on or, where they are real, that none raises or lowers."""
-    signs = sparse.csr_array(model.layers_[0])
-    linked = signs.indices[(signs.data != 0) if model.observed == "real" else (signs.data > 0)]
-    return int(signs.shape[1] - len(np.unique(linked)))
-
-
-def _chosen(found: Sequence[Unit], layer: int) -> list[Unit]:
-    """Units of a layer that the page lists: those that are on most often, in their order."""
-    own = [unit for unit in found if unit.layer == layer]
-    first = largest(np.array([unit.rate for unit in own]), _LISTED)
-    return [own[i] for i in sorted(first)]
+def _listed(model: Any, units: Table) -> Section:
+    """Units of each layer that are on most often, in their order."""
+    rows, shown = units.rows(), list[dict[str, Any]]()
+    for i in range(1, len(model.layers_) + 1):
+        own = [row for row in rows if row["layer"] == i]
+        first = [own[j] for j in sorted(largest(np.array([row["on in"] for row in own]), _LISTED))]
+        cut = (
+            f"The {_LISTED} of {len(own):,} units that are on most often; units.csv holds all"
+            if len(own) > _LISTED
+            else ""
+        )
+        title = ": ".join(one for one in (f"Layer {i}" if len(model.layers_) > 1 else "", cut) if one)
+        shown.append(
+            {"number": i, "title": title, "units": first, "widest": max((row["on in"] for row in own), default=1)}
+        )
+    values = {"layers": shown if rows else [], "members": _MEMBERS, "real": _real(model)}
+    return Section("network_units.html", values, tables=(units,))
 
 
 # --- figures --------------------------------------------------------------------------------------------------------
 
 
-def _diagram(model: Any, n: int) -> dict[str, Any]:
+def _diagram(model: Any, none: str) -> Section:
     """Layers as boxes, the highest on top, as wide as they have units, and what lies between them."""
-    sizes = [n, *(layer.shape[0] for layer in model.layers_)]
-    widest = np.log1p(max(sizes))
-    boxes: list[dict[str, Any]] = []
-    links: list[dict[str, Any]] = []
-    height = len(sizes) * _BOX + (len(sizes) - 1) * _BETWEEN
-    for i, size in enumerate(sizes):
-        share = _NARROWEST + (1 - _NARROWEST) * float((np.log1p(size) / widest) ** 2)
-        y = height - (i + 1) * _BOX - i * _BETWEEN
-        rate = model.observed_density_ if i == 0 else float(np.mean(model.densities_[i - 1])) if size else 0.0
-        on = "real values" if i == 0 and model.observed == "real" else f"{percent(float(rate))} on"
+    sizes = [model.n_features_in_, *(layer.shape[0] for layer in model.layers_)]
+    widths = _WIDTH * (_NARROWEST + (1 - _NARROWEST) * (np.log1p(sizes) / np.log1p(max(sizes))) ** 2)
+    rates = [float(model.observed_density_), *(float(np.mean(one)) if len(one) else 0.0 for one in model.densities_)]
+    boxes, links, step = list[dict[str, Any]](), list[dict[str, Any]](), _BOX + _BETWEEN
+    for i, (size, width, rate) in enumerate(zip(sizes, widths, rates, strict=True)):
+        left, top = (_WIDTH - width) / 2, (len(sizes) - 1 - i) * step
+        on = "real values" if i == 0 and _real(model) else f"{percent(rate)} on"
         what = count(size, "column") if i == 0 else f"layer {i}: {count(size, 'unit')}"
-        boxes.append({
-            "x": f"{(_WIDTH - share * _WIDTH) / 2:.1f}", "y": f"{y:.1f}", "width": f"{share * _WIDTH:.1f}", "height": _BOX,
-            "text": f"{what}, {on}", "middle": f"{y + _BOX / 2 + 5:.1f}", "hidden": i > 0,
-        })  # fmt: skip
-    for i, layer in enumerate(model.layers_):
-        upper, lower = boxes[i + 1], boxes[i]
-        data = sparse.csr_array(layer).data
-        positive, negative = int((data > 0).sum()), int((data < 0).sum())
-        top, bottom = float(upper["y"]) + _BOX, float(lower["y"])
-        corners = [
-            (float(upper["x"]), top), (float(upper["x"]) + float(upper["width"]), top),
-            (float(lower["x"]) + float(lower["width"]), bottom), (float(lower["x"]), bottom),
-        ]  # fmt: skip
-        links.append({
-            "points": " ".join(f"{x:.1f},{y:.1f}" for x, y in corners), "middle": f"{(top + bottom) / 2 + 5:.1f}",
-            "text": f"{count(positive, 'edge')} that switch on, {negative:,} that switch off",
-        })  # fmt: skip
-    return {"width": _WIDTH, "height": height, "boxes": boxes, "links": links}
+        place = {"x": f"{left:.1f}", "y": f"{top:.1f}", "width": f"{width:.1f}", "middle": top + _BOX / 2 + 5}
+        boxes.append(place | {"text": f"{what}, {on}", "hidden": i > 0})
+        if i < len(sizes) - 1:
+            edges, above = model.layers_[i], (_WIDTH - widths[i + 1]) / 2
+            corners = (above, top - _BETWEEN), (_WIDTH - above, top - _BETWEEN), (_WIDTH - left, top), (left, top)
+            said = f"{count(int((edges > 0).sum()), 'edge')} that switch on, {int((edges < 0).sum()):,} that switch off"
+            points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+            links.append({"points": points, "middle": top - _BETWEEN / 2 + 5, "text": said})
+    values = {"width": _WIDTH, "height": len(sizes) * step - _BETWEEN, "box": _BOX, "boxes": boxes, "links": links}
+    return Section("network.html", values | {"none": none, "several": len(sizes) > 2})
 
 
-def _figures(model: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _figures(model: Any) -> Iterator[Section]:
+    """Of each layer with units, how many edges there are and how often units are on."""
     for i, layer in enumerate(model.layers_, 1):
-        positive = sparse.csr_array(sparse.csr_array(layer) > 0)
-        if not positive.shape[0]:
+        if not layer.shape[0]:
             continue
-        below = "columns" if i == 1 else f"units of layer {i - 1}"
-        found[f"degrees-{i}"] = _bars(np.diff(positive.indptr), f"{below} that a unit switches on", "units")
-        parents = np.bincount(positive.indices, minlength=positive.shape[1])
-        found[f"parents-{i}"] = _bars(parents, "units that switch one on", below)
-        found[f"rates-{i}"] = _rates(np.asarray(model.densities_[i - 1], dtype=float))
-    return found
+        below, edges = "columns" if i == 1 else f"units of layer {i - 1}", sparse.csr_array(layer > 0)
+        parents = np.bincount(edges.indices, minlength=edges.shape[1])
+        told = (
+            ("degrees", _bars(np.diff(edges.indptr), f"{below} that a unit switches on", "units"),
+             f"Bars of how many {below} a unit switches on",
+             f"How many {below} a unit switches on: the height of a bar is the number of such units."),
+            ("parents", _bars(parents, "units that switch one on", below),
+             f"Bars of how many units switch on one of the {below}",
+             f"How many units switch on one of the {below}. Those at 0 belong to no unit."),
+            ("rates", _rates(np.asarray(model.densities_[i - 1])),
+             "Bars of how often units are on; units.csv holds the numbers",
+             "In how many rows a unit is on. Units far to the right say little of single rows."),
+        )  # fmt: skip
+        shown = [Figure(f"{name}-{i}", data, "", label, caption) for name, data, label, caption in told]
+        how = "How" if len(model.layers_) == 1 else f"Layer {i}: how"
+        values = {"title": f"{how} many edges there are, and how often units are on", "shown": shown}
+        yield Section("figures.html", values, figures={one.name: one.data for one in shown})
+
+
+_histogram = functools.partial(bars, counts=True, height=170)
 
 
 def _bars(values: np.ndarray, title: str, what: str) -> dict[str, Any]:
@@ -319,49 +303,17 @@ def _bars(values: np.ndarray, title: str, what: str) -> dict[str, Any]:
     counts = np.histogram(values, edges)[0]
     labels = [str(a) if step == 1 else f"{a} to {a + step - 1}" for a in edges[:-1]]
     hover = [f"{label}: {number:,} {what}" for label, number in zip(labels, counts, strict=True)]
-    return _bar_figure(edges[:-1] + (step - 1) / 2, counts, step, hover, title, what, whole=True)
+    places, series, width = edges[:-1] + (step - 1) / 2, [("", counts, 0)], 0.9 * step
+    return _histogram(places, series, hover=[hover], title=title, y_title=what, width=width, whole=True)
 
 
 def _rates(rates: np.ndarray) -> dict[str, Any]:
     """Firing rates in percent, in steps of equal width."""
-    percents = 100 * rates
-    low, high = float(percents.min()), float(percents.max())
+    low, high = 100 * float(rates.min()), 100 * float(rates.max())
     if high <= low:
         low, high = 0.0, max(2 * high, 1e-6)
-    counts, edges = np.histogram(percents, _TENTHS, (low, high))
-    hover = [
-        f"{a:.3g} to {b:.3g}%: {number:,} units" for a, b, number in zip(edges[:-1], edges[1:], counts, strict=True)
-    ]
+    counts, edges = np.histogram(100 * rates, _TENTHS, (low, high))
+    hover = [f"{a:.3g} to {b:.3g}%: {n:,} units" for (a, b), n in zip(pairwise(edges), counts, strict=True)]
+    places, series, width = (edges[:-1] + edges[1:]) / 2, [("", counts, 0)], 0.9 * float(edges[1] - edges[0])
     title = "% of the rows in which a unit is on"
-    return _bar_figure(
-        (edges[:-1] + edges[1:]) / 2, counts, float(edges[1] - edges[0]), hover, title, "units", whole=False
-    )
-
-
-def _bar_figure(
-    places: np.ndarray, counts: np.ndarray, width: float, hover: Sequence[str], title: str, what: str, *, whole: bool
-) -> dict[str, Any]:
-    return bars(
-        places, [("", counts, 0)], hover=[hover], title=title, y_title=what, width=0.9 * width, whole=whole, counts=True,
-        height=170,
-    )  # fmt: skip
-
-
-# --- words about the whole ------------------------------------------------------------------------------------------
-
-
-def _summary(model: Any, n_rows: int, n: int) -> str:
-    sizes = [layer.shape[0] for layer in model.layers_]
-    where = "" if len(sizes) == 1 else f" in {len(sizes)} layers ({', '.join(f'{size:,}' for size in sizes)})"
-    rows = f", from {count(n_rows, 'row')}" if n_rows else ""
-    return f"{count(sum(sizes), 'hidden unit')}{where} above {count(n, 'column')}{rows}."
-
-
-def _error_sentence(errors: Sequence[float | None]) -> str:
-    measured = [error for error in errors if error is not None]
-    if not measured:
-        return ""
-    return (
-        f"Expected error of a unit: {np.mean(measured):.2g} on average: of what it or the true unit switches on, that share is "
-        "in one of the two only."
-    )
+    return _histogram(places, series, hover=[hover], title=title, y_title="units", width=width, whole=False)

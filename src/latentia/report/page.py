@@ -60,7 +60,9 @@ def _part(part: Table | Figure | Section) -> dict[str, Any]:
             known = [error is not None and math.isfinite(error) for error in before.values]
             errors[columns.index(column)] = [before.values[i] if known[i] else None for i in order]
     errors = [[None] * len(rows) if one is None else one for one in errors]
-    tops = [max(map(float, column.values), default=0.0) if column.kind == "share" else 0.0 for column in columns]
+    tops = [
+        max(map(float, column.values), default=0.0) if column.kind in ("share", "bar") else 0.0 for column in columns
+    ]
     above = {} if part.above is None else {"above": _part(part.above)}
     return {"table": part, "columns": columns, "rows": rows, "errors": errors, "tops": tops} | above
 

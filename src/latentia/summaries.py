@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from .evidence import Evidence
 from .exceptions import MissingExtraError
 
-__all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded"]
+__all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
 
 Kind = Literal["number", "bold", "key", "name", "text", "share", "words", "grade"]
 
@@ -50,6 +51,8 @@ class Column:
         Entry of the glossary, by default under the heading.
     where : str
         Where it is shown: of "page", "screen" and "file" the first letters.
+    most : int, optional
+        Words on the screen.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Column:
     term: str = ""
     meaning: str = ""
     where: str = "psf"
+    most: int | None = None
 
     @property
     def title(self) -> str:
@@ -76,7 +80,7 @@ class Column:
     def shown(self, value: Any) -> str:
         """A value as pages and the screen have it."""
         if self.kind == "words":
-            return ", ".join(self.words(value))
+            return ", ".join(self.words(value)[: self.most])
         if self.kind == "share" and self.short is None and value is not None:
             return f"{100 * value:.1f}%"
         return _written(self.text if self.short is None else self.short, value)
@@ -112,6 +116,14 @@ def graded(
     return error, Column("grade", grades, kind="grade", heading=error.title)
 
 
+def histogram(name: str, of: str, values: np.ndarray, edges: Sequence[int]) -> Table:
+    """How many ``values`` lie between percentages, as a table of the section that shows it."""
+    between = [f"{low} to {high}%" for low, high in pairwise(edges)]
+    counts = np.histogram(values, [0, *(edge / 100 for edge in edges), np.inf])[0]
+    labels = [f"below {edges[0]}%", *between, f"above {edges[-1]}%"]
+    return Table(name, (Column(name, labels, kind="name"), Column(of, counts, short=",")))
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of what is known of components, rows of the data, or others.
@@ -127,6 +139,8 @@ class Table:
         Name of its file; none without it.
     caption : str
         On the screen, where a table without one is not shown.
+    note : str
+        A line below it on the screen.
     label : str
         Identifier on the page, by default that of the name.
     most : int, optional
@@ -141,6 +155,7 @@ class Table:
     hint: str = ""
     file: str = ""
     caption: str = ""
+    note: str = ""
     label: str = ""
     most: int | None = None
     tall: bool = False

@@ -700,6 +700,8 @@ def print_listing(table: Listing, console: Console) -> None:
     _print_table(console, table.caption, heads, rows)
     if len(table) > _PRINTED:
         say(console, f"{len(table) - _PRINTED} more in {table.file}")
+    if table.note:
+        say(console, table.note)
 
 
 def _print_comparison(rows: Rows, best: int, title: str, console: Console) -> None:

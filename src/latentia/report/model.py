@@ -30,7 +30,7 @@ from .labels import write_labels_report
 from .matrix import communities, write_matrix_report
 from .mixture import summarize_mixture
 from .network import write_network_report
-from .nmf import write_nmf_report
+from .nmf import summarize_nmf
 from .noisy_or import write_noisy_or_report
 from .page import write_summary
 from .topics import write_topics_report
@@ -256,6 +256,7 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "SphericalGaussianMixture": _mixture,
     "MultiViewMixture": _mixture,
     "TensorICA": _of_rows(summarize_ica),
+    "SeparableNMF": _of_rows(summarize_nmf),
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
@@ -270,7 +271,6 @@ PAGES: Mapping[str, Callable[..., Path]] = {
     "MixedMembershipBlockModel": _graph,
     "IncoherentDictionary": _rows(write_dictionary_report),
     "SparseNetwork": _rows(write_network_report),
-    "SeparableNMF": _rows(write_nmf_report),
     **dict.fromkeys(_CONTRASTIVE, _contrast),
 }
 """What writes the page of each class and of those derived from it; `write_any_report` writes that of others."""

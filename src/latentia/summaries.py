@@ -147,6 +147,8 @@ class Table:
         Rows on the page.
     tall : bool
         Whether a long table has its own frame on the page.
+    screen : tuple of str
+        Names of its columns on the screen, where their order is another one.
     """
 
     name: str
@@ -159,6 +161,7 @@ class Table:
     label: str = ""
     most: int | None = None
     tall: bool = False
+    screen: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -169,6 +172,8 @@ class Table:
 
     def of(self, where: str) -> list[Column]:
         """Its columns on the "page", on the "screen" or in the "file"."""
+        if self.screen and where == "screen":
+            return [self[name] for name in self.screen]
         return [column for column in self.columns if where[0] in column.where]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -288,6 +293,8 @@ class Summary:
         Which of them is this one.
     missing : str
         What the page lacks.
+    note : str
+        Below the verdict.
     styles : tuple of str
         Style sheets of its sections.
     """
@@ -303,6 +310,7 @@ class Summary:
     reading: tuple[tuple[str, str], ...] = ()
     comparison: Sequence[Mapping[str, Any]] | None = None
     missing: str = ""
+    note: str = ""
     styles: tuple[str, ...] = ("tables.css",)
 
     @property

@@ -37,7 +37,10 @@ def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
         data=summary.figures,
         comparison=comparison_rows(summary.comparison, summary.size),
         version=version(),
-        **{name: getattr(summary, name) for name in ("title", "source", "error", "missing", "styles", "glossary")},
+        **{
+            name: getattr(summary, name)
+            for name in ("title", "source", "error", "missing", "note", "styles", "glossary")
+        },
     )
     return write_page(path, page)
 
@@ -111,10 +114,11 @@ def _environment() -> Any:
 
 
 def _prose(text: str) -> Any:
-    """A sentence with *emphasis*, **strong words** and `code`."""
+    """A sentence with *emphasis*, **strong words**, `code` and [places](#of-the-page)."""
     from markupsafe import Markup, escape
 
     said = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(text)))
+    said = re.sub(r"\[([^\]]+)\]\((#[\w-]+)\)", r'<a href="\2">\1</a>', said)
     return Markup(re.sub(r"`(.+?)`", r"<code>\1</code>", re.sub(r"\*(.+?)\*", r"<em>\1</em>", said)))
 
 

@@ -87,11 +87,11 @@ def grades_say(evidence: Evidence, what: str, bad: str) -> str:
     )
 
 
-def column_names(names: Sequence[object] | None, width: int) -> list[str]:
+def column_names(names: Sequence[object] | None, width: int, parameter: str = "columns") -> list[str]:
     """Names of the columns, or their numbers from 1."""
     found = [f"column {i}" for i in range(1, width + 1)] if names is None else [str(name) for name in names]
     if len(found) != width:
-        raise LatentiaError(f"columns has {len(found)} entries and the data has {width}: they must agree.")
+        raise LatentiaError(f"{parameter} has {len(found)} entries and the data has {width}: they must agree.")
     return found
 
 

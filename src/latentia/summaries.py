@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from .evidence import Evidence
 from .exceptions import MissingExtraError
 
-__all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded"]
+__all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
 
 Kind = Literal["number", "bold", "key", "name", "text", "share", "bar", "meter", "words", "grade"]
 
@@ -58,6 +59,8 @@ class Column:
         How many of ``words`` are shown; pages say how many more there are.
     empty : str
         What pages show where there is no value, or there are no ``words``.
+    on_screen : int, optional
+        How many of ``words`` the screen shows.
     """
 
     name: str
@@ -76,6 +79,7 @@ class Column:
     after: str = " ({})"
     most: int | None = None
     empty: str = ""
+    on_screen: int | None = None
 
     @property
     def title(self) -> str:
@@ -89,7 +93,7 @@ class Column:
     def shown(self, value: Any) -> str:
         """A value as pages and the screen have it."""
         if self.kind == "words":
-            return self.between.join(self.words(value)[: self.most])
+            return self.between.join(self.words(value)[: self.on_screen or self.most])
         if self.kind == "share" and self.short is None and value is not None:
             return f"{100 * value:.1f}%"
         return _written(self.text if self.short is None else self.short, value)
@@ -125,6 +129,14 @@ def graded(
     return error, Column("grade", grades, kind="grade", heading=error.title)
 
 
+def histogram(name: str, of: str, values: np.ndarray, edges: Sequence[int]) -> Table:
+    """How many ``values`` lie between percentages, as a table of the section that shows it."""
+    between = [f"{low} to {high}%" for low, high in pairwise(edges)]
+    counts = np.histogram(values, [0, *(edge / 100 for edge in edges), np.inf])[0]
+    labels = [f"below {edges[0]}%", *between, f"above {edges[-1]}%"]
+    return Table(name, (Column(name, labels, kind="name"), Column(of, counts, short=",")))
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows of what is known of components, rows of the data, or others.
@@ -156,6 +168,8 @@ class Table:
         Rows that the page shows, and in which order; by default the first.
     folded : str
         On the page, what opens it; by default it is open.
+    screen : tuple of str
+        Names of its columns on the screen, where their order is another one.
     """
 
     name: str
@@ -173,6 +187,7 @@ class Table:
     tall: bool = False
     order: Sequence[int] | np.ndarray | None = None
     folded: str = ""
+    screen: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -183,6 +198,8 @@ class Table:
 
     def of(self, where: str) -> list[Column]:
         """Its columns on the "page", on the "screen" or in the "file"."""
+        if self.screen and where == "screen":
+            return [self[name] for name in self.screen]
         return [column for column in self.columns if where[0] in column.where]
 
     def rows(self) -> list[dict[str, Any]]:

@@ -158,7 +158,7 @@ class Labels:
         return Labels(list(compress(self.rows, mask)), list(compress(self.names, mask)))
 
 
-def labels_of(table: Table) -> tuple[Column, ...]:
+def labels_of(table: Table | Labels) -> tuple[Column, ...]:
     """What tells the rows of a file apart, as columns of results: their lines or numbers, and names where they have them."""
     names = (Column("name", table.names, where="f"),) if table.names else ()
     return Column("row", table.rows, where="f"), *names

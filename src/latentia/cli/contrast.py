@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
-from scipy import sparse
 
 from ..contrastive import (
     ContrastiveComponents,
@@ -22,33 +21,11 @@ from ..contrastive import (
 )
 from ..contrastive.views import MOST_IN_TENSORS
 from ..exceptions import LatentiaError
-from ..report.contrast import distance_text, matrix_names, telling
-from ..report.contrast_peers import PEERS, answer_of, contrast_peers, differences, in_units_of
-from ..report.parts import count, short_number
-from ._shared import (
-    Cache,
-    Comparison,
-    Encoding,
-    Force,
-    FullEvidence,
-    Jobs,
-    NoCache,
-    Out,
-    Quiet,
-    Reading,
-    Results,
-    Rows,
-    Seed,
-    check_choice,
-    component_cells,
-    parse_sizes,
-    possible_sizes,
-    print_components,
-    run_command,
-    say,
-    sizes_help,
-    write_csv,
-)
+from ..report.contrast import FILES, NOUNS, SCORES, rows_of, summarize_contrast
+from ..report.contrast_peers import contrast_peers, differences, kind_of
+from ..report.parts import count
+from ..summaries import Summary
+from ._shared import Comparison, Reading, Rows, Run, check_choice, learn, parse_sizes, possible_sizes, say, sizes_help
 from ._tables import (
     MISSING,
     Labels,
@@ -56,15 +33,16 @@ from ._tables import (
     Table,
     Wanted,
     announce,
+    dense,
     known,
+    labels_of,
     naming,
     numeric_columns,
     read_known_columns,
     read_table,
+    scaled_rows,
     split_names,
 )
-
-__all__ = ["CONTRASTIVE", "apply_contrast", "contrast"]
 
 _KINDS: dict[str, type] = {
     "pca": ContrastivePCA,
@@ -79,22 +57,17 @@ CONTRASTIVE = {one: kind for kind, one in _KINDS.items()}
 
 _SIZED = ("pca", "mixture")
 _TARGETED = ("regression", "logistic")
-_ANSWERS = {
-    "pca": "directions.csv", "regression": "coefficients.csv", "logistic": "coefficients.csv", "mixture": "means.csv",
-    "ising": "couplings.csv", "components": "parts.csv",
-}  # fmt: skip
-_SCORES, _MAP, _PEERS, _SCALING = "scores.csv", "map.csv", "peers.csv", "scaling.csv"
-_FILES = (*sorted(set(_ANSWERS.values())), _SCORES, _MAP, _PEERS, _SCALING)
+_FILES = (*sorted(set(FILES.values())), SCORES, "map.csv", "peers.csv", "scaling.csv")
 _WIDE = MOST_IN_TENSORS  # columns of both tables, beyond which all pairs of rows are looked at
 _WIDEST = {"logistic": _WIDE, "mixture": 160}  # whose fourth, or third, cumulants are learned from
 _SLOW = 5000  # rows from which on that takes long
 _SINGULAR = 1e-10
 _FEWEST = 16  # rows: four in each quarter, for fourth cumulants
 _WHY = {1: "one or more are needed", 2: "two or more are needed"}
-_NOUNS = {"pca": "directions", "mixture": "components"}
 
 
 def contrast(
+    run: Run,
     source: Annotated[Path, typer.Argument(metavar="U", help="The table to learn from: CSV, TSV, Excel, Parquet.")],
     other: Annotated[
         Path,
@@ -108,7 +81,6 @@ def contrast(
         str | None,
         typer.Option(help="What to predict, with regression or logistic: a column of U, or a file of one column."),
     ] = None,
-    out: Out = Path("contrast"),
     k: Annotated[
         str | None,
         typer.Option("-k", "--components", help=sizes_help("directions (pca) or components (mixture), by default 2")),
@@ -144,62 +116,64 @@ def contrast(
         ),
     ] = None,
     missing: MayBeMissing = None,
-    cache: Cache = None,
-    no_cache: NoCache = False,
-    encoding: Encoding = None,
-    seed: Seed = 0,
-    jobs: Jobs = -1,
-    evidence: FullEvidence = False,
-    force: Force = False,
-    quiet: Quiet = False,
 ) -> dict[str, Any]:
     """Learn what one table has and another one of the same rows has not, and write tables, a model and a report."""
     _check_options(fit, target, k, method, order, scale)
     _check_own_options(fit, edges, penalty, alpha)
-    sizes: list[Any] = parse_sizes(k or "2", _NOUNS[fit]) if fit in _SIZED else [None]
-    results = Results(out, source, _FILES, force, evidence, not quiet)
+    noun = f"{NOUNS[fit]}s"
+    sizes: list[Any] = parse_sizes(k or "2", noun) if fit in _SIZED else [None]
     target_file = Path(target) if target is not None and Path(target).is_file() else None
-    for path in (other, target_file, source):
+    for path in (other, target_file):
         if path is not None:
-            Results(out, path, _FILES, force, evidence, not quiet).check()
-    how = Reading.of(quiet, cache, no_cache, missing, MISSING, encoding=encoding)
-    console = Console()
-    data = _read(source, other, target, target_file, fit, columns, columns_v, ignore, how, console)
-    shared = _shared_dimensions(shared, data, console)
+            run.results(path, *_FILES)
+    results, how = run.results(source, *_FILES), run.reading(missing, MISSING)
+    data = _read(source, other, target, target_file, fit, columns, columns_v, ignore, how, run.console)
+    shared, d = _shared_dimensions(shared, data, run.console), len(data.columns)
     if fit in _SIZED:
-        d = len(data.columns)
         sizes = [min(sizes[0], d)] if k is None else sizes
-        sizes = possible_sizes(sizes, d, f"{data.source}: {d} columns of U", _NOUNS[fit], console)
+        sizes = possible_sizes(sizes, d, f"{data.source}: {d} columns of U", noun, run.console)
     reading: dict[str, Any] = {"columns": data.columns, "columns_v": data.columns_v}
-    rows = data.U
     if fit in _SIZED and scale is not False:
         reading |= {"subtracted": data.U.mean(axis=0), "divided_by": data.U.std(axis=0, ddof=1)}
-        rows = (data.U - reading["subtracted"]) / reading["divided_by"]
-        say(console, "Columns of U are scaled: directions, distances and errors are in standard deviations.")
-    options: dict[str, Any] = {
-        "method": method, "order": order if order == "auto" else int(order), "n_shared": shared, "random_state": seed,
-        "n_jobs": jobs, "verbose": not quiet,
-    }  # fmt: skip
+        say(run.console, "Columns of U are scaled: directions, distances and errors are in standard deviations.")
+    rows, distances = scaled_rows(data.U, reading), dict[str, float]()
+    options = {
+        "method": method,
+        "order": order if order == "auto" else int(order),
+        "n_shared": shared,
+        **run.parameters,
+    }
+    options |= {} if edges is None else {"edges": _read_edges(edges, data.columns)}
+    options |= {name: value for name, value in (("penalty", penalty), ("alpha", alpha)) if value is not None}
 
-    if edges is not None:
-        options["edges"] = _read_edges(edges, data.columns)
-    if penalty is not None:
-        options |= {"penalty": penalty} | ({} if alpha is None else {"alpha": alpha})
-
-    def learn(size: int | None, **more: Any) -> Any:
+    def learned(size: int | None, **more: Any) -> Any:
         size_of = {"n_components": size} if fit in _SIZED else {}
         arguments = (rows, data.V, data.y) if fit in _TARGETED else (rows, data.V)
         return _KINDS[fit](**size_of, **options | more).fit(*arguments)
 
-    found = _Found(fit, data, rows)
-    summary = run_command(
-        results, data.source, sizes, learn,
-        show=lambda model, console: _show(model, found, console),
-        write=lambda folder, model, comparison: _write(folder, model, found, comparison),
-        reading=reading,
-        compare=lambda: _comparison(fit, lambda size: learn(size, verbose=False)),
+    def told(model: Any, comparison: Rows | None) -> Summary:
+        peers = contrast_peers(model, rows, data.V, data.y)
+        distances.update(differences(model, rows, peers))
+        return summarize_contrast(
+            model, rows, data.V, data.y, columns=data.columns, columns_v=data.columns_v, peers=peers,
+            scaling=(reading["subtracted"], reading["divided_by"]) if "divided_by" in reading else None,
+            row_labels=labels_of(data.labels), files=data.files, target=data.target,
+            title=f"What {data.files[0]} has and {data.files[1]} has not", source=", ".join([data.source, *data.remarks]),
+            comparison=comparison,
+        )  # fmt: skip
+
+    summary = learn(
+        results, data.source, sizes, learned, told, reading=reading,
+        compare=lambda: Comparison(noun, "", lambda size: learned(size, verbose=False), _measured),
     )  # fmt: skip
-    return summary | {"source_v": str(other), "differences": found.distances}
+    return summary | {"source_v": str(other), "differences": distances}
+
+
+def _measured(model: Any) -> dict[str, Any]:
+    """Of all rows: there is no likelihood to hold rows out for."""
+    if isinstance(model, ContrastivePCA):
+        return {"share of variance": float(model.explained_variance_ratio_.sum())}
+    return {"smallest share": float(model.weights_.min()), "spread": float(np.sqrt(model.variance_))}
 
 
 def _check_options(fit: str, target: str | None, k: str | None, method: str, order: str, scale: bool | None) -> None:
@@ -410,8 +384,7 @@ def _matched(
     parts = [kept[here] for here in places]  # of the rows of each table
     views, names = [], []
     for letter, table, mask in zip("UV", tables[:2], parts[:2], strict=True):
-        dense = table.values.toarray() if sparse.issparse(table.values) else np.asarray(table.values)
-        values, columns = _varying(letter, dense[mask], table, console)
+        values, columns = _varying(letter, dense(table)[mask], table, console)
         views.append(values)
         names.append(columns)
     _check_dependence(views, names, source)
@@ -533,191 +506,6 @@ def _shared_dimensions(shared: int | None, data: _Data, console: Console) -> int
     return shared
 
 
-# --- comparing numbers --------------------------------------------------------------------------------------------
-
-
-def _comparison(fit: str, learn: Callable[[int], Any]) -> Comparison:
-    """Models of all rows: there is no likelihood to hold rows out for."""
-
-    def measure(model: Any) -> dict[str, Any]:
-        if fit == "pca":
-            return {"share of variance": float(model.explained_variance_ratio_.sum())}
-        return {"smallest share": float(model.weights_.min()), "spread": float(np.sqrt(model.variance_))}
-
-    return Comparison(_NOUNS[fit], "", learn, measure)
-
-
-# --- printing and writing -------------------------------------------------------------------------------------------
-
-
-class _Found:
-    """The data of a run, and what simpler methods say of it, which is computed once."""
-
-    def __init__(self, fit: str, data: _Data, rows: np.ndarray) -> None:
-        self.fit, self.data, self.rows = fit, data, rows
-        self.distances: dict[str, float] = {}
-        self._peers: dict[str, np.ndarray] = {}
-
-    def peers(self, model: Any) -> dict[str, np.ndarray]:
-        if not self._peers:
-            self._peers = contrast_peers(model, self.rows, self.data.V, self.data.y)
-            self.distances = differences(model, self.rows, self._peers)
-        return self._peers
-
-
-def _errors_in_units(model: Any, found: _Found) -> list[str]:
-    """Expected errors of coefficients in their own units, as texts; empty where none were measured."""
-    ours, errors = answer_of(model, found.rows), model.evidence_.component_errors
-    if errors is None:
-        return [""] * len(ours)
-    return [f"{v:.4g}" for v in in_units_of(model, errors, ours, found.rows)]
-
-
-def _in_units(model: Any, means: np.ndarray) -> np.ndarray:
-    """Means in the units of the file."""
-    reading = model.reading_
-    return means * reading["divided_by"] + reading["subtracted"] if "divided_by" in reading else means
-
-
-def _show(model: Any, found: _Found, console: Console) -> None:
-    evidence, names, kind = model.evidence_, found.data.columns, found.fit
-    peers, rows = found.peers(model), []
-    ours = answer_of(model, found.rows)
-
-    def strongest(values: np.ndarray, numbers: np.ndarray, sign: bool) -> str:
-        return ", ".join(f"{names[d]} {short_number(float(numbers[d]), sign=sign)}" for d in telling(values))
-
-    heads: dict[str, str]
-    if kind == "pca":
-        heads = {"direction": "right", "variance": "right"}
-        cells = [[f"{100 * share:.1f}%"] for share in model.explained_variance_ratio_]
-        last, texts = "strongest columns", [strongest(one, one, True) for one in ours]
-    elif kind == "mixture":
-        heads = {"component": "right", "share": "right"}
-        cells, means = [[f"{100 * share:.1f}%"] for share in model.weights_], _in_units(model, ours)
-        scaled = (ours - found.rows.mean(axis=0)) / found.rows.std(axis=0)
-        last, texts = "what sets it apart", [strongest(a, b, False) for a, b in zip(scaled, means, strict=True)]
-    elif kind == "components":
-        heads, cells = {"part": "right"}, [[]] * 3
-        last, texts = "what it is", ["s1, of U alone", "s2, of both", "s3, of V alone"]
-    else:
-        heads = dict.fromkeys(("number", "U alone", "beside V", "this fit"), "right")
-        columns = (peers[PEERS[0]], peers[PEERS[2]], ours)
-        cells = [[short_number(float(v), sign=True) for v in line] for line in zip(*columns, strict=True)]
-        last = "columns" if kind == "ising" else "column"
-        texts = matrix_names(model, names) if kind == "ising" else names
-    errors = [component_cells(evidence, i, 2)[0] for i in range(len(cells))]
-    if kind in _TARGETED:
-        errors = [error and short_number(float(error)) for error in _errors_in_units(model, found)]
-    for i, (line, text) in enumerate(zip(cells, texts, strict=True)):
-        rows.append([str(i), *line, errors[i], component_cells(evidence, i)[1], text])
-    heads |= {"+-" if kind in _TARGETED else "error": "right", "grade": "left", last: "left"}
-    title = {
-        "pca": f"{count(len(rows), 'direction')} of what U has and V has not",
-        "mixture": f"{count(len(rows), 'component')} of what U has and V has not, largest first",
-        "ising": f"{count(len(rows), 'coupling')} of what U has and V has not",
-        "components": "Three parts",
-    }.get(kind, f"{count(len(rows), 'coefficient')} for {found.data.target}, of what U has and V has not")
-    print_components(console, title, heads, rows, _ANSWERS[kind])
-    error = evidence.expected_error
-    if error is not None and kind == "components" and evidence.component_errors is not None:
-        error = float(evidence.component_errors[0])  # the others are compared by s1 alone
-    beside = "" if error is None else f" Its own expected error is {distance_text(error)}."
-    said = ", ".join(f"{name} {distance_text(distance)}" for name, distance in found.distances.items())
-    say(console, f"How far simpler methods are from this fit: {said}.{beside}\n")
-
-
-def _write(folder: Path, model: Any, found: _Found, comparison: Rows | None) -> None:
-    from ..report import write_contrast_report
-
-    data, kind, peers = found.data, found.fit, found.peers(model)
-    _write_answer(folder / _ANSWERS[kind], model, found, peers)
-    if kind in _SIZED:
-        noun = "direction" if kind == "pca" else "component"
-        lines = (
-            [i, name, *(f"{v:.8g}" for v in (answer[i] if kind == "pca" else _in_units(model, answer[i])))]
-            for i in range(len(answer_of(model, found.rows)))
-            for name, answer in peers.items()
-        )
-        write_csv(folder / _PEERS, [noun, "method", *data.columns], lines)
-    scaling = None
-    if "divided_by" in model.reading_:
-        scaling = model.reading_["subtracted"], model.reading_["divided_by"]
-        write_csv(folder / _SCALING, ["column", "subtracted", "divided by"], zip(data.columns, *scaling, strict=True))
-    per_unit = model.linear_map_ / (1.0 if scaling is None else scaling[1])
-    lines_of_map = ([name, *(f"{v:.8g}" for v in row)] for name, row in zip(data.columns_v, per_unit, strict=True))
-    write_csv(folder / _MAP, ["column of V", *data.columns], lines_of_map)
-    if kind != "ising":
-        _write_scores(folder / _SCORES, model, found.rows, data.V, data.labels)
-    write_contrast_report(
-        folder / "report.html", model, found.rows, data.V, data.y, columns=data.columns, columns_v=data.columns_v,
-        scaling=scaling, peers=peers, files=data.files, target=data.target,
-        title=f"What {data.files[0]} has and {data.files[1]} has not",
-        source=", ".join([data.source, *data.remarks]), comparison=comparison,
-    )  # fmt: skip
-
-
-def _write_answer(path: Path, model: Any, found: _Found, peers: Mapping[str, np.ndarray]) -> None:
-    names, evidence, kind = found.data.columns, model.evidence_, found.fit
-    ours = answer_of(model, found.rows)
-    error = ["expected error", "grade"]
-    if kind == "pca":
-        lines = [
-            [i, f"{model.explained_variance_[i]:.8g}", f"{model.explained_variance_ratio_[i]:.6f}",
-             *component_cells(evidence, i), *(f"{v:.8g}" for v in one)]
-            for i, one in enumerate(ours)
-        ]  # fmt: skip
-        write_csv(path, ["direction", "variance", "share of variance", *error, *names], lines)
-    elif kind == "mixture":
-        lines = [
-            [i, f"{model.weights_[i]:.6f}", *component_cells(evidence, i), *(f"{v:.8g}" for v in mean)]
-            for i, mean in enumerate(_in_units(model, ours))
-        ]
-        unit = " (standard deviations)" if "divided_by" in model.reading_ else ""
-        write_csv(path, ["component", "share", f"expected error{unit}", "grade", *names], lines)
-    elif kind == "components":
-        lines = []
-        for i, part in enumerate(("s1", "s2", "s3")):
-            for name, row in zip(found.data.columns_v if i == 2 else names, model.covariance(i + 1), strict=True):
-                lines += [
-                    [i, part, *component_cells(evidence, i), name, other, f"{v:.8g}"]
-                    for other, v in zip(found.data.columns_v if i == 2 else names, row, strict=True)
-                ]
-        write_csv(path, ["part", "name", *error, "column", "other column", "covariance"], lines)
-    else:
-        plus = _errors_in_units(model, found) if kind in _TARGETED else []
-        titles = [[names[a], names[b]] for a, b in model.edges_] if kind == "ising" else [[name] for name in names]
-        heads = ["coupling", "column", "other column"] if kind == "ising" else ["coefficient", "column"]
-        lines = [
-            [i, *title, f"{ours[i]:.8g}", *([plus[i]] if plus else []), *component_cells(evidence, i),
-             *(f"{one[i]:.8g}" for one in peers.values())]
-            for i, title in enumerate(titles)
-        ]  # fmt: skip
-        relative = ["plus or minus", "expected error (relative)", "grade"] if plus else error
-        write_csv(path, [*heads, "this fit", *relative, *peers], lines)
-
-
-def _write_scores(path: Path, model: Any, U: np.ndarray, V: np.ndarray | None, labels: Labels) -> None:
-    """What the model says of every row."""
-    kind = CONTRASTIVE[type(model)]
-    cells: list[list[Any]]
-    if kind == "regression":
-        heads, cells = ["predicted"], [[f"{v:.8g}"] for v in model.predict(U, V)]
-    elif kind == "logistic":
-        chance = model.predict_proba(U, V)
-        heads = ["class", *(f"probability of {one}" for one in model.classes_)]
-        cells = [[label, *(f"{p:.5f}" for p in line)] for label, line in zip(model.predict(U, V), chance, strict=True)]
-    elif kind == "mixture":
-        chance = model.predict_proba(U, V)
-        heads, cells = ["component", "probability"], [[int(p.argmax()), f"{p.max():.5f}"] for p in chance]
-    else:
-        scores = model.transform(U, V)
-        names = model.reading_["columns"] if kind == "components" and hasattr(model, "reading_") else None
-        heads = names or [f"{'direction' if kind == 'pca' else 'column'} {i}" for i in range(scores.shape[1])]
-        cells = [[f"{v:.8g}" for v in line] for line in scores]
-    write_csv(path, [*labels.head, *heads], ([*label, *line] for label, line in zip(labels, cells, strict=True)))
-
-
 # --- applying -------------------------------------------------------------------------------------------------------
 
 
@@ -725,15 +513,14 @@ def apply_contrast(
     model: Any, source: Path, console: Console, how: Reading, other: Path | None
 ) -> Callable[[Path], object]:
     """Read other rows of U, and of V if there are any; gives the function that writes what the model says of them."""
-    if CONTRASTIVE[type(model)] == "ising":
+    if kind_of(model) == "ising":
         raise LatentiaError("A ContrastiveIsing says nothing of single rows: its couplings are in couplings.csv.")
     reading = getattr(model, "reading_", None) or {
         "columns": getattr(model, "feature_names_in_", None), "columns_v": getattr(model, "_v_names", None),
     }  # fmt: skip
-    widths = (model.n_features_in_, model.n_features_v_)
-    tables = [read_known_columns(source, reading["columns"], widths[0], how)]
+    tables = [read_known_columns(source, reading["columns"], model.n_features_in_, how)]
     if other is not None:
-        tables.append(read_known_columns(other, reading["columns_v"], widths[1], how))
+        tables.append(read_known_columns(other, reading["columns_v"], model.n_features_v_, how))
     for table in tables:
         announce(table, console)
     sizes = [len(table.rows) + table.n_dropped for table in tables]
@@ -745,11 +532,11 @@ def apply_contrast(
         say(console, "note: without V what it shares with U is not removed: U is taken to have nothing of it.")
     places = [_complete(table, path, how) for table, path in zip(tables, (source, other), strict=False) if path]
     kept = np.logical_and.reduce(places)
-    values = [
-        (one.values.toarray() if sparse.issparse(one.values) else one.values)[kept[place]]
-        for one, place in zip(tables, places, strict=True)
-    ]
-    if "divided_by" in reading:
-        values[0] = (values[0] - reading["subtracted"]) / reading["divided_by"]
-    labels = Labels(tables[0].rows, tables[0].names).kept(kept[places[0]])
-    return lambda path: _write_scores(path, model, values[0], values[1] if other is not None else None, labels)
+    U, *V = (dense(one)[kept[place]] for one, place in zip(tables, places, strict=True))
+    labels, names = (
+        Labels(tables[0].rows, tables[0].names).kept(kept[places[0]]),
+        getattr(model, "reading_", {}).get("columns"),
+    )
+    return lambda path: rows_of(model, scaled_rows(U, reading), V[0] if V else None, names, labels_of(labels)).write(
+        path
+    )

@@ -1,94 +1,81 @@
-"""The report of a model of what one table has and another one of the same rows has not, for readers who do not program."""
+"""What one table has and another one of the same rows has not, for readers who do not program."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import LatentiaError
-from .contrast_peers import answer_of, contrast_peers, differences, in_units_of, kind_of, spread_of, variances
+from ..summaries import Column, Figure, Section, Summary, Table, block, graded
+from .contrast_peers import PEERS, answer_of, contrast_peers, differences, in_units_of, kind_of, spread_of, variances
 from .figures import bars, beside, heat_map, shortened
-from .page import render, write_page
-from .parts import (
-    Mark,
-    Nouns,
-    comparison_rows,
-    component_marks,
-    count,
-    evidence_of,
-    evidence_parts,
-    short_number,
-    version,
-)
+from .page import written
+from .parts import column_names, count, evidence_of, grades_say, largest, mean_error, short_number
 
-__all__ = ["distance_text", "matrix_names", "telling", "write_contrast_report"]
-
-_NOUNS = {
-    "pca": Nouns("directions", "direction", "rows"),
-    "regression": Nouns("coefficients", "coefficient", "rows"),
-    "logistic": Nouns("coefficients", "coefficient", "rows"),
-    "mixture": Nouns("components", "component", "rows"),
-    "ising": Nouns("couplings", "coupling", "rows"),
-    "components": Nouns("parts", "part", "rows"),
-}
-_ERRORS = {
-    "pca": "Expected error of a direction: {:.2g} on average, the sine of the angle to the true one (0.1 is about 6 degrees).",
-    "regression": "Expected error of a coefficient: {:.2g} on average, of the size that coefficients have.",
-    "logistic": "Expected error of a coefficient: {:.2g} on average, of the size that coefficients have.",
-    "mixture": "Expected error of a component's mean: {:.2g} on average, {unit} over all columns together.",
-    "ising": "Expected error of a coupling: {:.2g} on average.",
-    "components": "Expected error of a part: {:.2g} on average, of the size of its covariance.",
-}
-_UNITS = {
-    "pca": "sine of the angle between directions",
-    "regression": "relative to the size of the coefficients",
-    "logistic": "relative to the size of the coefficients",
-    "mixture": "distance of the means",
-    "ising": "difference of couplings",
-    "components": "of the covariance of U's own part, relative to its size",
-}
-_PARTS = (
-    ("s1", "what U has and V has not"),
-    ("s2", "what both share"),
-    ("s3", "what V has and U has not"),
-)
+NOUNS = {
+    "pca": "direction", "regression": "coefficient", "logistic": "coefficient", "mixture": "component", "ising": "coupling",
+    "components": "part",
+}  # fmt: skip
+FILES = {
+    "pca": "directions.csv", "regression": "coefficients.csv", "logistic": "coefficients.csv", "mixture": "means.csv",
+    "ising": "couplings.csv", "components": "parts.csv",
+}  # fmt: skip
+SCORES = "scores.csv"
 _OURS = "this fit"
+_PARTS = "s1: what U has and V has not", "s2: what both share", "s3: what V has and U has not"
 _TELLING, _MOST_LINES, _MOST_MAP, _MOST_DIRECTIONS = 6, 400, 40, 12
 _SAME = 1e-3
+_SIGNED = partial(short_number, sign=True)
+
+
+_Columns = tuple[Sequence[Column], Sequence[Column], tuple[str, ...]]  # before and after the errors, and on the screen
 
 
 @dataclass(frozen=True)
-class _Line:
-    """One direction, coefficient, component, coupling or part.
+class _Seen:
+    """A model, the rows of both views, the names of their columns, what simpler methods say, and the scaling of U."""
 
-    Attributes
-    ----------
-    number : int
-    name : str
-    numbers : list of str
-        Cells of numbers, as the headings say.
-    telling : list of (str, float)
-        Columns, and what the line has there.
-    error : float or None
-    grade : Mark
-    """
+    model: Any
+    U: np.ndarray
+    V: np.ndarray
+    names: list[str]
+    names_v: list[str]
+    peers: Mapping[str, np.ndarray]
+    scaling: tuple[np.ndarray, np.ndarray] | None
 
-    number: int
-    name: str
-    numbers: list[str]
-    telling: list[tuple[str, float]]
-    error: float | None
-    grade: Mark
+    @property
+    def kind(self) -> str:
+        return kind_of(self.model)
+
+    @property
+    def noun(self) -> str:
+        """What one line of the answer is."""
+        return NOUNS[self.kind]
+
+    @property
+    def ours(self) -> np.ndarray:
+        """What this fit says, in the shape of simpler methods."""
+        return answer_of(self.model, self.U)
+
+    @property
+    def titles(self) -> list[str]:
+        """What the columns of the answer are called."""
+        return matrix_names(self.model, self.names) if self.kind == "ising" else self.names
+
+    @property
+    def unit(self) -> str:
+        """Of the distance of means."""
+        return "in standard deviations" if self.scaling else "in the units of the data"
+
+    def in_units(self, means: np.ndarray) -> np.ndarray:
+        """Rows of U in the units before the scaling."""
+        return means if self.scaling is None else means * self.scaling[1] + self.scaling[0]
 
 
-def write_contrast_report(
-    path: str | os.PathLike[str],
+def summarize_contrast(
     model: Any,
     U: Any,
     V: Any,
@@ -98,18 +85,17 @@ def write_contrast_report(
     columns_v: Sequence[str] | None = None,
     scaling: tuple[np.ndarray, np.ndarray] | None = None,
     peers: Mapping[str, np.ndarray] | None = None,
+    row_labels: Sequence[Column] = (),
     files: tuple[str, str] = ("", ""),
     target: str = "the target",
     title: str = "What U has and V has not",
     source: str = "",
     comparison: Sequence[Mapping[str, Any]] | None = None,
-) -> Path:
-    """Write what a model of one view says, beside what simpler methods say, to one HTML file that works offline.
+) -> Summary:
+    """Say what a model found of one view, beside what simpler methods say.
 
     Parameters
     ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
     model : estimator of `latentia.contrastive`, of two views
         A fitted model.
     U, V : arrays of shape (n_rows, d_u), (n_rows, d_v)
@@ -122,6 +108,8 @@ def write_contrast_report(
         What was subtracted from every column of U and what it was divided by; means are shown in the units before that.
     peers : dict of arrays, optional
         What simpler methods say, by their names, in the shape and units of the model; by default it is computed.
+    row_labels : sequence of Column
+        What tells the rows apart.
     files : (str, str)
         Where U and V came from.
     target : str
@@ -133,48 +121,51 @@ def write_contrast_report(
 
     Returns
     -------
-    Path of the file
+    Summary
 
     """
-    check_is_fitted(model)
     U, V = (np.asarray(table, dtype=float) for table in (U, V))
-    names, names_v = _names(columns, U.shape[1], "columns"), _names(columns_v, V.shape[1], "columns_v")
+    names, names_v = column_names(columns, U.shape[1]), column_names(columns_v, V.shape[1], "columns_v")
     peers = contrast_peers(model, U, V, y) if peers is None else peers
-    kind = kind_of(model)
+    seen, evidence = _Seen(model, U, V, names, names_v, peers, scaling), evidence_of(model)
     covariance, own = variances(model, U, V)
-    lines, headings = _described(kind, model, U, V, names, names_v, peers, scaling)
-    errors = [line.error for line in lines if line.error is not None]
-    error = None if not errors else errors[0] if kind == "components" else float(np.mean(errors))  # peers say s1 alone
-    unit = "in standard deviations" if scaling else "in the units of the data"
-    shared = 1 - float(np.trace(own) / np.trace(covariance))
-    page = render(
-        "contrast.html",
-        title=title,
-        source=source,
-        summary=_summary(kind, model, len(U), U.shape[1], V.shape[1], len(lines)),
-        nouns=_NOUNS[kind],
-        evidence=evidence_parts(evidence_of(model)),
-        error=_ERRORS[kind].format(float(np.mean(errors)), unit=unit) if errors else "",
-        kind=kind,
-        lines=lines[:_MOST_LINES],
-        n_lines=len(lines),
-        headings=headings,
-        files=files,
-        target=target,
-        classes=[str(one) for one in getattr(model, "classes_", ())],
-        widths=(U.shape[1], V.shape[1]),
-        shared=shared,
-        scaled=scaling is not None,
-        mixture_unit=unit,
-        peers=_compared(differences(model, U, peers), error),
-        peers_unit=_UNITS[kind] + (f", {unit}" if kind == "mixture" else ""),
-        shown=min(len(lines), _MOST_DIRECTIONS),
-        map_cut=max(U.shape[1], V.shape[1]) > _MOST_MAP,
-        data=_figures(kind, model, U, V, names, names_v, peers, scaling, covariance, own),
-        comparison=comparison_rows(comparison, len(lines)),
-        version=version(),
+    shared, noun, found = 1 - float(np.trace(own) / np.trace(covariance)), seen.noun, differences(model, U, peers)
+    table = _table(seen, target, found)
+    size = len(table)
+    rows = () if seen.kind == "ising" else (rows_of(model, U, V, names, row_labels),)
+    what = {"files": files, "widths": (len(names), len(names_v)), "shared": shared}
+    start = (
+        "What U and V share, and what each has alone"
+        if noun == "part"
+        else f"{count(size, noun)} of what U has and V has not"
     )
-    return write_page(path, page)
+    bad = evidence.measured and evidence.grade == "not supported"
+    return Summary(
+        title,
+        f"{start}, in {count(len(U), 'row')}: U has {count(len(names), 'column')}, V {count(len(names_v), 'column')}.",
+        (noun, f"{noun}s", "rows"),
+        evidence,
+        (
+            Section("contrast.html", what),
+            table,
+            _distances(seen, found),
+            _answers(seen, own),
+            _spectra(covariance, own),
+            _linear_map(seen),
+            *_files(seen),
+            *rows,
+        ),
+        size=size,
+        source=source,
+        error=mean_error(evidence, _ERRORS[noun].replace("UNIT", seen.unit)),
+        comparison=comparison,
+        reading=_READING,
+        note=_SIMPLER if bad else "",
+        styles=("tables.css", "contrast.css"),
+    )
+
+
+write_contrast_report = written(summarize_contrast)
 
 
 def matrix_names(model: Any, columns: Sequence[str]) -> list[str]:
@@ -182,156 +173,293 @@ def matrix_names(model: Any, columns: Sequence[str]) -> list[str]:
     return [f"{columns[i]} and {columns[j]}" for i, j in model.edges_]
 
 
-def telling(values: np.ndarray) -> np.ndarray:
-    """Places of the largest of some values, without their signs, largest first."""
-    return np.argsort(-np.abs(values), kind="stable")[:_TELLING]
-
-
 def distance_text(distance: float) -> str:
     """Two digits; what is next to nothing is 0."""
     return "0" if distance < 0.005 else f"{distance:.2g}" if distance < 100 else f"{distance:.0f}"
 
 
-def _names(names: Sequence[str] | None, width: int, parameter: str) -> list[str]:
-    found = [f"column {i}" for i in range(1, width + 1)] if names is None else [str(name) for name in names]
-    if len(found) != width:
-        raise LatentiaError(f"{parameter} has {len(found)} entries and the data has {width}: they must agree.")
+def _percent(value: float, digits: int = 0) -> str:
+    return f"{100 * value:.{digits}f}%"
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def _table(seen: _Seen, target: str, found: Mapping[str, float]) -> Table:
+    """The answer, one line each, beside simpler methods."""
+    kind, noun, evidence = seen.kind, seen.noun, evidence_of(seen.model)
+    before, after, screen = _COLUMNS[noun](seen)
+    size, unit = len(before[0].values), "relative" if noun == "coefficient" else ""
+    unit = "standard deviations" if noun == "component" and seen.scaling else unit
+    says = _EXPECTED + grades_say(evidence, f"a {noun}", "other rows would give another one")
+    error = evidence.expected_error
+    if error is not None and kind == "components" and evidence.component_errors is not None:
+        error = float(evidence.component_errors[0])  # the others are compared by s1 alone
+    beside = "" if error is None else f" Its own expected error is {distance_text(error)}."
+    said = ", ".join(f"{name} {distance_text(distance)}" for name, distance in found.items())
+    divided = ", after each was brought to standard deviation 1" if seen.scaling else ""
+    head = "number" if _OURS in screen else ""
+    key = Column(noun, range(size), kind="bold", head=head, meaning=_MEANINGS[noun].format(divided=divided))
+    of = f"{count(size, noun)}{f' for {target},' if noun == 'coefficient' else ''} of what U has and V has not"
+    cut = f" The first {_MOST_LINES} of {size}; the tables of the results have all." if size > _MOST_LINES else ""
+    classes = [str(one) for one in seen.model.classes_] if kind == "logistic" else ["", ""]
+    adds = "the log-odds of {} = {}, against {}".format(target, *classes[::-1]) if kind == "logistic" else target
+    scaled = ", which were brought to standard deviation 1 first" if seen.scaling else ""
+    return Table(
+        "components",
+        (key, *before, *graded(evidence, size, unit=unit, meaning=says), *after),
+        title="The three parts" if noun == "part" else f"{noun.capitalize()}s of s1",
+        hint=_HINTS[noun].format(adds=adds, scaled=scaled, unit=seen.unit) + cut,
+        file="" if noun == "part" else FILES[kind],
+        caption="Three parts" if noun == "part" else of + (", largest first" if noun == "component" else ""),
+        note=f"How far simpler methods are from this fit: {said}.{beside}\n",
+        label="answer",
+        most=_MOST_LINES,
+        tall=True,
+        screen=(noun, *screen),
+    )
+
+
+def _directions(seen: _Seen) -> _Columns:
+    model, ours, peers = seen.model, seen.ours, []
+    for name, other in seen.peers.items():
+        angles = np.degrees(np.arccos(np.clip(np.abs((ours * other).sum(axis=1)), 0, 1)))
+        peers.append(Column(name, angles, short=lambda angle: f"{angle:.0f}°", where="p"))
+    ratio, percent = model.explained_variance_ratio_, partial(_percent, digits=1)
+    return (
+        [
+            Column("strongest columns", _told(ours, seen.names), short=_SIGNED, kind="words", where="ps"),
+            Column("variance", model.explained_variance_, ".8g", where="f"),
+            Column("share of variance", ratio, ".6f", percent, heading="Variance", head="variance"),
+            *peers,
+        ],
+        block(seen.names, ours),
+        ("share of variance", "expected error", "grade", "strongest columns"),
+    )
+
+
+def _groups(seen: _Seen) -> _Columns:
+    ours, means = seen.ours, seen.in_units(seen.ours)
+    apart = _told((ours - seen.U.mean(axis=0)) / spread_of(seen.U), seen.names, means)
+    distances = {name: np.linalg.norm(ours - other, axis=1) for name, other in seen.peers.items()}
+    return (
+        [
+            Column("what sets it apart", apart, short=short_number, kind="words", where="ps"),
+            Column("share", seen.model.weights_, ".6f", partial(_percent, digits=1)),
+            *(Column(name, far, short=short_number, where="p") for name, far in distances.items()),
+        ],
+        block(seen.names, means),
+        ("share", "expected error", "grade", "what sets it apart"),
+    )
+
+
+def _three(seen: _Seen) -> _Columns:
+    of, told, sizes = "UUV", [], []
+    for part in (1, 2, 3):
+        scale = spread_of(seen.V if part == 3 else seen.U)
+        variance = np.diag(seen.model.covariance(part) / np.outer(scale, scale))
+        told += _told(variance[None], seen.names_v if part == 3 else seen.names)
+        sizes.append(float(variance.sum()) / len(variance))
+    shares = [f"{_percent(size)} of {view}" for size, view in zip(sizes, of, strict=True)]
+    return (
+        [
+            Column("what it is", _PARTS, kind="text", where="p"),
+            Column("strongest columns", told, short=_percent, kind="words", where="p"),
+            Column("share", sizes, where=""),
+            Column("share of the variance", shares, where="p"),
+            Column(
+                "name", ["s1, of U alone", "s2, of both", "s3, of V alone"], kind="text", head="what it is", where="s"
+            ),
+        ],
+        (),
+        ("expected error", "grade", "name"),
+    )
+
+
+def _numbers(seen: _Seen) -> _Columns:
+    """Coefficients and couplings."""
+    ours, errors, ising = seen.ours, evidence_of(seen.model).component_errors, seen.kind == "ising"
+    pairs = [(seen.names[a], seen.names[b]) for a, b in seen.model.edges_] if ising else []
+    plus = [None] * len(ours) if ising or errors is None else in_units_of(seen.model, errors, ours, seen.U)
+    called = [
+        Column("columns", seen.titles, kind="text", heading="Pair of columns", where="ps"),
+        Column("column", [a for a, _ in pairs], where="f"),
+        Column("other column", [b for _, b in pairs], where="f"),
+    ] if ising else [Column("column", seen.titles, kind="text")]  # fmt: skip
+    shown = "f" if errors is None else "psf"
+    own = () if ising else (Column("plus or minus", plus, ".4g", short_number, head="+-", where=shown),)
+    before = *called, Column(_OURS, ours, ".8g", _SIGNED, kind="bold"), *own
+    peers = [
+        Column(name, other, ".8g", _SIGNED, head="beside V" if name == PEERS[2] else "")
+        for name, other in seen.peers.items()
+    ]
+    return (
+        before,
+        peers,
+        (PEERS[0], PEERS[2], _OURS, "expected error" if ising else "plus or minus", "grade", called[0].name),
+    )
+
+
+_COLUMNS = {
+    "direction": _directions, "component": _groups, "part": _three, "coupling": _numbers, "coefficient": _numbers,
+}  # fmt: skip
+
+
+def _told(values: np.ndarray, names: list[str], shown: np.ndarray | None = None) -> list[list[tuple[str, float]]]:
+    """The columns with the largest values of each row, without their signs, and what is shown of them."""
+    shown = values if shown is None else shown
+    return [
+        [(names[d], float(numbers[d])) for d in largest(np.abs(row), _TELLING)]
+        for row, numbers in zip(values, shown, strict=True)
+    ]
+
+
+def _distances(seen: _Seen, found: Mapping[str, float]) -> Table:
+    """Simpler methods, their distance from the fit, and what that means."""
+    measured = [one.expected_error for one in evidence_of(seen.model).components if one.expected_error is not None]
+    errors = [error for error in measured if np.isfinite(error)]
+    error = (
+        None if not errors else errors[0] if seen.kind == "components" else float(np.mean(errors))
+    )  # peers say s1 alone
+    unit = _UNITS[seen.noun] + (f", {seen.unit}" if seen.kind == "mixture" else "")
+    prefer = (
+        " Where **V as covariates** says the same as this fit, prefer it: it is simpler, and needs fewer assumptions."
+    )
+    return Table(
+        "peers",
+        (
+            Column("method", list(found), kind="name"),
+            Column("distance", list(found.values()), short=distance_text),
+            Column("what that means", [_said(distance, error) for distance in found.values()], kind="text"),
+        ),
+        title="What simpler methods say",
+        hint=f"How far their answers lie from this one, on average; {unit}.{'' if seen.kind == 'components' else prefer}",
+        label="peer",
+    )
+
+
+def _said(distance: float, error: float | None) -> str:
+    if distance < _SAME:
+        return "The same answer: where the data hardly tells the shared part, this fit falls back to it."
+    if error is None:
+        return ""
+    if distance <= error:
+        return "No more than the error of this fit: the two cannot be told apart."
+    if distance <= 2 * error:
+        return "Somewhat more than the error of this fit."
+    return "Clearly more than the error of this fit: it matters which of the two is taken."
+
+
+def _files(seen: _Seen) -> list[Table]:
+    """Tables that only files have."""
+    model, kind, names, found = seen.model, seen.kind, seen.names, []
+    if kind == "components":
+        errors = graded(evidence_of(model), 3)
+        cells = [
+            (part, _PARTS[part][:2], *(one.values[part] for one in errors), a, b, value)
+            for part, own in enumerate((names, names, seen.names_v))
+            for a, row in zip(own, model.covariance(part + 1), strict=True)
+            for b, value in zip(own, row, strict=True)
+        ]
+        heads = {
+            "part": "",
+            "name": "",
+            "expected error": ".4f",
+            "grade": "",
+            "column": "",
+            "other column": "",
+            "covariance": ".8g",
+        }
+        columns = zip(heads.items(), zip(*cells, strict=True), strict=True)
+        found.append(
+            Table("covariances", tuple(Column(name, own, text) for (name, text), own in columns), file=FILES[kind])
+        )
+    if kind in ("pca", "mixture"):
+        shown = [(k, name, other[k]) for k in range(len(seen.ours)) for name, other in seen.peers.items()]
+        ks, methods, answers = zip(*shown, strict=True)
+        values = np.array(answers) if kind == "pca" else seen.in_units(np.array(answers))
+        own = Column(seen.noun, ks), Column("method", methods), *block(names, values)
+        found.append(Table("simpler methods", own, file="peers.csv"))
+    if seen.scaling is not None:
+        centre, divided = seen.scaling
+        own = Column("column", names), Column("subtracted", centre), Column("divided by", divided)
+        found.append(Table("scaling", own, file="scaling.csv"))
+    per_unit = model.linear_map_ / (1.0 if seen.scaling is None else seen.scaling[1])
+    found.append(Table("linear map", (Column("column of V", seen.names_v), *block(names, per_unit)), file="map.csv"))
     return found
 
 
-# --- the table ------------------------------------------------------------------------------------------------------
-
-
-def _described(
-    kind: str,
-    model: Any,
-    U: np.ndarray,
-    V: np.ndarray,
-    names: list[str],
-    names_v: list[str],
-    peers: Mapping[str, np.ndarray],
-    scaling: tuple[np.ndarray, np.ndarray] | None,
-) -> tuple[list[_Line], list[str]]:
-    """Lines, and headings of their numbers."""
-    ours = answer_of(model, U)
-    if kind == "components":
-        sizes = [float(np.trace(model.covariance(part) / _units(part, U, V))) for part in (1, 2, 3)]
-        whole = [U.shape[1], U.shape[1], V.shape[1]]
-        cells = [[f"{100 * size / most:.0f}% of {'V' if i == 2 else 'U'}"] for i, (size, most) in enumerate(
-            zip(sizes, whole, strict=True)
-        )]  # fmt: skip
-        variance = [np.diag(model.covariance(part) / _units(part, U, V)) for part in (1, 2, 3)]
-        strongest = [_pairs(one, names_v if i == 2 else names) for i, one in enumerate(variance)]
-        return _lines(model, [f"{name}: {what}" for name, what in _PARTS], cells, strongest), ["Share of the variance"]
-    if kind == "pca":
-        angles = {name: _angles(ours, found) for name, found in peers.items()}
-        cells = [
-            [f"{100 * model.explained_variance_ratio_[i]:.1f}%", *(f"{angles[name][i]:.0f}°" for name in peers)]
-            for i in range(len(ours))
-        ]
-        headings = ["Variance", *peers]
-        return _lines(model, [""] * len(ours), cells, [_pairs(one, names) for one in ours]), headings
-    if kind == "mixture":
-        centre, deviation = U.mean(axis=0), spread_of(U)
-        means = ours if scaling is None else ours * scaling[1] + scaling[0]
-        strongest = []
-        for i, one in enumerate((ours - centre) / deviation):
-            strongest.append([(names[d], float(means[i, d])) for d in telling(one)])
-        apart = {name: np.linalg.norm(ours - found, axis=1) for name, found in peers.items()}
-        cells = [
-            [f"{100 * model.weights_[i]:.1f}%", *(short_number(float(apart[name][i])) for name in peers)]
-            for i in range(len(ours))
-        ]
-        return (
-            _lines(model, [""] * len(ours), cells, strongest),
-            ["Share", *peers],
-        )
-    titles = matrix_names(model, names) if kind == "ising" else names
-    cells = [[short_number(float(v), sign=True) for v in row] for row in np.stack([ours, *peers.values()]).T]
-    errors = evidence_of(model).component_errors
-    if kind != "ising" and errors is not None:
-        plus = [short_number(float(v)) for v in in_units_of(model, errors, ours, U)]
-        cells = [[row[0], own, *row[1:]] for row, own in zip(cells, plus, strict=True)]
-        return _lines(model, titles, cells, [[]] * len(ours)), ["This fit", "Plus or minus", *peers]
-    return _lines(model, titles, cells, [[]] * len(ours)), ["This fit", *peers]
-
-
-def _units(part: int, U: np.ndarray, V: np.ndarray) -> np.ndarray:
-    scale = spread_of(V if part == 3 else U)
-    return np.outer(scale, scale)
-
-
-def _pairs(values: np.ndarray, names: list[str]) -> list[tuple[str, float]]:
-    return [(names[d], float(values[d])) for d in telling(values)]
-
-
-def _angles(ours: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """In degrees."""
-    return np.degrees(np.arccos(np.clip(np.abs((ours * other).sum(axis=1)), 0, 1)))
-
-
-def _lines(
-    model: Any, names: list[str], cells: list[list[str]], strongest: Sequence[list[tuple[str, float]]]
-) -> list[_Line]:
-    marks = component_marks(evidence_of(model), len(names))
-    return [
-        _Line(i, names[i], cells[i], strongest[i], error, mark) for i, (error, mark) in enumerate(marks)
-    ]  # fmt: skip
-
-
-def _compared(found: Mapping[str, float], error: float | None) -> list[tuple[str, str, str]]:
-    """Simpler methods, their distance from the fit, and what that means."""
-    rows = []
-    for name, distance in found.items():
-        if distance < _SAME:
-            said = "The same answer: where the data hardly tells the shared part, this fit falls back to it."
-        elif error is None:
-            said = ""
-        elif distance <= error:
-            said = "No more than the error of this fit: the two cannot be told apart."
-        elif distance <= 2 * error:
-            said = "Somewhat more than the error of this fit."
-        else:
-            said = "Clearly more than the error of this fit: it matters which of the two is taken."
-        rows.append((name, distance_text(distance), said))
-    return rows
+def rows_of(
+    model: Any, U: np.ndarray, V: np.ndarray | None, names: Sequence[str] | None, row_labels: Sequence[Column] = ()
+) -> Table:
+    """What the model says of every row; ``names`` are those of the columns of U, where they are known."""
+    kind, own = kind_of(model), tuple[Column, ...]()
+    if kind == "regression":
+        own = (Column("predicted", model.predict(U, V), ".8g"),)
+    elif kind == "logistic":
+        heads = [f"probability of {one}" for one in model.classes_]
+        own = Column("class", model.predict(U, V)), *block(heads, model.predict_proba(U, V), ".5f")
+    elif kind == "mixture":
+        chance = model.predict_proba(U, V)
+        own = Column("component", chance.argmax(axis=1)), Column("probability", chance.max(axis=1), ".5f")
+    else:
+        scores = model.transform(U, V)
+        heads = [f"{'direction' if kind == 'pca' else 'column'} {i}" for i in range(scores.shape[1])]
+        own = block(names if kind == "components" and names is not None else heads, scores)
+    return Table("rows", (*row_labels, *own), file=SCORES)
 
 
 # --- figures --------------------------------------------------------------------------------------------------------
 
 
-def _figures(
-    kind: str,
-    model: Any,
-    U: np.ndarray,
-    V: np.ndarray,
-    names: list[str],
-    names_v: list[str],
-    peers: Mapping[str, np.ndarray],
-    scaling: tuple[np.ndarray, np.ndarray] | None,
-    covariance: np.ndarray,
-    own: np.ndarray,
-) -> dict[str, Any]:
-    figures = {"spectrum": _spectra(covariance, own), "map": _linear_map(model, U, V, names, names_v)}
-    ours, spread, middle = answer_of(model, U), spread_of(U), U.mean(axis=0)
-    all_answers = {_OURS: ours, **peers}
-    errors = evidence_of(model).component_errors
-    if kind in ("regression", "logistic"):
-        unit = float(np.sqrt(np.mean((ours * spread) ** 2)))
-        scaled = {name: found * spread for name, found in all_answers.items()}
-        title = "per standard deviation of the column"
-        figures["answers"] = _dots(scaled, names, None if errors is None else errors * unit, title)
-    elif kind == "ising":
-        figures["answers"] = _dots(all_answers, matrix_names(model, names), errors, "coupling")
-    elif kind in ("pca", "mixture"):
-        shown = {n: found if kind == "pca" else (found - middle) / spread for n, found in all_answers.items()}
-        figures["answers"] = _stacked(shown, names, "direction" if kind == "pca" else "component")
+def _answers(seen: _Seen, own: np.ndarray) -> Figure:
+    """What is said, beside simpler methods."""
+    kind, noun, spread, middle = seen.kind, seen.noun, spread_of(seen.U), seen.U.mean(axis=0)
+    answers, errors = {_OURS: seen.ours, **seen.peers}, evidence_of(seen.model).component_errors
+    cut = f" The {_MOST_MAP} largest." if len(seen.titles) > _MOST_MAP else ""
+    cut_columns = f" The {_MOST_MAP} columns with the largest." if len(seen.names) > _MOST_MAP else ""
+    first = f" The first {_MOST_DIRECTIONS}." if len(seen.ours) > _MOST_DIRECTIONS else ""
+    if noun == "coefficient":
+        unit = float(np.sqrt(np.mean((seen.ours * spread) ** 2)))
+        answers = {name: found * spread for name, found in answers.items()}
+        data = _dots(
+            answers, seen.names, None if errors is None else errors * unit, "per standard deviation of the column"
+        )
+        caption = f"Each for one standard deviation of its column, so that columns can be compared; {_WHISKERS}{cut}"
+    elif noun == "coupling":
+        data = _dots(answers, seen.titles, errors, "coupling")
+        caption = f"A row for every pair of columns, and a dot for every method; {_WHISKERS}{cut}"
+    elif noun == "part":
+        chosen = np.sort(largest(np.abs(np.diag(own)), _MOST_MAP))
+        texts = [seen.names[d] for d in chosen]
+        hover = [[f"{shortened(a)} and {shortened(b)}\n{own[i, j]:+.3g}" for j, b in zip(chosen, texts, strict=True)]
+                 for i, a in zip(chosen, texts, strict=True)]  # fmt: skip
+        data = heat_map(own[np.ix_(chosen, chosen)], texts, texts, hover=hover, signed=True)
+        caption = "Between columns of U once the shared part is removed, in standard deviations of the columns: "
+        caption += _COLOURS + cut_columns
     else:
-        figures["answers"] = _matrix(own, names)
-    return figures
+        means = {name: (found - middle) / spread for name, found in answers.items()}
+        data = _stacked(answers if kind == "pca" else means, seen.names, noun)
+        what = "Weights of the columns" if kind == "pca" else "In standard deviations from the mean of U"
+        caption = (
+            f"{what}, of this fit and of every simpler method, one below the other: {_COLOURS} Of each simpler method the "
+            f"nearest one is shown.{first}{cut_columns}"
+        )
+    title = (
+        "Covariance of s1"
+        if noun == "part"
+        else f"{'Mean' if noun == 'component' else noun.capitalize()}s side by side"
+    )
+    return Figure(
+        "answers", data, title, "This fit beside simpler methods; the tables of the results hold the numbers", caption
+    )
 
 
-def _spectra(covariance: np.ndarray, own: np.ndarray) -> dict[str, Any]:
+_WHISKERS = "the whiskers are the expected errors of this fit. A dot outside them is another answer."
+_COLOURS = "blue positive, brown negative."
+
+
+def _spectra(covariance: np.ndarray, own: np.ndarray) -> Figure:
     """Eigenvalues of two covariances as bars beside each other."""
     number = np.arange(1, len(own) + 1)
     named = {"U as it is": covariance, "U's own part s1": own}
@@ -342,67 +470,121 @@ def _spectra(covariance: np.ndarray, own: np.ndarray) -> dict[str, Any]:
     ]
     colours: tuple[int | str, ...] = "pale", 0
     series = [(name, found, colour) for (name, found), colour in zip(values.items(), colours, strict=True)]
-    return bars(number, series, hover=hover, title="direction, by its variance", y_title="variance", height=240)
+    return Figure(
+        "spectrum",
+        bars(number, series, hover=hover, title="direction, by its variance", y_title="variance", height=240),
+        "Variance of U, before and after",
+        "Bars of the variances of U and of its own part",
+        "The variances of U along its main directions, columns in standard deviations, as it is and once what it shares with V "
+        "is removed. Where a bar falls, that much was shared.",
+    )
 
 
 def _dots(answers: Mapping[str, np.ndarray], names: list[str], errors: np.ndarray | None, title: str) -> dict[str, Any]:
     """A row for every name with a dot for each method, and bars of the expected error at the first one's."""
-    chosen = np.sort(_largest(next(iter(answers.values())), _MOST_MAP))
+    chosen = np.sort(largest(np.abs(next(iter(answers.values()))), _MOST_MAP))
     shown = {name: values[chosen] for name, values in answers.items()}
     return beside([names[d] for d in chosen], shown, None if errors is None else errors[chosen], title=title)
-
-
-def _largest(values: np.ndarray, most: int) -> np.ndarray:
-    """Places of the largest values, without their signs."""
-    return np.argsort(-np.abs(values), kind="stable")[:most]
 
 
 def _stacked(answers: Mapping[str, np.ndarray], names: list[str], noun: str) -> dict[str, Any]:
     """A heat map with a row for every component and method, methods of a component below one another."""
     ours = next(iter(answers.values()))
-    chosen = np.sort(_largest((ours**2).sum(axis=0), _MOST_MAP))
-    rows, values, hover = [], [], []
-    for k in range(min(len(ours), _MOST_DIRECTIONS)):
-        for name, found in answers.items():
-            rows.append(f"{k}: {name}")
-            values.append(found[k, chosen])
-            hover.append([f"{noun} {k}, {name}\n{shortened(names[d])}: {found[k, d]:+.3g}" for d in chosen])
-    return _map(np.array(values), rows, [names[d] for d in chosen], hover)
+    chosen = np.sort(largest((ours**2).sum(axis=0), _MOST_MAP))
+    shown = [(k, name, found[k]) for k in range(min(len(ours), _MOST_DIRECTIONS)) for name, found in answers.items()]
+    rows, values = [f"{k}: {name}" for k, name, _ in shown], np.array([own[chosen] for _, _, own in shown])
+    hover = [[f"{noun} {k}, {name}\n{shortened(names[d])}: {own[d]:+.3g}" for d in chosen] for k, name, own in shown]
+    return heat_map(values, rows, [names[d] for d in chosen], hover=hover, signed=True)
 
 
-def _matrix(own: np.ndarray, names: list[str]) -> dict[str, Any]:
-    """Covariance of s1, columns in unit variance."""
-    chosen = np.sort(_largest(np.diag(own), _MOST_MAP))
-    hover = [[f"{shortened(names[a])} and {shortened(names[b])}\n{own[a, b]:+.3g}" for b in chosen] for a in chosen]
-    texts = [names[d] for d in chosen]
-    return _map(own[np.ix_(chosen, chosen)], texts, texts, hover)
-
-
-def _linear_map(model: Any, U: np.ndarray, V: np.ndarray, names: list[str], names_v: list[str]) -> dict[str, Any]:
+def _linear_map(seen: _Seen) -> Figure:
     """A, columns in units of their standard deviations."""
-    scaled = model.linear_map_ * spread_of(U) / spread_of(V)[:, None]
-    rows = np.sort(_largest((scaled**2).sum(axis=1), _MOST_MAP))
-    columns = np.sort(_largest((scaled**2).sum(axis=0), _MOST_MAP))
+    scaled, of_v, of_u = (
+        seen.model.linear_map_ * spread_of(seen.U) / spread_of(seen.V)[:, None],
+        seen.names_v,
+        seen.names,
+    )
+    rows, columns = (np.sort(largest((scaled**2).sum(axis=axis), _MOST_MAP)) for axis in (1, 0))
     hover = [
         [
-            f"{shortened(names_v[a])} of V, from {shortened(names[b])} of U\n{scaled[a, b]:+.3g} standard deviations for one"
+            f"{shortened(of_v[a])} of V, from {shortened(of_u[b])} of U\n{scaled[a, b]:+.3g} standard deviations for one"
             for b in columns
         ]
         for a in rows
     ]
-    return _map(
-        scaled[np.ix_(rows, columns)], [names_v[a] for a in rows], [names[b] for b in columns], hover)  # fmt: skip
+    values, below, across = scaled[np.ix_(rows, columns)], [of_v[a] for a in rows], [of_u[b] for b in columns]
+    cut = f" The {_MOST_MAP} columns with the largest." if max(scaled.shape) > _MOST_MAP else ""
+    return Figure(
+        "map",
+        heat_map(values, below, across, hover=hover, signed=True),
+        "How V sees the shared part",
+        "Heat map of the linear map; map.csv holds the numbers",
+        "The linear map A, columns of V below each other and those of U beside each other: how far a column of V moves, in its "
+        "standard deviations, when the shared part moves a column of U by one of its own; blue with it, brown against it."
+        f"{cut} If the evidence marks a shared direction as weak, single cells may be far off.",
+    )
 
 
-def _map(values: np.ndarray, rows: list[str], columns: list[str], hover: list[list[str]]) -> dict[str, Any]:
-    return heat_map(values, rows, columns, hover=hover, signed=True)
+# --- words ----------------------------------------------------------------------------------------------------------
 
-
-# --- words about the whole ------------------------------------------------------------------------------------------
-
-
-def _summary(kind: str, model: Any, n: int, d_u: int, d_v: int, size: int) -> str:
-    nouns = _NOUNS[kind]
-    what = "" if kind == "components" else f"{count(size, nouns.one)} of what U has and V has not, "
-    start = what if what else "What U and V share, and what each has alone, "
-    return f"{start}in {count(n, 'row')}: U has {count(d_u, 'column')}, V {count(d_v, 'column')}."
+_ERRORS = {
+    "direction": "Expected error of a direction: {} on average, the sine of the angle to the true one (0.1 is about 6 "
+    "degrees).",
+    "coefficient": "Expected error of a coefficient: {} on average, of the size that coefficients have.",
+    "component": "Expected error of a component's mean: {} on average, UNIT over all columns together.",
+    "coupling": "Expected error of a coupling: {} on average.",
+    "part": "Expected error of a part: {} on average, of the size of its covariance.",
+}
+_UNITS = {
+    "direction": "sine of the angle between directions",
+    "coefficient": "relative to the size of the coefficients",
+    "component": "distance of the means",
+    "coupling": "difference of couplings",
+    "part": "of the covariance of U's own part, relative to its size",
+}
+_HINTS = {
+    "direction": "Those along which what U has alone varies most, and the columns that make them up{scaled}. Variance is the "
+    "share of that of s1. Angles say how far the nearest direction of a simpler method lies from it: 0° is the same, 90° has "
+    "nothing in common.",
+    "component": "Groups of rows by what U has alone, the largest first, with their means in the columns that set them apart. "
+    "Under the names of simpler methods stands how far their nearest group lies from it, {unit}.",
+    "coupling": "How strongly two columns of U go together, the others held fixed, once what they share with V is removed: "
+    "positive together, negative apart. Beside them what simpler methods say.",
+    "part": "Their share of the variance, columns in standard deviations, and the columns where they are strongest, with the "
+    "share of the column's variance.",
+    "coefficient": "What one unit more of a column adds to {adds}, once what U shares with V is removed, in the units of the "
+    "files. One that is smaller than its plus or minus may as well be zero, or have the other sign. Beside them what simpler "
+    "methods say.",
+}
+_MEANINGS = {
+    "direction": "A weighted sum of the columns of U. The first is the one along which s1 varies most, the second the one "
+    "that varies most at right angles to it, and so on. Directions of almost equal variance can be exchanged by chance, which "
+    "their expected errors show.",
+    "component": "A group of rows that are alike in what U has alone. Within a group s1 is taken to be round: equally wide in "
+    "all columns{divided}.",
+    "coupling": "For columns with two states. Two columns that only go together since both go with a third one have no "
+    "coupling.",
+    "part": "What is known of a part is how its columns vary together (its covariance), not its rows. scores.csv has the best "
+    "guess at the rows of s1 from both tables.",
+    "coefficient": "As in a regression on U, had U come without its shared part. A shared part blurs U, which weakens and "
+    "mixes the coefficients of a regression on U as it is.",
+}
+_EXPECTED = (
+    "The rows are split at random, and the answer is learned from the parts anew; how far it moves, and how far it may be "
+    "pulled towards no correction, say how far it may be from the truth. "
+)
+_SIMPLER = "A simpler answer, which asks less of the data, is that of *V as covariates*; it stands [below](#peers)."
+_READING = (
+    ("U, V and the parts", "U = s1 + s2 and V = A s2 + s3, row by row. V stands for what disturbs U, or for what is known "
+     "already; the question is what U says beyond it. Only the sums are in the files. The parts can be told apart since a "
+     "shared part that is not Gaussian (skewed, with outliers, in groups, or with sharp bounds) leaves traces in both tables "
+     "that nothing else leaves; what is Gaussian leaves none."),
+    ("Simpler methods", "*U alone* takes no notice of V. *CCA* leaves out the directions of U that go together with V most, "
+     "and with them all of s1 that lies there. *V as covariates* removes from U what a linear regression on V predicts; as V "
+     "has a part of its own, some of what is shared remains."),
+    ("The shared cumulants", "Cumulants measure how two tables go together beyond what a correlation sees. The line *shared "
+     "cumulant above noise* says how clearly those of U and V stand above chance: if they do not, the shared part looks "
+     "Gaussian, or the rows are too few, and nothing here should be used. *Conditioning of A*, among the lines for "
+     "theorists, says how many times more clearly V sees one shared direction than another: from about ten on, some are "
+     "hardly seen."),
+)  # fmt: skip

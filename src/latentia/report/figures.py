@@ -374,6 +374,15 @@ def places_on_a_plane(centres: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return plane
 
 
+def outline(values: np.ndarray, height: float) -> str:
+    """The path of a line over all values in their order, from zero at the bottom, in a frame of width 240."""
+    steps = np.linspace(0, len(values), min(len(values), 240) + 1).astype(int)
+    tops = np.maximum.reduceat(values, steps[:-1])
+    low, high = min(float(tops.min()), 0.0), max(float(tops.max()), 1e-300)
+    x, y = 240 * (np.arange(len(tops)) + 0.5) / len(tops), height * (1 - 0.94 * (tops - low) / (high - low))
+    return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
+
+
 def thinned(values: np.ndarray, most: int = _MOST_POINTS) -> tuple[np.ndarray, np.ndarray]:
     """Row numbers from 1 and values of a curve; a long one keeps the least and the largest of every stretch."""
     n = len(values)

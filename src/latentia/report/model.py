@@ -22,7 +22,7 @@ from ..words import texts_of
 from ._any import summarize_any
 from ._missing import without_data
 from .communities import write_communities_report
-from .contrast import write_contrast_report
+from .contrast import summarize_contrast
 from .dictionary import summarize_dictionary
 from .hmm import summarize_hmm
 from .ica import summarize_ica
@@ -30,7 +30,7 @@ from .labels import summarize_labels
 from .matrix import communities, write_matrix_report
 from .mixture import summarize_mixture
 from .network import summarize_network
-from .nmf import write_nmf_report
+from .nmf import summarize_nmf
 from .noisy_or import summarize_noisy_or
 from .page import write_summary
 from .topics import write_topics_report
@@ -217,11 +217,11 @@ def _causes(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary
     return summarize_noisy_or(model, rows, **_names(model, X) | options)
 
 
-def _contrast(path: Any, model: Any, U: Any = None, V: Any = None, y: Any = None, **options: Any) -> Path:
+def _contrast(model: Any, U: Any = None, V: Any = None, y: Any = None, **options: Any) -> Summary:
     if U is None:
         data = "U, V, y" if hasattr(model, "coef_") else "U, V"
         note = without_data("figures, and what simpler methods say", data)
-        return write_summary(path, _any(model, **{"note": note} | options))
+        return _any(model, **{"note": note} | options)
     _check_columns(model, U)
     names = _names(model, U)
     if isinstance(U, Blocks):
@@ -230,7 +230,7 @@ def _contrast(path: Any, model: Any, U: Any = None, V: Any = None, y: Any = None
     elif V is None:
         raise LatentiaError("A second view is needed: report(path, U, V).")
     for_v = {} if not hasattr(V, "columns") else {"columns_v": [str(name) for name in V.columns]}
-    return write_contrast_report(path, model, U, V, y, **names | for_v | options)
+    return summarize_contrast(model, U, V, y, **names | for_v | options)
 
 
 def _graph(path: Any, model: Any, A: Any = None, y: Any = None, **options: Any) -> Path:
@@ -262,6 +262,8 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "NoisyOr": _causes,
     "IncoherentDictionary": _of_rows(summarize_dictionary),
     "SparseNetwork": _of_rows(summarize_network),
+    "SeparableNMF": _of_rows(summarize_nmf),
+    **dict.fromkeys(_CONTRASTIVE, _contrast),
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
@@ -270,7 +272,5 @@ PAGES: Mapping[str, Callable[..., Path]] = {
     "SingleTopicModel": _topics,
     "ProbabilityMatrix": _pairs,
     "MixedMembershipBlockModel": _graph,
-    "SeparableNMF": _rows(write_nmf_report),
-    **dict.fromkeys(_CONTRASTIVE, _contrast),
 }
 """What writes the page of each class and of those derived from it; `write_any_report` writes that of others."""

@@ -1,24 +1,20 @@
-"""The report of a nonnegative matrix factorization, for readers who do not program."""
+"""Nonnegative matrix factorizations, for readers who do not program."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
+from ..summaries import Column, Figure, Section, Summary, Table, block, graded, histogram
 from ._missing import without_data
 from .dictionary import row_errors
-from .figures import PALETTE, lines, overlaid, picture, thinned
-from .page import render, write_page
-from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
-
-__all__ = ["METHODS", "axis_of", "contributions", "map_of", "picture_of_component", "write_nmf_report"]
+from .figures import PALETTE, lines, outline, overlaid, picture, thinned
+from .page import written
+from .parts import component_marks, count, evidence_of, grades_say, largest, mean_error, short_number
 
 METHODS = {
     "spa": "successive projections",
@@ -37,40 +33,321 @@ MIXINGS = {
     "simplex": "the shares of a row sum to 1, and rows are taken as they are",
     "cone": "rows may have any scale, and shares are those of their sums",
 }
+_UNITS = {"simplex": "the mean length of the components as 1", "cone": "components of length 1"}
 _TILES, _PANELS, _MAPS, _OVERLAID, _LISTED = 200, 24, 40, 12, 300
-_STRONGEST, _BARS = 6, 8
+_STRONGEST, _PRINTED, _BARS = 6, 5, 8
 _FEW_COLUMNS = 12  # columns from which a component is drawn as a line
-_MOST_POINTS = 240
-_CURVE_WIDTH, _CURVE_HEIGHT = 240.0, 60.0
-_HEADROOM = 0.94
+_HEIGHT = 60.0
 _STOPS = np.array([[255, 255, 255], [107, 169, 209], [0, 80, 125]]) / 255
 _RED = np.array([163, 59, 0]) / 255
 _WORST = 0.99  # quantile of the rows' errors that is drawn in full colour
-_NOUNS = Nouns("components", "component", "rows")
-_PIXELS = Nouns("components", "component", "pixels")
-_PICTURES = Nouns("components", "component", "pictures")
 _TINY = 1e-300
 
 
 @dataclass(frozen=True)
-class _Component:
-    """What the page shows of a component; `bars` holds columns, entries and lengths in percent."""
+class _Seen:
+    """A model, the names of its columns and of the rows it chose, and what is known of its rows."""
 
-    number: int
-    share: float
-    error: float | None
-    grade: Mark
-    anchor: str
-    place: tuple[float, float] | None
-    strongest: list[tuple[str, float]]
-    bars: list[tuple[str, float, float]]
-    curve: str
-    picture: str
-    map: str
+    model: Any
+    names: list[str]
+    called: list[str]
+    axis: np.ndarray | None = None
+    image: Sequence[int] | None = None
+    picture_shape: Sequence[int] | None = None
+    shares: np.ndarray | None = None
+    errors: np.ndarray | None = None
 
     @property
-    def colour(self) -> str:
-        return PALETTE[self.number % len(PALETTE)]
+    def one(self) -> str:
+        """What a row is."""
+        return "pixel" if self.image is not None else "picture" if self.picture_shape is not None else "row"
+
+    @property
+    def mean_shares(self) -> list[float]:
+        """Of each component in all rows."""
+        return [float(np.mean(own)) for own in (self.model.weights_ if self.shares is None else self.shares.T)]
+
+    @property
+    def origin(self) -> str:
+        """Where components come from."""
+        if self.model.refine:
+            return f"They began as {self.one}s of the data and were polished."
+        more = ", or the mean of it and of others as near to it as noise lets tell" if self.model.pooled else ""
+        return f"Each is a {self.one} of the data{more}."
+
+
+def summarize_nmf(
+    model: Any,
+    X: Any = None,
+    *,
+    columns: Sequence[str] | None = None,
+    rows: Sequence[str] | None = None,
+    weights: np.ndarray | None = None,
+    image: Sequence[int] | None = None,
+    picture_shape: Sequence[int] | None = None,
+    row_labels: Sequence[Column] = (),
+    title: str = "Components",
+    source: str = "",
+    comparison: Sequence[Mapping[str, Any]] | None = None,
+) -> Summary:
+    """Say what components were found, from which rows, and how far they can be trusted.
+
+    Parameters
+    ----------
+    model : SeparableNMF
+        A fitted model.
+    X : array or sparse matrix of shape (n_rows, d), optional
+        The rows that it was fitted on. Without them it is not shown how well they are described.
+    columns : sequence of str of length d, optional
+        Names of the columns. Increasing numbers, such as wavelengths, make components spectra.
+    rows : sequence of str of length n_rows, optional
+        Names of the rows.
+    weights : ndarray of shape (n_rows, r), optional
+        What ``model.transform(X)`` gives, if it is there already.
+    image : (int, int), optional
+        Height and width of the image whose pixels the rows are, row by row: the page has maps then.
+    picture_shape : sequence of int, optional
+        Height and width of the pictures that the rows are: components are drawn as pictures then.
+    row_labels : sequence of Column
+        What tells the rows apart, their numbers first.
+    title, source : str
+        Heading of the page, and where the rows came from.
+    comparison : sequence of dict, optional
+        Rows of a table that compares numbers of components, the first value the number.
+
+    Returns
+    -------
+    Summary
+
+    """
+    names, evidence, n = _checked(model, X, columns, rows, image, picture_shape), evidence_of(model), 0
+    called = [f"row {row}" if rows is None else str(rows[row]) for row in model.anchors_]
+    axis = axis_of(names) if picture_shape is None and len(names) >= _FEW_COLUMNS else None
+    seen, files = _Seen(model, names, called, axis, image, picture_shape), list[Table]()
+    if X is not None:
+        n, weights = X.shape[0], np.asarray(model.transform(X) if weights is None else weights)
+        shares = contributions(model, weights)
+        seen = replace(seen, shares=shares, errors=np.sqrt(row_errors(model, X, weights)))
+        files = [_anchors(model, shares, called, row_labels), rows_of(weights, row_labels)]
+    width, one = count(len(names), "column"), seen.one
+    what = {
+        "pixel": f"an image of {_pixels(image)} in {count(len(names), 'band')}",
+        "row": f"{count(n, 'row')} of {width}",
+    }
+    said = what.get(one, f"{count(n, 'picture')} of {_pixels(picture_shape)}")
+    return Summary(
+        title,
+        count(len(called), "component") + (f" in {said}; each {one} is a mixture of them." if n else f" of {width}."),
+        ("component", "components", f"{one}s"),
+        evidence,
+        (*_spectra(seen), _section(seen), *_rounds(seen), _table(seen), *files),
+        size=len(called),
+        source=source,
+        error=mean_error(
+            evidence,
+            f"Expected error of a component: {{}} on average, as a distance with {_UNITS[model.mixing_]}; 0 is perfect.",
+        ),
+        comparison=comparison,
+        reading=(("What to do next", _NEXT.format(one)),),
+        missing="" if n else without_data("rows and how well they are described"),
+        styles=("tables.css", "nmf.css"),
+    )
+
+
+write_nmf_report = written(summarize_nmf)
+
+
+def _checked(model: Any, X: Any, columns: Any, rows: Any, image: Any, picture_shape: Any) -> list[str]:
+    """Names of the columns; raises where sizes do not agree."""
+    d, last, problem = model.components_.shape[1], max(model.anchors_, default=0), ""
+    names = [str(i) for i in range(1, d + 1)] if columns is None else [str(name) for name in columns]
+    n, width = (None, d) if X is None else X.shape
+    if len(names) != d or width != d:
+        problem = f"columns has {len(names)} entries, the data {width} columns and the components {d}: they must agree."
+    elif rows is not None and n is not None and len(rows) != n:
+        problem = f"rows has {len(rows)} entries, and the data {n} rows."
+    elif n is not None and last >= n:
+        problem = f"The data has {n} rows, and row {last} is a component: give the rows of the fit."
+    elif n is None and image is not None:
+        raise LatentiaError(
+            "An image has maps of its pixels, which are the rows of X: give them.", parameter="X", value=None
+        )
+    elif n is None and rows is not None and last >= len(rows):
+        problem = f"rows has {len(rows)} entries, and row {last} is a component: name the rows of the fit."
+    for shape, size, what in ((image, n, "rows"), (picture_shape, d, "columns")):
+        if not problem and shape is not None and (len(shape) != 2 or int(np.prod(shape)) != size):
+            asked = " x ".join(map(str, shape[::-1]))
+            problem = f"{asked} pixels are {int(np.prod(shape))}, and there are {size} {what}."
+    if problem:
+        raise LatentiaError(problem)
+    return names
+
+
+def _pixels(shape: Sequence[int] | None) -> str:
+    return "" if shape is None else f"{shape[1]} x {shape[0]} pixels"
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+
+def _table(seen: _Seen) -> Table:
+    one, size, model, evidence = seen.one, len(seen.called), seen.model, evidence_of(seen.model)
+    own = {"pixel": "The spectrum of a material.", "picture": "A picture."}.get(
+        one, "A row of numbers, none below zero."
+    )
+    told = [[(seen.names[d], W[d]) for d in largest(W, _STRONGEST) if W[d] > 0] for W in model.components_]
+    where = "p" if axis_of(seen.names) is not None else "ps"
+    listed = Column("largest entries", told, short=short_number, kind="words", on_screen=_PRINTED, where=where)
+    left = f"{100 * model.relative_error_:.3g}"
+    cone, alone = model.mixing_ == "cone", seen.picture_shape is None and seen.axis is None
+    taken = "" if not model.pooled else "Others that noise cannot tell from it are averaged with it."
+    taken = f"It was polished afterwards and need no longer be that {one}." if model.refine else taken
+    weight = f"The weight of a component in a {one}, where all weights sum to 1"
+    share = f"How much of the sum of a {one} a component makes up" if cone else weight
+    error = (
+        f"The {one}s are split at random, and components are found in the parts anew. How far a component moves says how far "
+        f"it may be from the truth, {'as a distance of' if cone else 'with'} {_UNITS[model.mixing_]}. "
+        + grades_say(evidence, "a component", f"other {one}s of the same kind would give another one")
+    )
+    return Table(
+        "components",
+        (
+            Column("component", range(size), kind="bold", meaning=f"{own} {_COMPONENT.format(one)}"),
+            Column(
+                "share", seen.mean_shares, ".6f", kind="share", meaning=f"{share}, and on average over all of them."
+            ),
+            *graded(evidence, size, meaning=error),
+            Column("taken from", seen.called, kind="text", where="ps", meaning=_TAKEN.format(one, taken)),
+            *((listed,) if alone else ()),
+            *block(seen.names, model.components_),
+        ),
+        title="All components",
+        hint=f"The first {_LISTED}; components.csv holds all {size}." if size > _LISTED else "",
+        file="components.csv",
+        caption=count(size, "component"),
+        note=f"Chosen by {model.method_}, {'rows of any scale' if cone else 'shares that sum to 1'}. Left over: {left}% of the "
+        f"length of all rows (|X - A W| = {short_number(model.reconstruction_err_)}).",
+        label="component",
+        most=_LISTED,
+        tall=True,
+    )
+
+
+_COMPONENT = (
+    "Every {} is, apart from noise, a mixture of components, each with a weight that is never negative: parts add up and none "
+    "is taken away. A component has a number, not a name."
+)
+_TAKEN = (
+    "Each component is found as one {0} of the data that is that component alone (an anchor, or in images of the earth a pure "
+    "pixel). {1} Where no {0} is pure, the components that are found are mixtures themselves."
+)
+_NEXT = (
+    "-k 3:10 compares several numbers of components. --refine auto polishes them where no {0} is quite pure. 'latentia apply' "
+    "gives the shares of other {0}s."
+)
+
+
+def _anchors(model: Any, shares: np.ndarray, called: list[str], row_labels: Sequence[Column]) -> Table:
+    """The row of each component."""
+    rows = [int(row) for row in model.anchors_]
+    columns = (
+        Column("component", range(len(rows))),
+        Column("row", [row_labels[0].values[row] for row in rows] if row_labels else rows),
+        Column("name", called),
+        Column("share of the row", shares[rows, range(len(rows))], ".6f"),
+        Column("share", [own.mean() for own in shares.T], ".6f"),
+    )
+    return Table("anchors", columns, file="anchors.csv")
+
+
+def rows_of(weights: np.ndarray, row_labels: Sequence[Column] = ()) -> Table:
+    """The weight (n_rows, r) of each component in every row."""
+    names = [f"component {k}" for k in range(weights.shape[1])]
+    return Table("rows", (*row_labels, *block(names, weights, ".6g")), file="weights.csv")
+
+
+# --- pictures and figures -------------------------------------------------------------------------------------------
+
+
+def _section(seen: _Seen) -> Section:
+    """Components as maps and pictures or with their largest entries, and how well rows are described."""
+    model, shares, errors, size = seen.model, seen.shares, seen.errors, len(seen.called)
+    marks = component_marks(evidence_of(model), size)
+    parts: list[dict[str, Any]] = [
+        {"number": k, "share": share, "from": name, "error": error, "grade": mark}
+        for k, (share, name, (error, mark)) in enumerate(zip(seen.mean_shares, seen.called, marks, strict=True))
+    ]
+    values = {"seen": seen, "method": METHODS.get(model.method_, model.method_), "mixing": MIXINGS[model.mixing_]}
+    values |= {"norm": float(model.reconstruction_err_), "relative": float(model.relative_error_), "size": size}
+    values |= {"rounds": np.size(model.refinement_) if model.refine else 0, "maps": [], "tiles": [], "panels": []}
+    if seen.picture_shape is not None:
+        tiles = [picture(picture_of_component(W, seen.picture_shape)) for W in model.components_[:_TILES]]
+        values["tiles"] = [one | {"picture": tile} for one, tile in zip(parts, tiles, strict=False)]
+    else:
+        panels = [_panel(W, seen.names) for W in model.components_[:_PANELS]]
+        values["panels"] = [one | panel for one, panel in zip(parts, panels, strict=False)]
+    if shares is None or errors is None:
+        return Section("nmf.html", values | {"tables": ()})
+    if seen.image is not None:
+        values |= _maps(model, shares, errors, seen.image, parts)
+    purest, what = shares.max(axis=1), f"{seen.one}s"
+    tables = (
+        histogram("left over", what, errors, (1, 2, 5, 10, 20, 50)),
+        histogram("largest share", what, purest, (30, 50, 70, 90, 99)),
+    )
+    values |= {"half": np.median(errors), "worst": np.quantile(errors, 0.95), "purity": np.median(purest)}
+    return Section("nmf.html", values | {"tables": tables, "pure": int((purest >= 0.99).sum())}, tables)
+
+
+def _panel(component: np.ndarray, names: list[str]) -> dict[str, Any]:
+    """Its largest entries, with lengths in percent, and the line of all; zero is at its bottom."""
+    top = max(float(np.abs(component).max()), _TINY)
+    bars = [
+        (names[d], float(component[d]), 100 * max(float(component[d]), 0.0) / top) for d in largest(component, _BARS)
+    ]
+    return {"bars": bars, "curve": outline(component, _HEIGHT) if len(component) >= _FEW_COLUMNS else ""}
+
+
+def _maps(
+    model: Any, shares: np.ndarray, errors: np.ndarray, image: Sequence[int], parts: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """The shares of each component, all together, each in its colour, and what is left over, white where nothing is."""
+    height, width = image
+    places = [(100 * (row % width + 0.5) / width, 100 * (row // width + 0.5) / height) for row in model.anchors_]
+    maps = [
+        one | {"place": place, "map": picture(map_of(own, (height, width)))}
+        for one, place, own in zip(parts[:_MAPS], places, shares.T, strict=False)
+    ]
+    colours = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in PALETTE])
+    mixed = (shares @ colours[np.arange(len(parts)) % len(PALETTE)]).reshape(height, width, 3)
+    left = np.clip(errors / max(float(np.quantile(errors, _WORST)), _TINY), 0, 1).reshape(height, width, 1)
+    return {"maps": maps, "mixed": picture(mixed), "residual": picture(1 - left * (1 - _RED))}
+
+
+def _spectra(seen: _Seen) -> tuple[Figure, ...]:
+    """The components over the columns, where these have numbers as names."""
+    if seen.axis is None:
+        return ()
+    curves = [(k, *thinned(component)) for k, component in enumerate(seen.model.components_[:_OVERLAID])]
+    series = [(f"component {k}", seen.axis[places - 1], heights) for k, places, heights in curves]
+    size, figure = len(seen.called), overlaid(series, title="column", y_title="entry")
+    cut = f" The first {_OVERLAID} of {size}." if size > _OVERLAID else ""
+    label = "Curves of the components over the columns; components.csv holds the numbers"
+    caption = f"The entries of each component over the columns, which have numbers as names.{cut} {seen.origin}"
+    return (Figure("spectra", figure, "The components as spectra", label, caption),)
+
+
+def _rounds(seen: _Seen) -> tuple[Figure, ...]:
+    rounds = np.atleast_1d(np.asarray(seen.model.refinement_, dtype=float))
+    if not seen.model.refine or len(rounds) < 2:
+        return ()
+    curve = [("log-likelihood", np.arange(1, len(rounds) + 1), rounds)]
+    figure = lines(curve, title="round", y_title="nats", whole=True)
+    caption = (
+        f"Likelihood of the {seen.one}s after each round of polish, in which components and weights are fitted in turn; a "
+        "curve that is flat at its end has settled."
+    )
+    return (Figure("rounds", figure, "How the fit improved", "Line of the likelihood after each round", caption),)
 
 
 # --- numbers and pictures -------------------------------------------------------------------------------------------
@@ -106,276 +383,3 @@ def map_of(values: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 def picture_of_component(component: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     """A component as a picture of this height and width: black is zero, white its largest entry."""
     return np.asarray(np.clip(component / max(float(component.max()), _TINY), 0.0, 1.0).reshape(tuple(shape)))
-
-
-# --- the page -------------------------------------------------------------------------------------------------------
-
-
-def write_nmf_report(
-    path: str | os.PathLike[str],
-    model: Any,
-    X: Any = None,
-    *,
-    columns: Sequence[str] | None = None,
-    rows: Sequence[str] | None = None,
-    weights: np.ndarray | None = None,
-    image: Sequence[int] | None = None,
-    picture_shape: Sequence[int] | None = None,
-    comparison: Sequence[Mapping[str, Any]] | None = None,
-    title: str = "Components",
-    source: str = "",
-) -> Path:
-    """Write the components, their rows, and how far they can be trusted, to one HTML file that works offline.
-
-    Parameters
-    ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
-    model : SeparableNMF
-        A fitted model.
-    X : array or sparse matrix of shape (n_rows, d), optional
-        The rows that it was fitted on. Without them it is not shown how well they are described.
-    columns : sequence of str of length d, optional
-        Names of the columns. Increasing numbers, such as wavelengths, make components spectra.
-    rows : sequence of str of length n_rows, optional
-        Names of the rows.
-    weights : ndarray of shape (n_rows, r), optional
-        What ``model.transform(X)`` gives, if it is there already.
-    image : (int, int), optional
-        Height and width of the image whose pixels the rows are, row by row: the page has maps then.
-    picture_shape : sequence of int, optional
-        Height and width of the pictures that the rows are: components are drawn as pictures then.
-    comparison : sequence of dict, optional
-        Rows of a table that compares numbers of components, the first value the number.
-    title, source : str
-        Heading of the page, and where the rows came from.
-
-    Returns
-    -------
-    Path of the file
-
-    """
-    check_is_fitted(model)
-    names = _checked(model, X, columns, rows, image, picture_shape)
-    shares = errors = None
-    if X is not None:
-        weights = np.asarray(model.transform(X) if weights is None else weights)
-        shares = contributions(model, weights)
-        errors = row_errors(model, X, weights)
-    shape = None if image is None else (int(image[0]), int(image[1]))
-    nouns = _PIXELS if image is not None else _PICTURES if picture_shape is not None else _NOUNS
-    found = _describe(model, names, rows, shares, shape, picture_shape)
-    axis = axis_of(names)
-    curves = picture_shape is None and len(names) >= _FEW_COLUMNS
-    page = render(
-        "nmf.html",
-        title=title,
-        source=source,
-        summary=_summary(model, None if X is None else X.shape[0], names, shape, picture_shape),
-        nouns=nouns,
-        evidence=evidence_parts(evidence_of(model)),
-        error=_error_sentence([one.error for one in found], model.mixing_),
-        components=found,
-        tiles=found[:_TILES] if picture_shape is not None else [],
-        panels=[] if picture_shape is not None else found[:_PANELS],
-        maps=found[:_MAPS] if shape is not None else [],
-        listed=found[:_LISTED],
-        spectra=axis is not None and curves,
-        curves=curves,
-        overlaid=curves and axis is not None,
-        n_columns=len(names),
-        rows=nouns.data,
-        mixed=_mixed_picture(shares, shape),
-        residual=_residual_picture(errors, shape),
-        width=0 if shape is None else shape[1],
-        method=METHODS.get(model.method_, model.method_),
-        mixing=MIXINGS.get(model.mixing_, model.mixing_),
-        cone=model.mixing_ == "cone",
-        norm=float(model.reconstruction_err_),
-        relative=float(model.relative_error_),
-        explained=1 - float(model.relative_error_) ** 2,
-        pooled=bool(getattr(model, "pooled", False)),
-        refined=len(np.atleast_1d(model.refinement_)) if model.refine else 0,
-        errors=None if errors is None else _error_bars(errors),
-        purity=None if shares is None else _purity_bars(shares),
-        data=_figures(model, names, axis, curves),
-        comparison=comparison_rows(comparison, len(model.components_)),
-        version=version(),
-        missing=without_data("rows and how well they are described") if X is None else "",
-    )
-    return write_page(path, page)
-
-
-def _checked(
-    model: Any,
-    X: Any,
-    columns: Sequence[str] | None,
-    rows: Sequence[str] | None,
-    image: Sequence[int] | None,
-    picture_shape: Sequence[int] | None,
-) -> list[str]:
-    """Names of the columns; raises where sizes do not agree."""
-    d = model.components_.shape[1]
-    names = [str(i) for i in range(1, d + 1)] if columns is None else [str(name) for name in columns]
-    n, width = (None, d) if X is None else X.shape
-    if len(names) != d or width != d:
-        raise LatentiaError(
-            f"columns has {len(names)} entries, the data {width} columns and the components {d}: they must agree."
-        )
-    if rows is not None and n is not None and len(rows) != n:
-        raise LatentiaError(f"rows has {len(rows)} entries, and the data {n} rows.")
-    last = max(model.anchors_, default=0)
-    if n is not None and last >= n:
-        raise LatentiaError(f"The data has {n} rows, and row {last} is a component: give the rows of the fit.")
-    if n is None and image is not None:
-        raise LatentiaError(
-            "An image has maps of its pixels, which are the rows of X: give them.", parameter="X", value=None
-        )
-    if n is None and rows is not None and last >= len(rows):
-        raise LatentiaError(f"rows has {len(rows)} entries, and row {last} is a component: name the rows of the fit.")
-    for shape, size, what in ((image, n, "rows"), (picture_shape, d, "columns")):
-        if shape is not None and (len(shape) != 2 or int(np.prod(shape)) != size):
-            height_and_width = " x ".join(map(str, shape[::-1]))
-            raise LatentiaError(f"{height_and_width} pixels are {int(np.prod(shape))}, and there are {size} {what}.")
-    return names
-
-
-def _describe(
-    model: Any,
-    names: list[str],
-    rows: Sequence[str] | None,
-    shares: np.ndarray | None,
-    image: tuple[int, int] | None,
-    picture_shape: Sequence[int] | None,
-) -> list[_Component]:
-    found = []
-    marks = component_marks(evidence_of(model), len(model.components_))
-    for i, (W, (error, mark)) in enumerate(zip(model.components_, marks, strict=True)):
-        first = largest(W, _BARS)
-        top = max(float(np.abs(W).max()), _TINY)
-        anchor = int(model.anchors_[i])
-        shown = picture_shape is None and i < _PANELS
-        found.append(
-            _Component(
-                number=i,
-                share=float(model.weights_[i] if shares is None else shares[:, i].mean()),
-                error=error,
-                grade=mark,
-                anchor=f"row {anchor}" if rows is None else str(rows[anchor]),
-                place=None if image is None else _place(anchor, image),
-                strongest=[(names[d], float(W[d])) for d in first[:_STRONGEST] if W[d] > 0],
-                bars=[(names[d], float(W[d]), 100 * max(float(W[d]), 0.0) / top) for d in first] if shown else [],
-                curve=_curve(W) if shown and len(W) >= _FEW_COLUMNS else "",
-                picture=picture(picture_of_component(W, picture_shape))
-                if picture_shape is not None and i < _TILES
-                else "",
-                map="" if image is None or shares is None or i >= _MAPS else picture(map_of(shares[:, i], image)),
-            )
-        )
-    return found
-
-
-def _place(row: int, image: tuple[int, int]) -> tuple[float, float]:
-    """Where the middle of a pixel lies, in percent across and down."""
-    return 100 * (row % image[1] + 0.5) / image[1], 100 * (row // image[1] + 0.5) / image[0]
-
-
-def _curve(component: np.ndarray) -> str:
-    """The entries of all columns, in the order of the file, as the path of a line; zero is at the bottom."""
-    steps = np.linspace(0, len(component), min(len(component), _MOST_POINTS) + 1).astype(int)
-    heights = np.maximum.reduceat(component, steps[:-1])
-    low, high = min(float(heights.min()), 0.0), max(float(heights.max()), _TINY)
-    x = _CURVE_WIDTH * (np.arange(len(heights)) + 0.5) / len(heights)
-    y = _CURVE_HEIGHT * (1 - _HEADROOM * (heights - low) / (high - low))
-    return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
-
-
-def _mixed_picture(shares: np.ndarray | None, image: tuple[int, int] | None) -> str:
-    """All pixels, each in the mean colour of its components."""
-    if image is None or shares is None:
-        return ""
-    colours = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in PALETTE])
-    own = colours[np.arange(shares.shape[1]) % len(PALETTE)]
-    return picture((shares @ own).reshape(*image, 3))
-
-
-def _residual_picture(errors: np.ndarray | None, image: tuple[int, int] | None) -> str:
-    """How much of each pixel is left over: white is nothing, and full colour as much as one pixel in a hundred has."""
-    if image is None or errors is None:
-        return ""
-    size = np.sqrt(errors)
-    share = np.clip(size / max(float(np.quantile(size, _WORST)), _TINY), 0, 1).reshape(image)
-    return picture(1 - share[..., None] * (1 - _RED))
-
-
-# --- bars and figures -----------------------------------------------------------------------------------------------
-
-
-def _error_bars(errors: np.ndarray) -> dict[str, Any]:
-    """How many rows have so large a distance from what the components say, relative to their length."""
-    size = np.sqrt(errors)
-    edges = np.array([0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, np.inf])
-    labels = ["below 1%", "1 to 2%", "2 to 5%", "5 to 10%", "10 to 20%", "20 to 50%", "above 50%"]
-    counts = np.histogram(size, edges)[0]
-    return {
-        "rows": list(zip(labels, map(int, counts), strict=True)),
-        "most": max(int(counts.max()), 1),
-        "median": float(np.median(size)),
-        "worst": float(np.quantile(size, 0.95)),
-    }
-
-
-def _purity_bars(shares: np.ndarray) -> dict[str, Any]:
-    """How many rows have so large a largest share."""
-    purest = shares.max(axis=1)
-    edges = np.array([0, 0.3, 0.5, 0.7, 0.9, 0.99, np.inf])
-    labels = ["below 30%", "30 to 50%", "50 to 70%", "70 to 90%", "90 to 99%", "above 99%"]
-    counts = np.histogram(purest, edges)[0]
-    return {
-        "rows": list(zip(labels, map(int, counts), strict=True)),
-        "most": max(int(counts.max()), 1),
-        "pure": int((purest >= 0.99).sum()),
-        "median": float(np.median(purest)),
-    }
-
-
-def _figures(model: Any, names: list[str], axis: np.ndarray | None, curves: bool) -> dict[str, Any]:
-    found = {}
-    if curves and axis is not None:
-        series = []
-        for i, component in enumerate(model.components_[:_OVERLAID]):
-            places, heights = thinned(component)
-            series.append((f"component {i}", axis[places - 1], heights))
-        found["spectra"] = overlaid(series, title="column", y_title="entry")
-    rounds = np.atleast_1d(np.asarray(model.refinement_, dtype=float))
-    if model.refine and len(rounds) > 1:
-        curve = [("log-likelihood", np.arange(1, len(rounds) + 1), rounds)]
-        found["rounds"] = lines(curve, title="round", y_title="nats", whole=True)
-    return found
-
-
-# --- words about the whole ------------------------------------------------------------------------------------------
-
-
-def _summary(
-    model: Any, n: int | None, names: list[str], image: tuple[int, int] | None, picture_shape: Sequence[int] | None
-) -> str:
-    if n is None:
-        return f"{count(len(model.components_), 'component')} of {count(len(names), 'column')}."
-    what = f"{count(n, 'row')} of {count(len(names), 'column')}"
-    if image is not None:
-        what = f"an image of {image[1]} x {image[0]} pixels in {count(len(names), 'band')}"
-    if picture_shape is not None:
-        what = f"{count(n, 'picture')} of {picture_shape[1]} x {picture_shape[0]} pixels"
-    one = "pixel" if image is not None else "picture" if picture_shape is not None else "row"
-    return f"{count(len(model.components_), 'component')} in {what}; each {one} is a mixture of them."
-
-
-def _error_sentence(errors: Sequence[float | None], mixing: str) -> str:
-    measured = [error for error in errors if error is not None]
-    if not measured:
-        return ""
-    unit = "components of length 1" if mixing == "cone" else "the mean length of the components as 1"
-    return (
-        f"Expected error of a component: {np.mean(measured):.2g} on average, as a distance with {unit}; 0 is perfect."
-    )

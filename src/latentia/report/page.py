@@ -119,10 +119,11 @@ def _environment() -> Any:
 
 
 def _prose(text: str) -> Any:
-    """A sentence with *emphasis*, **strong words** and `code`."""
+    """A sentence with *emphasis*, **strong words**, `code` and [places](#of-the-page)."""
     from markupsafe import Markup, escape
 
     said = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", str(escape(text)))
+    said = re.sub(r"\[([^\]]+)\]\((#[\w-]+)\)", r'<a href="\2">\1</a>', said)
     return Markup(re.sub(r"`(.+?)`", r"<code>\1</code>", re.sub(r"\*(.+?)\*", r"<em>\1</em>", said)))
 
 

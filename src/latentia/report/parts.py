@@ -91,7 +91,9 @@ def grades_say(evidence: Evidence, what: str, bad: str) -> str:
     )
 
 
-def column_names(names: Sequence[object] | None, width: int, *, X: Any = None, what: str = "") -> list[str]:
+def column_names(
+    names: Sequence[object] | None, width: int, parameter: str = "columns", *, X: Any = None, what: str = ""
+) -> list[str]:
     """Names of the columns, or their numbers from 1; ``what`` has the width that those of the data have to have as well."""
     found = [f"column {i}" for i in range(1, width + 1)] if names is None else [str(name) for name in names]
     given = width if X is None else X.shape[1]
@@ -100,7 +102,7 @@ def column_names(names: Sequence[object] | None, width: int, *, X: Any = None, w
             f"columns has {len(found)} entries, the data {given} columns and the {what} {width}: they must agree."
         )
     if len(found) != width:
-        raise LatentiaError(f"columns has {len(found)} entries and the data has {width}: they must agree.")
+        raise LatentiaError(f"{parameter} has {len(found)} entries and the data has {width}: they must agree.")
     return found
 
 

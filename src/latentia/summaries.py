@@ -127,6 +127,8 @@ class Table:
         Name of its file; none without it.
     caption : str
         On the screen, where a table without one is not shown.
+    others : str
+        File with the rows that the screen has no room for, by default its own.
     label : str
         Identifier on the page, by default that of the name.
     most : int, optional
@@ -144,6 +146,7 @@ class Table:
     label: str = ""
     most: int | None = None
     tall: bool = False
+    others: str = ""
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -214,6 +217,8 @@ class Figure:
         Entry of the glossary.
     shape : str
         Class of its style.
+    says : str
+        Above it.
     """
 
     name: str
@@ -224,6 +229,7 @@ class Figure:
     term: str = ""
     meaning: str = ""
     shape: str = ""
+    says: str = ""
 
 
 @dataclass(frozen=True)
@@ -240,12 +246,15 @@ class Section:
         Tables that it shows, for files, frames and the screen.
     figures : dict
         Figures that it has places for, by name.
+    data : dict
+        What else the script of the page is told.
     """
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
     tables: tuple[Table, ...] = ()
     figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -275,6 +284,10 @@ class Summary:
         What the page lacks.
     styles : tuple of str
         Style sheets of its sections.
+    script : str
+        The script of the page, which draws its figures.
+    lines : tuple of str
+        What the screen says after the tables.
     """
 
     title: str
@@ -289,6 +302,8 @@ class Summary:
     comparison: Sequence[Mapping[str, Any]] | None = None
     missing: str = ""
     styles: tuple[str, ...] = ("tables.css",)
+    script: str = "figures.js"
+    lines: tuple[str, ...] = ()
 
     @property
     def tables(self) -> dict[str, Table]:

@@ -429,6 +429,8 @@ def learn(
         for table in told[0].tables.values():
             if table.caption:
                 print_listing(table, console)
+        for line in told[0].lines:
+            say(console, line)
 
     return run_command(results, source, sizes, fit, show, write, reading=reading, compare=compare, evidence=evidence)
 
@@ -699,7 +701,7 @@ def print_listing(table: Listing, console: Console) -> None:
     rows = [[column.shown(column.values[i]) for column in columns] for i in range(min(len(table), _PRINTED))]
     _print_table(console, table.caption, heads, rows)
     if len(table) > _PRINTED:
-        say(console, f"{len(table) - _PRINTED} more in {table.file}")
+        say(console, f"{len(table) - _PRINTED} more in {table.others or table.file}")
 
 
 def _print_comparison(rows: Rows, best: int, title: str, console: Console) -> None:

@@ -208,14 +208,13 @@ def _read_anchors(path: Path) -> list[dict[str, float]]:
     for number, line in enumerate(readers.read_lines(existing(path, "--anchors")), 1):
         words: dict[str, float] = {}
         for part in line.split("#")[0].split():
-            word, equals, strength = part.partition("=")
-            if not word or not re.fullmatch(r"(1|1\.0*|0?\.\d*[1-9]\d*)" if equals else "", strength):
+            found = re.fullmatch(r"([^=]+)(?:=(1|1\.0*|0?\.\d*[1-9]\d*))?", part)
+            if not found:
                 raise LatentiaError(
                     f"{path}, line {number}: {part!r} is not a word, or word=strength with a strength above 0, at most 1."
                 )
-            words[word] = float(strength) if strength else 1.0
-        if words:
-            anchors.append(words)
+            words[found[1]] = float(found[2] or 1)
+        anchors += [words] if words else []
     if not anchors:
         raise LatentiaError(f"{path}: no anchor words in the file; write one topic a line.")
     return anchors

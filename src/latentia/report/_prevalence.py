@@ -35,7 +35,7 @@ def prevalence_tables(found: Found) -> tuple[Table, ...]:
     return tuple(made)
 
 
-def prevalence_lines(found: Found, titles: Sequence[str]) -> list[str]:
+def prevalence_lines(found: Found, titles: Sequence[str]) -> tuple[str, ...]:
     """What differs most between groups, and what rises and falls, as far as it is clear, for the screen."""
     lines = []
     for name, one in found:
@@ -46,7 +46,7 @@ def prevalence_lines(found: Found, titles: Sequence[str]) -> list[str]:
         left = f"; {one.n_left_out:,} documents left out" if one.n_left_out else ""
         lines += [f"\n{what}{left}:"]
         lines += [f"  {line}" for line in [*said[:_NAMED], *more] or ["Nothing that is clear beyond chance."]]
-    return [*lines, ""] if lines else []
+    return (*lines, "") if lines else ()
 
 
 def _cell(value: Any) -> str:
@@ -61,11 +61,8 @@ def _clear(one: Prevalence, titles: Sequence[str], screen: bool = False) -> list
         (True, False): "{topic} {trend} by {size:.1f} points ({low:+.1f} to {high:+.1f})",
         (True, True): "{topic}: {trend} by {size:.1f} points from {first} to {last} ({low:+.1f} to {high:+.1f})",
         (False, False): "{topic} has {share:.1f}% in {group}, {difference:+.1f} points from the other documents",
-        (
-            False,
-            True,
-        ): "{topic}: {share:.1f}% in {group} ({low:.1f}% to {high:.1f}%), {difference:+.1f} points from the others",
-    }[one.places is not None, screen]
+        (False, True): "{topic}: {share:.1f}% in {group} ({low:.1f}% to {high:.1f}%), {difference:+.1f} points from the others",
+    }[one.places is not None, screen]  # fmt: skip
     said, ends = [], {"first": one.labels[0], "last": one.labels[-1]}
     for row in one.clear_rows():
         numbers = {key: 100 * value for key, value in row.items() if isinstance(value, float)}
@@ -79,27 +76,20 @@ def _figure(number: int, name: str, one: Prevalence, titles: Sequence[str]) -> F
     by_time, topics, n = one.places is not None, one.most_moving(_PANELS), len(one.labels)
     shown = np.arange(n) if by_time else np.sort(np.argsort(-one.n_documents, kind="stable")[:_MOST_BARS])
     x: Any = np.asarray(one.places) if by_time else [one.labels[g] for g in shown]
-    share, held = one.share, f"holds the true share with a chance of {one.level:.0%}."
-    panels = [
-        (
-            shortened(f"{k}: {titles[k]}", _LETTERS),
-            x,
-            *(part[shown, k] for part in (share.value, share.low, share.high)),
-        )
-        for k in topics
-    ]
-    caption = f"Mean share of each topic in the documents of a period; the band {held}"
-    if not by_time:
-        largest = f" ({_MOST_BARS} largest of {n} groups)" if n > _MOST_BARS else ""
-        caption = (
-            f"Mean share of each topic in the documents of a group{largest}; the line through the end of a bar {held}"
-        )
+    bounds, held = (
+        (one.share.value, one.share.low, one.share.high),
+        f"holds the true share with a chance of {one.level:.0%}.",
+    )
+    panels = [(shortened(f"{k}: {titles[k]}", _LETTERS), x, *(part[shown, k] for part in bounds)) for k in topics]
+    largest = f" ({_MOST_BARS} largest of {n} groups)" if len(shown) < n else ""
+    where = "a period; the band" if by_time else f"a group{largest}; the line through the end of a bar"
+    caption = f"Mean share of each topic in the documents of {where} {held}"
     if len(topics) < len(one.topics):
-        some = f"The {len(topics)} of {len(one.topics)} topics that move most beyond chance"
-        caption += f" {some} are shown; all are in {FILES[0]}."
+        caption += f" The {len(topics)} of {len(one.topics)} topics that move most beyond chance are shown; "
+        caption += "all are in prevalence.csv."
     if one.n_left_out:
-        lack = "a time" if by_time else "a group"
-        caption += f" {count(one.n_left_out, 'document')} without {lack} or without words left out."
+        left_out = f"{count(one.n_left_out, 'document')} without {'a time' if by_time else 'a group'}"
+        caption += f" {left_out} or without words left out."
     how = f"{'over' if by_time else 'by'} {name}"
     known = " and of the errors of the topics" if one.topic_errors else ""
     return Figure(

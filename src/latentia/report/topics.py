@@ -91,16 +91,15 @@ def summarize_topics(
     others = other_topics(model.components_, _shares(model))
     ranked = top_words(model.components_, _FILE_WORDS, word_frequencies=others, relevance=RELEVANCE)
     known = _columns(model, evidence)
-    page = _page(model, corpus, component_marks(evidence, size), ranked[:, :_TABLE_WORDS])
-    found, titles = prevalence or [], [", ".join(words[:_TITLE_WORDS]) for _, words in page]
+    topics = _topics(model, corpus, component_marks(evidence, size), ranked[:, :_TABLE_WORDS])
+    titles = [", ".join(topic["top"][:_TITLE_WORDS]) for topic in topics]
     tables = (
         _words(model, known, ranked, corpus.words),
         *(() if table is None else (rows_of(corpus.shares, corpus.names, row_labels),)),
-        *prevalence_tables(found),
+        *prevalence_tables(prevalence or ()),
     )
-    in_order = sorted(page, key=lambda one: (_GRADES.index(one[0]["grade"]["key"]), -one[0]["share"]))
     values = {
-        "topics": [topic | {"top": words, "title": ", ".join(words[:_TITLE_WORDS])} for topic, words in in_order],
+        "topics": sorted(topics, key=lambda topic: (_GRADES.index(topic["grade"]["key"]), -topic["share"])),
         "weight": RELEVANCE,
         "anchored": isinstance(model, AnchorTopics),
         "single": isinstance(model, SingleTopicModel),
@@ -111,21 +110,19 @@ def summarize_topics(
         ("topic", "topics", "documents"),
         evidence,
         (
-            Section(
-                "topics.html", values, tables, data=_data(model, corpus.words, [topic for topic, _ in page], others)
-            ),
+            Section("topics.html", values, tables, data=_data(model, corpus.words, topics, others)),
             _table(known, ranked, corpus.words),
-            *prevalence_figures(found, titles),
+            *prevalence_figures(prevalence or (), titles),
         ),
         size=size,
         source=source,
-        error=_error(evidence),
+        error=_error([topic["error"] for topic in topics if topic["error"] is not None]),
         reading=(("Finding a word", _FINDING), ("In the topic, in the corpus", _FREQUENCIES), ("Map", _MAP)),
         comparison=comparison,
         missing=without_data("documents") if table is None else "",
         styles=("topics.css",),
         script="topics.js",
-        lines=tuple(prevalence_lines(found, titles)),
+        lines=prevalence_lines(prevalence or (), titles),
     )
 
 
@@ -214,17 +211,15 @@ def _excerpt(text: str) -> str:
 
 def _columns(model: Any, evidence: Evidence) -> tuple[Column, ...]:
     """What is known of each topic, by their numbers."""
-    anchors = [Column("anchor", model.anchor_words_, _spaced, kind="text", term="Anchor word", meaning=_ANCHOR)] if isinstance(
-        model, AnchorTopics
-    ) else []  # fmt: skip
-    of_documents = _ONE if isinstance(model, SingleTopicModel) else _MANY
     size, grades = len(model.components_), grades_say(evidence, "a topic", _OTHERS)
-    return (
-        Column("topic", range(size), meaning=_TOPIC.format(of_documents)),
+    known = (
+        Column("topic", range(size), meaning=_TOPIC.format(_ONE if isinstance(model, SingleTopicModel) else _MANY)),
         Column("share", _shares(model), ".6f", kind="share"),
         *graded(evidence, size, unit="l1 of 2", meaning=_ERROR.format(grades)),
-        *anchors,
     )
+    if not isinstance(model, AnchorTopics):
+        return known
+    return *known, Column("anchor", model.anchor_words_, _spaced, kind="text", term="Anchor word", meaning=_ANCHOR)
 
 
 def _table(known: tuple[Column, ...], ranked: np.ndarray, words: list[str]) -> Table:
@@ -232,8 +227,8 @@ def _table(known: tuple[Column, ...], ranked: np.ndarray, words: list[str]) -> T
     order = np.argsort(-np.asarray(known[1].values), kind="stable")
     top = [[words[w] for w in ranked[k, :_TABLE_WORDS]] for k in order]
     told = Column("words", top, _spaced, kind="text", term="Order of the words, λ", meaning=_ORDER)
-    title = f"{len(order)} topics, most frequent first"
-    return Table("components", (*_picked(known, order), told), caption=title, others="topics.csv")
+    caption = f"{len(order)} topics, most frequent first"
+    return Table("components", (*_picked(known, order), told), caption=caption, others="topics.csv")
 
 
 def _words(model: Any, known: tuple[Column, ...], ranked: np.ndarray, words: list[str]) -> Table:
@@ -259,24 +254,22 @@ def _spaced(words: Iterable[object]) -> str:
 # --- the page -------------------------------------------------------------------------------------------------------
 
 
-def _page(
+def _topics(
     model: Any, corpus: _Corpus, marks: Sequence[tuple[float | None, Mark]], ranked: np.ndarray
-) -> list[tuple[dict[str, Any], list[str]]]:
-    """What the page shows of each topic, and its first words; ``similar`` has numbers and overlaps."""
+) -> list[dict[str, Any]]:
+    """What the page shows of each topic; ``top`` has its first words, ``similar`` numbers and overlaps."""
     distances = l1_distances(model.components_, model.components_)
     shares, places = _shares(model), _places(distances)
-    anchors = [None] * len(marks) if not isinstance(model, AnchorTopics) else [
-        [word if isinstance(word, str) else corpus.words[int(word)] for word in words] for words in model.anchor_words_
-    ]  # fmt: skip
+    anchors: list[list[str] | None] = [None] * len(marks)
+    if isinstance(model, AnchorTopics):  # those known by column only take their names from the vocabulary
+        found = model.anchor_words_
+        anchors = [[word if isinstance(word, str) else corpus.words[int(word)] for word in words] for words in found]
     return [
-        (
-            {
-                "number": k, "share": float(shares[k]), "error": error, "grade": asdict(mark), "anchors": anchors[k],
-                "similar": _similar(distances[k], k), "documents": _top_documents(corpus, k),
-                "x": float(places[k, 0]), "y": float(places[k, 1]),
-            },
-            [corpus.words[w] for w in ranked[k] if model.components_[k, w] > 0],
-        )
+        {
+            "number": k, "share": float(shares[k]), "error": error, "grade": asdict(mark), "anchors": anchors[k],
+            "top": [corpus.words[w] for w in ranked[k] if model.components_[k, w] > 0], "similar": _similar(distances[k], k),
+            "documents": _top_documents(corpus, k), "x": float(places[k, 0]), "y": float(places[k, 1]),
+        }
         for k, (error, mark) in enumerate(marks)
     ]  # fmt: skip
 
@@ -297,16 +290,13 @@ def _data(model: Any, words: list[str], topics: Sequence[dict[str, Any]], others
     held = np.zeros(parts.shape, dtype=bool)  # words of whose uses a topic has much, for the search
     held.flat[largest(parts.ravel(), _MOST_HELD)] = True
     places = [np.flatnonzero(row) for row in kept[:, listed] | (held & (parts >= _HELD))]
-    of_topics = [
-        topic | {
-            "words": {
-                "at": at.tolist(), "p": _digits(components[k, listed[at]]), "lift": np.round(lift[k, listed[at]], 3).tolist(),
-            }
-        } for k, (topic, at) in enumerate(zip(topics, places, strict=True))
-    ]  # fmt: skip
+    told = [{name: value for name, value in topic.items() if name != "top"} for topic in topics]
+    for k, (topic, at) in enumerate(zip(told, places, strict=True)):
+        p, up = _digits(components[k, listed[at]]), np.round(lift[k, listed[at]], 3).tolist()
+        topic["words"] = {"at": at.tolist(), "p": p, "lift": up}
     frequencies = _digits(model.word_frequencies_[listed])
     vocabulary = {"text": [words[w] for w in listed], "corpus": frequencies, "total": _digits(total)}
-    return {"weight": RELEVANCE, "size": _BAR_WORDS, "topics": of_topics, "vocabulary": vocabulary}
+    return {"weight": RELEVANCE, "size": _BAR_WORDS, "topics": told, "vocabulary": vocabulary}
 
 
 def _digits(values: np.ndarray) -> list[float]:
@@ -344,8 +334,7 @@ def _says(corpus: _Corpus) -> str:
     )
 
 
-def _error(evidence: Evidence) -> str:
-    errors = [error for error, _ in component_marks(evidence, len(evidence.components)) if error is not None]
+def _error(errors: list[float]) -> str:
     if not errors:
         return ""
     mean = float(np.mean(errors))

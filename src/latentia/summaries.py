@@ -127,14 +127,14 @@ class Table:
         Name of its file; none without it.
     caption : str
         On the screen, where a table without one is not shown.
-    others : str
-        File with the rows that the screen has no room for, by default its own.
     label : str
         Identifier on the page, by default that of the name.
     most : int, optional
         Rows on the page.
     tall : bool
         Whether a long table has its own frame on the page.
+    rest : str
+        File in which the screen says that other rows are, by default its own.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Table:
     label: str = ""
     most: int | None = None
     tall: bool = False
-    others: str = ""
+    rest: str = ""
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -284,10 +284,10 @@ class Summary:
         What the page lacks.
     styles : tuple of str
         Style sheets of its sections.
+    lines : tuple of str
+        On the screen, below the tables.
     script : str
         The script of the page, which draws its figures.
-    lines : tuple of str
-        What the screen says after the tables.
     """
 
     title: str
@@ -302,8 +302,8 @@ class Summary:
     comparison: Sequence[Mapping[str, Any]] | None = None
     missing: str = ""
     styles: tuple[str, ...] = ("tables.css",)
-    script: str = "figures.js"
     lines: tuple[str, ...] = ()
+    script: str = "figures.js"
 
     @property
     def tables(self) -> dict[str, Table]:

@@ -19,7 +19,6 @@ from ..exceptions import LatentiaError
 from ..metrics import npmi_coherence, umass_coherence, unique_words
 from ..passes import Blocks
 from ..report.topics import names_of, rows_of, summarize_topics
-from ..summaries import Summary
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from ._prevalence import GroupBy, Over, PeriodOf, prevalence_in
 from ._shared import (
@@ -36,7 +35,6 @@ from ._shared import (
     possible_sizes,
     say,
     sizes_help,
-    write_csv,
 )  # fmt: skip
 from ._texts import (
     Column,
@@ -99,7 +97,7 @@ def topics(
     kind: Any = _MODELS[model]
     options = own | {"refine": refine, "vocabulary": corpus.vocabulary} | run.parameters
 
-    def told(model: Any, comparison: Rows | None) -> Summary:
+    def told(model: Any, comparison: Rows | None) -> summaries.Summary:
         found = prevalence(model)
         return summarize_topics(
             model, corpus.blocks, vocabulary=corpus.vocabulary, names=corpus.names, texts=corpus.texts,
@@ -197,7 +195,7 @@ def apply_topics(
         for block in corpus.blocks
     )
     header = ["document", *(f"topic {k}" for k in range(len(model.components_)))]
-    return lambda path: write_csv(path, header, (row for piece in pieces for row in piece.texts()))
+    return lambda path: summaries.write_csv(path, header, (row for piece in pieces for row in piece.texts()))
 
 
 # --- reading options --------------------------------------------------------------------------------------------

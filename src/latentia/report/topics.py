@@ -228,7 +228,7 @@ def _table(known: tuple[Column, ...], ranked: np.ndarray, words: list[str]) -> T
     top = [[words[w] for w in ranked[k, :_TABLE_WORDS]] for k in order]
     told = Column("words", top, _spaced, kind="text", term="Order of the words, λ", meaning=_ORDER)
     caption = f"{len(order)} topics, most frequent first"
-    return Table("components", (*_picked(known, order), told), caption=caption, others="topics.csv")
+    return Table("components", (*_picked(known, order), told), caption=caption, rest="topics.csv")
 
 
 def _words(model: Any, known: tuple[Column, ...], ranked: np.ndarray, words: list[str]) -> Table:

@@ -75,12 +75,10 @@
   }
 
   function mapSays(topic) {
-    const words = wordsOf(topic, 10).map((word) => word.name);
+    const words = wordsOf(topic, 10).map((word) => word.name), lines = [words.slice(0, 5), words.slice(5)];
     const error = topic.error === null ? "" : `expected error ${topic.error.toFixed(2)}: `;
-    return [
-      `Topic ${topic.number}`, words.slice(0, 5).join(", "), words.slice(5).join(", "), `${percent(topic.share)} of the corpus`,
-      error + topic.grade.label,
-    ].filter(Boolean).join("\n");
+    const said = [...lines.map((line) => line.join(", ")), `${percent(topic.share)} of the corpus`, error + topic.grade.label];
+    return [`Topic ${topic.number}`, ...said].filter(Boolean).join("\n");
   }
 
   const layouts = {};

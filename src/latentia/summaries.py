@@ -290,12 +290,15 @@ class Section:
         Tables that it shows, for files, frames and the screen.
     figures : dict
         Figures that it has places for, by name.
+    data : dict
+        What else the script of the page is told.
     """
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
     tables: tuple[Table, ...] = ()
     figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -329,6 +332,8 @@ class Summary:
         Style sheets of its sections.
     lines : tuple of str
         On the screen, below the tables.
+    script : str
+        The script of the page, which draws its figures.
     """
 
     title: str
@@ -345,6 +350,7 @@ class Summary:
     note: str = ""
     styles: tuple[str, ...] = ("tables.css",)
     lines: tuple[str, ...] = ()
+    script: str = "figures.js"
 
     @property
     def tables(self) -> dict[str, Table]:

@@ -44,6 +44,17 @@ def new_axes(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:
     return ax
 
 
+def small_multiples(n: int, most: int, width: float, height: float, more: float = 0.0, **options: Any) -> np.ndarray:
+    """Axes of a new figure, n of them and up to ``most`` side by side, of this size in inches; ``more`` is its height."""
+    across = min(n, most)
+    down = -(-n // across)
+    size = (width * across, height * down + more)
+    _, made = pyplot().subplots(down, across, figsize=size, layout="constrained", squeeze=False, **options)
+    for empty in made.ravel()[n:]:
+        empty.set_visible(False)
+    return np.asarray(made.ravel()[:n])
+
+
 def tidy(ax: Any, grid: str = "both") -> Any:
     """Axes with two sides and a faint grid behind what is drawn; they are returned."""
     ax.spines[["top", "right"]].set_visible(False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..report.figures import shortened
-from ._axes import INK, colour, new_axes, pyplot, tidy
+from ._axes import INK, colour, new_axes, small_multiples, tidy
 
 __all__ = ["plot_prevalence"]
 
@@ -51,35 +51,28 @@ def plot_prevalence(
     if len(chosen) == 1:
         axes = np.array([new_axes(ax, 5.0, max(height, 2.8))])
     else:
-        rows, columns = -(-len(chosen) // _WIDE), min(_WIDE, len(chosen))
-        _, grid = pyplot().subplots(
-            rows, columns, figsize=(3.4 * columns, height * rows), sharex=True, sharey=True, layout="constrained"
-        )
-        axes = np.asarray(grid).ravel()
-        for empty in axes[len(chosen) :]:
-            empty.set_visible(False)
-        axes = axes[: len(chosen)]
-    most = 105 * float(prevalence.share.high[:, chosen].max())
+        axes = small_multiples(len(chosen), _WIDE, 3.4, height, sharex=True, sharey=True)
+    share = prevalence.share
+    most = 105 * float(share.high[:, chosen].max())
     for one, topic in zip(axes, chosen, strict=True):
-        (_draw_curve if by_time else _draw_groups)(one, prevalence, topic, most)
+        value, low, high = (100 * part[:, topic] for part in (share.value, share.low, share.high))
+        (_draw_curve if by_time else _draw_groups)(one, prevalence, value, low, high, colour(topic), most)
         one.set_title(shortened(labels[topic], 34), fontsize=9, loc="left", color=INK)
     return axes[0] if len(chosen) == 1 else axes
 
 
-def _draw_curve(ax: Any, prevalence: Any, topic: int, most: float) -> None:
-    value, low, high = (100 * getattr(prevalence.share, part)[:, topic] for part in ("value", "low", "high"))
-    ax.fill_between(prevalence.places, low, high, color=colour(topic), alpha=0.22, linewidth=0)
-    ax.plot(prevalence.places, value, color=colour(topic), linewidth=1.8, marker="o", markersize=3)
+def _draw_curve(ax: Any, prevalence: Any, value: Any, low: Any, high: Any, paint: str, most: float) -> None:
+    ax.fill_between(prevalence.places, low, high, color=paint, alpha=0.22, linewidth=0)
+    ax.plot(prevalence.places, value, color=paint, linewidth=1.8, marker="o", markersize=3)
     tidy(ax, "y")
     ax.set_ylim(0, most)
     ax.yaxis.set_major_formatter("{x:g}%")
 
 
-def _draw_groups(ax: Any, prevalence: Any, topic: int, most: float) -> None:
-    value, low, high = (100 * getattr(prevalence.share, part)[:, topic] for part in ("value", "low", "high"))
+def _draw_groups(ax: Any, prevalence: Any, value: Any, low: Any, high: Any, paint: str, most: float) -> None:
     places = np.arange(len(value))
-    ax.hlines(places, low, high, color=colour(topic), linewidth=3, alpha=0.45)
-    ax.plot(value, places, "o", color=colour(topic), markersize=5)
+    ax.hlines(places, low, high, color=paint, linewidth=3, alpha=0.45)
+    ax.plot(value, places, "o", color=paint, markersize=5)
     ax.set_yticks(places, [shortened(label) for label in prevalence.labels])
     ax.set_ylim(len(value) - 0.5, -0.5)
     tidy(ax, "x")

@@ -10,7 +10,7 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..metrics.relevance import RELEVANCE, other_topics, top_words
 from ..report.figures import shortened
-from ._axes import GRADES, INK, PALE, attribute, called, column_names, pyplot
+from ._axes import GRADES, INK, PALE, attribute, called, column_names, small_multiples
 
 __all__ = ["plot_topics"]
 
@@ -112,13 +112,7 @@ def _panels(ax: Any, n: int, n_words: int) -> np.ndarray:
         if len(panels) != n:
             raise LatentiaError(f"There are {len(panels)} axes and {n} topics: they must agree.")
         return panels
-    across = min(n, _ACROSS)
-    down = -(-n // across)
-    size = (2.9 * across, down * (0.21 * n_words + 0.85) + 0.4)
-    _, made = pyplot().subplots(down, across, figsize=size, layout="constrained", squeeze=False)
-    for panel in made.ravel()[n:]:
-        panel.set_axis_off()
-    return np.asarray(made.ravel()[:n])
+    return small_multiples(n, _ACROSS, 2.9, 0.21 * n_words + 0.85, more=0.4)
 
 
 def _legend(figure: Any, grades: set[str]) -> None:

@@ -18,7 +18,6 @@ from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
 from ..passes import Blocks
 from ..summaries import Summary
-from ..words import texts_of
 from ._any import summarize_any
 from ._missing import without_data
 from .communities import write_communities_report
@@ -33,7 +32,7 @@ from .network import summarize_network
 from .nmf import summarize_nmf
 from .noisy_or import summarize_noisy_or
 from .page import write_summary
-from .topics import write_topics_report
+from .topics import summarize_topics
 
 _FEW, _EXAMPLES = 14, 3  # findings of rows that are explained, and how many of them
 
@@ -137,22 +136,8 @@ def _check_columns(model: Any, X: Any) -> None:
         )
 
 
-def _topics(path: Any, model: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
-    """Of texts the beginnings are shown as well, and the names of `latentia.datasets.Texts`."""
-    texts = None if X is None else texts_of(X)
-    if texts is not None:
-        options.setdefault("texts", texts)
-        options.setdefault("names", _names_of_documents(X))
-        X = model._counted(X)
-    return write_topics_report(path, model, X, **options)
-
-
-def _names_of_documents(X: Any) -> list[str] | None:
-    """Of `latentia.datasets.Texts`, or the labels of a Series that are not mere numbers."""
-    found = getattr(X, "names", None) if hasattr(X, "texts") else getattr(X, "index", None)
-    if found is None or callable(found) or getattr(found, "dtype", None) == np.int64:
-        return None
-    return [str(name) for name in found]
+def _topics(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
+    return summarize_topics(model, X, **options)
 
 
 def _labels(model: Any, X: Any = None, Y: Any = None, **options: Any) -> Summary:
@@ -263,13 +248,11 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "IncoherentDictionary": _of_rows(summarize_dictionary),
     "SparseNetwork": _of_rows(summarize_network),
     "SeparableNMF": _of_rows(summarize_nmf),
+    **dict.fromkeys(("AnchorTopics", "SpectralLDA", "SingleTopicModel"), _topics),
     **dict.fromkeys(_CONTRASTIVE, _contrast),
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
-    "AnchorTopics": _topics,
-    "SpectralLDA": _topics,
-    "SingleTopicModel": _topics,
     "ProbabilityMatrix": _pairs,
     "MixedMembershipBlockModel": _graph,
 }

@@ -28,18 +28,19 @@ P = ParamSpec("P")
 def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
     """Write a summary to one HTML file that works offline; the file appears complete or not at all."""
     one, many, rows = summary.nouns
+    told = (entry for part in summary.parts if isinstance(part, Section) for entry in part.data.items())
     page = render(
         "summary.html",
         summary=summary.says,
         nouns=Nouns(many, one, rows),
         evidence=evidence_parts(summary.evidence),
         parts=[_part(part) for part in summary.parts],
-        data=summary.figures,
+        data=summary.figures | dict(told),
         comparison=comparison_rows(summary.comparison, summary.size),
         version=version(),
         **{
             name: getattr(summary, name)
-            for name in ("title", "source", "error", "missing", "note", "styles", "glossary")
+            for name in ("title", "source", "error", "missing", "note", "styles", "script", "glossary")
         },
     )
     return write_page(path, page)

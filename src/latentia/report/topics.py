@@ -1,110 +1,67 @@
-"""The report of a topic model, for readers who do not program.
+"""Topics, for readers who do not program.
 
-The page holds everything that it shows. Numbers travel as JSON, and a script draws those of the selected topic. Words come
-with the two parts of their relevance, so that the page ranks them by any weight of these as `latentia.metrics` does.
+Numbers travel as JSON, and a script draws those of the selected topic. Words come with the two parts of their relevance, so
+that the page ranks them by any weight of these as `latentia.metrics` does.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._validation import column_names
+from ..evidence import Evidence
 from ..exceptions import LatentiaError
 from ..metrics import l1_distances
-from ..metrics.relevance import RELEVANCE, other_topics, relevance
+from ..metrics.relevance import RELEVANCE, other_topics, relevance, top_words
 from ..passes import Blocks
+from ..summaries import Column, Section, Summary, Table, block, graded
+from ..topics import AnchorTopics, SingleTopicModel
 from ..topics.prevalence import Prevalence
 from ..words import texts_of
 from ._missing import without_data
-from ._prevalence import prevalence_parts
-from .page import render, write_page
-from .parts import Mark, Nouns, comparison_rows, component_marks, count, evidence_of, evidence_parts, largest, version
+from ._prevalence import prevalence_figures, prevalence_lines, prevalence_tables
+from .page import written
+from .parts import Mark, component_marks, count, evidence_of, grades_say, largest
 
-__all__ = ["topic_shares", "write_topics_report"]
-
-_TABLE_WORDS, _BAR_WORDS, _TITLE_WORDS = 10, 20, 3
+_FILE_WORDS, _TABLE_WORDS, _BAR_WORDS, _TITLE_WORDS = 50, 10, 20, 3
 _WEIGHTS = np.linspace(0, 1, 11)  # those of the slider
 _HELD, _MOST_HELD = 0.05, 20_000  # of a word's uses, from which on a search names a topic; and how many such places
 _GRADES = ("good", "care", "unknown", "bad")
 _DOCUMENTS, _SIMILAR, _EXCERPT = 5, 4, 260
-_NOUNS = Nouns("topics", "topic", "documents")
-
-
-@dataclass(frozen=True)
-class _Word:
-    text: str
-    anchor: bool
-
-
-@dataclass(frozen=True)
-class _Document:
-    name: str
-    share: float
-    words: int
-    excerpt: str
-
-
-@dataclass(frozen=True)
-class _Topic:
-    """What the page shows of a topic.
-
-    `error` is None where it was not measured, `top` has its first words, `similar` (number, overlap); `anchors` is None for
-    models without anchor words.
-    """
-
-    number: int
-    share: float
-    error: float | None
-    grade: Mark
-    top: list[_Word]
-    anchors: list[str] | None
-    similar: list[tuple[int, float]]
-    documents: list[_Document]
-    x: float
-    y: float
-
-    @property
-    def title(self) -> str:
-        return ", ".join(word.text for word in self.top[:_TITLE_WORDS])
 
 
 @dataclass(frozen=True)
 class _Corpus:
-    """The documents as the page needs them: their lengths (n,) and shares of topics (n, K), and their texts."""
+    """The documents: their lengths (n,), shares of topics (n, K), names and texts; and words of the columns."""
 
     lengths: np.ndarray
     shares: np.ndarray
-    vocabulary: list[str]
-    names: Sequence[str] | None
+    words: list[str]
+    names: Column
     texts: Sequence[str] | None
 
 
-def write_topics_report(
-    path: str | os.PathLike[str],
+def summarize_topics(
     model: Any,
     table: Any = None,
     *,
     vocabulary: Sequence[str] | None = None,
     names: Sequence[str] | None = None,
     texts: Sequence[str] | None = None,
+    row_labels: Sequence[Column] = (),
     title: str = "Topics",
     source: str = "",
     comparison: Sequence[Mapping[str, Any]] | None = None,
     prevalence: Sequence[tuple[str, Prevalence]] | None = None,
-) -> Path:
-    """Write what a topic model found, and how far it can be trusted, to one HTML file that works offline.
+) -> Summary:
+    """Say what a topic model found, and how far it can be trusted.
 
     Parameters
     ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
     model : AnchorTopics, SpectralLDA or SingleTopicModel
         A fitted model.
     table : sparse matrix, array or Blocks of shape (n_documents, V), or texts, optional
@@ -114,6 +71,8 @@ def write_topics_report(
         Words of the columns; by default those that the table or the model knows, or else "word 0", "word 1", ...
     names, texts : sequence of str of length n_documents, optional
         Names of the documents, and their texts, of which the page shows the beginnings.
+    row_labels : sequence of Column
+        What else tells the documents apart.
     title, source : str
         Heading of the page, and where the documents came from.
     comparison : sequence of dict, optional
@@ -124,90 +83,118 @@ def write_topics_report(
 
     Returns
     -------
-    Path of the file
+    Summary
 
     """
-    check_is_fitted(model)
-    given = None if table is None else texts_of(table)
-    if given is not None:
-        names = getattr(table, "names", None) if names is None else names
-        texts = given if texts is None else texts
-        table = model._counted(given)
-    blocks = table if table is None or isinstance(table, Blocks) else Blocks.from_array(table)
-    corpus = _read_corpus(model, blocks, vocabulary, names, texts)
-    ranks = _Ranks.of(model)
-    topics = _describe_topics(model, corpus, ranks)
-    sections, figures = prevalence_parts(prevalence, [topic.title for topic in topics])
-    page = render(
-        "topics.html",
-        title=title,
-        source=source,
-        summary=_summary(corpus),
-        nouns=_NOUNS,
-        evidence=evidence_parts(evidence_of(model)),
-        error=_error_sentence([topic.error for topic in topics]),
-        topics=sorted(topics, key=lambda topic: (_GRADES.index(topic.grade.key), -topic.share)),
-        weight=RELEVANCE,
-        anchored=hasattr(model, "anchor_words_"),
-        single=hasattr(model, "predict"),
-        data=_data(model, corpus, topics, ranks) | {"figures": figures},
-        prevalence=sections,
-        comparison=comparison_rows(comparison, len(topics)),
-        version=version(),
-        missing=without_data("documents") if table is None else "",
+    evidence, size = evidence_of(model), len(model.components_)
+    corpus = _read_corpus(model, table, vocabulary, names, texts)
+    others = other_topics(model.components_, _shares(model))
+    ranked = top_words(model.components_, _FILE_WORDS, word_frequencies=others, relevance=RELEVANCE)
+    known = _columns(model, evidence)
+    topics = _topics(model, corpus, component_marks(evidence, size), ranked[:, :_TABLE_WORDS])
+    titles = [", ".join(topic["top"][:_TITLE_WORDS]) for topic in topics]
+    tables = (
+        _words(model, known, ranked, corpus.words),
+        *(() if table is None else (rows_of(corpus.shares, corpus.names, row_labels),)),
+        *prevalence_tables(prevalence or ()),
     )
-    return write_page(path, page)
+    values = {
+        "topics": sorted(topics, key=lambda topic: (_GRADES.index(topic["grade"]["key"]), -topic["share"])),
+        "weight": RELEVANCE,
+        "anchored": isinstance(model, AnchorTopics),
+        "single": isinstance(model, SingleTopicModel),
+    }
+    return Summary(
+        title,
+        _says(corpus),
+        ("topic", "topics", "documents"),
+        evidence,
+        (
+            Section("topics.html", values, tables, data=_data(model, corpus.words, topics, others)),
+            _table(known, ranked, corpus.words),
+            *prevalence_figures(prevalence or (), titles),
+        ),
+        size=size,
+        source=source,
+        error=_error([topic["error"] for topic in topics if topic["error"] is not None]),
+        reading=(("Finding a word", _FINDING), ("In the topic, in the corpus", _FREQUENCIES), ("Map", _MAP)),
+        comparison=comparison,
+        missing=without_data("documents") if table is None else "",
+        styles=("topics.css",),
+        script="topics.js",
+        lines=prevalence_lines(prevalence or (), titles),
+    )
 
 
-def topic_shares(model: Any) -> np.ndarray:
-    """Share of every topic in the corpus, shape (K,)."""
-    return np.asarray(model.prevalence_ if hasattr(model, "prevalence_") else model.weights_)
+write_topics_report = written(summarize_topics)
+
+
+def rows_of(shares: np.ndarray, names: Column, row_labels: Sequence[Column] = ()) -> Table:
+    """The share of every topic in every document (n, K)."""
+    topics = [f"topic {k}" for k in range(shares.shape[1])]
+    return Table("rows", (names, *row_labels, *block(topics, shares, ".5f")), file="documents.csv")
+
+
+def names_of(names: Sequence[str] | None, rows: Iterable[int]) -> Column:
+    """Names of some of the documents, or their numbers from 1."""
+    if names is None:
+        return Column("document", [int(row) + 1 for row in rows], "document {}".format)
+    return Column("document", [str(names[row]) for row in rows])
+
+
+def _shares(model: Any) -> np.ndarray:
+    """Of every topic in the corpus, shape (K,)."""
+    return model.weights_ if isinstance(model, SingleTopicModel) else model.prevalence_  # type: ignore[no-any-return]
 
 
 # --- documents ------------------------------------------------------------------------------------------------------
 
 
 def _read_corpus(
-    model: Any,
-    blocks: Blocks | None,
-    vocabulary: Sequence[str] | None,
-    names: Sequence[str] | None,
-    texts: Sequence[str] | None,
+    model: Any, table: Any, vocabulary: Sequence[str] | None, names: Sequence[str] | None, texts: Sequence[str] | None
 ) -> _Corpus:
+    given = None if table is None else texts_of(table)
+    if given is not None:
+        names, texts = _names_in(table) if names is None else names, given if texts is None else texts
+        table = model._counted(given)
+    blocks = table if table is None or isinstance(table, Blocks) else Blocks.from_array(table)
     (n_topics, n_words), n_rows = model.components_.shape, 0 if blocks is None else blocks.n_rows
     if vocabulary is None:
-        known = None if blocks is None else blocks.names
-        vocabulary = column_names(model) if known is None else known
-    for name, given, needed in (
-        ("vocabulary", vocabulary, n_words),
-        ("names", names, n_rows),
-        ("texts", texts, n_rows),
-    ):
-        if given is not None and len(given) != needed:
-            raise LatentiaError(f"{name} has {len(given)} entries and the data has {needed}: they must agree.")
+        vocabulary = column_names(model) if blocks is None or blocks.names is None else blocks.names
+    for name, some, needed in (("vocabulary", vocabulary, n_words), ("names", names, n_rows), ("texts", texts, n_rows)):
+        if some is not None and len(some) != needed:
+            raise LatentiaError(f"{name} has {len(some)} entries and the data has {needed}: they must agree.")
     words = [f"word {i}" for i in range(n_words)] if vocabulary is None else [str(word) for word in vocabulary]
-    if blocks is None:
-        return _Corpus(np.zeros(0), np.zeros((0, n_topics)), words, names, texts)
-    lengths = np.concatenate([np.asarray(block[0].sum(axis=1)).ravel() for block in blocks])
-    return _Corpus(lengths, model.transform(blocks), words, names, texts)
+    lengths, shares = np.zeros(0), np.zeros((0, n_topics))
+    if blocks is not None:
+        lengths = np.concatenate([np.asarray(one[0].sum(axis=1)).ravel() for one in blocks])
+        shares = model.transform(blocks)
+    return _Corpus(lengths, shares, words, names_of(names, range(n_rows)), texts)
 
 
-def _top_documents(corpus: _Corpus, topic: int) -> list[_Document]:
+def _names_in(X: Any) -> list[str] | None:
+    """Of `latentia.datasets.Texts`, or the labels of a Series that are not mere numbers."""
+    found = getattr(X, "names", None) if hasattr(X, "texts") else getattr(X, "index", None)
+    if found is None or callable(found) or getattr(found, "dtype", None) == np.int64:
+        return None
+    return [str(name) for name in found]
+
+
+def _top_documents(corpus: _Corpus, topic: int) -> list[dict[str, Any]]:
     """The documents with the largest share of a topic, among those that are not much shorter than most.
 
     A document of a few words is all of one topic and shows nothing of it.
     """
     usual = np.median(corpus.lengths[corpus.lengths > 0]) if (corpus.lengths > 0).any() else 0.0
-    written = np.flatnonzero((corpus.lengths > 0) & (corpus.lengths >= usual / 2))
-    rows = written[largest(corpus.shares[written, topic], _DOCUMENTS)]
+    some = np.flatnonzero((corpus.lengths > 0) & (corpus.lengths >= usual / 2))
     return [
-        _Document(
-            name=f"document {row + 1}" if corpus.names is None else str(corpus.names[row]),
-            share=float(corpus.shares[row, topic]),
-            words=round(float(corpus.lengths[row])),
-            excerpt="" if corpus.texts is None else _excerpt(str(corpus.texts[row])),
-        )
-        for row in rows
+        {
+            "name": corpus.names.written(corpus.names.values[row]),
+            "share": float(corpus.shares[row, topic]),
+            "words": round(float(corpus.lengths[row])),
+            "excerpt": "" if corpus.texts is None else _excerpt(str(corpus.texts[row])),
+        }
+        for row in some[largest(corpus.shares[some, topic], _DOCUMENTS)]
     ]
 
 
@@ -219,102 +206,101 @@ def _excerpt(text: str) -> str:
     return start[:_EXCERPT].rsplit(" ", 1)[0] + " …"
 
 
-# --- topics ---------------------------------------------------------------------------------------------------------
+# --- tables ---------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Ranks:
-    """The two parts of the relevance of words to topics, (K, V): its value with the weight 1, and with 0."""
-
-    probability: np.ndarray
-    lift: np.ndarray
-
-    @classmethod
-    def of(cls, model: Any) -> _Ranks:
-        others = other_topics(model.components_, topic_shares(model))
-        return cls(relevance(model.components_, others, 1.0), relevance(model.components_, others, 0.0))
-
-    def first(self, topic: int, weight: float, count: int) -> np.ndarray:
-        """The words that come first, of those that the topic has."""
-        probability, lift = self.probability[topic], self.lift[topic]
-        present = np.flatnonzero(np.isfinite(probability))
-        return present[largest(weight * probability[present] + (1 - weight) * lift[present], count)]
+def _columns(model: Any, evidence: Evidence) -> tuple[Column, ...]:
+    """What is known of each topic, by their numbers."""
+    size, grades = len(model.components_), grades_say(evidence, "a topic", _OTHERS)
+    known = (
+        Column("topic", range(size), meaning=_TOPIC.format(_ONE if isinstance(model, SingleTopicModel) else _MANY)),
+        Column("share", _shares(model), ".6f", kind="share"),
+        *graded(evidence, size, unit="l1 of 2", meaning=_ERROR.format(grades)),
+    )
+    if not isinstance(model, AnchorTopics):
+        return known
+    return *known, Column("anchor", model.anchor_words_, _spaced, kind="text", term="Anchor word", meaning=_ANCHOR)
 
 
-def _describe_topics(model: Any, corpus: _Corpus, ranks: _Ranks) -> list[_Topic]:
-    marks, shares = component_marks(evidence_of(model), len(model.components_)), topic_shares(model)
+def _table(known: tuple[Column, ...], ranked: np.ndarray, words: list[str]) -> Table:
+    """The topics, the most frequent first."""
+    order = np.argsort(-np.asarray(known[1].values), kind="stable")
+    top = [[words[w] for w in ranked[k, :_TABLE_WORDS]] for k in order]
+    told = Column("words", top, _spaced, kind="text", term="Order of the words, λ", meaning=_ORDER)
+    caption = f"{len(order)} topics, most frequent first"
+    return Table("components", (*_picked(known, order), told), caption=caption, rest="topics.csv")
+
+
+def _words(model: Any, known: tuple[Column, ...], ranked: np.ndarray, words: list[str]) -> Table:
+    """The words that stand for every topic, and how probable they are in it."""
+    topic, places = np.repeat(np.arange(len(ranked)), ranked.shape[1]), ranked.ravel()
+    columns = (
+        *_picked(known, topic),
+        Column("rank", np.tile(np.arange(1, ranked.shape[1] + 1), len(ranked))),
+        Column("word", [words[w] for w in places]),
+        Column("probability", model.components_[topic, places], ".8f"),
+    )
+    return Table("words", columns, file="topics.csv")
+
+
+def _picked(columns: Iterable[Column], rows: np.ndarray) -> list[Column]:
+    return [replace(column, values=[column.values[i] for i in rows]) for column in columns]
+
+
+def _spaced(words: Iterable[object]) -> str:
+    return " ".join(map(str, words))
+
+
+# --- the page -------------------------------------------------------------------------------------------------------
+
+
+def _topics(
+    model: Any, corpus: _Corpus, marks: Sequence[tuple[float | None, Mark]], ranked: np.ndarray
+) -> list[dict[str, Any]]:
+    """What the page shows of each topic; ``top`` has its first words, ``similar`` numbers and overlaps."""
     distances = l1_distances(model.components_, model.components_)
-    places = _places(distances)
-    anchors = [_anchors(model, k, corpus.vocabulary) for k in range(len(marks))]
+    shares, places = _shares(model), _places(distances)
+    anchors: list[list[str] | None] = [None] * len(marks)
+    if isinstance(model, AnchorTopics):  # those known by column only take their names from the vocabulary
+        found = model.anchor_words_
+        anchors = [[word if isinstance(word, str) else corpus.words[int(word)] for word in words] for words in found]
     return [
-        _Topic(
-            number=k,
-            share=float(shares[k]),
-            error=error,
-            grade=mark,
-            top=[
-                _Word(corpus.vocabulary[i], corpus.vocabulary[i] in (anchors[k] or []))
-                for i in ranks.first(k, RELEVANCE, _TABLE_WORDS)
-            ],
-            anchors=anchors[k],
-            similar=_similar(distances[k], k),
-            documents=_top_documents(corpus, k),
-            x=float(places[k, 0]),
-            y=float(places[k, 1]),
-        )
-        for k, (error, mark) in enumerate(marks)
-    ]
-
-
-def _anchors(model: Any, topic: int, vocabulary: list[str]) -> list[str] | None:
-    """A topic's anchor words; those known by column only take their names from the vocabulary."""
-    if not hasattr(model, "anchor_words_"):
-        return None
-    words = model.anchor_words_[topic]
-    return [word if isinstance(word, str) else vocabulary[int(word)] for word in words]
-
-
-def _data(model: Any, corpus: _Corpus, topics: Sequence[_Topic], ranks: _Ranks) -> dict[str, Any]:
-    """What the script reads: topics by number, with words as places in ``vocabulary``, and the two parts of their rank."""
-    components, shares = model.components_, topic_shares(model)
-    first = [np.unique(np.concatenate([ranks.first(k, w, _BAR_WORDS) for w in _WEIGHTS])) for k in range(len(topics))]
-    listed = np.unique(np.concatenate(first))
-    uses = shares[:, None] * components[:, listed]
-    of_topics = []
-    for topic, places in zip(
-        topics, _places_of_words(uses, [np.searchsorted(listed, own) for own in first]), strict=True
-    ):
-        own = listed[places]
-        words = {
-            "at": places.tolist(),
-            "p": _digits(components[topic.number, own], 4),
-            "lift": np.round(ranks.lift[topic.number, own], 3).tolist(),
+        {
+            "number": k, "share": float(shares[k]), "error": error, "grade": asdict(mark), "anchors": anchors[k],
+            "top": [corpus.words[w] for w in ranked[k] if model.components_[k, w] > 0], "similar": _similar(distances[k], k),
+            "documents": _top_documents(corpus, k), "x": float(places[k, 0]), "y": float(places[k, 1]),
         }
-        described = asdict(topic)
-        del described["top"]
-        of_topics.append(described | {"words": words})
-    vocabulary = {
-        "text": [corpus.vocabulary[i] for i in listed],
-        "corpus": _digits(model.word_frequencies_[listed], 4),
-        "total": _digits(uses.sum(axis=0), 4),
-    }
-    return {"weight": RELEVANCE, "size": _BAR_WORDS, "topics": of_topics, "vocabulary": vocabulary}
+        for k, (error, mark) in enumerate(marks)
+    ]  # fmt: skip
 
 
-def _places_of_words(uses: np.ndarray, first: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The words that travel with each topic: its first ones, and those of whose uses (K, n) it has much, for the search."""
+def _data(model: Any, words: list[str], topics: Sequence[dict[str, Any]], others: np.ndarray) -> dict[str, Any]:
+    """What the script reads: topics by number, with words as places in ``vocabulary``, and the two parts of their rank."""
+    components = model.components_
+    probability, lift = (relevance(components, others, weight) for weight in (1.0, 0.0))
+    kept = np.zeros(components.shape, dtype=bool)
+    for own, p, up in zip(kept, probability, lift, strict=True):
+        present = np.flatnonzero(np.isfinite(p))
+        for weight in _WEIGHTS:
+            own[present[largest(weight * p[present] + (1 - weight) * up[present], _BAR_WORDS)]] = True
+    listed = np.flatnonzero(kept.any(axis=0))
+    uses = _shares(model)[:, None] * components[:, listed]
     total = uses.sum(axis=0)
     parts = uses / np.where(total > 0, total, 1.0)
-    kept = np.zeros(parts.shape, dtype=bool)
-    kept.flat[largest(parts.ravel(), _MOST_HELD)] = True
-    kept &= parts >= _HELD
-    for k, own in enumerate(first):
-        kept[k, own] = True
-    return [np.flatnonzero(row) for row in kept]
+    held = np.zeros(parts.shape, dtype=bool)  # words of whose uses a topic has much, for the search
+    held.flat[largest(parts.ravel(), _MOST_HELD)] = True
+    places = [np.flatnonzero(row) for row in kept[:, listed] | (held & (parts >= _HELD))]
+    told = [{name: value for name, value in topic.items() if name != "top"} for topic in topics]
+    for k, (topic, at) in enumerate(zip(told, places, strict=True)):
+        p, up = _digits(components[k, listed[at]]), np.round(lift[k, listed[at]], 3).tolist()
+        topic["words"] = {"at": at.tolist(), "p": p, "lift": up}
+    frequencies = _digits(model.word_frequencies_[listed])
+    vocabulary = {"text": [words[w] for w in listed], "corpus": frequencies, "total": _digits(total)}
+    return {"weight": RELEVANCE, "size": _BAR_WORDS, "topics": told, "vocabulary": vocabulary}
 
 
-def _digits(values: np.ndarray, digits: int) -> list[float]:
-    return [float(f"{value:.{digits}g}") for value in values]
+def _digits(values: np.ndarray) -> list[float]:
+    return [float(f"{value:.4g}") for value in values]
 
 
 def _similar(distances: np.ndarray, topic: int) -> list[tuple[int, float]]:
@@ -338,22 +324,59 @@ def _places(distances: np.ndarray) -> np.ndarray:
 # --- words about the whole ------------------------------------------------------------------------------------------
 
 
-def _summary(corpus: _Corpus) -> str:
+def _says(corpus: _Corpus) -> str:
     n_documents, n_topics = corpus.shares.shape
+    found, words = count(n_topics, "topic"), count(len(corpus.words), "different word")
     if not n_documents:
-        return f"{count(n_topics, 'topic')} of {count(len(corpus.vocabulary), 'different word')}."
+        return f"{found} of {words}."
     return (
-        f"{count(n_topics, 'topic')} in {count(n_documents, 'document')} with "
-        f"{count(len(corpus.vocabulary), 'different word')} ({float(corpus.lengths.sum()):,.0f} words in all)."
+        f"{found} in {count(n_documents, 'document')} with {words} ({float(corpus.lengths.sum()):,.0f} words in all)."
     )
 
 
-def _error_sentence(errors: Sequence[float | None]) -> str:
-    measured = [error for error in errors if error is not None]
-    if not measured:
+def _error(errors: list[float]) -> str:
+    if not errors:
         return ""
-    mean = float(np.mean(measured))
+    mean = float(np.mean(errors))
     return (
-        f"Expected error of a topic: {mean:.2f} on average, where 0 is perfect and 2 is all wrong. "
-        f"That is about {min(mean / 2, 1):.0%} of a topic's probability expected on the wrong words."
+        f"Expected error of a topic: {mean:.2f} on average, where 0 is perfect and 2 is all wrong. That is about "
+        f"{min(mean / 2, 1):.0%} of a topic's probability expected on the wrong words."
     )
+
+
+_TOPIC = (
+    "Words that tend to occur in the same documents, each with a probability. {} A topic has a number, not a name: what it is "
+    "about is for the reader to say. Read its documents before giving it one."
+)
+_ONE = "Every document is about one topic; how sure that is, its probability says."
+_MANY = "A document is a mixture of topics: its share of a topic is the part of its words that comes from it."
+_ANCHOR = (
+    "A word that belongs to one topic and hardly occurs in any other. Each topic was found through its anchor. An anchor is a "
+    "sign of its topic, not a summary, and is often rarer than the topic's other words. An anchor that makes no sense is a "
+    "reason to distrust its topic."
+)
+_ERROR = (
+    "The documents are split at random, and topics are learned from the parts anew. How far a topic moves says how far it may "
+    "be from the truth. The error is the sum of the differences of all word probabilities: 0 is perfect, 2 means that no word "
+    "is right, and half of it is the share of the topic's probability that lies on wrong words. {} Of a topic *with care* "
+    "trust its main words only."
+)
+_OTHERS = "other documents of the same kind would give it other words"
+_ORDER = (
+    "Words are ranked by their relevance: λ log p(word in the topic) + (1 \N{MINUS SIGN} λ) times the logarithm of how many "
+    "times as probable the word is there as in the other topics. At 1 the most frequent words of a topic come first, though "
+    "they may be frequent everywhere; at 0 those that hardly occur elsewhere, though they may be rare. "
+    f"{RELEVANCE} is a good middle for most readers (after Sievert and Shirley 2014)."
+)
+_FINDING = (
+    "Of all uses of the word in the corpus, how many come from each topic, as the model has it. Topics with less than 5% of "
+    "them are named only where the word stands among their first."
+)
+_FREQUENCIES = (
+    "A word's probability within the topic, beside its frequency in the whole corpus. Words that are much more probable in the "
+    "topic are what sets it apart."
+)
+_MAP = (
+    "Distances between topics have many dimensions, and the map has two. Circles that would hide each other are moved apart. "
+    "What lies close on the map is not always similar; the list of most similar topics is exact."
+)

@@ -12,10 +12,17 @@ const Charts = (() => {
     return node;
   }
 
-  function element(tag, className, text) {
+  function element(tag, className, ...children) {
     const node = document.createElement(tag);
     if (className) node.className = className;
-    if (text !== undefined) node.textContent = text;
+    node.append(...children);
+    return node;
+  }
+
+  function button(children, act, title = "") {
+    const node = element("button", "", ...[children].flat());
+    Object.assign(node, { type: "button", title });
+    node.addEventListener("click", act);
     return node;
   }
 
@@ -652,15 +659,11 @@ const Charts = (() => {
       for (const [label, act] of [
         ["SVG", (root) => saveSvg(root, name())], ["PNG", async (root) => save(`${name()}.png`, await pngOf(root))],
       ]) {
-        const button = element("button", "", label);
-        button.type = "button";
-        button.title = `Save this picture as ${label}`;
-        button.addEventListener("click", () => act(figure.querySelector("svg")));
-        bar.append(button);
+        bar.append(button(label, () => act(figure.querySelector("svg")), `Save this picture as ${label}`));
       }
       figure.append(bar);
     }
   }
 
-  return { draw, element, named, pngOf, save, standalone, svg, text, tools };
+  return { button, draw, element, named, pngOf, save, standalone, svg, text, tools };
 })();

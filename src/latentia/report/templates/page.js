@@ -53,12 +53,8 @@
 
   for (const table of document.querySelectorAll("table[data-csv], table.stacked[id]")) {
     findIn(table);
-    const save = Charts.element("button", "", "CSV"), bar = Charts.element("p", "tools");
-    save.type = "button";
-    save.title = "Save this table as CSV";
-    save.addEventListener("click", () => saveCsv(table.dataset.csv ?? table.id.replace("-table", ""), rowsOf(table)));
-    bar.append(save);
-    boxOf(table).after(bar);
+    const save = () => saveCsv(table.dataset.csv ?? table.id.replace("-table", ""), rowsOf(table));
+    boxOf(table).after(Charts.element("p", "tools", Charts.button("CSV", save, "Save this table as CSV")));
   }
 
   window.Page = { csv, rowsOf, saveCsv };

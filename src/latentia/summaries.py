@@ -178,13 +178,13 @@ class Table:
     hint: str = ""
     file: str = ""
     caption: str = ""
+    label: str = ""
+    most: int | None = None
+    tall: bool = False
     note: str = ""
     rest: str = ""
     above: Section | None = None
     place: str = ""
-    label: str = ""
-    most: int | None = None
-    tall: bool = False
     order: Sequence[int] | np.ndarray | None = None
     folded: str = ""
     screen: tuple[str, ...] = ()

@@ -116,9 +116,9 @@ def hmm(
     if two_state and sizes != [2]:
         raise LatentiaError(f"-k {k}: --two-state has two states; give one of the two options.")
     results = run.results(source, "paths.csv", "states.csv", "transitions.csv", "covariances.csv")
-    together = covariance != "diag"
     if two_state:
-        refuse_options(source, "--two-state has none", covariance=covariance if together else None, init=init)
+        other = None if covariance == "diag" else covariance
+        refuse_options(source, "--two-state has none", covariance=other, init=init)
     data = _read(source, _Asked(column, split_names(columns), sequence, kind), run.reading(missing, ("keep",)))
     if data.symbols:
         data = _mapped(data, min_count, lower)
@@ -195,16 +195,16 @@ def _start(path: Path | None, data: Sequences, sizes: Sequence[int]) -> dict[str
         raise LatentiaError(f"--init {path}: a chain of {k} states; ask for as many with -k {k}.")
     start = {"startprob": model.startprob_, "transmat": model.transmat_}
     if not symbols:
-        if model.means_.shape[1] != data.steps.shape[1]:
-            raise LatentiaError(
-                f"--init {path}: a chain of {model.means_.shape[1]} columns, and {data.source} gives {data.steps.shape[1]}."
-            )
+        width, here = model.means_.shape[1], data.steps.shape[1]
+        if width != here:
+            raise LatentiaError(f"--init {path}: a chain of {width} columns, and {data.source} gives {here}.")
         return start | {"means": model.means_, "variances": model.variances_}
-    known, here = {str(symbol): i for i, symbol in enumerate(model.symbols_)}, np.unique(data.steps[data.there])
-    strange = [str(symbol) for symbol in here if str(symbol) not in known]
+    places = {str(one): i for i, one in enumerate(model.symbols_)}
+    there = [str(one) for one in np.unique(data.steps[data.there])]
+    strange = [one for one in there if one not in places]
     if strange:
         raise LatentiaError(f"--init {path}: the model does not have the symbol {strange[0]!r} of {data.source}.")
-    emissions = model.emissionprob_[:, [known[str(symbol)] for symbol in here]]
+    emissions = model.emissionprob_[:, [places[one] for one in there]]
     totals = emissions.sum(axis=1, keepdims=True)
     if not (totals > 0).all():
         raise LatentiaError(f"--init {path}: state {int(totals.argmin())} has no symbol of {data.source}.")

@@ -275,10 +275,13 @@ def _of_numbers(
         Column("standard deviation", deviations.ravel(), ".8g"),
     )
     chosen = np.sort(np.argsort(-np.abs(means - centre) / spread, axis=1, kind="stable")[:, :_MEANS])
-    told = [[(features[d], means[i, d], short_number(deviations[i, d])) for d in own] for i, own in enumerate(chosen)]
-    plain = [list(zip(features, row[:_LISTED], strict=False)) for row in means]
+    plain = [list(zip(features, row, strict=True)) for row in means.tolist()]
+    told = [
+        [(*plain[i][d], short_number(deviation[d])) for d in own]
+        for i, (own, deviation) in enumerate(zip(chosen, deviations, strict=True))
+    ]
     words = (
-        Column("means", plain, short=short_number, kind="words", where="s"),
+        Column("means", plain, short=short_number, kind="words", where="s", most=_LISTED),
         Column("telling means", told, short=short_number, kind="words", heading="Means", where="p", after=" ± {}"),
     )
     total = np.sqrt(weights @ (model.variances_ + (means - centre) ** 2))

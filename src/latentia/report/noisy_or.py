@@ -129,7 +129,7 @@ def _table(model: Any, evidence: Any, names: list[str], threshold: float) -> Tab
     size, given, fixed, strengths = len(model.priors_), model._given_names, model.prior is not None, model.strengths_
     low, high = model.n_components_range_ or (0, 0)
     found = f", a number that the data gave{f' ({low} to {high} say as much)' if low < high else ''}"
-    told = [[(names[i], own[i]) for i in strongest_findings(own, threshold, len(own))] for own in strengths]
+    told = [[(names[i], float(own[i])) for i in strongest_findings(own, threshold, len(own))] for own in strengths]
     cause = (
         "Something that is not in the data and makes several findings appear together, as a disease makes symptoms. Several "
         "causes can be at work in one row, independently of each other. What it stands for is for the reader to say, from its "
@@ -182,7 +182,7 @@ def _findings(model: Any, frequency: np.ndarray, names: list[str], threshold: fl
     """All of them, on the page the most frequent."""
     n, told = len(names), []
     for own, share in zip(model.strengths_.T, frequency, strict=True):
-        causes: list[Any] = [(f"cause {k}", own[k]) for k in strongest_findings(own, threshold)]
+        causes: list[Any] = [(f"cause {k}", float(own[k])) for k in strongest_findings(own, threshold)]
         told.append(causes or ([] if 0 < share < 1 else ["none: it is the same in all rows and was left out"]))
     leak = (
         "How often a finding is present where none of these causes is at work: chance, errors of recording, and causes that "
@@ -259,7 +259,7 @@ def _of_row(present: np.ndarray, name: str, diagnosis: Any, names: list[str], pr
     )
     sampled = "" if diagnosis.exact else f"Probabilities were sampled, to about {percent(diagnosis.error)}."
     caption = f"{name.capitalize()}: {int(present.sum())} findings present" if printed else ""
-    return Table(name, columns, caption=caption, note=sampled, rest="report.html")
+    return Table(f"explained {name}", columns, caption=caption, note=sampled, rest="report.html")
 
 
 def _texts(present: np.ndarray, names: list[str]) -> list[str]:

@@ -18,7 +18,7 @@ from ..datasets.separated import has_columns
 from ..datasets.tables import is_table
 from ..deep import SparseNetwork
 from ..deep.agreement import encoded
-from ..deep.edges import unit_names
+from ..deep.edges import members
 from ..exceptions import LatentiaError
 from ..report.network import summarize_network
 from ..report.noisy_or import percent
@@ -95,13 +95,13 @@ def network(
 
 def _is_bag(source: Path) -> bool:
     """Whether it is to be read as a bag of words."""
-    return source.is_dir() or not (is_table(source) or has_columns(source))
+    return source.exists() and not is_table(source) and (source.is_dir() or not has_columns(source))
 
 
 def _read(
     source: Path, columns: Sequence[str] | None, ignore: Sequence[str], vocabulary: Path | None, how: Reading
 ) -> Table:
-    if is_table(source) or not source.exists() or not _is_bag(source):
+    if not _is_bag(source):
         if vocabulary is not None:
             raise LatentiaError(f"--vocabulary: {source.name} has names of columns; leave it out.")
         why = f"a unit switches {_LEAST_COLUMNS} columns or more"
@@ -128,16 +128,12 @@ def _bag(source: Path, vocabulary: Path | None, how: Reading) -> Table:
 
 def _on(table: Table, real: bool, above: float | None, remedy: Callable[[Sequence[str]], str] | None) -> Table:
     """The table as the network sees it: real values, or which are on."""
-    if real:
-        return table
-    if above is None:
-        return binary(table, _WHAT, remedy)
+    if real or above is None:
+        return table if real else binary(table, _WHAT, remedy)
     values = table.values
     if sparse.issparse(values) and above >= 0:
-        kept = sparse.csr_array(values > above)
-        return replace(table, values=kept)
-    dense = values.toarray() if sparse.issparse(values) else values
-    return replace(table, values=dense > above)
+        return replace(table, values=sparse.csr_array(values > above))
+    return replace(table, values=(values.toarray() if sparse.issparse(values) else values) > above)
 
 
 def _remedy(others: Sequence[str]) -> str:
@@ -161,33 +157,37 @@ def _frequent(table: Table, real: bool, least: int, console: Console) -> Table:
         say(console, f"{count(n - len(kept), 'column')} on in fewer than {count(least, 'row')} left out.")
         names = [table.columns[i] for i in kept]
         table = replace(table, values=table.values[:, kept], columns=names)
-    say(
-        console,
-        f"{count(len(table.columns), 'column')}, {percent(float(counts[kept].mean() / table.values.shape[0]))} on.",
-    )
+    rate = float(counts[kept].mean() / table.values.shape[0])
+    say(console, f"{count(len(kept), 'column')}, {percent(rate)} on.")
     return table
 
 
-# --- codes ----------------------------------------------------------------------------------------------------------
+# --- rows -----------------------------------------------------------------------------------------------------------
 
 
 def _write_codes(path: Path, model: Any, data: Table) -> None:
     """For every row the units of each layer that are on, by their numbers."""
-    names = [f"layer {i}" for i in range(1, len(model.layers_) + 1)]
+    _write(path, data, [f"layer {i}" for i in range(1, len(model.layers_) + 1)], _codes(model, data.values))
+
+
+def _write(path: Path, data: Table, names: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
     labels = Labels(data.rows, data.names)
-    write_csv(path, [*labels.head, *names], _codes(model, data.values, labels))
+    write_csv(path, [*labels.head, *names], ([*own, *cells] for own, cells in zip(labels, rows, strict=True)))
 
 
-def _codes(model: Any, values: Any, labels: Labels) -> Iterator[list[Any]]:
-    firsts, rows = np.cumsum([0, *map(len, unit_names(model))]), iter(labels)
+def _codes(model: Any, values: Any) -> Iterator[Sequence[str]]:
+    firsts = np.cumsum([0, *(len(one) for one in model.densities_)])
     for part in _parts(values, model):
-        on = encoded(model, part)
-        for i in range(part.shape[0]):
-            cells = [
-                " ".join(str(first + unit) for unit in np.sort(one.indices[one.indptr[i] : one.indptr[i + 1]]))
-                for first, one in zip(firsts, on, strict=False)
-            ]
-            yield [*next(rows), *cells]
+        layers = zip(firsts, encoded(model, part), strict=False)
+        yield from zip(*([" ".join(str(k + j) for j in own) for own in members(on)] for k, on in layers), strict=True)
+
+
+def _denoised(model: Any, values: Any) -> Iterator[Sequence[str]]:
+    real = model.observed == "real"
+    for part in _parts(values, model):
+        rows = model.denoise(part)
+        for row in rows.toarray() if sparse.issparse(rows) else np.asarray(rows):
+            yield [f"{value:.6g}" if real else str(int(value)) for value in row]
 
 
 def _parts(values: Any, model: Any) -> Iterator[Any]:
@@ -213,15 +213,14 @@ def apply_network(
     """Read other rows; gives the function that writes which units are on in them, or the rows as the units have them."""
     reading = getattr(model, "reading_", {"columns": getattr(model, "feature_names_in_", None), "above": None})
     names = reading["columns"]
-    if is_table(source) or not source.exists() or not _is_bag(source):
-        table = read_known_columns(source, names, model.n_features_in_, how)
-    else:
+    if _is_bag(source):
         table = _in_columns(_bag(source, None, how), names, model.n_features_in_, console)
+    else:
+        table = read_known_columns(source, names, model.n_features_in_, how)
     announce(table, console)
     data = _on(table, model.observed == "real", reading["above"], None)
     if denoise:
-        heads = [*Labels(data.rows, data.names).head, *data.columns]
-        return lambda path: write_csv(path, heads, _denoised(model, data))
+        return lambda path: _write(path, data, data.columns, _denoised(model, data.values))
     return lambda path: _write_codes(path, model, data)
 
 
@@ -239,13 +238,3 @@ def _in_columns(table: Table, names: Sequence[str] | None, width: int, console: 
     if len(cells) < len(names):
         say(console, f"{len(names) - len(cells):,} of the {len(names):,} columns of the model are not there, and off.")
     return replace(table, values=sparse.csr_array(table.values @ chosen), columns=list(names))
-
-
-def _denoised(model: Any, data: Table) -> Iterator[list[Any]]:
-    labels, form = iter(Labels(data.rows, data.names)), "{:.6g}" if model.observed == "real" else "{:d}"
-    for part in _parts(data.values, model):
-        rows = model.denoise(part)
-        rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
-        rows = rows if model.observed == "real" else rows.astype(int)
-        for row in rows:
-            yield [*next(labels), *(form.format(value) for value in row)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -151,6 +150,10 @@ def _real(model: Any) -> bool:
     return bool(model.observed == "real")
 
 
+def _share(value: float) -> str:
+    return "\u2013" if np.isnan(value) else percent(value)
+
+
 def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:_PRINTED]) + (" ..." if len(names) > _PRINTED else "")
 
@@ -193,9 +196,7 @@ def _layers(model: Any, Y: Any, any_units: bool) -> Table:
     on = Column("on at a time", [one.sum() / max(one.shape[0], 1) for one in hidden], short=".1f")
     explained = (
         Column("explained", [one.explained for one in agreed], short=percent),
-        Column(
-            "right", [one.right for one in agreed], short=lambda share: "\u2013" if np.isnan(share) else percent(share)
-        ),
+        Column("right", [np.nan if one.right is None else one.right for one in agreed], short=_share),
     )
     by_chance = "" if real else f"; by chance {percent(float(model.observed_density_))} of the columns would be"
     how = (
@@ -282,7 +283,7 @@ def _figures(model: Any) -> Iterator[Section]:
             ("parents", _bars(parents, "units that switch one on", below),
              f"Bars of how many units switch on one of the {below}",
              f"How many units switch on one of the {below}. Those at 0 belong to no unit."),
-            ("rates", _rates(np.asarray(model.densities_[i - 1])),
+            ("rates", _rates(100 * np.asarray(model.densities_[i - 1])),
              "Bars of how often units are on; units.csv holds the numbers",
              "In how many rows a unit is on. Units far to the right say little of single rows."),
         )  # fmt: skip
@@ -292,28 +293,28 @@ def _figures(model: Any) -> Iterator[Section]:
         yield Section("figures.html", values, figures={one.name: one.data for one in shown})
 
 
-_histogram = functools.partial(bars, counts=True, height=170)
-
-
 def _bars(values: np.ndarray, title: str, what: str) -> dict[str, Any]:
     """How often each whole number, or each range of them, occurs."""
     low, high = int(values.min()), int(values.max())
     step = max(1, -(-(high - low + 1) // _BINS))
     edges = np.arange(low, high + step + 1, step)
-    counts = np.histogram(values, edges)[0]
     labels = [str(a) if step == 1 else f"{a} to {a + step - 1}" for a in edges[:-1]]
-    hover = [f"{label}: {number:,} {what}" for label, number in zip(labels, counts, strict=True)]
-    places, series, width = edges[:-1] + (step - 1) / 2, [("", counts, 0)], 0.9 * step
-    return _histogram(places, series, hover=[hover], title=title, y_title=what, width=width, whole=True)
+    return _histogram(values, edges, labels, title, what, True)
 
 
-def _rates(rates: np.ndarray) -> dict[str, Any]:
+def _rates(percents: np.ndarray) -> dict[str, Any]:
     """Firing rates in percent, in steps of equal width."""
-    low, high = 100 * float(rates.min()), 100 * float(rates.max())
-    if high <= low:
-        low, high = 0.0, max(2 * high, 1e-6)
-    counts, edges = np.histogram(100 * rates, _TENTHS, (low, high))
-    hover = [f"{a:.3g} to {b:.3g}%: {n:,} units" for (a, b), n in zip(pairwise(edges), counts, strict=True)]
-    places, series, width = (edges[:-1] + edges[1:]) / 2, [("", counts, 0)], 0.9 * float(edges[1] - edges[0])
-    title = "% of the rows in which a unit is on"
-    return _histogram(places, series, hover=[hover], title=title, y_title="units", width=width, whole=False)
+    low, high = float(percents.min()), float(percents.max())
+    edges = np.linspace(*((low, high) if high > low else (0.0, max(2 * high, 1e-6))), _TENTHS + 1)
+    labels = [f"{a:.3g} to {b:.3g}%" for a, b in pairwise(edges)]
+    return _histogram(percents, edges, labels, "% of the rows in which a unit is on", "units", False)
+
+
+def _histogram(
+    values: np.ndarray, edges: np.ndarray, labels: Sequence[str], title: str, what: str, whole: bool
+) -> dict[str, Any]:
+    counts = np.histogram(values, edges)[0]
+    hover = [f"{label}: {number:,} {what}" for label, number in zip(labels, counts, strict=True)]
+    places, width = (edges[:-1] + edges[1:] - whole) / 2, 0.9 * float(edges[1] - edges[0])
+    look: dict[str, Any] = {"whole": whole, "counts": True, "height": 170}
+    return bars(places, [("", counts, 0)], hover=[hover], title=title, y_title=what, width=width, **look)

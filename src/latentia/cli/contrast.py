@@ -11,18 +11,11 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from ..contrastive import (
-    ContrastiveComponents,
-    ContrastiveGaussianMixture,
-    ContrastiveIsing,
-    ContrastiveLogisticRegression,
-    ContrastivePCA,
-    ContrastiveRegression,
-)
+from .. import contrastive
 from ..contrastive.views import MOST_IN_TENSORS
 from ..exceptions import LatentiaError
 from ..report.contrast import FILES, NOUNS, SCORES, rows_of, summarize_contrast
-from ..report.contrast_peers import contrast_peers, differences, kind_of
+from ..report.contrast_peers import KINDS, contrast_peers, differences, kind_of
 from ..report.parts import count
 from ..summaries import Summary
 from ._shared import Comparison, Reading, Rows, Run, check_choice, learn, parse_sizes, possible_sizes, say, sizes_help
@@ -44,17 +37,7 @@ from ._tables import (
     split_names,
 )
 
-_KINDS: dict[str, type] = {
-    "pca": ContrastivePCA,
-    "regression": ContrastiveRegression,
-    "logistic": ContrastiveLogisticRegression,
-    "mixture": ContrastiveGaussianMixture,
-    "ising": ContrastiveIsing,
-    "components": ContrastiveComponents,
-}
-CONTRASTIVE = {one: kind for kind, one in _KINDS.items()}
-"""The kind of every estimator, as ``--fit`` calls it."""
-
+_KINDS: dict[str, type] = {kind: getattr(contrastive, name) for name, kind in KINDS.items()}
 _SIZED = ("pca", "mixture")
 _TARGETED = ("regression", "logistic")
 _FILES = (*sorted(set(FILES.values())), SCORES, "map.csv", "peers.csv", "scaling.csv")
@@ -73,10 +56,7 @@ def contrast(
         Path,
         typer.Argument(metavar="V", help="The table to set apart: the same rows in the same order, other columns."),
     ],
-    fit: Annotated[
-        str,
-        typer.Option(help=f"What to learn of what U has and V has not: {', '.join(_KINDS)}."),
-    ] = "pca",
+    fit: Annotated[str, typer.Option(help=f"What to learn of what U has and V has not: {', '.join(_KINDS)}.")] = "pca",
     target: Annotated[
         str | None,
         typer.Option(help="What to predict, with regression or logistic: a column of U, or a file of one column."),
@@ -118,8 +98,7 @@ def contrast(
     missing: MayBeMissing = None,
 ) -> dict[str, Any]:
     """Learn what one table has and another one of the same rows has not, and write tables, a model and a report."""
-    _check_options(fit, target, k, method, order, scale)
-    _check_own_options(fit, edges, penalty, alpha)
+    _check_options(fit, target, k, method, order, scale, edges, penalty, alpha)
     noun = f"{NOUNS[fit]}s"
     sizes: list[Any] = parse_sizes(k or "2", noun) if fit in _SIZED else [None]
     target_file = Path(target) if target is not None and Path(target).is_file() else None
@@ -171,12 +150,15 @@ def contrast(
 
 def _measured(model: Any) -> dict[str, Any]:
     """Of all rows: there is no likelihood to hold rows out for."""
-    if isinstance(model, ContrastivePCA):
+    if kind_of(model) == "pca":
         return {"share of variance": float(model.explained_variance_ratio_.sum())}
     return {"smallest share": float(model.weights_.min()), "spread": float(np.sqrt(model.variance_))}
 
 
-def _check_options(fit: str, target: str | None, k: str | None, method: str, order: str, scale: bool | None) -> None:
+def _check_options(
+    fit: str, target: str | None, k: str | None, method: str, order: str, scale: bool | None, edges: Path | None,
+    penalty: str | None, alpha: float | None,
+) -> None:  # fmt: skip
     check_choice("--fit", fit, tuple(_KINDS))
     check_choice("--method", method, ("auto", "bls", "gtls", "eq2"))
     check_choice("--order", order, ("auto", "3", "4"))
@@ -190,9 +172,6 @@ def _check_options(fit: str, target: str | None, k: str | None, method: str, ord
         raise LatentiaError(f"-k is for --fit pca and mixture: leave it out with {fit}.")
     if fit not in _SIZED and scale is not None:
         raise LatentiaError(f"--scale/--no-scale is for --fit pca and mixture: units do not matter with {fit}.")
-
-
-def _check_own_options(fit: str, edges: Path | None, penalty: str | None, alpha: float | None) -> None:
     if edges is not None and fit != "ising":
         raise LatentiaError(f"--edges is for --fit ising: leave it out with {fit}.")
     if penalty is not None:
@@ -265,17 +244,9 @@ class _Data:
 
 
 def _read(
-    source: Path,
-    other: Path,
-    target: str | None,
-    target_file: Path | None,
-    fit: str,
-    columns: str | None,
-    columns_v: str | None,
-    ignore: str | None,
-    how: Reading,
-    console: Console,
-) -> _Data:
+    source: Path, other: Path, target: str | None, target_file: Path | None, fit: str, columns: str | None,
+    columns_v: str | None, ignore: str | None, how: Reading, console: Console,
+) -> _Data:  # fmt: skip
     """The two tables and the target: the rows that all have in full."""
     ignored, kinds = split_names(ignore) or [], dict[Path, dict[str, str]]()
     own_target = target if target_file is None else None
@@ -302,15 +273,9 @@ def _read(
 
 
 def _read_view(
-    path: Path,
-    option: str,
-    columns: str | None,
-    ignored: list[str],
-    target: str | None,
-    least: int,
-    how: Reading,
+    path: Path, option: str, columns: str | None, ignored: list[str], target: str | None, least: int, how: Reading,
     kinds: dict[Path, dict[str, str]],
-) -> Table:
+) -> Table:  # fmt: skip
     """Columns of numbers of U or V; what columns the file has goes to ``kinds``."""
 
     def choose(found: Mapping[str, str]) -> Wanted:

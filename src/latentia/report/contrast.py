@@ -19,10 +19,7 @@ NOUNS = {
     "pca": "direction", "regression": "coefficient", "logistic": "coefficient", "mixture": "component", "ising": "coupling",
     "components": "part",
 }  # fmt: skip
-FILES = {
-    "pca": "directions.csv", "regression": "coefficients.csv", "logistic": "coefficients.csv", "mixture": "means.csv",
-    "ising": "couplings.csv", "components": "parts.csv",
-}  # fmt: skip
+FILES = {kind: "means.csv" if kind == "mixture" else f"{noun}s.csv" for kind, noun in NOUNS.items()}
 SCORES = "scores.csv"
 _OURS = "this fit"
 _PARTS = "s1: what U has and V has not", "s2: what both share", "s3: what V has and U has not"
@@ -361,19 +358,14 @@ def _files(seen: _Seen) -> list[Table]:
             for a, row in zip(own, model.covariance(part + 1), strict=True)
             for b, value in zip(own, row, strict=True)
         ]
-        heads = {
-            "part": "",
-            "name": "",
-            "expected error": ".4f",
-            "grade": "",
-            "column": "",
-            "other column": "",
-            "covariance": ".8g",
-        }
-        columns = zip(heads.items(), zip(*cells, strict=True), strict=True)
-        found.append(
-            Table("covariances", tuple(Column(name, own, text) for (name, text), own in columns), file=FILES[kind])
+        named = zip(
+            ("part", "name", "expected error", "grade", "column", "other column"),
+            zip(*cells, strict=True),
+            strict=False,
         )
+        columns = [Column(name, own, ".4f" if name == "expected error" else "") for name, own in named]
+        covariance = Column("covariance", [cell[-1] for cell in cells], ".8g")
+        found.append(Table("covariances", (*columns, covariance), file=FILES[kind]))
     if kind in ("pca", "mixture"):
         shown = [(k, name, other[k]) for k in range(len(seen.ours)) for name, other in seen.peers.items()]
         ks, methods, answers = zip(*shown, strict=True)

@@ -16,13 +16,11 @@ from sklearn.mixture import GaussianMixture
 
 from ..exceptions import LatentiaError
 
-__all__ = ["PEERS", "answer_of", "contrast_peers", "differences", "in_units_of", "kind_of", "spread_of", "variances"]
-
 PEERS = ("U alone", "CCA", "V as covariates")
 _CLEAR = 0.5  # a canonical correlation from which on its direction counts as shared
 _MOST_ROWS = 20_000  # for mixtures, which go over the rows many times
 _WEIGHT = 100.0  # of the likelihood, beside a slight penalty: classes may be separated without error
-_KINDS = {
+KINDS = {
     "ContrastivePCA": "pca",
     "ContrastiveRegression": "regression",
     "ContrastiveLogisticRegression": "logistic",
@@ -34,7 +32,7 @@ _KINDS = {
 
 def kind_of(model: Any) -> str:
     """The kind of model, as ``latentia contrast --fit`` calls it."""
-    return _KINDS[type(model).__name__]
+    return KINDS[type(model).__name__]
 
 
 def spread_of(values: np.ndarray) -> np.ndarray:

@@ -133,6 +133,10 @@ class Table:
         Rows on the page.
     tall : bool
         Whether a long table has its own frame on the page.
+    printed : int, optional
+        How many of its rows are meant for the screen, by default all.
+    note : str
+        Below it on the screen.
     """
 
     name: str
@@ -144,6 +148,8 @@ class Table:
     label: str = ""
     most: int | None = None
     tall: bool = False
+    printed: int | None = None
+    note: str = ""
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -240,12 +246,15 @@ class Section:
         Tables that it shows, for files, frames and the screen.
     figures : dict
         Figures that it has places for, by name.
+    data : dict
+        What the script of the page takes besides figures, by name.
     """
 
     template: str
     values: Mapping[str, Any] = field(default_factory=dict)
     tables: tuple[Table, ...] = ()
     figures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    data: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -275,6 +284,12 @@ class Summary:
         What the page lacks.
     styles : tuple of str
         Style sheets of its sections.
+    scripts : tuple of str
+        Scripts of the page, by default the one that draws figures.
+    colours : tuple of str
+        Of components, where there are more than figures have.
+    numbered : str, optional
+        What the foot of the page says of their numbers; by default that they begin at 0, in the tables and the model too.
     """
 
     title: str
@@ -289,6 +304,9 @@ class Summary:
     comparison: Sequence[Mapping[str, Any]] | None = None
     missing: str = ""
     styles: tuple[str, ...] = ("tables.css",)
+    scripts: tuple[str, ...] = ("figures.js",)
+    colours: tuple[str, ...] = ()
+    numbered: str | None = None
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -312,6 +330,11 @@ class Summary:
             elif isinstance(part, Section):
                 found |= part.figures
         return found
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What scripts of its sections take."""
+        return {name: data for part in self.parts if isinstance(part, Section) for name, data in part.data.items()}
 
     @property
     def glossary(self) -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@ from .dictionary import write_dictionary_report
 from .hmm import write_hmm_report
 from .ica import summarize_ica
 from .labels import write_labels_report
-from .matrix import communities, write_matrix_report
+from .matrix import summarize_matrix
 from .mixture import summarize_mixture
 from .network import write_network_report
 from .nmf import write_nmf_report
@@ -169,14 +169,9 @@ def _label_sets(model: Any, Y: Any) -> Any:
     return sparse.csr_array(number_table(table, "Y"))
 
 
-def _pairs(path: Any, model: Any, C: Any = None, y: Any = None, **options: Any) -> Path:
+def _pairs(model: Any, C: Any = None, y: Any = None, **options: Any) -> Summary:
     """With ``communities=True`` the groups of nodes as well."""
-    counts = None if C is None else _table(C)
-    if options.pop("communities", False):
-        if counts is None:
-            raise LatentiaError("Communities are shown with their edges: give the counts as well, report(path, C).")
-        options["found"] = communities(model, counts)
-    return write_matrix_report(path, model, counts, **options)
+    return summarize_matrix(model, None if C is None else _table(C), **options)
 
 
 def _chain(path: Any, model: Any, X: Any = None, lengths: Any = None, **options: Any) -> Path:
@@ -256,6 +251,7 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "SphericalGaussianMixture": _mixture,
     "MultiViewMixture": _mixture,
     "TensorICA": _of_rows(summarize_ica),
+    "ProbabilityMatrix": _pairs,
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
@@ -263,7 +259,6 @@ PAGES: Mapping[str, Callable[..., Path]] = {
     "SpectralLDA": _topics,
     "SingleTopicModel": _topics,
     "MomentMultiLabelClassifier": _labels,
-    "ProbabilityMatrix": _pairs,
     "SpectralHMM": _chain,
     "TwoStateHMM": _chain,
     "NoisyOr": _causes,

@@ -34,10 +34,14 @@ def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
         nouns=Nouns(many, one, rows),
         evidence=evidence_parts(summary.evidence),
         parts=[_part(part) for part in summary.parts],
-        data=summary.figures,
+        data=summary.figures
+        | {name: data for part in summary.parts if isinstance(part, Section) for name, data in part.data.items()},
         comparison=comparison_rows(summary.comparison, summary.size),
         version=version(),
-        **{name: getattr(summary, name) for name in ("title", "source", "error", "missing", "styles", "glossary")},
+        **{
+            name: getattr(summary, name)
+            for name in ("title", "source", "error", "missing", "styles", "glossary", "numbered", "scripts", "colours")
+        },
     )
     return write_page(path, page)
 

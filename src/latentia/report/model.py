@@ -21,7 +21,7 @@ from ..summaries import Summary
 from ..words import texts_of
 from ._any import summarize_any
 from ._missing import without_data
-from .communities import write_communities_report
+from .communities import summarize_communities
 from .contrast import write_contrast_report
 from .dictionary import write_dictionary_report
 from .hmm import write_hmm_report
@@ -228,9 +228,9 @@ def _contrast(path: Any, model: Any, U: Any = None, V: Any = None, y: Any = None
     return write_contrast_report(path, model, U, V, y, **names | for_v | options)
 
 
-def _graph(path: Any, model: Any, A: Any = None, y: Any = None, **options: Any) -> Path:
+def _graph(model: Any, A: Any = None, y: Any = None, **options: Any) -> Summary:
     graph = None if A is None else graph_of(_table(A) if isinstance(A, Blocks) else A, model.directed_)
-    return write_communities_report(path, model, graph, **options)
+    return summarize_communities(model, graph, **options)
 
 
 def _any(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
@@ -252,6 +252,7 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "MultiViewMixture": _mixture,
     "TensorICA": _of_rows(summarize_ica),
     "ProbabilityMatrix": _pairs,
+    "MixedMembershipBlockModel": _graph,
 }
 """What tells what models of each class say, and of those derived from it."""
 PAGES: Mapping[str, Callable[..., Path]] = {
@@ -262,7 +263,6 @@ PAGES: Mapping[str, Callable[..., Path]] = {
     "SpectralHMM": _chain,
     "TwoStateHMM": _chain,
     "NoisyOr": _causes,
-    "MixedMembershipBlockModel": _graph,
     "IncoherentDictionary": _rows(write_dictionary_report),
     "SparseNetwork": _rows(write_network_report),
     "SeparableNMF": _rows(write_nmf_report),

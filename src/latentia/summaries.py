@@ -170,6 +170,8 @@ class Table:
         On the page, what opens it; by default it is open.
     screen : tuple of str
         Names of its columns on the screen, where their order is another one.
+    printed : int, optional
+        How many of its rows are meant for the screen, by default all.
     """
 
     name: str
@@ -188,6 +190,7 @@ class Table:
     order: Sequence[int] | np.ndarray | None = None
     folded: str = ""
     screen: tuple[str, ...] = ()
+    printed: int | None = None
 
     def __len__(self) -> int:
         return len(self.columns[0].values)
@@ -332,8 +335,12 @@ class Summary:
         Style sheets of its sections.
     lines : tuple of str
         On the screen, below the tables.
-    script : str
-        The script of the page, which draws its figures.
+    scripts : tuple of str
+        Scripts of the page, by default the one that draws figures.
+    colours : tuple of str
+        Of components, where there are more than figures have.
+    numbered : str, optional
+        What the foot of the page says of their numbers; by default that they begin at 0, in the tables and the model too.
     """
 
     title: str
@@ -350,7 +357,9 @@ class Summary:
     note: str = ""
     styles: tuple[str, ...] = ("tables.css",)
     lines: tuple[str, ...] = ()
-    script: str = "figures.js"
+    scripts: tuple[str, ...] = ("figures.js",)
+    colours: tuple[str, ...] = ()
+    numbered: str | None = None
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -374,6 +383,11 @@ class Summary:
             elif isinstance(part, Section):
                 found |= part.figures
         return found
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What scripts of its sections take."""
+        return {name: data for part in self.parts if isinstance(part, Section) for name, data in part.data.items()}
 
     @property
     def glossary(self) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ from latentia.exceptions import DroppedDataWarning, LatentiaError
 from latentia.moments import Graph, as_graph
 from latentia.report import write_communities_report
 from latentia.report._graph import force_layout
-from latentia.report.communities import PALETTE, communities, cut, suggested
+from latentia.report.communities import PALETTE, communities_of, cut, suggested
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 COMPARISON = [{"communities": k, "grade": "partly", "AUC of held-out links": k / 10} for k in (2, 3)]
@@ -60,29 +60,29 @@ def test_evidence_and_communities(model, graph, page):
     for check in model.evidence_.checks:
         assert check.name in page.cells
     cells = page.cells[page.cells.index("All communities") : page.cells.index("The graph")]
-    for one in communities(model, graph):
-        assert f"{100 * one.share:.1f}%" in cells
-        assert f"{one.error:.2f}" in cells
-        assert any(cell.startswith(one.members[0][0]) for cell in cells)
+    for one in communities_of(model, graph).rows():
+        assert f"{100 * one['share']:.1f}%" in cells
+        assert f"{one['expected error']:.2f}" in cells
+        assert any(cell.startswith(one["most central"][0][0]) for cell in cells)
     assert any("The spectrum suggests 3 communities, as many as there are" in cell for cell in cells)
     assert "AUC of held-out links" in page.cells
 
 
 def test_communities(model, graph):
-    found = communities(model, graph, threshold=0.5)
+    found = communities_of(model, graph, threshold=0.5).rows()
     shares, degrees = model.memberships_, graph.degrees
     labels = shares.argmax(axis=1)
     for k, one in enumerate(found):
-        assert one.size == pytest.approx(shares[:, k].sum())
-        assert one.nodes == (shares[:, k] >= 0.5).sum()
+        assert one["size"] == pytest.approx(shares[:, k].sum())
+        assert one["nodes"] == (shares[:, k] >= 0.5).sum()
         central = np.argsort(-np.where(shares[:, k] >= 0.5, shares[:, k] * degrees, 0), kind="stable")[:12]
-        assert [name for name, *_ in one.members] == [graph.names[i] for i in central]
+        assert [name for name, *_ in one["most central"]] == [graph.names[i] for i in central]
         own = graph.adjacency[labels == k]
         # Ends of mixed nodes' edges count for the community that explains them, more of them inside than by strongest shares.
-        assert own[:, labels == k].sum() / own.sum() - 0.05 < one.inside < 1
-        assert one.inside > 1.4 * one.chance
-    assert sum(one.chance for one in found) == pytest.approx(1)
-    assert sum(one.share for one in found) == pytest.approx(1)
+        assert own[:, labels == k].sum() / own.sum() - 0.05 < one["inside"] < 1
+        assert one["inside"] > 1.4 * one["inside by chance"]
+    assert sum(one["inside by chance"] for one in found) == pytest.approx(1)
+    assert sum(one["share"] for one in found) == pytest.approx(1)
 
 
 def test_the_number_that_the_spectrum_suggests(model):

@@ -7,7 +7,7 @@ from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
 from latentia.matrices import ProbabilityMatrix
 from latentia.report import write_matrix_report
-from latentia.report.matrix import communities, telling_words
+from latentia.report.matrix import communities_of, telling_words
 
 HOSTILE = "</script><b>bold</b><script>document.title='broken'</script>"
 COMPARISON = [
@@ -82,16 +82,18 @@ def test_words_that_tell_most_are_apart(model):
 
 def test_communities(graph, read_page, tmp_path):
     model = ProbabilityMatrix(3, tau=0.5).fit(graph.adjacency)
-    found = communities(model, graph.adjacency)
-    assert sum(each.size for each in found) == 300
-    assert [each.number for each in found] == [0, 1, 2]
-    assert sum(each.share for each in found) == pytest.approx(1)
+    table, nodes, _between = communities_of(model, graph.adjacency)
+    found, labels = table.rows(), model.communities(graph.adjacency)
+    assert sum(each["nodes"] for each in found) == 300
+    assert [each["community"] for each in found] == [0, 1, 2]
+    assert sum(each["by chance"] for each in found) == pytest.approx(1)
     for each in found:
-        own = model.communities(graph.adjacency) == each.label
+        own = nodes["community"].values == each["community"]
+        assert len(set(labels[own])) == 1
         ends = graph.adjacency[own]
-        assert each.inside == pytest.approx(ends[:, own].sum() / ends.sum())
-        assert each.inside > 2 * each.share * 0.8
-    page = read_page(write_matrix_report(tmp_path / "r.html", model, graph.adjacency, found=found))
+        assert each["inside"] == pytest.approx(ends[:, own].sum() / ends.sum())
+        assert each["inside"] > 2 * each["by chance"] * 0.8
+    page = read_page(write_matrix_report(tmp_path / "r.html", model, graph.adjacency, communities=True))
     figures = page.data
     assert set(figures) == {"spectrum", "between"}
     times = np.array(figures["between"]["values"])
@@ -103,8 +105,7 @@ def test_communities(graph, read_page, tmp_path):
 
 def test_more_communities_than_stand_out(graph, read_page, tmp_path):
     model = ProbabilityMatrix(6, tau=0.5).fit(graph.adjacency)
-    found = communities(model, graph.adjacency)
-    page = read_page(write_matrix_report(tmp_path / "r.html", model, graph.adjacency, found=found))
+    page = read_page(write_matrix_report(tmp_path / "r.html", model, graph.adjacency, communities=True))
     assert "Not supported" in page.cells
     assert "The data does not support these 6 communities." in page.cells
     assert "At most 3 communities can be told apart: try -k 3." in page.cells

@@ -425,7 +425,7 @@ def learn(
         first(folder, model)
         told.append(summarize(model, comparison))
         for table in told[0].tables.values():
-            if table.file:
+            if table.file and table.of("file"):
                 table.write(folder / table.file)
         more(folder, model)
         write_summary(folder / "report.html", told[0])
@@ -434,7 +434,7 @@ def learn(
         for line in said(model):
             say(console, line)
         for table in told[0].tables.values():
-            if table.caption:
+            if table.caption or table.note:
                 print_listing(table, console)
         for line in told[0].lines:
             say(console, line)
@@ -701,14 +701,16 @@ def print_components(
 
 
 def print_listing(table: Listing, console: Console) -> None:
-    """The first rows of a table on the screen, with what is several of something last."""
+    """The first rows of a table on the screen, with what is several of something last, and its note."""
     columns = sorted(table.of("screen"), key=lambda column: column.kind == "words")
     left = "text", "name", "words", "grade"
     heads = {column.head or column.name: "left" if column.kind in left else "right" for column in columns}
-    rows = [[column.shown(column.values[i]) for column in columns] for i in range(min(len(table), _PRINTED))]
-    _print_table(console, table.caption, heads, rows)
-    if len(table) > _PRINTED:
-        say(console, f"{len(table) - _PRINTED} more in {table.rest or table.file}")
+    most = len(table) if table.printed is None else table.printed
+    rows = [[column.shown(column.values[i]) for column in columns] for i in range(min(most, _PRINTED))]
+    if table.caption:
+        _print_table(console, table.caption, heads, rows)
+    if table.caption and most > _PRINTED:
+        say(console, f"{most - _PRINTED} more in {table.rest or table.file}")
     if table.note:
         say(console, table.note)
 

@@ -11,109 +11,71 @@ from scipy import sparse
 
 from .._threads import one_blas_thread
 
-_WIDTH, _HEIGHT, _MARGIN = 1000.0, 720.0, 24.0
+_SIZE, _MARGIN = np.array([1000.0, 720.0]), 24.0
 _STEPS, _PULL, _GRAVITY = 200, 4.0, 0.25
 _SMALLEST, _LARGEST, _GAP = 3.5, 13.0, 1.5
 _WHOLE = 0.9  # share from which a node has one colour
 _THIN = 3.0  # edges a node below which communities draw nodes of a part of a graph, too
 _PLAIN = "#7b8794"
 _CROWDED = 0.35  # power of the distance from the middle that is taken back
-_NAMED = 6  # nodes of a community
+_MOST_EDGES, _NAMED, _OF_EACH = 8000, 30, 6  # edges that are drawn, and names of nodes: of all and of a community
 _LETTER, _LINE = 6.6, 14.0  # width and height of letters
 
 
 @dataclass(frozen=True)
 class Pie:
-    """A node of a drawing: `slices` are colours and shares, the largest first."""
+    """A node of a drawing: `slices` are colours and shares, the largest first, `colour` that of edges to nodes of the same."""
 
-    name: str
     label: str
+    title: str
     weight: float
     slices: list[tuple[str, float]]
-    title: str
+    colour: str
 
 
-@dataclass(frozen=True)
-class Drawing:
-    """A drawing in SVG terms.
-
-    Attributes
-    ----------
-    width, height : int
-    edges : list of (str, str, str)
-        Colour, opacity and path of lines.
-    nodes : list of dict
-        ``x, y, r, fill, slices, title``; slices are (colour, path).
-    labels : list of (float, float, str)
-        Places and texts.
-    n_nodes, n_edges : int
-        Nodes that are drawn, and edges between them.
-    whole, all_edges, pulled : bool
-        Whether all nodes, and all edges between them, are drawn, and whether communities drew nodes.
-    """
-
-    width: int
-    height: int
-    edges: list[tuple[str, str, str]]
-    nodes: list[dict[str, Any]]
-    labels: list[tuple[str, str, str]]
-    n_nodes: int
-    n_edges: int
-    whole: bool
-    all_edges: bool
-    pulled: bool
-
-
-def draw_graph(
-    adjacency: Any,
-    pies: Sequence[Pie],
-    colours: Sequence[str],
-    shares: np.ndarray,
-    *,
-    most_edges: int,
-    named: int,
-    whole: bool,
-) -> Drawing:
+def draw_graph(adjacency: Any, pies: Sequence[Pie], shares: np.ndarray, whole: bool) -> dict[str, Any]:
     """Draw a graph.
 
     Parameters
     ----------
     adjacency : csr_array of shape (n, n)
+        Of many edges a sample is drawn.
     pies : sequence of Pie, of length n
-    colours : sequence of str, of length n
-        Of edges between nodes of the same colour.
     shares : ndarray of shape (n, K)
         In a part of a graph with hardly any edges nodes are drawn to others of the same shares.
-    most_edges : int
-        A sample of more edges is drawn.
-    named : int
-        Nodes that have their name beside them, at most.
     whole : bool
         Whether these are all nodes.
+
+    Returns
+    -------
+    dict
+        In SVG terms ``width`` and ``height``; ``edges``: colour, opacity and path of lines; ``nodes`` with ``x, y, r, fill,
+        slices, title``, of which slices are (colour, path); ``labels``: places and texts. ``n_nodes, n_edges``: nodes that are
+        drawn, and edges between them; ``whole, all_edges, pulled``: whether all nodes, and all edges between them, are drawn,
+        and whether communities drew nodes.
     """
     table = sparse.csr_array(adjacency, dtype=np.float64)
     table = table + table.T
     table.data[:] = 1.0
     n = table.shape[0]
     thin = not whole and table.nnz / max(n, 1) < _THIN
-    with one_blas_thread():
-        places = _fitted(force_layout(table, shares if thin else None))
     weight = np.array([pie.weight for pie in pies])
     top = np.sqrt(weight / max(weight.max(initial=0.0), 1e-300))
     radius = (_SMALLEST + (_LARGEST - _SMALLEST) * top) * min(1.0, np.sqrt(150 / max(n, 1)) * 0.6 + 0.4)
     with one_blas_thread():
-        places = _apart(places, radius)
+        places = _apart(_fitted(force_layout(table, shares if thin else None)), radius)
     first, second = sparse.triu(table, 1).tocoo().coords
     n_edges = len(first)
-    if n_edges > most_edges:
-        kept = np.sort(np.random.default_rng(0).permutation(n_edges)[:most_edges])
+    if n_edges > _MOST_EDGES:
+        kept = np.sort(np.random.default_rng(0).permutation(n_edges)[:_MOST_EDGES])
         first, second = first[kept], second[kept]
     nodes = [_node(pies[i], places[i], float(radius[i])) for i in np.argsort(-radius, kind="stable")]
-    return Drawing(
-        width=round(_WIDTH), height=round(_HEIGHT), edges=_lines(places, colours, first, second), nodes=nodes,
-        labels=_labels(places, radius, pies, shares, named), n_nodes=n, n_edges=n_edges, whole=whole,
-        all_edges=n_edges <= most_edges, pulled=thin,
-    )  # fmt: skip
+    width, height = _SIZE.astype(int).tolist()
+    return {
+        "width": width, "height": height, "edges": _lines(places, pies, first, second), "nodes": nodes, "n_nodes": n,
+        "labels": _labels(places, radius, pies, shares * weight[:, None]), "n_edges": n_edges, "whole": whole,
+        "all_edges": n_edges <= _MOST_EDGES, "pulled": thin,
+    }  # fmt: skip
 
 
 def force_layout(table: Any, shares: np.ndarray | None = None) -> np.ndarray:
@@ -166,10 +128,8 @@ def _fitted(places: np.ndarray) -> np.ndarray:
     turned = centred @ axes.T
     turned = turned / np.maximum(np.sqrt((turned**2).sum(axis=1, keepdims=True)), 1e-12) ** _CROWDED
     low, high = turned.min(axis=0), turned.max(axis=0)
-    room = np.array([_WIDTH, _HEIGHT]) - 2 * _MARGIN
-    stretch = room / np.maximum(high - low, 1e-9)
-    stretch = np.minimum(stretch, 1.35 * stretch.min())
-    return np.asarray((turned - (low + high) / 2) * stretch + np.array([_WIDTH, _HEIGHT]) / 2)
+    stretch = (_SIZE - 2 * _MARGIN) / np.maximum(high - low, 1e-9)
+    return np.asarray((turned - (low + high) / 2) * np.minimum(stretch, 1.35 * stretch.min()) + _SIZE / 2)
 
 
 def _apart(places: np.ndarray, radius: np.ndarray) -> np.ndarray:
@@ -183,72 +143,53 @@ def _apart(places: np.ndarray, radius: np.ndarray) -> np.ndarray:
             break
         places = places + 0.5 * _pushed(push, places)
     rim = radius[:, None] + 2
-    return np.clip(places, rim, np.array([_WIDTH, _HEIGHT]) - rim)
+    return np.clip(places, rim, _SIZE - rim)
 
 
 def _lines(
-    places: np.ndarray, colours: Sequence[str], first: np.ndarray, second: np.ndarray
+    places: np.ndarray, pies: Sequence[Pie], first: np.ndarray, second: np.ndarray
 ) -> list[tuple[str, str, str]]:
     """Edges as paths, a path a colour; those between nodes of different colours are grey, and below the others."""
-    paths: dict[str, list[str]] = {_PLAIN: []}
+    paths: dict[str, str] = {_PLAIN: ""}
     points = [f"{x:.0f} {y:.0f}" for x, y in places]
     for i, j in zip(first.tolist(), second.tolist(), strict=True):
-        colour = colours[i] if colours[i] == colours[j] else _PLAIN
-        paths.setdefault(colour, []).append(f"M{points[i]}L{points[j]}")
+        colour = pies[i].colour if pies[i].colour == pies[j].colour else _PLAIN
+        paths[colour] = paths.get(colour, "") + f"M{points[i]}L{points[j]}"
     opacity = float(np.clip(25 / np.sqrt(max(len(first), 1)), 0.08, 0.6))
-    return [
-        (colour, f"{opacity * (0.6 if colour == _PLAIN else 1):.2f}", "".join(path))
-        for colour, path in paths.items()
-        if path
-    ]
+    faint = {_PLAIN: 0.6}
+    return [(colour, f"{opacity * faint.get(colour, 1):.2f}", path) for colour, path in paths.items() if path]
 
 
 def _node(pie: Pie, place: np.ndarray, radius: float) -> dict[str, Any]:
-    x, y = (float(at) for at in place)
-    fill = pie.slices[0][0] if pie.slices else _PLAIN
-    mixed = len(pie.slices) > 1 and pie.slices[0][1] < _WHOLE
-    return {
-        "x": f"{x:.1f}", "y": f"{y:.1f}", "r": f"{radius:.1f}", "fill": fill, "title": pie.title,
-        "slices": _slices(pie.slices, x, y, radius) if mixed else [],
-    }  # fmt: skip
-
-
-def _slices(slices: Sequence[tuple[str, float]], x: float, y: float, radius: float) -> list[tuple[str, str]]:
-    """Colours and paths of all slices but the first, whose colour the circle has."""
-    total = sum(share for _, share in slices)
-    found: list[tuple[str, str]] = []
-    angle = 2 * np.pi * slices[0][1] / total
-    for colour, share in slices[1:]:
+    """A circle in the colour of the largest slice, and paths of the others."""
+    (x, y), slices = place, pie.slices or [(_PLAIN, 1.0)]
+    mixed, total = len(slices) > 1 and slices[0][1] < _WHOLE, sum(share for _, share in slices)
+    found, angle = list[tuple[str, str]](), 2 * np.pi * slices[0][1] / total
+    for colour, share in slices[1:] if mixed else ():
         turn = 2 * np.pi * share / total
         (a, b), (c, d) = ((x + radius * np.sin(t), y - radius * np.cos(t)) for t in (angle, angle + turn))
-        found.append(
-            (
-                colour,
-                f"M{x:.1f} {y:.1f}L{a:.1f} {b:.1f}A{radius:.1f} {radius:.1f} 0 {int(turn > np.pi)} 1 {c:.1f} {d:.1f}z",
-            )
-        )
+        arc = f"A{radius:.1f} {radius:.1f} 0 {int(turn > np.pi)} 1 {c:.1f} {d:.1f}z"
+        found.append((colour, f"M{x:.1f} {y:.1f}L{a:.1f} {b:.1f}{arc}"))
         angle += turn
-    return found
+    at = {"x": f"{x:.1f}", "y": f"{y:.1f}", "r": f"{radius:.1f}"}
+    return at | {"fill": slices[0][0], "title": pie.title, "slices": found}
 
 
 def _labels(
-    places: np.ndarray, radius: np.ndarray, pies: Sequence[Pie], shares: np.ndarray, most: int
+    places: np.ndarray, radius: np.ndarray, pies: Sequence[Pie], central: np.ndarray
 ) -> list[tuple[str, str, str]]:
     """Names of the most central nodes of every community in turn, where they hide no other name."""
-    central = np.argsort(-shares * np.array([pie.weight for pie in pies])[:, None], axis=0, kind="stable")
-    order = dict.fromkeys(int(i) for i in central[: min(_NAMED, most // shares.shape[1] + 1)].ravel())
+    order = np.argsort(-central, axis=0, kind="stable")[: min(_OF_EACH, _NAMED // central.shape[1] + 1)]
     taken: list[tuple[float, float, float, float]] = []
     found: list[tuple[str, str, str]] = []
-    for i in order:
-        if len(found) == most:
-            break
+    for i in dict.fromkeys(order.ravel().tolist()):
         width, (x, y) = _LETTER * len(pies[i].label), places[i]
         left = x + radius[i] + 3
-        if left + width > _WIDTH:
+        if left + width > _SIZE[0]:
             left = x - radius[i] - 3 - width
         box = (left, y - _LINE / 2, left + width, y + _LINE / 2)
         if left < 0 or any(box[0] < c and a < box[2] and box[1] < d and b < box[3] for a, b, c, d in taken):
             continue
         taken.append(box)
         found.append((f"{left:.1f}", f"{y + 4.5:.1f}", pies[i].label))
-    return found
+    return found[:_NAMED]

@@ -1,11 +1,10 @@
-"""The report of a matrix of pair probabilities, for readers who do not program."""
+"""A matrix of pair probabilities, for readers who do not program."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,50 +12,91 @@ from scipy import sparse
 from scipy.cluster.hierarchy import leaves_list as leaves
 from scipy.cluster.hierarchy import linkage, optimal_leaf_ordering
 from scipy.spatial.distance import pdist
-from sklearn.utils.validation import check_is_fitted
 
 from .._validation import column_names
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import LatentiaError
-from .figures import PALETTE, heat_map, shortened, spectrum, trend
-from .page import render, write_page
-from .parts import Nouns, comparison_rows, count, evidence_of, evidence_parts, largest, version
+from ..summaries import Column, Figure, Summary, Table, block
+from .figures import heat_map, shortened, spectrum, trend
+from .page import written
+from .parts import count, directions, evidence_of, grades_say, largest, short_number
 
-__all__ = ["Community", "communities", "community_evidence", "telling_words", "write_matrix_report"]
+__all__ = ["communities_of", "community_evidence", "summarize_matrix", "telling_words", "write_matrix_report"]
 
-_ROWS, _NEAREST, _PICTURED, _GROUP, _MEMBERS = 20, 8, 40, 4, 12
-_MOST_DIRECTIONS, _MOST_COMMUNITIES = 200, 40
-_LEAST_SEEN = 50
-_NOUNS = Nouns("pair probabilities", "pair probability", "pairs")
-_COMMUNITIES = Nouns("communities", "community", "edges")
+_ROWS, _PRINTED, _NEAREST, _FEW, _FEWER = 20, 8, 10, 8, 6
+_PICTURED, _GROUP, _MEMBERS, _DIRECTIONS, _MOST, _LEAST_SEEN = 40, 4, 12, 200, 40, 50
+
+Others = Callable[[int], list[tuple[str, float]]]
+"""What is beside a word, by its number: names with a number each."""
 
 
-@dataclass(frozen=True)
-class Community:
-    """A group of nodes.
+def summarize_matrix(
+    model: Any,
+    counts: Any = None,
+    *,
+    near: Sequence[str] = (),
+    communities: bool = False,
+    listed: int = _ROWS,
+    comparison: Sequence[Mapping[str, Any]] | None = None,
+    title: str = "Pairs",
+    source: str = "",
+) -> Summary:
+    """Say what a matrix of pair probabilities says, and how far it can be trusted.
 
-    Attributes
+    Parameters
     ----------
-    number : int
-        By size, the largest first.
-    label : int
-        Its value in what `ProbabilityMatrix.communities` gives.
-    size : int
-        Nodes.
-    share : float
-        Of all ends of edges.
-    inside : float or None
-        Share of its own ends whose edge stays inside; None without edges. By chance it would be ``share``.
-    members : list of (str, float)
-        The best connected nodes, and how many edges they have.
-    """
+    model : ProbabilityMatrix
+        A fitted model.
+    counts : sparse matrix of shape (M, M), optional
+        The counts of pairs that it was fitted on, for communities.
+    near : sequence of str
+        Words of the model's vocabulary whose nearest words are shown first.
+    communities : bool
+        Whether the pairs are edges of a graph, of which communities of nodes are shown.
+    listed : int
+        Words whose nearest ones the longest tables have.
+    comparison : sequence of dict, optional
+        Rows of a table that compares ranks: "rank", "held-out log-likelihood", "above independent words" and others.
+    title, source : str
+        Heading of the page, and where the pairs came from.
 
-    number: int
-    label: int
-    size: int
-    share: float
-    inside: float | None
-    members: list[tuple[str, float]]
+    Returns
+    -------
+    Summary
+
+    """
+    size, names, rank = model.n_features_in_, _names(model), model.n_components
+    columns = size if model.symmetric else len(model.column_marginals_)
+    if counts is not None and counts.shape != (size, columns):
+        raise LatentiaError(f"The counts have shape {counts.shape} and the model {size} words: they must agree.")
+    if communities and counts is None:
+        raise LatentiaError("Communities are shown with their edges: give the counts as well, report(path, C).")
+    unknown = [word for word in near if word not in names]
+    if unknown:
+        raise LatentiaError(f"near: {unknown[0]!r} is not in the model's vocabulary.")
+    evidence, pairs = evidence_of(model), model.n_pairs_
+    error, thing, noun = evidence.expected_error, *(("node", "edge") if communities else ("word", "pair"))
+    words, groups = _Words(model, names, [names.index(word) for word in near], listed), list[Table | Figure]()
+    if communities:
+        groups, evidence = communities_of(model, counts), community_evidence(model)
+        evidence.forget_sizes([row["rank"] for row in comparison or ()])
+    return Summary(
+        title, f"{count(round(pairs), noun)} of {count(size, thing)}, {pairs / size:.3g} a {thing}; rank {rank}.",
+        ("community", "communities", "edges") if communities else ("pair probability", "pair probabilities", "pairs"),
+        evidence,
+        (
+            *groups, *(() if model.symmetric else words.following()), *words.nearest(thing),
+            *(() if communities else words.similar()), _spectrum(model, thing),
+            _directions(model, "spectrum" if communities else "components"),
+            *((_held_out(comparison, rank, thing),) if comparison and len(comparison) > 1 else ()), words.table(),
+        ),
+        size=rank, source=source, comparison=comparison, reading=_reading(thing, rank, evidence),
+        error="" if communities or error is None else _ERROR.format(error, min(error / 2, 1)),
+        numbered="Communities are numbered from 0, as in the tables. " if communities else "",
+    )  # fmt: skip
+
+
+write_matrix_report = written(summarize_matrix)
 
 
 def _names(model: Any) -> list[str]:
@@ -66,7 +106,10 @@ def _names(model: Any) -> list[str]:
 
 def _seen(model: Any) -> np.ndarray:
     """How often every word is in a pair; of ordered pairs, how often it is the first."""
-    return (1 + model.symmetric) * model.n_pairs_ * model.marginals_
+    return np.asarray((1 + model.symmetric) * model.n_pairs_ * model.marginals_)
+
+
+# --- words ----------------------------------------------------------------------------------------------------------
 
 
 def telling_words(model: Any, n: int, *, apart: bool = True) -> list[int]:
@@ -88,218 +131,158 @@ def telling_words(model: Any, n: int, *, apart: bool = True) -> list[int]:
     return [order[place] for place in taken]
 
 
-def communities(model: Any, counts: Any) -> list[Community]:
-    """The communities of a fitted `ProbabilityMatrix`, the largest first, given the counts that it was fitted on."""
-    labels, seen, names = model.communities(counts), _seen(model), _names(model)
-    between = _between(model, labels, counts)
-    sizes = np.bincount(labels, minlength=model.n_components)
-    found = []
-    for number, label in enumerate(np.argsort(-sizes, kind="stable")):
-        members = np.flatnonzero(labels == label)
-        if not len(members):
-            break  # there are fewer than were asked for
-        own, first = between[label].sum(), members[largest(seen[members], _MEMBERS)]
-        found.append(
-            Community(
-                number=number,
-                label=int(label),
-                size=int(sizes[label]),
-                share=float(own / between.sum()),
-                inside=float(between[label, label] / own) if own > 0 else None,
-                members=[(names[i], float(seen[i])) for i in first],
-            )
+@dataclass(frozen=True)
+class _Words:
+    """The words of a model; those that were asked for come first, and ``listed`` of them are in the longest tables."""
+
+    model: Any
+    names: list[str]
+    asked: list[int]
+    listed: int
+
+    def table(self) -> Table:
+        model, places = self.model, [f"direction {k}" for k in range(1, self.model.embedding_.shape[1] + 1)]
+        seen, share = Column("seen", _seen(model), ".10g"), Column("share", model.marginals_, ".8g")
+        columns = Column("word", self.names), seen, share, *block(places, model.embedding_, ".6g")
+        return Table("words", columns, file="words.csv")
+
+    def near(self, i: int) -> list[tuple[str, float]]:
+        """Names and cosines of the nearest ones; none for a word that has no place in the embedding."""
+        found = self.model.most_similar(i, _NEAREST) if self.model.embedding_[i].any() else []
+        return [(str(other), cosine) for other, cosine in found]
+
+    def nearest(self, thing: str) -> tuple[Table, Table]:
+        asks = "No direction stands out of the noise" if self.model.n_components > 1 else "Rank 1 asks for no direction"
+        empty = Table(
+            "nearest", (Column("word", (), heading=thing.capitalize()), Column("nearest", (), short=".2f")),
+            f"Nearest {thing}s",
+            f"Two {thing}s are near if they occur with the same others, whether or not with each other. The number is a "
+            f"cosine: 1 for the same company, 0 for nothing in common. {thing.capitalize()}s seen fewer than {_LEAST_SEEN} "
+            "times are not listed as near. nearest.csv holds more.",
+            caption="Nearest words, with cosines" if self.asked else "Words that tell most, and their nearest words",
+            note="" if thing == "node" else f"{asks}: nothing is known of words beyond their frequencies.",
+        )  # fmt: skip
+        heads = Column("nearest", ()), Column("cosine", (), ".4f")
+        unknown = "not known: nothing of it stands out of the noise"
+        return self._beside(self.near, 0 if thing == "node" else _ROWS, empty, heads, _NEAREST, unknown)
+
+    def following(self) -> tuple[Table, Table]:
+        size = len(self.model.column_marginals_)
+        columns = self.names if size == len(self.names) else [f"column {j}" for j in range(size)]
+
+        def follow(i: int) -> list[tuple[str, float]]:
+            chances = self.model.conditional(i)
+            return [(columns[j], float(chances[j])) for j in largest(chances, _NEAREST) if chances[j] > 0]
+
+        title, hint = "What goes with what", (
+            "Of every pair with this word first: which words are second, and in what share of the pairs, by the model. "
+            "following.csv holds more."
+        )  # fmt: skip
+        first, second = Column("first", ()), Column("second, most probably", (), short=".1%")
+        heads = Column("second", ()), Column("probability", (), ".6g")
+        empty = Table("following", (first, second), title, hint, caption=title)
+        return self._beside(follow, _ROWS, empty, heads, _FEWER, "")
+
+    def _beside(
+        self, others: Others, most: int, table: Table, heads: Sequence[Column], printed: int, unknown: str
+    ) -> tuple[Table, Table]:
+        """A table of words with what is beside each, and a longer one for files with a line for each of those."""
+        others, asked, (first, second) = functools.cache(others), self.asked, table.columns
+        words = list(dict.fromkeys([*asked, *telling_words(self.model, most)]))[: max(most, len(asked))]
+        told, seen, name = [others(i) for i in words], _seen(self.model)[words], table.name
+
+        def text(some: list[tuple[str, float]]) -> str:
+            return ", ".join(f"{other} {second.number(x)}" for other, x in some[:printed]) or unknown.partition(":")[0]
+
+        columns = (
+            replace(first, values=[self.names[i] for i in words], kind="name", where="ps"),
+            Column("seen", seen, short=short_number, where="p"),
+            Column("seen", seen, short=",.0f", where="s"),
+            replace(second, values=[one[:_FEW] or [unknown] * bool(unknown) for one in told], kind="words", where="p"),
+            replace(second, values=told, short=text, kind="text", where="s"),
         )
-    return found
+        every = dict.fromkeys([*asked, *telling_words(self.model, self.listed, apart=False)])
+        lines = [(self.names[i], rank, *other) for i in every for rank, other in enumerate(others(i), 1)]
+        cells = ([line[at] for line in lines] for at in range(4))
+        long = (replace(one, values=own) for one, own in zip((first, Column("rank", ()), *heads), cells, strict=True))
+        few = replace(
+            table, columns=columns, title=table.title if words else "", caption=table.caption if words else "",
+            note="" if words else table.note, file=f"{name}.csv",
+            printed=len(asked) or len(telling_words(self.model, _PRINTED)),
+        )  # fmt: skip
+        return few, Table(f"{name} pairs", tuple(long), file=f"{name}.csv")
 
-
-def _between(model: Any, labels: np.ndarray, counts: Any) -> np.ndarray:
-    """Counts of pairs between communities, both ways, shape (R, R)."""
-    group = sparse.csr_array(
-        (np.ones(len(labels)), (np.arange(len(labels)), labels)), shape=(len(labels), model.n_components)
-    )
-    table = (group.T @ sparse.csr_array(counts).astype(float) @ group).toarray()
-    return table + table.T
-
-
-def write_matrix_report(
-    path: str | os.PathLike[str],
-    model: Any,
-    counts: Any = None,
-    *,
-    near: Sequence[str] = (),
-    found: Sequence[Community] = (),
-    comparison: Sequence[Mapping[str, Any]] | None = None,
-    title: str = "Pairs",
-    source: str = "",
-) -> Path:
-    """Write what a matrix of pair probabilities says, and how far it can be trusted, to one HTML file that works offline.
-
-    Parameters
-    ----------
-    path : path
-        The file appears complete or not at all; one that is there is replaced.
-    model : ProbabilityMatrix
-        A fitted model.
-    counts : sparse matrix of shape (M, M), optional
-        The counts of pairs that it was fitted on; edges between communities are not shown without them.
-    near : sequence of str
-        Words of the model's vocabulary whose nearest words are shown first.
-    found : sequence of Community
-        What `communities` gives, if communities are shown.
-    comparison : sequence of dict, optional
-        Rows of a table that compares ranks: "rank", "held-out log-likelihood", "above independent words" and others.
-    title, source : str
-        Heading of the page, and where the pairs came from.
-
-    Returns
-    -------
-    Path of the file
-
-    """
-    check_is_fitted(model)
-    size, names = model.n_features_in_, _names(model)
-    if counts is not None and counts.shape != (size, model._n_columns):
-        raise LatentiaError(f"The counts have shape {counts.shape} and the model {size} words: they must agree.")
-    unknown = [word for word in near if word not in names]
-    if unknown:
-        raise LatentiaError(f"near: {unknown[0]!r} is not in the model's vocabulary.")
-    evidence = community_evidence(model) if found else evidence_of(model)
-    if found:
-        evidence.forget_sizes([row["rank"] for row in comparison or ()])
-    error, thing = evidence_of(model).expected_error, "node" if found else "word"
-    figures = {"spectrum": _spectrum(model)}
-    pictured = [] if found else _groups(model, [names.index(word) for word in near])
-    if len(pictured) > 2 and model.n_kept_ > 1:
-        figures["similar"] = _similar(model, pictured, names)
-    if len(found) > 1 and counts is not None:
-        figures["between"] = _mixing(model, counts, found)
-    if comparison and len(comparison) > 1:
-        figures["held-out"] = _held_out(comparison, model.n_components)
-    page = render(
-        "matrix.html",
-        title=title,
-        source=source,
-        summary=f"{count(round(model.n_pairs_), 'edge' if found else 'pair')} of {count(size, thing)}, "
-        f"{model.n_pairs_ / size:.3g} a {thing}; rank {model.n_components}.",
-        nouns=_COMMUNITIES if found else _NOUNS,
-        evidence=evidence_parts(evidence),
-        error="" if found else _error_sentence(error),
-        thing=thing,
-        rank=model.n_components,
-        kept=model.n_kept_,
-        edge=model.edge_,
-        nearest=_nearest(model, near, names, bool(found)),
-        following=[] if model.symmetric else _following(model, near, names),
-        least_seen=_LEAST_SEEN,
-        communities=list(found),
-        palette=PALETTE,
-        shown=[name for name in ("similar", "between", "held-out") if name in figures],
-        data=figures,
-        comparison=comparison_rows(comparison, model.n_components),
-        version=version(),
-    )
-    return write_page(path, page)
-
-
-def _following(model: Any, near: Sequence[str], names: list[str]) -> list[dict[str, Any]]:
-    """Rows that were asked for, or else those that tell most, with the columns that most probably go with them."""
-    numbers, columns = {name: i for i, name in enumerate(names)}, range(model._n_columns)
-    called = names if len(columns) == len(names) else [f"column {j}" for j in columns]
-    chosen = [numbers[word] for word in near]
-    chosen += [i for i in telling_words(model, _ROWS) if i not in chosen][: max(_ROWS - len(chosen), 0)]
-    seen = _seen(model)
-    return [
-        {
-            "name": names[i],
-            "seen": float(seen[i]),
-            "following": [(called[j], float(chances[j])) for j in largest(chances, _NEAREST) if chances[j] > 0],
-        }
-        for i, chances in zip(chosen, model.conditional(chosen) if chosen else [], strict=True)
-    ]
-
-
-def _nearest(model: Any, near: Sequence[str], names: list[str], few: bool) -> list[dict[str, Any]]:
-    """Words that were asked for, or else those that tell most, with what is nearest to them."""
-    numbers = {name: i for i, name in enumerate(names)}
-    chosen = [numbers[word] for word in near]
-    if not few and model.n_kept_:
-        chosen += [i for i in telling_words(model, _ROWS) if i not in chosen][: max(_ROWS - len(chosen), 0)]
-    rows, seen = [], _seen(model)
-    for i in chosen:
-        try:
-            nearest = [(str(other), cosine) for other, cosine in model.most_similar(i, _NEAREST)]
-        except LatentiaError:  # it has no place in the embedding
-            nearest = []
-        rows.append({"name": names[i], "seen": float(seen[i]), "nearest": nearest})
-    return rows
-
-
-# --- figures --------------------------------------------------------------------------------------------------------
-
-
-def _groups(model: Any, near: list[int]) -> list[int]:
-    """Words that were asked for or tell most, each with the nearest others."""
-    chosen: dict[int, None] = {}
-    names = column_names(model)
-    numbers = None if names is None else {word: i for i, word in enumerate(names)}
-    for word in [*near, *telling_words(model, _PICTURED)]:
-        if len(chosen) + _GROUP > _PICTURED:
-            break
-        if word not in chosen and model.embedding_[word].any():
-            others = (other for other, _ in model.most_similar(word, _GROUP - 1))
-            chosen |= dict.fromkeys([word, *(other if numbers is None else numbers[other] for other in others)])
-    return list(chosen)
-
-
-def _similar(model: Any, chosen: list[int], names: list[str]) -> dict[str, Any]:
-    """Cosines of words, similar ones beside each other."""
-    places = model.embedding_[chosen]
-    places = places / np.linalg.norm(places, axis=1, keepdims=True)
-    apart = pdist(places)
-    order = leaves(optimal_leaf_ordering(linkage(apart, "average"), apart))
-    cosines = (places @ places.T)[np.ix_(order, order)]
-    listed = [names[chosen[i]] for i in order]
-    hover = [
-        [f"{shortened(a)}, {shortened(b)}\ncosine {value:.2f}" for b, value in zip(listed, row, strict=True)]
-        for a, row in zip(listed, cosines, strict=True)
-    ]
-    return heat_map(cosines, listed, listed, hover=hover, signed=True, small=True)
-
-
-def _mixing(model: Any, counts: Any, found: Sequence[Community]) -> dict[str, Any]:
-    """How many times as many edges as by chance run between the communities."""
-    order = [each.label for each in found][:_MOST_COMMUNITIES]
-    between = _between(model, model.communities(counts), counts)
-    ends = between.sum(axis=1)
-    chance = np.outer(ends, ends) / between.sum()
-    times = np.divide(between, chance, out=np.zeros_like(between), where=chance > 0)[np.ix_(order, order)]
-    names = [str(number) for number in range(len(order))]
-    hover = [
-        [
-            f"communities {a} and {b}\n{value:.2f} times as many edges as by chance"
-            for b, value in zip(names, row, strict=True)
+    def similar(self) -> tuple[Figure, ...]:
+        """Cosines of words that were asked for or tell most, each with the nearest others; similar ones beside each other."""
+        model, numbers, chosen = self.model, {word: i for i, word in enumerate(self.names)}, dict[int, None]()
+        for i in [*self.asked, *telling_words(model, _PICTURED)]:
+            if len(chosen) + _GROUP > _PICTURED:
+                break
+            if i not in chosen and model.embedding_[i].any():
+                chosen |= dict.fromkeys([i, *(numbers[other] for other, _ in self.near(i)[: _GROUP - 1])])
+        if len(chosen) <= 2 or model.n_kept_ <= 1:
+            return ()
+        places = model.embedding_[list(chosen)]
+        places = places / np.linalg.norm(places, axis=1, keepdims=True)
+        apart = pdist(places)
+        order = leaves(optimal_leaf_ordering(linkage(apart, "average"), apart))
+        cosines, listed = (places @ places.T)[np.ix_(order, order)], [self.names[list(chosen)[i]] for i in order]
+        hover = [
+            [f"{shortened(a)}, {shortened(b)}\ncosine {value:.2f}" for b, value in zip(listed, row, strict=True)]
+            for a, row in zip(listed, cosines, strict=True)
         ]
+        data = heat_map(cosines, listed, listed, hover=hover, signed=True, small=True)
+        label = "Heat map of cosines between words; nearest.csv holds the numbers"
+        return (Figure("similar", data, "A picture of similar words", label, _SIMILAR, shape="square"),)
+
+
+# --- communities ----------------------------------------------------------------------------------------------------
+
+
+def communities_of(model: Any, counts: Any) -> list[Table | Figure]:
+    """The communities of a graph, the largest first, that of every node, and the edges between several of them."""
+    seen, names, labels = _seen(model), _names(model), model.communities(counts)
+    sizes = np.bincount(labels, minlength=model.n_components)
+    order = np.argsort(-sizes, kind="stable")[: int((sizes > 0).sum())]  # there may be fewer than were asked for
+    labels, sizes = np.argsort(order)[np.searchsorted(np.sort(order), labels)], sizes[order]
+    group = sparse.csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)))
+    between = (group.T @ sparse.csr_array(counts).astype(float) @ group).toarray()
+    between = between + between.T
+    ends = between.sum(axis=1)
+    inside = np.divide(np.diag(between), ends, out=np.full(len(ends), np.nan), where=ends > 0)
+    members = [(own := np.flatnonzero(labels == k))[largest(seen[own], _MEMBERS)] for k in range(len(sizes))]
+    connected = [[(names[i], float(seen[i])) for i in some] for some in members]
+    best = Column("best connected", connected, short=short_number, kind="words", where="p")
+    table = Table(
+        "components",
+        (
+            Column("community", range(len(sizes)), kind="key", meaning=_COMMUNITY, where="ps"),
+            Column("nodes", sizes, short=",", where="ps"),
+            Column("inside", inside, short=lambda x: "no edges" if np.isnan(x) else f"{x:.0%}", head="ends inside", where="ps"),
+            Column("by chance", ends / between.sum(), short=".0%", where="ps"),
+            best, replace(best, short=lambda some: ", ".join(name for name, _ in some[:_PRINTED]), kind="text", where="s"),
+        ),
+        "All communities",
+        "The largest first. Inside: of the ends of edges in the community, the share whose other end is in it too; beside it "
+        "what chance would give. labels.csv holds the community of every node.",
+        "labels.csv", f"{len(sizes)} communities, the largest first", "community",
+    )  # fmt: skip
+    nodes = Column("node", names), Column("edges", seen, ".10g"), Column("community", labels)
+    figure = [_between(between, ends)] if len(sizes) > 1 else []
+    return [table, Table("nodes", nodes, file="labels.csv"), *figure]
+
+
+def _between(between: np.ndarray, ends: np.ndarray) -> Figure:
+    """How many times as many edges as by chance run between the communities."""
+    chance = np.outer(ends, ends) / between.sum()
+    times = np.divide(between, chance, out=np.zeros_like(between), where=chance > 0)[:_MOST, :_MOST]
+    names = [str(number) for number in range(len(times))]
+    hover = [
+        [f"communities {a} and {b}\n{x:.2f} times as many edges as by chance" for b, x in zip(names, row, strict=True)]
         for a, row in zip(names, times, strict=True)
     ]
-    return heat_map(times, names, names, hover=hover, digits=1)
-
-
-def _spectrum(model: Any) -> dict[str, Any]:
-    """Eigenvalues by decreasing modulus, those above the edge of the noise in blue, and the edge on both sides."""
-    values, edge = model.spectrum_[:_MOST_DIRECTIONS], float(model.edge_)
-    return spectrum(values, model.n_kept_, [edge, -edge] if (values < 0).any() else [edge], "eigenvalue")
-
-
-def _held_out(comparison: Sequence[Mapping[str, Any]], rank: int) -> dict[str, Any]:
-    """Log-likelihood of pairs that were held out, less that of independent words, against the rank."""
-    x = [row["rank"] for row in comparison]
-    y = [round(float(row["above independent words"]), 6) for row in comparison]
-    hover = [f"rank {a}\n{b:+.4f} nats a pair" for a, b in zip(x, y, strict=True)]
-    large = [a == rank for a in x]
-    return trend(x, y, hover=hover, large=large, title="rank", y_title="nats a pair above independence")
-
-
-# --- words about the whole ------------------------------------------------------------------------------------------
+    data, title = heat_map(times, names, names, hover=hover, digits=1), "Edges between communities"
+    return Figure("between", data, title, "Heat map of edges between communities", _BETWEEN, shape="square")
 
 
 def community_evidence(model: Any) -> Evidence:
@@ -319,10 +302,89 @@ def community_evidence(model: Any) -> Evidence:
     return Evidence([decides, *others], subject=f"these {model.n_components} communities", nouns=nouns)
 
 
-def _error_sentence(error: float | None) -> str:
-    if error is None:
-        return ""
+# --- directions -----------------------------------------------------------------------------------------------------
+
+
+def _directions(model: Any, name: str) -> Table:
+    values, edge = model.spectrum_, model.edge_
+    shrunk = np.sign(values) * np.sqrt(np.maximum(values**2 - edge**2, 0))
+    kept = ["yes" if k < model.n_kept_ else "no" for k in range(len(values))]
+    columns = *directions(values, edge), Column("kept", kept), Column("shrunk", shrunk, ".8g")
+    return Table(name, columns, file="spectrum.csv")
+
+
+def _spectrum(model: Any, thing: str) -> Figure:
+    """Eigenvalues by decreasing modulus, those above the edge of the noise in blue, and the edge on both sides."""
+    values, edge, kept, asked = model.spectrum_[:_DIRECTIONS], float(model.edge_), model.n_kept_, model.n_components - 1
+    (lies, are), more = ("lies", "is") if kept == 1 else ("lie", "are"), ""
+    if asked and not kept:
+        more = f"No direction stands out of the noise: nothing is known of the {thing}s beyond how frequent they are."
+    elif kept:
+        left_out = "The others are left out: more pairs might show them, or there may be no more."
+        more = left_out if kept < asked else "All are kept: a higher rank may show more."
+    return Figure(
+        "spectrum", spectrum(values, kept, [edge, -edge] if (values < 0).any() else [edge], "eigenvalue"),
+        "What stands out of the noise", "Bars of the eigenvalues, and the edge of the noise; spectrum.csv holds the numbers",
+        f"What {thing}s tell of each other is taken apart into directions, the strongest first. {kept} of {asked} {lies} "
+        f"beyond the dashed line, up to which chance alone would reach, and {are} kept (blue). {more}",
+    )  # fmt: skip
+
+
+def _held_out(comparison: Sequence[Mapping[str, Any]], rank: int, thing: str) -> Figure:
+    """Log-likelihood of pairs that were held out, less that of independent words, against the rank."""
+    x = [row["rank"] for row in comparison]
+    y = [round(float(row["above independent words"]), 6) for row in comparison]
+    hover, large = [f"rank {a}\n{b:+.4f} nats a pair" for a, b in zip(x, y, strict=True)], [a == rank for a in x]
+    data = trend(x, y, hover=hover, large=large, title="rank", y_title="nats a pair above independence")
+    return Figure(
+        "held-out", data, "Pairs that were held out",
+        "Held-out log-likelihood against the rank; comparison.csv holds the numbers",
+        "One pair in ten was kept aside, and predicted by models of the other nine tenths. Height: by how many nats the "
+        f"log-probability of a pair is above that of independent {thing}s; 0.1 makes the pairs that did occur about a tenth "
+        "more probable. The large point is the rank of this report.",
+    )  # fmt: skip
+
+
+# --- words about the whole ------------------------------------------------------------------------------------------
+
+_ERROR = (
+    "Expected error of all probabilities together: {:.2f}, where 0 is perfect and 2 is all wrong; about {:.0%} of the "
+    "probability is expected on the wrong pairs."
+)
+_SIMILAR = (
+    "Words that tell much, each with some that are nearest to it; similar ones beside each other. Blue: the same company. "
+    "Brown: what goes with one avoids the other. Blocks on the diagonal are groups of words that can stand for each other."
+)
+_BETWEEN = (
+    "How many times as many edges as chance would lay between two communities, given how many edges their nodes have. Where a "
+    "community holds together, its cell on the diagonal is the strongest of its row."
+)
+_COMMUNITY = (
+    "Nodes that have edges to the same others. Their number was given with -r. A community in which the share inside is not "
+    "above chance is none. If fewer directions stand out than communities were asked for, some of them are accidents."
+)
+
+
+def _reading(thing: str, rank: int, evidence: Evidence) -> tuple[tuple[str, str], ...]:
+    graph = thing == "node"
+    single = "single probabilities cannot be relied on, though what is near to what may still be right"
+    apart = "Of the probabilities of edges, not of the communities: these can be right where the former are rough. "
     return (
-        f"Expected error of all probabilities together: {error:.2f}, where 0 is perfect and 2 is all wrong; about "
-        f"{min(error / 2, 1):.0%} of the probability is expected on the wrong pairs."
-    )
+        ("Pair probability",
+         f"How probable it is that a pair, drawn at random, is these two {thing}s. The model gives every pair a probability, "
+         "those too that were never seen: from how frequent both are, and from the company they keep."),
+        ("Rank, direction",
+         f"The model says that {thing}s are of few kinds, or mixtures of them, and that kinds decide who is met with whom. The "
+         f"rank is their number. A direction is a contrast between {thing}s that explains which pairs are more frequent than "
+         f"chance. Rank {rank} has {rank - 1} of them; rank 1 is chance alone."),
+        ("Noise",
+         "Even if pairs were drawn at random, some would be frequent by accident, and would look like a direction. How strong "
+         "such an accident can be is computed from the counts. What is weaker is not believed."),
+        ("Expected error",
+         f"{apart if graph else ''}How far all probabilities together may be from the truth, computed from the counts and from "
+         "what the noise adds: the sum of all differences, 0 if perfect and 2 if all is wrong. "
+         + ("" if graph else grades_say(evidence, "the answer", single))),
+        ("What to do next",
+         f"-k 2:20:2 compares several ranks on pairs that were held out. --min-count leaves rare {thing}s out, of which little "
+         f"is known. --near shows what is near to a {thing} of your choice."),
+    )  # fmt: skip

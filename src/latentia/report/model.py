@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,13 +19,13 @@ from ..passes import Blocks
 from ..summaries import Summary
 from ._any import summarize_any
 from ._missing import without_data
-from .communities import write_communities_report
+from .communities import summarize_communities
 from .contrast import summarize_contrast
 from .dictionary import summarize_dictionary
 from .hmm import summarize_hmm
 from .ica import summarize_ica
 from .labels import summarize_labels
-from .matrix import communities, write_matrix_report
+from .matrix import summarize_matrix
 from .mixture import summarize_mixture
 from .network import summarize_network
 from .nmf import summarize_nmf
@@ -56,28 +55,18 @@ def write_report(path: str | os.PathLike[str], model: Any, *data: Any, **options
     -------
     Path of the file
     """
-    write: Any = _found(PAGES, model)
-    if write is None:
-        return write_summary(path, summarize(model, *data, **options))
-    return _told(functools.partial(write, path), model, *data, **options)  # type: ignore[no-any-return]
+    return write_summary(path, summarize(model, *data, **options))
 
 
 def summarize(model: Any, *data: Any, **options: Any) -> Summary:
     """Say what a fitted estimator found, as data: tables, figures and notes; takes what `write_report` takes after the path."""
-    return _told(_found(SUMMARIES, model) or _any, model, *data, **options)  # type: ignore[no-any-return]
-
-
-def _told(tell: Callable[..., Any], model: Any, *data: Any, **options: Any) -> Any:
     check_is_fitted(model)
+    tell = next((SUMMARIES[one.__name__] for one in type(model).__mro__ if one.__name__ in SUMMARIES), _any)
     if options.get("comparison") is None and hasattr(model, "comparison_"):
         options["comparison"] = [_renamed(row, model._nouns[1]) for row in model.comparison_]
     with warnings.catch_warnings():  # names of columns have been checked, and of data frames the tables are used
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         return tell(model, *data, **options)
-
-
-def _found(told: Mapping[str, Any], model: Any) -> Any:
-    return next((told[one.__name__] for one in type(model).__mro__ if one.__name__ in told), None)
 
 
 def _renamed(row: Mapping[str, Any], many: str) -> dict[str, Any]:
@@ -102,18 +91,6 @@ def _names(model: Any, X: Any = None) -> dict[str, list[str]]:
     if found is None:
         found = getattr(model, "reading_", {}).get("columns")
     return {} if found is None else {"columns": [str(name) for name in found]}
-
-
-def _rows(write: Callable[..., Path]) -> Callable[..., Path]:
-    """The page of a model of one table."""
-
-    def page(path: Any, model: Any, X: Any = None, y: Any = None, **options: Any) -> Path:
-        _check_columns(model, X)
-        with warnings.catch_warnings():  # the names have been checked, and what is used of them is the table
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
-            return write(path, model, None if X is None else _table(X), **_names(model, X) | options)
-
-    return page
 
 
 def _of_rows(tell: Callable[..., Summary]) -> Callable[..., Summary]:
@@ -154,14 +131,9 @@ def _label_sets(model: Any, Y: Any) -> Any:
     return sparse.csr_array(number_table(table, "Y"))
 
 
-def _pairs(path: Any, model: Any, C: Any = None, y: Any = None, **options: Any) -> Path:
+def _pairs(model: Any, C: Any = None, y: Any = None, **options: Any) -> Summary:
     """With ``communities=True`` the groups of nodes as well."""
-    counts = None if C is None else _table(C)
-    if options.pop("communities", False):
-        if counts is None:
-            raise LatentiaError("Communities are shown with their edges: give the counts as well, report(path, C).")
-        options["found"] = communities(model, counts)
-    return write_matrix_report(path, model, counts, **options)
+    return summarize_matrix(model, None if C is None else _table(C), **options)
 
 
 def _chain(model: Any, X: Any = None, lengths: Any = None, **options: Any) -> Summary:
@@ -218,9 +190,9 @@ def _contrast(model: Any, U: Any = None, V: Any = None, y: Any = None, **options
     return summarize_contrast(model, U, V, y, **names | for_v | options)
 
 
-def _graph(path: Any, model: Any, A: Any = None, y: Any = None, **options: Any) -> Path:
+def _graph(model: Any, A: Any = None, y: Any = None, **options: Any) -> Summary:
     graph = None if A is None else graph_of(_table(A) if isinstance(A, Blocks) else A, model.directed_)
-    return write_communities_report(path, model, graph, **options)
+    return summarize_communities(model, graph, **options)
 
 
 def _any(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary:
@@ -241,6 +213,8 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     "SphericalGaussianMixture": _mixture,
     "MultiViewMixture": _mixture,
     "TensorICA": _of_rows(summarize_ica),
+    "ProbabilityMatrix": _pairs,
+    "MixedMembershipBlockModel": _graph,
     "MomentMultiLabelClassifier": _labels,
     "SpectralHMM": _chain,
     "TwoStateHMM": _chain,
@@ -252,8 +226,3 @@ SUMMARIES: Mapping[str, Callable[..., Summary]] = {
     **dict.fromkeys(_CONTRASTIVE, _contrast),
 }
 """What tells what models of each class say, and of those derived from it."""
-PAGES: Mapping[str, Callable[..., Path]] = {
-    "ProbabilityMatrix": _pairs,
-    "MixedMembershipBlockModel": _graph,
-}
-"""What writes the page of each class and of those derived from it; `write_any_report` writes that of others."""

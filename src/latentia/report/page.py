@@ -40,7 +40,18 @@ def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
         version=version(),
         **{
             name: getattr(summary, name)
-            for name in ("title", "source", "error", "missing", "note", "styles", "script", "glossary")
+            for name in (
+                "title",
+                "source",
+                "error",
+                "missing",
+                "note",
+                "styles",
+                "scripts",
+                "glossary",
+                "numbered",
+                "colours",
+            )
         },
     )
     return write_page(path, page)

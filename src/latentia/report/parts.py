@@ -12,6 +12,7 @@ from ..evidence import GRADES, Evidence, Grade
 from ..evidence.checks import describe
 from ..evidence.grades import status
 from ..exceptions import LatentiaError
+from ..summaries import Column
 
 __all__ = [
     "Mark",
@@ -20,6 +21,7 @@ __all__ = [
     "comparison_rows",
     "component_marks",
     "count",
+    "directions",
     "evidence_of",
     "evidence_parts",
     "first_sentence",
@@ -214,6 +216,12 @@ def short_number(value: float, sign: bool = False) -> str:
     """Three digits; numbers of four to six before the point whole, and in groups of three."""
     form = ",.0f" if 1000 <= abs(value) < 1e6 else ".3g"
     return format(value, ("+" if sign else "") + form)
+
+
+def directions(values: np.ndarray, edge: float) -> tuple[Column, ...]:
+    """Columns of a table of eigenvalues, which are numbered from 1, and of the edge of the noise."""
+    edges = Column("edge of the noise", [edge] * len(values), ".8g")
+    return Column("direction", range(1, len(values) + 1)), Column("eigenvalue", values, ".8g"), edges
 
 
 def count(number: int, noun: str) -> str:

@@ -121,7 +121,7 @@ def summarize_topics(
         comparison=comparison,
         missing=without_data("documents") if table is None else "",
         styles=("topics.css",),
-        script="topics.js",
+        scripts=("topics.js",),
         lines=prevalence_lines(prevalence or (), titles),
     )
 

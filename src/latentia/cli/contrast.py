@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,12 +117,9 @@ def contrast(
         reading |= {"subtracted": data.U.mean(axis=0), "divided_by": data.U.std(axis=0, ddof=1)}
         say(run.console, "Columns of U are scaled: directions, distances and errors are in standard deviations.")
     rows, distances = scaled_rows(data.U, reading), dict[str, float]()
-    options = {
-        "method": method,
-        "order": order if order == "auto" else int(order),
-        "n_shared": shared,
-        **run.parameters,
-    }
+    parameters = inspect.signature(_KINDS[fit]).parameters
+    options = {name: value for name, value in run.parameters.items() if name in parameters}  # some have no seed
+    options |= {"method": method, "order": order if order == "auto" else int(order), "n_shared": shared}
     options |= {} if edges is None else {"edges": _read_edges(edges, data.columns)}
     options |= {name: value for name, value in (("penalty", penalty), ("alpha", alpha)) if value is not None}
 

@@ -48,9 +48,9 @@ def learners(
     done = timed(lambda: IncoherentDictionary(m, n_splits=0, n_jobs=1, **told).fit(X))
     model, cpu, begin = done.value, done.cpu, some_rows(X, m, 0)
     yield "ours", model.components_, {"cpu_s": cpu, "start": model.start_, "k": model.sparsity_}
-    other = IncoherentDictionary(m, n_splits=0, n_jobs=1, start="random", **told)
+    other = IncoherentDictionary(m, n_splits=0, n_jobs=1, init="random", **told)
     done = timed(lambda: other.fit(X))
-    yield 'ours, start="random"', done.value.components_, {"cpu_s": done.cpu, "k": done.value.sparsity_}
+    yield 'ours, init="random"', done.value.components_, {"cpu_s": done.cpu, "k": done.value.sparsity_}
     done = timed(lambda: ksvd(X, begin, model.sparsity_, 1000, cpu))
     yield "K-SVD", done.value, {"cpu_s": done.cpu}
     many = {alpha: list(minibatches(X, begin, alpha, BATCH, 1000, cpu))[-1] for alpha in PENALTIES}

@@ -31,7 +31,7 @@ def main() -> None:
     fits = {
         "clusters alone": IncoherentDictionary(M, sparsity=K, refine=0, n_splits=0).fit(data.X).components_,
         "clusters and rounds": IncoherentDictionary(M, sparsity=K, n_splits=0).fit(data.X).components_,
-        "the same rounds from random rows": IncoherentDictionary(M, sparsity=K, start="random", n_splits=0)
+        "the same rounds from random rows": IncoherentDictionary(M, sparsity=K, init="random", n_splits=0)
         .fit(data.X)
         .components_,
         "K-SVD, 30 rounds": ksvd(data.X, some_rows(data.X, M, 1), K),

@@ -6,7 +6,7 @@ Rows of k atoms of random dictionaries (`planted.sparse_codes`), coefficients of
 from 300 on. ``below .1`` and ``below .01`` are shares of the true atoms that some atom is so near to, of a possible 1.41. All
 know m and k, and run on one thread; seconds are CPU seconds.
 
-Ours: the default; without error bars (n_splits=0); and start="random", the same rounds from random rows. On the first seed also
+Ours: the default; without error bars (n_splits=0); and init="random", the same rounds from random rows. On the first seed also
 with the sparsity found. K-SVD (``_dictionary``) has 30 rounds, on the largest world as many as fit into our time without error
 bars. scikit-learn's MiniBatchDictionaryLearning begins with the same random rows. Of a grid of penalties and sizes of batches
 the setting is taken that finds most atoms on the first seed of the smallest world; it has ``--limit`` times our time, on the
@@ -49,7 +49,7 @@ OURS: dict[str, dict[str, Any]] = {
     "default": {},
     "n_splits=0": {"n_splits": 0},
     "sparsity found, n_splits=0": {"n_splits": 0, "sparsity": None},
-    'start="random", n_splits=0': {"n_splits": 0, "start": "random"},
+    'init="random", n_splits=0': {"n_splits": 0, "init": "random"},
 }
 FIRST_ALONE = ("sparsity found, n_splits=0",)  # and error bars on the largest world: on the first seed
 
@@ -169,7 +169,7 @@ def checked(table: list[dict[str, Any]], graph: dict[str, Any]) -> dict[str, boo
         }
     for world in ("n 128, noise .1", "n 128, normal coefficients"):
         if (world, "default") in by:
-            mine, other = by[world, "n_splits=0"], by[world, 'start="random", n_splits=0']
+            mine, other = by[world, "n_splits=0"], by[world, 'init="random", n_splits=0']
             for key in ("below .1", "below .01"):
                 holds[f"{world}: {key} not below that from random rows"] = mine[key] >= other[key]
     return holds

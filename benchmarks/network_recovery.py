@@ -100,7 +100,7 @@ def real(sizes: tuple[int, int], seed: int) -> Iterator[Line]:
     ):
         shape = int(observed * max(scale, 0.4)), int(hidden * max(scale, 0.4))
         Y, new, H, truth = drawn(n_rows, shape, seed, density, 5.0, observed="real", noise=noise)
-        model, line = fitted(Y, truth, observed="real", n_splits=0)
+        model, line = fitted(Y, truth, input_type="real", n_splits=0)
         yield {"case": name} | line | wrong_bits(H, model.encode(new), compared(truth, model.layers_[0]))
 
 

@@ -110,7 +110,7 @@ def said(model: Any) -> dict[str, Any]:
     if not isinstance(model, SeparableNMF):
         return {}
     measured = {"grade": model.evidence_.grade, "expected": model.evidence_.expected_error} if model.n_splits else {}
-    return {"chosen": model.method_, "mixing": model.mixing_} | measured
+    return {"chosen": model.method_, "mixing": model.mixing_kind_} | measured
 
 
 def listed(model: Any, names: list[str]) -> None:

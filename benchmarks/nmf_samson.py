@@ -113,7 +113,7 @@ def main() -> None:
             runs = [timed(lambda make=make: make().fit(X)) for _ in range(repeats)]
             rows.append({"method": name, **judged(runs[0].value, X, *truth), "cpu_s": min(run.cpu for run in runs)})
             model = runs[0].value
-            facts = {"chosen": getattr(model, "method_", ""), "mixing": getattr(model, "mixing_", "")}
+            facts = {"chosen": getattr(model, "method_", ""), "mixing": getattr(model, "mixing_kind_", "")}
             rows[-1] |= facts | {"rounds": getattr(model, "n_iter_", None), "grade": _grade(model)}
             print({key: round(v, 4) if isinstance(v, float) else v for key, v in rows[-1].items()}, flush=True)
     report("nmf_samson", rows, holds=checked(rows))

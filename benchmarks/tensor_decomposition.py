@@ -26,11 +26,11 @@ from latentia.tensor.operators import tensor_norm
 METHODS = {
     "polar": {},
     "power": {"method": "power"},
-    "power, 20 starts": {"method": "power", "n_starts": 20, "n_iter": 20},
+    "power, 20 starts": {"method": "power", "n_init": 20, "n_iter": 20},
     "adaptive": {"method": "adaptive"},
     "joint": {"method": "joint"},
     "robust": {"method": "robust"},
-    "als, 3 starts, 100 iterations": {"method": "als", "n_starts": 3, "max_iter": 100},
+    "als, 3 starts, 100 iterations": {"method": "als", "n_init": 3, "max_iter": 100},
 }
 
 
@@ -51,12 +51,12 @@ def planted(k: int, level: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     return ((vectors * weights[:, None]).T @ pairs).reshape(k, k, k) + noise, vectors
 
 
-def algorithm_7_2(tensor: np.ndarray, n_starts: int, n_steps: int, seed: int) -> np.ndarray:
+def algorithm_7_2(tensor: np.ndarray, n_init: int, n_steps: int, seed: int) -> np.ndarray:
     """Robust tensor power method with explicit deflation: vectors in rows."""
     tensor, rng = tensor.copy(), np.random.default_rng(seed)
     found = []
     for _ in range(len(tensor)):
-        ends = [_steps(tensor, rng.standard_normal(len(tensor)), n_steps) for _ in range(n_starts)]
+        ends = [_steps(tensor, rng.standard_normal(len(tensor)), n_steps) for _ in range(n_init)]
         best = max(ends, key=lambda theta: _value(tensor, theta))
         theta = _steps(tensor, best, n_steps)
         found.append(theta)

@@ -33,7 +33,7 @@ patches = patches[patches.std(axis=1) > 0.02]
 # guarantee does not hold, and grades every atom.
 model = IncoherentDictionary(96, sparsity=4).fit(patches)
 print(model.evidence_.verdict)
-print(f"left over of the patches: {model.reconstruction_error_:.1%}")
+print(f"left over of the patches: {model.reconstruction_err_:.1%}")
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), width_ratios=[1.1, 1], layout="constrained")

@@ -424,12 +424,14 @@ CASES = [
         data=lambda: {"X": mixtures().X},
         other=lambda: {"X": mixtures().X[:, :30]},
         hopeless=lambda: {"X": random().random((300, 12))},
-        truth=lambda model: float(component_distances(model.components_, mixtures().components, model.mixing_).mean()),
+        truth=lambda model: float(
+            component_distances(model.components_, mixtures().components, model.mixing_kind_).mean()
+        ),
         uses=("transform", "score"),
         refined={"refine": 3},
     ),
     Case(
-        ApproximateNMF(3, n_starts=2, n_splits=1),
+        ApproximateNMF(3, n_init=2, n_splits=1),
         data=lambda: {"X": factors()[0]},
         other=lambda: {"X": factors()[0][:100, :20]},
         hopeless=lambda: {"X": random().random((300, 12))},

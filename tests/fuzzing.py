@@ -168,7 +168,7 @@ def worlds():
         World(ContrastiveGaussianMixture(3), both["mixture"], ("predict", "predict_proba"), ("predict_proba",)),
         World(SeparableNMF(3), {"X": mixtures}, ("transform", "score")),
         World(SeparableNMF(3, mixing="cone", refine=2), {"X": mixtures}, ("transform", "score")),
-        World(ApproximateNMF(2, n_starts=2), {"X": np.abs(mixtures[:60])}, ("transform", "score")),
+        World(ApproximateNMF(2, n_init=2), {"X": np.abs(mixtures[:60])}, ("transform", "score")),
         World(ContrastiveIsing([[0, 1], [1, 2], [2, 3]]), both["pca"], ()),
     ]
 
@@ -193,7 +193,7 @@ def models():
             for kind in ("full", "tied", "diag")
         ),
         *(replace(vectors, estimator=SpectralHMM(2, covariance_type=kind)) for kind in ("full", "tied")),
-        replace(by["SparseNetwork"], estimator=SparseNetwork(observed="real"), data={"X": real}),
+        replace(by["SparseNetwork"], estimator=SparseNetwork(input_type="real"), data={"X": real}),
         replace(labels, estimator=MomentMultiLabelClassifier(2, head="bayes")),
         replace(labels, estimator=MomentMultiLabelClassifier(2, head="logistic")),
         replace(labels, estimator=MomentMultiLabelClassifier(2, topics=False), uses=labels.uses[:3], sums=()),

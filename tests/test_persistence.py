@@ -358,9 +358,9 @@ def test_arrays_that_do_not_fit_each_other(saved, name, change):
 @pytest.mark.parametrize(
     ("name", "change", "match"),
     [
-        ("mixing_", np.negative, "mixing_ has entries outside"),
-        ("_matrix.factored.core", np.negative, "not that of components_ and mixing_"),
-        ("_matrix.factored.left", lambda a: a[::-1], "not that of components_ and mixing_"),
+        ("core_", np.negative, "core_ has entries outside"),
+        ("_matrix.factored.core", np.negative, "not that of components_ and core_"),
+        ("_matrix.factored.left", lambda a: a[::-1], "not that of components_ and core_"),
     ],
 )
 def test_factors_of_pairs_that_are_no_probabilities(tmp_path, name, change, match):

@@ -48,7 +48,7 @@ def case(
         lambda refine: SparseNetwork(refine=refine, **options),
         lambda model: model.fit(rows),
         None if nothing else distances,
-        score if new and options.get("observed") != "real" else None,
+        score if new and options.get("input_type") != "real" else None,
         1.0,
     )
 
@@ -295,7 +295,7 @@ def real(
             z = rng.standard_t(3, (many, n)) / np.sqrt(3) if heavy else rng.standard_normal((many, n))
             return bernoulli(rng, many, m, rho) @ of_edges + noise * z
 
-        return case(rng, draw, p, [G > 0], observed="real")
+        return case(rng, draw, p, [G > 0], input_type="real")
 
     return make
 
@@ -579,7 +579,7 @@ WORLDS = worlds(
         "one layer, two asked for": network(n_layers=2),
         "real, unequal weights": real(1000, 100, 40, 12, 0.05, 0.2, weights=0.5),
         "real, heavy tails": real(1000, 100, 40, 12, 0.05, 0.5, heavy=True),
-        "real, factors": without(gaussian_factors(80, 6), 1000, observed="real", new=0),
+        "real, factors": without(gaussian_factors(80, 6), 1000, input_type="real", new=0),
     },
     empty={
         "independent bits": without(bits(150, 0.05), nothing=True),
@@ -594,6 +594,6 @@ WORLDS = worlds(
         "one row": without(bits(50, 0.2), 1, nothing=True),
         "three columns": without(bits(3, 0.3), 500, nothing=True),
         "a few constant columns": without(lambda rng, p: bits(80, 0.1)(rng, p) | (np.arange(80) < 5), nothing=True),
-        "white noise": without(lambda rng, p: rng.standard_normal((p, 60)), 800, True, observed="real", new=0),
+        "white noise": without(lambda rng, p: rng.standard_normal((p, 60)), 800, True, input_type="real", new=0),
     },
 )

@@ -36,14 +36,14 @@ def case(
         found = model.components_
         if truth is None:
             return np.full((len(found), 1), _MOST)
-        true = unit(truth) if model.mixing_ == "cone" else truth
-        found = unit(found) if model.mixing_ == "cone" else found
+        true = unit(truth) if model.mixing_kind_ == "cone" else truth
+        found = unit(found) if model.mixing_kind_ == "cone" else found
         apart = np.linalg.norm(found[:, None] - true[None], axis=2)
         return apart / np.sqrt((true**2).sum(axis=1).mean())
 
     def score(model: SeparableNMF) -> tuple[float, float]:
         """Explained shares of new rows; without components it is their mean, or one direction where scales are free."""
-        if model.mixing_ == "cone":
+        if model.mixing_kind_ == "cone":
             one = unit(X.mean(axis=0)[None])
             left = new - new @ one.T @ one
         else:

@@ -140,7 +140,7 @@ def test_options_reach_the_estimator(call, path, tmp_path):
     options = ["--mixing", "cone", "--single", "--refine", 3, "--splits", 1, "--seed", 5, "--eps", 0.5]
     call("nmf", path, "-r", 4, *options, "--out", tmp_path / "o")
     model = latentia.load(tmp_path / "o" / "model.npz")
-    assert (model.mixing_, model.pooled, model.refine, model.n_splits, model.random_state, model.eps) == (
+    assert (model.mixing_kind_, model.pooled, model.refine, model.n_splits, model.random_state, model.eps) == (
         "cone", False, 3, 1, 5, 0.5,
     )  # fmt: skip
 

@@ -145,7 +145,7 @@ def test_isolated_nodes_loops_and_repeats_are_said(graph, tmp_path):
     assert model.labels_[7] == -1
     assert model.isolated_.tolist() == [7]
     assert not model.support().all(axis=1)[7]
-    assert np.isfinite(model.links([7], [0])).all()
+    assert np.isfinite(model.edge_probability([7], [0])).all()
     again = load(save(model, tmp_path / "model"))
     np.testing.assert_array_equal(again.memberships_, model.memberships_)
 
@@ -203,8 +203,8 @@ def test_new_nodes(graph):
 
 
 def test_links_scores_and_samples(graph, model):
-    inside = model.links(*np.nonzero(graph.adjacency[:50].toarray())).mean()
-    assert inside > 2 * model.links(np.arange(50)[:, None], np.arange(50, 1500)).mean()
+    inside = model.edge_probability(*np.nonzero(graph.adjacency[:50].toarray())).mean()
+    assert inside > 2 * model.edge_probability(np.arange(50)[:, None], np.arange(50, 1500)).mean()
     assert 0.75 < model.score(graph.adjacency) < 1
     (drawn,) = model.sample(random_state=1)
     assert drawn.sum() == pytest.approx(graph.adjacency.sum(), rel=0.05)
@@ -212,7 +212,7 @@ def test_links_scores_and_samples(graph, model):
     again = MixedMembershipBlockModel(5, n_splits=0).fit(drawn)
     assert l1(again.memberships_, model.memberships_) < 0.2
     with pytest.raises(LatentiaError, match="from 0 to 1499"):
-        model.links([0], [1500])
+        model.edge_probability([0], [1500])
 
 
 @pytest.mark.parametrize("statistic", ["memberships", "averages"])

@@ -191,7 +191,7 @@ def test_what_is_no_table_of_bits_is_refused(table, said):
 
 
 def test_rows_of_other_values_or_widths_are_refused(model):
-    with pytest.raises(LatentiaError, match='observed="real"'):
+    with pytest.raises(LatentiaError, match='input_type="real"'):
         model.encode(np.full((2, 600), 0.3))
     with pytest.raises(LatentiaError, match="600"):
         model.encode(np.zeros((2, 5)))

@@ -30,7 +30,7 @@ def test_every_atom_of_rows_without_noise_is_found(data, sparsity):
     assert model.start_ == "graph"
     assert model.sparsity_ == 2
     assert atom_distances(data.components, model.components_).max() < 0.01
-    assert model.reconstruction_error_ < 1e-3  # pursuit fails on a few rows, whatever the dictionary
+    assert model.reconstruction_err_ < 1e-3  # pursuit fails on a few rows, whatever the dictionary
     np.testing.assert_allclose(np.linalg.norm(model.components_, axis=1), 1.0)
     assert (np.diff(model.usage_) <= 0).all()
 
@@ -47,7 +47,7 @@ def test_noise_moves_the_atoms_as_much_as_the_evidence_says(coefficients):
 
 def test_the_clusters_alone_are_near_the_atoms(data):
     for columns in ("svd", "average"):
-        model = IncoherentDictionary(64, sparsity=2, columns=columns, refine=0, n_splits=0).fit(data.X)
+        model = IncoherentDictionary(64, sparsity=2, atom_update=columns, refine=0, n_splits=0).fit(data.X)
         assert np.median(atom_distances(data.components, model.components_)) < 0.5
         assert len(model.errors_) == 0
 
@@ -71,7 +71,7 @@ def test_an_atom_between_two_becomes_both():
 
 
 def test_a_random_start_asks_for_no_graph(data):
-    model = IncoherentDictionary(64, sparsity=2, start="random", n_splits=0).fit(data.X)
+    model = IncoherentDictionary(64, sparsity=2, init="random", n_splits=0).fit(data.X)
     assert model.start_ == "random"
     assert "clusters of the graph" not in model.evidence_.to_frame().index
     assert (atom_distances(data.components, model.components_) < 0.1).mean() > 0.9

@@ -48,7 +48,7 @@ def dense_shrink(counts, rank, tau=0.3, floor=0.1):
 def test_it_is_the_recipe_on_dense_arrays(data, fitted):
     B, values, edge = dense_shrink(data.counts, 3)
     assert fitted.spectrum_ == pytest.approx(values, rel=1e-3)
-    assert fitted.edge_ == pytest.approx(edge)
+    assert fitted.noise_level_ == pytest.approx(edge)
     assert np.abs(fitted.rows(slice(None)) - B).sum() < 5e-3
     assert fitted.l1_distance(B) < 5e-3
 
@@ -164,7 +164,7 @@ def test_a_mixing_matrix_that_is_not_positive():
     mixing = np.array([[0.05, 0.45], [0.45, 0.05]])
     data = planted.word_pairs(50_000, 2, 500, contrast=1.7, mixing=mixing)
     model = ProbabilityMatrix(2).fit(data.counts)
-    assert model.spectrum_[0] < -model.edge_
+    assert model.spectrum_[0] < -model.noise_level_
     assert model.l1_distance(data) < 0.8 * ProbabilityMatrix(1).fit(data.counts).l1_distance(data)
     assert not model.evidence_["negative eigenvalues"].holds
     with pytest.raises(LatentiaError, match="negative eigenvalue"):

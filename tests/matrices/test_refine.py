@@ -88,7 +88,7 @@ def test_clear_components_are_refined(clear):
     model = ProbabilityMatrix(3, refine="auto").fit(clear.counts)
     assert model.l1_distance(clear) < 0.96 * plain.l1_distance(clear)
     assert model.components_.shape == (3, 400)
-    assert model.mixing_.sum() == pytest.approx(1)
+    assert model.core_.sum() == pytest.approx(1)
     assert model.evidence_["EM has settled"].holds
     assert model.refinement_[-1] > model.refinement_[0] + 100
     assert model.refinement_[-1] / 40_000 == pytest.approx(model.score(clear.counts), abs=0.02)

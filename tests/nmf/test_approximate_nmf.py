@@ -47,7 +47,7 @@ def test_exact_factorizations_have_no_error():
 
 def test_more_starts_never_raise_the_error():
     M = table(4, 0.3)
-    errors = [ApproximateNMF(4, n_starts=n, n_splits=0).fit(M).reconstruction_err_ for n in (1, 12)]
+    errors = [ApproximateNMF(4, n_init=n, n_splits=0).fit(M).reconstruction_err_ for n in (1, 12)]
     assert errors[1] <= errors[0] * (1 + 1e-6)
 
 

@@ -61,8 +61,8 @@ def test_the_best_search_is_taken(noise_kind, noise, condition):
 
 
 def test_the_kind_of_mixing_is_found():
-    assert SeparableNMF(4, n_splits=0).fit(rows(noise=0.05, n_pure=4).X).mixing_ == "simplex"
-    assert SeparableNMF(4, n_splits=0).fit(rows(noise=0.02, n_pure=4, mixing="cone").X).mixing_ == "cone"
+    assert SeparableNMF(4, n_splits=0).fit(rows(noise=0.05, n_pure=4).X).mixing_kind_ == "simplex"
+    assert SeparableNMF(4, n_splits=0).fit(rows(noise=0.02, n_pure=4, mixing="cone").X).mixing_kind_ == "cone"
 
 
 @pytest.mark.parametrize("mixing", ["simplex", "cone"])

@@ -468,8 +468,8 @@ def asked():
     [
         (lambda m: m.predict_proba(np.full((2, 40), "yes")), "Row 0, column 0 of X: 'yes' is text"),
         (lambda m: m.explain(["yes"] * 40), "findings without names"),
-        (lambda m: m.sample(-1), "n_rows=-1"),
-        (lambda m: m.sample(True), "n_rows=True"),
+        (lambda m: m.sample(-1), "n_samples=-1"),
+        (lambda m: m.sample(True), "n_samples=True"),
         (lambda m: m.sample(3, random_state="a"), "random_state='a'"),
         (lambda m: m.graph(7), "threshold=7"),
         (lambda m: m.graph(True), "threshold=True"),
@@ -548,7 +548,7 @@ def test_evidence_of_exact_moments_is_not_measured():
     assert model.evidence_["expected error"].measured is None
     assert not model.evidence_.holds
     assert model.evidence_["smallest singular value"].holds
-    assert model.noise_ == 0.0
+    assert model.noise_level_ == 0.0
     assert model.prior_errors_ is None
 
 

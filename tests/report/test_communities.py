@@ -141,7 +141,7 @@ def test_edges_and_directions(model, page):
         i, j, value = re.fullmatch(r"(\d) and (\d): (.+)", text).groups()
         assert float(value) == pytest.approx(model.connectivity_[int(i), int(j)], rel=0.01)
     bars = [attrs for tag, attrs in page.tags if tag == "i" and "direction" in attrs.get("title", "")]
-    assert ["above" in bar["class"] for bar in bars] == (np.abs(model.spectrum_) > model.edge_).tolist()
+    assert ["above" in bar["class"] for bar in bars] == (np.abs(model.spectrum_) > model.noise_level_).tolist()
 
 
 # --- graphs of other kinds --------------------------------------------------------------------------------------------

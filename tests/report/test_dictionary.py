@@ -61,7 +61,7 @@ def image():
 def of_patches(image):
     patches = image_patches(image, 6)
     patches -= patches.mean(axis=1, keepdims=True)
-    return IncoherentDictionary(20, sparsity=3, start="random", n_splits=0, refine=5).fit(patches), patches
+    return IncoherentDictionary(20, sparsity=3, init="random", n_splits=0, refine=5).fit(patches), patches
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_codes_and_what_they_leave(model, data):
     left = data.X - model.transform(data.X) @ model.components_
     np.testing.assert_allclose(errors, (left**2).sum(axis=1) / (data.X**2).sum(axis=1))
     total = float(errors @ (data.X**2).sum(axis=1)) / float((data.X**2).sum())
-    assert total == pytest.approx(model.reconstruction_error_, rel=0.05)
+    assert total == pytest.approx(model.reconstruction_err_, rel=0.05)
     rows = sparse.csr_array(data.X)
     np.testing.assert_allclose(row_errors(model, rows, sparse_codes(model, rows)), errors, atol=1e-9)
     assert row_errors(model, np.zeros((2, 24)), sparse.csr_array((2, 30))).tolist() == [0, 0]
@@ -166,7 +166,7 @@ def test_how_many_rows_are_described_how_well(model, data, page):
     assert cells[-6:] == [text for i, n in enumerate(counts) for text in (["none", "1 atom", "2 atoms"][i], f"{n:,}")]
     errors = row_errors(model, data.X, codes)
     assert cells[cells.index("below 1%") + 1] == f"{(errors < 0.01).sum():,}"
-    assert f"{100 * (1 - model.reconstruction_error_):.1f}%" in cells
+    assert f"{100 * (1 - model.reconstruction_err_):.1f}%" in cells
 
 
 def test_figures(model, page):
@@ -195,7 +195,7 @@ def test_pictures_of_atoms(of_patches, image, pictures, read_page):
 
 def test_patches_in_colour(of_patches, tmp_path, read_page):
     rows = np.random.default_rng(0).standard_normal((300, 48))
-    model = IncoherentDictionary(10, sparsity=2, start="random", n_splits=0, refine=1).fit(rows)
+    model = IncoherentDictionary(10, sparsity=2, init="random", n_splits=0, refine=1).fit(rows)
     page = read_page(write_dictionary_report(tmp_path / "r.html", model, rows, patch=(4, 4, 3)))
     assert _image(next(attrs["src"] for tag, attrs in page.tags if tag == "img")).shape == (4, 4, 3)
     assert any("4 x 4 pixels in colour" in cell for cell in page.cells)

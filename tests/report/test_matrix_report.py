@@ -63,7 +63,7 @@ def test_figures(model, page):
     assert set(figures) == places == {"spectrum", "similar", "held-out"}
     bars, noise = figures["spectrum"]["panels"][0]["marks"]
     np.testing.assert_allclose(bars["y"], model.spectrum_, atol=1e-3)
-    assert noise["y"] == pytest.approx(model.edge_, abs=1e-3)
+    assert noise["y"] == pytest.approx(model.noise_level_, abs=1e-3)
     assert figures["held-out"]["panels"][0]["marks"][0]["x"] == [2, 4, 6]
     similar = np.array(figures["similar"]["values"])
     assert 20 < len(similar) == similar.shape[1] <= 40

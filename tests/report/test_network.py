@@ -118,7 +118,7 @@ def test_agreement_of_encoder_and_decoder(model, deep, data):
 
 def test_agreement_of_real_columns():
     data = planted.sparse_network(3000, (60, 12), 4, 0.04, observed="real", noise=0.1)
-    model = SparseNetwork(observed="real", n_splits=0).fit(data.Y)
+    model = SparseNetwork(input_type="real", n_splits=0).fit(data.Y)
     (found,) = agreements(model, data.Y, encoded(model, data.Y))
     left = ((data.Y - model.denoise(data.Y)) ** 2).sum() / ((data.Y - data.Y.mean(axis=0)) ** 2).sum()
     assert found.explained == pytest.approx(1 - left)

@@ -78,11 +78,11 @@ def _image(address):
 def test_contributions_do_not_depend_on_the_scale_of_components(model):
     class Seen:
         components_ = np.array([[1.0, 1.0], [0.0, 20.0]])
-        mixing_ = "cone"
+        mixing_kind_ = "cone"
 
     weights = np.array([[5.0, 0.5], [0.0, 1.0], [0.0, 0.0]])
     np.testing.assert_allclose(contributions(Seen, weights), [[0.5, 0.5], [0, 1], [0, 0]])
-    Seen.mixing_ = "simplex"
+    Seen.mixing_kind_ = "simplex"
     np.testing.assert_allclose(contributions(Seen, np.array([[0.25, 0.75]])), [[0.25, 0.75]])
 
 

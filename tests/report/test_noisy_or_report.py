@@ -80,7 +80,7 @@ def test_figures(model, page):
     assert len(figures["network"]["edges"]) == (model.strengths_ >= 0.05).sum()
     bars, noise = figures["spectrum"]["panels"][0]["marks"]
     np.testing.assert_allclose(bars["y"], model.spectrum_, atol=1e-3)
-    assert noise["y"] == pytest.approx(model.noise_, abs=1e-3)
+    assert noise["y"] == pytest.approx(model.noise_level_, abs=1e-3)
 
 
 def test_causes_stand_apart_and_beside_their_findings():
@@ -117,7 +117,7 @@ def test_the_page_loads_nothing_from_the_network(page):
 @pytest.mark.parametrize("known", [2, 9])
 def test_more_or_fewer_directions_than_causes(model, given, read_page, tmp_path, known):
     model = copy(model)
-    model.noise_ = float(np.sort(model.spectrum_)[::-1][known])
+    model.noise_level_ = float(np.sort(model.spectrum_)[::-1][known])
     page = read_page(write_noisy_or_report(tmp_path / "r.html", model, given))
     said = "may be invented" if known == 2 else "a larger number may show others"
     assert any(said in cell for cell in page.cells)

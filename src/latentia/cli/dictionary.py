@@ -140,8 +140,8 @@ def dictionary(
         sparsity = min(max(1, data.patch[0] ** 2 // _PIXELS_EACH), max(1, min(sizes, default=2) - 1))
     options: dict[str, Any] = {
         "sparsity": sparsity,
-        "start": start,
-        "order": order,
+        "init": start,
+        "clique_order": order,
         "refine": refine,
         "n_splits": splits,
     }

@@ -77,7 +77,7 @@ def network(
     table = _read(source, split_names(columns), split_names(ignore) or [], vocabulary, how)
     announce(table, run.console)
     data = _frequent(_on(table, real, above, _remedy), real, min_count, run.console)
-    options = {"observed": "real" if real else "binary", "refine": refine, "n_splits": splits, **run.parameters}
+    options = {"input_type": "real" if real else "binary", "refine": refine, "n_splits": splits, **run.parameters}
     return learn(
         results, data.source, [None], lambda _: SparseNetwork(layers, **options).fit(data.values),
         lambda model, comparison: summarize_network(
@@ -183,7 +183,7 @@ def _codes(model: Any, values: Any) -> Iterator[Sequence[str]]:
 
 
 def _denoised(model: Any, values: Any) -> Iterator[Sequence[str]]:
-    real = model.observed == "real"
+    real = model.input_type == "real"
     for part in _parts(values, model):
         rows = model.denoise(part)
         for row in rows.toarray() if sparse.issparse(rows) else np.asarray(rows):
@@ -218,7 +218,7 @@ def apply_network(
     else:
         table = read_known_columns(source, names, model.n_features_in_, how)
     announce(table, console)
-    data = _on(table, model.observed == "real", reading["above"], None)
+    data = _on(table, model.input_type == "real", reading["above"], None)
     if denoise:
         return lambda path: _write(path, data, data.columns, _denoised(model, data.values))
     return lambda path: _write_codes(path, model, data)

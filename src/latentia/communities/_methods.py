@@ -40,7 +40,7 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
     activity_: Annotated[np.ndarray, of.numbers("V", 0.0)]
     activity_in_: Annotated[np.ndarray, of.numbers("V", 0.0)]
     spectrum_: Annotated[np.ndarray, of.numbers("*")]
-    edge_: Annotated[float, of.number(0.0)]
+    noise_level_: Annotated[float, of.number(0.0)]
     n_suggested_: Annotated[int, of.count()]
     n_edges_: Annotated[int, of.count()]
     degree_corrected_: bool
@@ -141,7 +141,7 @@ class MembershipMethods(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Clust
         return np.where(np.isnan(shares[:, 0]), -1, np.nan_to_num(shares).argmax(axis=1))
 
     @fitted
-    def links(self, i: Any, j: Any) -> np.ndarray:
+    def edge_probability(self, i: Any, j: Any) -> np.ndarray:
         """Return expected weights of edges from the nodes i to j, probabilities where edges have no weights; 0 without edges.
 
         Parameters

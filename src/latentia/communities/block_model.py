@@ -118,10 +118,10 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
     spectrum_ : ndarray of shape (n_eigenvalues,)
         Leading eigenvalues, or singular values, of the scaled adjacency matrix without that of the degrees, by decreasing
         modulus.
-    edge_ : float
+    noise_level_ : float
         Modulus up to which they are noise.
     n_suggested_ : int
-        Number of communities that the spectrum suggests: one more than the eigenvalues clearly above ``edge_``, K + 5 at
+        Number of communities that the spectrum suggests: one more than the eigenvalues clearly above ``noise_level_``, K + 5 at
         most.
     isolated_ : ndarray of int, shape (n_isolated,)
         Nodes without edges.
@@ -346,7 +346,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         )
         self.degree_corrected_, self.homophilic_ = bool(found.shape[0]), bool(found.shape[1])
         self.directed_ = graph.directed
-        self.spectrum_, self.edge_ = spectrum_of(found, graph.directed), found.start.space.edge
+        self.spectrum_, self.noise_level_ = spectrum_of(found, graph.directed), found.start.space.edge
         self.n_suggested_ = above_noise(found.start.space, graph.directed) + 1
         self._as_counts, self._rates = weights, c.connectivity
         self.isolated_, self.names_, self.n_edges_ = graph.isolated, graph.names, graph.n_edges

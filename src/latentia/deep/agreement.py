@@ -37,7 +37,7 @@ def agreements(model: Any, Y: Any, hidden: Sequence[sparse.csr_array]) -> list[A
     """How far each layer says what the one below is, one step down; `hidden` is what `encoded` gives."""
     found = []
     for i, (layer, on) in enumerate(zip(model.layers_, hidden, strict=True)):
-        if i == 0 and model.observed == "real":
+        if i == 0 and model.input_type == "real":
             table = Y.toarray() if sparse.issparse(Y) else np.asarray(Y, dtype=float)
             left = float(((table - model.decode(on, layer=1)) ** 2).sum())
             spread = max(float(((table - table.mean(axis=0)) ** 2).sum()), 1e-300)

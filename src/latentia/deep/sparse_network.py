@@ -53,7 +53,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     ----------
     n_layers : int, default=1
         Hidden layers. Fewer are learned where units of the next one cannot be seen.
-    observed : {"binary", "real"}, default="binary"
+    input_type : {"binary", "real"}, default="binary"
         Whether the table has 0 and 1, or real columns that are sums of edges and noise.
     refine : int or "auto", default="auto"
         Rounds in which the members of all units are decided again, by the rows where no other unit explains a column; "auto"
@@ -122,7 +122,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
 
     _compared = ("layers_",)
     _nouns = ("unit", "units", "rows")
-    _constraints: ClassVar = {"n_layers": Integer(1), "observed": Choice("binary", "real")}
+    _constraints: ClassVar = {"n_layers": Integer(1), "input_type": Choice("binary", "real")}
     layers_: Annotated[list[sparse.csr_array], of.sparse_matrix("U# W#", "int8", -1, 1)]
     undetermined_: Annotated[list[sparse.csr_array], of.sparse_matrix("U# W#", "bool")]
     densities_: Annotated[list[np.ndarray], of.shares("U#")]
@@ -137,7 +137,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self,
         n_layers: int = 1,
         *,
-        observed: Literal["binary", "real"] = "binary",
+        input_type: Literal["binary", "real"] = "binary",
         refine: Refine = "auto",
         n_splits: int = 1,
         random_state: Seed = 0,
@@ -145,7 +145,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         verbose: int = False,
     ) -> None:
         self.n_layers = n_layers
-        self.observed = observed
+        self.input_type = input_type
         self.refine = refine
         self.n_splits = n_splits
         self.random_state = random_state
@@ -161,7 +161,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n_observed)
-            0 and 1, or with ``observed="real"`` any numbers.
+            0 and 1, or with ``input_type="real"`` any numbers.
         y : ignored
 
         Returns
@@ -171,7 +171,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, or if X has NaN, infinite entries, or with ``observed="binary"`` others
+            If a parameter is out of its range, or if X has NaN, infinite entries, or with ``input_type="binary"`` others
             than 0 and 1.
         """
         return self._fit_stages(table_blocks(self, X, reset=True, what="columns", dtype="numeric", min_columns=2))
@@ -225,7 +225,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         for block in blocks:
             tables.append(check_sizes(block[0], rows=block.rows, names=blocks.names))
             numbers.append(block.rows)
-        if self.observed == "real":
+        if self.input_type == "real":
             return np.vstack([_dense(table) for table in tables]), np.concatenate(numbers)
         parts = [_ones_of(table, rows, blocks.names) for table, rows in zip(tables, numbers, strict=True)]
         sizes = np.concatenate([np.diff(part.indptr) for part in parts])
@@ -386,7 +386,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         below = [layer.shape[1] for layer in self.layers_]
         if not below or below != widths[:-1] or not len(below) == len(self.undetermined_) == len(self.densities_):
             raise LatentiaError("layers_ do not stand on each other")
-        if {getattr(self, f"{name}_") is not None for name in _OF_COLUMNS} != {self.observed == "real"}:
+        if {getattr(self, f"{name}_") is not None for name in _OF_COLUMNS} != {self.input_type == "real"}:
             raise LatentiaError("scale_ and noise_ are not those of the columns")
 
 
@@ -419,7 +419,7 @@ def _ones_of(table: Any, rows: np.ndarray, names: Any) -> sparse.csr_array:
         name = f"column {column}" if names is None else f"column {names[column]!r}"
         raise LatentiaError(
             f"Row {rows[row]} has {found.data[entry]:g} in {name}, and 0 or 1 is needed. Cut the data at a threshold, such as "
-            'X > 0, or use observed="real" for real columns.'
+            'X > 0, or use input_type="real" for real columns.'
         )
     if not found.data.all():
         found = found.copy()

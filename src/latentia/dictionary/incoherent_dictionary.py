@@ -71,12 +71,12 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     sparsity : int, optional
         Atoms k that a row may use. By default it is found: it begins with the clusters that a row is in; then it
         is where the next atom takes much less of the median row, or else where few rows want another atom.
-    start : {"graph", "random"}, default="graph"
+    init : {"graph", "random"}, default="graph"
         "random" begins with random rows: the method of optimal directions as others have it.
-    columns : {"svd", "average"}, default="svd"
+    atom_update : {"svd", "average"}, default="svd"
         What a cluster's atom is: the direction of largest variance (Algorithm 5.3), or the mean of the rows with one sign
         (Algorithm 5.2).
-    order : int, default=3
+    clique_order : int, default=3
         Rows of a tuple in the search for clusters. More than 3 (Algorithm 5.4) tell clusters apart where rows use so many
         atoms that triples cannot.
     refine : int or "auto", default="auto"
@@ -103,7 +103,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         Where the atoms began: "graph" if clusters gave half of them or more.
     noise_ : float
         Standard deviation of the noise of an entry.
-    reconstruction_error_ : float
+    reconstruction_err_ : float
         Share of the rows' squared length that the codes leave.
     refinement_ : ndarray of shape (n_rounds,)
         Log-likelihood of the rows in every round, in nats, at its best variance of the noise.
@@ -147,9 +147,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
 
     _constraints: ClassVar = {
         "sparsity": OrNone(Integer(1)),
-        "start": Choice("graph", "random"),
-        "columns": Choice("svd", "average"),
-        "order": Integer(3, 8),
+        "init": Choice("graph", "random"),
+        "atom_update": Choice("svd", "average"),
+        "clique_order": Integer(3, 8),
     }
     _nouns, _farthest = ("atom", "atoms", "rows"), float(np.sqrt(2))
     components_: Annotated[np.ndarray, of.numbers("K V", -1.0 - of.TOLERANCE, 1.0 + of.TOLERANCE)]
@@ -158,7 +158,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     sparsity_: Annotated[int, of.count(1)]
     start_: Literal["graph", "random"]
     noise_: Annotated[float, of.number(0.0)]
-    reconstruction_error_: Annotated[float, of.number(0.0)]
+    reconstruction_err_: Annotated[float, of.number(0.0)]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     n_iter_: Annotated[int, of.count()]
     converged_: bool
@@ -169,9 +169,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         n_components: NComponents = 100,
         *,
         sparsity: int | None = None,
-        start: Literal["graph", "random"] = "graph",
-        columns: Literal["svd", "average"] = "svd",
-        order: int = 3,
+        init: Literal["graph", "random"] = "graph",
+        atom_update: Literal["svd", "average"] = "svd",
+        clique_order: int = 3,
         refine: Refine = "auto",
         n_splits: int = 3,
         random_state: Seed = 0,
@@ -180,9 +180,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     ) -> None:
         self.n_components = n_components
         self.sparsity = sparsity
-        self.start = start
-        self.columns = columns
-        self.order = order
+        self.init = init
+        self.atom_update = atom_update
+        self.clique_order = clique_order
         self.refine = refine
         self.n_splits = n_splits
         self.random_state = random_state
@@ -221,7 +221,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     def _recover(self, moments: RowGroups, part: Part, whole: Any) -> Start:
         """Algorithm 5.1 and 5.2: the connection graph of some rows, its clusters, and their directions."""
         return start_from(
-            part.rows, self.n_components, method=self.start, columns=self.columns, order=self.order, seed=self._seed,
+            part.rows, self.n_components, method=self.init, columns=self.atom_update, order=self.clique_order, seed=self._seed,
             n_jobs=self.n_jobs,
         )  # fmt: skip
 
@@ -317,11 +317,11 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         self.components_ = atoms * np.where(signs == 0, 1.0, signs)
         self.usage_, self.sparsity_ = sums.uses / max(sums.n_rows, 1), model.sparsity
         self.start_ = "graph" if start.of_graph else "random"
-        self.noise_, self.reconstruction_error_ = model.noise, sums.relative_error
+        self.noise_, self.reconstruction_err_ = model.noise, sums.relative_error
         self.errors_ = np.array(model.errors)
         self._keep_refinement(model.refinement)
         self.n_passes_, self._n_features_out = model.n_passes, len(atoms)
-        if self.start == "graph" and not start.of_graph and self.n_components > 1:
+        if self.init == "graph" and not start.of_graph and self.n_components > 1:
             warn(
                 f"The connection graph gave {start.n_clusters} of the {len(atoms)} atoms, and the others began as random rows: "
                 "rows use too many atoms, or there is too much noise, for its guarantee. See evidence_.",
@@ -345,7 +345,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         """Numbers near that of the clusters which a generous search finds."""
         blocks = table_blocks(copy(self), X, reset=True)
         rows = min(blocks.n_rows, _MOST_ATOMS)
-        start = start_from(blocks, rows, method="graph", columns="svd", order=self.order, seed=0, n_jobs=self.n_jobs)
+        start = start_from(
+            blocks, rows, method="graph", columns="svd", order=self.clique_order, seed=0, n_jobs=self.n_jobs
+        )
         n = start.n_clusters
         return sorted({max(2, round(share * n)) for share in _SHARES}) if n > 1 else None
 

@@ -52,7 +52,7 @@ _TRUSTED = 0.25  # amplitude of other sources in a recovered one: 12 dB
 _LEFT_OUT = 0.05
 _WHITE = 0.1  # by which variances of white rows may differ from one
 _MOST_ITERATIONS = 200
-_ROUGH: dict[str, Any] = {"n_starts": 2, "max_iter": 30, "tol": 1e-3}  # of the decompositions of parts
+_ROUGH: dict[str, Any] = {"n_init": 2, "max_iter": 30, "tol": 1e-3}  # of the decompositions of parts
 _MOST = 96  # components whose fourth moments, four groups of (pairs x pairs), fit into a gigabyte
 
 

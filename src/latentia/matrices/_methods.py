@@ -33,13 +33,13 @@ class MatrixMethods(Estimator):
     marginals_: Annotated[np.ndarray, of.shares("V")]
     column_marginals_: Annotated[np.ndarray, of.optional(of.shares("W"))]
     spectrum_: Annotated[np.ndarray, of.numbers("*")]
-    edge_: Annotated[float, of.number(0.0)]
+    noise_level_: Annotated[float, of.number(0.0)]
     n_kept_: Annotated[int, of.count()]
     n_pairs_: Annotated[float, of.number(0.0)]
     embedding_: Annotated[np.ndarray, of.numbers("V E")]
     column_embedding_: Annotated[np.ndarray, of.optional(of.numbers("W E"))]
     components_: Annotated[np.ndarray, of.optional(of.numbers("R V", 0.0))]
-    mixing_: Annotated[np.ndarray, of.optional(of.numbers("R R", 0.0))]
+    core_: Annotated[np.ndarray, of.optional(of.numbers("R R", 0.0))]
     _matrix: FactoredMatrix | OrderedMatrix
     _scale: Annotated[np.ndarray, of.numbers("V", 0.0)]
     _communities: WordClusters
@@ -346,7 +346,7 @@ class MatrixMethods(Estimator):
 
     def _spectral(self) -> Factored:
         """r r^T and the kept directions, without floor."""
-        values = np.sign(self.spectrum_) * np.sqrt(np.maximum(self.spectrum_**2 - self.edge_**2, 0))
+        values = np.sign(self.spectrum_) * np.sqrt(np.maximum(self.spectrum_**2 - self.noise_level_**2, 0))
         kept = values[: self.n_kept_]
         directions = self.embedding_ / np.sqrt(np.abs(kept)) * np.sqrt(self._scale)[:, None]
         return Factored(np.column_stack([self.marginals_, directions]), np.diag(np.concatenate([[1.0], kept])))
@@ -373,7 +373,7 @@ class MatrixMethods(Estimator):
         factored = self._matrix.factored
         if factored.least is not None:  # whose products no entry is below
             return
-        if not hasattr(self, "components_") or not hasattr(self, "mixing_"):
+        if not hasattr(self, "components_") or not hasattr(self, "core_"):
             raise LatentiaError("_matrix.factored.least is missing")
-        if not np.array_equal(factored.left, self.components_.T) or not np.array_equal(factored.core, self.mixing_):
-            raise LatentiaError("_matrix.factored is not that of components_ and mixing_")
+        if not np.array_equal(factored.left, self.components_.T) or not np.array_equal(factored.core, self.core_):
+            raise LatentiaError("_matrix.factored is not that of components_ and core_")

@@ -133,11 +133,11 @@ class ProbabilityMatrix(MatrixMethods, Staged):
         Of ordered pairs: what a count of 0, 1, 2 and more gives up; None without discounts.
     spectrum_ : ndarray of shape (R - 1,)
         Eigenvalues of the scaled counts without the marginals', signed, by decreasing modulus, before shrinkage.
-    edge_ : float
+    noise_level_ : float
         Modulus up to which eigenvalues are noise.
     n_kept_ : int
         Number of eigenvalues above it. For "binned" the rank of what was found.
-    components_ : ndarray of shape (n_kept_ + 1, M), mixing_ : ndarray of shape (n_kept_ + 1, n_kept_ + 1)
+    components_ : ndarray of shape (n_kept_ + 1, M), core_ : ndarray of shape (n_kept_ + 1, n_kept_ + 1)
         With ``refine`` and directions that were kept: B = P^T W P, nonnegative. Not the topics: see `topics`.
     labels_ : ndarray of shape (M,)
         Communities: k-means of the leading vectors over their scale, computed when asked for.
@@ -448,7 +448,7 @@ class ProbabilityMatrix(MatrixMethods, Staged):
         self._matrix, self._scale = found, space.row_scale
         self.marginals_ = found.marginals
         self.column_marginals_ = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel() / self.n_pairs_
-        self.spectrum_, self.edge_, self.n_kept_ = space.observed, space.edge, kept
+        self.spectrum_, self.noise_level_, self.n_kept_ = space.observed, space.edge, kept
         roots = np.sqrt(space.values[:kept])
         self.embedding_, self.column_embedding_ = space.left[:, :kept] * roots, space.right[:, :kept] * roots
         self._communities = WordClusters(space.left * space.observed, found.marginals, self._seed)
@@ -457,7 +457,7 @@ class ProbabilityMatrix(MatrixMethods, Staged):
     def _keep_matrix(self, found: Estimate) -> None:
         space = found.space
         self._matrix, self._scale = found.matrix(self.n_jobs), space.scale
-        self.marginals_, self.edge_, self.spectrum_, self.n_kept_ = (
+        self.marginals_, self.noise_level_, self.spectrum_, self.n_kept_ = (
             space.marginals, space.edge, space.observed, space.n_kept,
         )  # fmt: skip
         points = space.vectors * np.abs(space.observed)
@@ -465,7 +465,7 @@ class ProbabilityMatrix(MatrixMethods, Staged):
         self.embedding_ = space.vectors[:, : space.n_kept] * np.sqrt(np.abs(space.values[: space.n_kept]))
         self._keep_refinement(found.refinement)
         if found.components is not None and found.mixing is not None:
-            self.components_, self.mixing_ = found.components, found.mixing
+            self.components_, self.core_ = found.components, found.mixing
         if found.bins is not None:
             self.bins_ = found.bins
 

@@ -154,7 +154,7 @@ def _decomposed(moments: WordMoments, n_components: int, random_state: int) -> W
     kept = max(0.0, -values[0] - values[-n_components])
     second = moments.second + kept * np.eye(len(values))
     with one_blas_thread():  # hundreds of small products and singular values, for which threads only wait
-        return decompose_whitened(second, moments.third, n_components, random_state, n_starts=1, max_iter=_ITERATIONS)
+        return decompose_whitened(second, moments.third, n_components, random_state, n_init=1, max_iter=_ITERATIONS)
 
 
 def _directions(fit: WhitenedDecomposition, moments: WordMoments) -> tuple[np.ndarray, np.ndarray]:

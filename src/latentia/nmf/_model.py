@@ -23,7 +23,7 @@ _AT_ONCE = 1 << 22  # entries of rows that are dense at a time
 class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     """Base of estimators of X = A W."""
 
-    mixing_: Literal["simplex", "cone"] = "cone"
+    mixing_kind_: Literal["simplex", "cone"] = "cone"
     n_jobs: int | None
     components_: Annotated[np.ndarray, of.numbers("K V")]
     weights_: Annotated[np.ndarray, of.shares("K")]
@@ -41,7 +41,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
 
         Returns
         -------
-        ndarray of shape (n_rows, r), nonnegative; rows sum to one if ``mixing_`` is "simplex"
+        ndarray of shape (n_rows, r), nonnegative; rows sum to one if ``mixing_kind_`` is "simplex"
 
         Raises
         ------
@@ -99,7 +99,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             for first in range(0, block[0].shape[0], step):
                 rows = dense(block[0][first : first + step])
                 self._check_units(rows, unit)
-                yield rows, row_weights(rows / unit, self.components_ / unit, self.mixing_, self.n_jobs)
+                yield rows, row_weights(rows / unit, self.components_ / unit, self.mixing_kind_, self.n_jobs)
 
     @property
     def _n_features_out(self) -> int:

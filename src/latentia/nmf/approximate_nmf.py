@@ -70,7 +70,7 @@ class ApproximateNMF(FactorModel):
     n_components : int, "auto" or several, default=3
         Number of components r. Of a range or list of numbers, or "auto", the one is taken that the evidence recommends: see
         ``n_components_``, ``recommendation_`` and ``comparison_`` then. Each number costs a fit.
-    n_starts : int, default=10
+    n_init : int, default=10
         Starts of the search, the first from rows far apart, the others from rows drawn at random. It ends before where the
         certificate says that nothing is better.
     tol : float, default=1e-6
@@ -131,7 +131,7 @@ class ApproximateNMF(FactorModel):
     True
     """
 
-    _constraints: ClassVar = {"n_starts": Integer(1), "tol": Number(0)}
+    _constraints: ClassVar = {"n_init": Integer(1), "tol": Number(0)}
     _farthest = float(np.sqrt(2))
     components_: Annotated[np.ndarray, of.numbers("K V", 0.0)]
     starts_: Annotated[np.ndarray, of.numbers("*", 0.0)]
@@ -142,7 +142,7 @@ class ApproximateNMF(FactorModel):
         self,
         n_components: NComponents = 3,
         *,
-        n_starts: int = 10,
+        n_init: int = 10,
         tol: float = 1e-6,
         n_splits: int = 3,
         random_state: Seed = 0,
@@ -150,7 +150,7 @@ class ApproximateNMF(FactorModel):
         verbose: int = False,
     ) -> None:
         self.n_components = n_components
-        self.n_starts = n_starts
+        self.n_init = n_init
         self.tol = tol
         self.n_splits = n_splits
         self.random_state = random_state
@@ -191,7 +191,7 @@ class ApproximateNMF(FactorModel):
         left, right, bound, energy = self._span(table)
         # Starts, each with a few rounds of descent.
         tried: list[_Tried] = []
-        for start in self._starts(table, right, self.n_starts if part.is_whole else min(self.n_starts, _OF_PARTS)):
+        for start in self._starts(table, right, self.n_init if part.is_whole else min(self.n_init, _OF_PARTS)):
             components = np.maximum(in_span(left, right, start) @ right, 0.0)
             tried.append(self._descended(_Tried(components, np.inf, 0), blocks, table, _FIRST))
             if tried[-1].error <= max((1 + self.tol) * bound, _EXACT):
@@ -298,7 +298,7 @@ class ApproximateNMF(FactorModel):
             Check(
                 "certificate", "|M - A W| / lower bound", self.certificate_, at_most(_NEAR),
                 "No factorization by as many components has an error below the lower bound: at 1 there is none better.",
-                "Theorem 2.49", "caution", "A better factorization may exist: raise n_starts.",
+                "Theorem 2.49", "caution", "A better factorization may exist: raise n_init.",
             ),
             Check(
                 "features and rows of one alone", "least of a pair", float(telling_apart(found.components, weights)),

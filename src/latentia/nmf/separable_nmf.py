@@ -127,7 +127,7 @@ class SeparableNMF(FactorModel):
         Mean share of each component in a row: of its weights, or for "cone" of its sum.
     method_ : str
         The search that was taken.
-    mixing_ : {"simplex", "cone"}
+    mixing_kind_ : {"simplex", "cone"}
     reconstruction_err_ : float
         |X - A W| in the Frobenius norm.
     relative_error_ : float
@@ -182,7 +182,7 @@ class SeparableNMF(FactorModel):
     }
     anchors_: Annotated[np.ndarray, of.places("K")]
     method_: str
-    mixing_: Mixing
+    mixing_kind_: Mixing
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     n_iter_: Annotated[int, of.count()]
     converged_: bool
@@ -267,7 +267,7 @@ class SeparableNMF(FactorModel):
         table: Table = fitted.moments.table
         self.components_, self.anchors_ = model.components * table.unit, table.first[model.members.anchors]
         self.weights_ = model.shares / max(float(model.sums.shares.sum()), np.finfo(float).tiny)
-        self.method_, self.mixing_ = fitted.found.selection.method, fitted.found.points.mixing
+        self.method_, self.mixing_kind_ = fitted.found.selection.method, fitted.found.points.mixing
         self.reconstruction_err_ = float(np.sqrt(model.sums.left)) * table.unit
         self.relative_error_ = model.sums.relative_error
         self._keep_refinement(model.refinement)
@@ -378,4 +378,4 @@ class SeparableNMF(FactorModel):
         return again
 
     def _distances(self, other: SeparableNMF) -> np.ndarray:
-        return component_distances(self.components_, other.components_, self.mixing_)
+        return component_distances(self.components_, other.components_, self.mixing_kind_)

@@ -167,25 +167,25 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         return float(self.posterior(X).log_likelihood.mean())
 
     @fitted
-    def sample(self, n_rows: int = 1, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Draw rows of the network, bool (n_rows, n), and the causes that are on in them, bool (n_rows, m).
+    def sample(self, n_samples: int = 1, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Draw rows of the network, bool (n_samples, n), and the causes that are on in them, bool (n_samples, m).
 
         Parameters
         ----------
-        n_rows : int, default=1
+        n_samples : int, default=1
             Number of rows.
         random_state : int, RandomState or Generator, default=0
             Seed of the draws.
 
         Returns
         -------
-        X : ndarray of bool, shape (n_rows, n)
+        X : ndarray of bool, shape (n_samples, n)
             Findings.
-        causes : ndarray of bool, shape (n_rows, m)
+        causes : ndarray of bool, shape (n_samples, m)
             The causes that are on.
         """
-        n_rows, rng = check_size(n_rows, "n_rows"), np.random.default_rng(seed_of(random_state))
-        return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_rows, rng)
+        n_samples, rng = check_size(n_samples, "n_samples"), np.random.default_rng(seed_of(random_state))
+        return noisy_or_rows(self.weights_, self.priors_, self.leak_, n_samples, rng)
 
     @property
     def cause_names_(self) -> list[str]:

@@ -112,7 +112,7 @@ class NoisyOr(NetworkMethods, Staged):
         ``n_components`` was given.
     spectrum_ : ndarray of shape (n_eigenvalues,)
         Leading eigenvalues of PMI2 between scaled findings, the largest first.
-    noise_ : float
+    noise_level_ : float
         The largest eigenvalue that noise alone would have.
     evidence_ : Evidence
         Checks of the assumptions, and the expected error of each cause, |W_k - W'_k|_2 / |W_k|_2 (``component_errors``).
@@ -174,7 +174,7 @@ class NoisyOr(NetworkMethods, Staged):
     }
 
     spectrum_: Annotated[np.ndarray, of.numbers("*")]
-    noise_: Annotated[float, of.number(0.0)]
+    noise_level_: Annotated[float, of.number(0.0)]
     prior_errors_: Annotated[np.ndarray | None, of.numbers("K", 0.0)]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     n_iter_: Annotated[int, of.count()]
@@ -322,7 +322,7 @@ class NoisyOr(NetworkMethods, Staged):
         misfit, goodness, trivial, gaps = self._goodness(fitted)
         if goodness is not None:
             parts = parts.widened(np.full(m, goodness.bias), _MOST_ERROR)
-        spectrum, n_unused = Spectrum(self.spectrum_, self.noise_), int((~moments.used).sum())
+        spectrum, n_unused = Spectrum(self.spectrum_, self.noise_level_), int((~moments.used).sum())
         measured = Measured(
             refined, learner, spectrum, moments.source, parts, n_unused, misfit, goodness, trivial, gaps
         )
@@ -340,7 +340,7 @@ class NoisyOr(NetworkMethods, Staged):
         self.n_components_range_ = fitted.found.learner.likely
         self._given_names: dict[int, str] = {}
         spectrum = pair_spectrum(moments.source, network, moments.dealt)
-        self.spectrum_, self.noise_ = spectrum.values[: 3 * network.m + 10], spectrum.noise
+        self.spectrum_, self.noise_level_ = spectrum.values[: 3 * network.m + 10], spectrum.noise
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = bool(fitted.rows.n_rows) + len(self.refinement_)
         if spectrum.noise and spectrum.rank < network.m:

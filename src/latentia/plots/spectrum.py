@@ -36,7 +36,7 @@ def plot_spectrum(model: Any, *, n: int | None = None, ax: Any = None) -> Any:
     if np.ndim(values) != 1:
         raise LatentiaError(f"The spectrum of this {type(model).__name__} is one number: {float(values):.3g}.")
     values = np.asarray(values, dtype=float)[:n]
-    noise = float(getattr(model, "edge_", getattr(model, "noise_", None)) or 0.0)
+    noise = float(getattr(model, "noise_level_", None) or 0.0)
     needed = _needed(model)
     ax = new_axes(ax)
     number = np.arange(1, len(values) + 1)

@@ -183,7 +183,7 @@ def memberships_of(names: Sequence[str], degrees: np.ndarray, shares: np.ndarray
 
 
 def _tables(model: Any, graph: Graph | _Expected, threshold: float) -> tuple[Table, Table, Table]:
-    numbers, values, edge = range(len(model.connectivity_)), model.spectrum_, model.edge_
+    numbers, values, edge = range(len(model.connectivity_)), model.spectrum_, model.noise_level_
     connectivity = block([f"community {k}" for k in numbers], model.connectivity_)
     above = Column("above", ["yes" if abs(value) > edge else "no" for value in values])
     return (
@@ -264,7 +264,7 @@ def _edges(model: Any) -> dict[str, Any]:
 
 def _spectrum(model: Any) -> dict[str, Any] | None:
     """The directions, of which a picture shows the moduli, and the edge of the noise."""
-    values, edge = np.asarray(model.spectrum_, dtype=float), float(model.edge_)
+    values, edge = np.asarray(model.spectrum_, dtype=float), float(model.noise_level_)
     if not len(values):
         return None
     top, used = 1.05 * max(float(np.abs(values).max()), edge, 1e-300), min(len(model.weights_) - 1, len(values))

@@ -191,7 +191,7 @@ def _described(
 ) -> tuple[tuple[Table, Table], tuple[str]]:
     """How many rows have so large an error, and how many need so many atoms; and a line of that."""
     errors, numbers, sparsity = row_errors(model, X, codes), needed(model, codes), int(model.sparsity_)
-    counts, mean, left = np.bincount(numbers, minlength=sparsity + 1), numbers.mean(), 100 * model.reconstruction_error_
+    counts, mean, left = np.bincount(numbers, minlength=sparsity + 1), numbers.mean(), 100 * model.reconstruction_err_
     more = " Most need all that are allowed: more may describe them better." if counts[-1] == counts.max() else ""
     lengths = np.histogram(errors, _STEPS)[0]
     well = Table(

@@ -306,7 +306,7 @@ def community_evidence(model: Any) -> Evidence:
 
 
 def _directions(model: Any, name: str) -> Table:
-    values, edge = model.spectrum_, model.edge_
+    values, edge = model.spectrum_, model.noise_level_
     shrunk = np.sign(values) * np.sqrt(np.maximum(values**2 - edge**2, 0))
     kept = ["yes" if k < model.n_kept_ else "no" for k in range(len(values))]
     columns = *directions(values, edge), Column("kept", kept), Column("shrunk", shrunk, ".8g")
@@ -315,7 +315,12 @@ def _directions(model: Any, name: str) -> Table:
 
 def _spectrum(model: Any, thing: str) -> Figure:
     """Eigenvalues by decreasing modulus, those above the edge of the noise in blue, and the edge on both sides."""
-    values, edge, kept, asked = model.spectrum_[:_DIRECTIONS], float(model.edge_), model.n_kept_, model.n_components - 1
+    values, edge, kept, asked = (
+        model.spectrum_[:_DIRECTIONS],
+        float(model.noise_level_),
+        model.n_kept_,
+        model.n_components - 1,
+    )
     (lies, are), more = ("lies", "is") if kept == 1 else ("lie", "are"), ""
     if asked and not kept:
         more = f"No direction stands out of the noise: nothing is known of the {thing}s beyond how frequent they are."

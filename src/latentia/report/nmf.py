@@ -145,7 +145,7 @@ def summarize_nmf(
         source=source,
         error=mean_error(
             evidence,
-            f"Expected error of a component: {{}} on average, as a distance with {_UNITS[model.mixing_]}; 0 is perfect.",
+            f"Expected error of a component: {{}} on average, as a distance with {_UNITS[model.mixing_kind_]}; 0 is perfect.",
         ),
         comparison=comparison,
         reading=(("What to do next", _NEXT.format(one)),),
@@ -199,14 +199,14 @@ def _table(seen: _Seen) -> Table:
     where = "p" if axis_of(seen.names) is not None else "ps"
     listed = Column("largest entries", told, short=short_number, kind="words", on_screen=_PRINTED, where=where)
     left = f"{100 * model.relative_error_:.3g}"
-    cone, alone = model.mixing_ == "cone", seen.picture_shape is None and seen.axis is None
+    cone, alone = model.mixing_kind_ == "cone", seen.picture_shape is None and seen.axis is None
     taken = "" if not model.pooled else "Others that noise cannot tell from it are averaged with it."
     taken = f"It was polished afterwards and need no longer be that {one}." if model.refine else taken
     weight = f"The weight of a component in a {one}, where all weights sum to 1"
     share = f"How much of the sum of a {one} a component makes up" if cone else weight
     error = (
         f"The {one}s are split at random, and components are found in the parts anew. How far a component moves says how far "
-        f"it may be from the truth, {'as a distance of' if cone else 'with'} {_UNITS[model.mixing_]}. "
+        f"it may be from the truth, {'as a distance of' if cone else 'with'} {_UNITS[model.mixing_kind_]}. "
         + grades_say(evidence, "a component", f"other {one}s of the same kind would give another one")
     )
     return Table(
@@ -277,7 +277,7 @@ def _section(seen: _Seen) -> Section:
         {"number": k, "share": share, "from": name, "error": error, "grade": mark}
         for k, (share, name, (error, mark)) in enumerate(zip(seen.mean_shares, seen.called, marks, strict=True))
     ]
-    values = {"seen": seen, "method": METHODS.get(model.method_, model.method_), "mixing": MIXINGS[model.mixing_]}
+    values = {"seen": seen, "method": METHODS.get(model.method_, model.method_), "mixing": MIXINGS[model.mixing_kind_]}
     values |= {"norm": float(model.reconstruction_err_), "relative": float(model.relative_error_), "size": size}
     values |= {"rounds": np.size(model.refinement_) if model.refine else 0, "maps": [], "tiles": [], "panels": []}
     if seen.picture_shape is not None:
@@ -358,7 +358,7 @@ def contributions(model: Any, weights: np.ndarray) -> np.ndarray:
 
     Where rows may have any scale, the share of a component is that of its entries in the row's sum.
     """
-    sizes = np.abs(model.components_).sum(axis=1) if model.mixing_ == "cone" else np.ones(len(model.components_))
+    sizes = np.abs(model.components_).sum(axis=1) if model.mixing_kind_ == "cone" else np.ones(len(model.components_))
     parts = np.asarray(weights) * sizes
     total = parts.sum(axis=1, keepdims=True)
     return np.asarray(np.where(total > 0, parts / np.where(total > 0, total, 1.0), 0.0))

@@ -322,7 +322,7 @@ def _hover_of_finding(model: Any, finding: int, names: list[str], frequency: np.
 
 def _spectrum(model: Any) -> Figure:
     """Directions of the pairs of findings, those that the causes need in blue."""
-    m, noise, likely = len(model.priors_), model.noise_, model.n_components_range_
+    m, noise, likely = len(model.priors_), model.noise_level_, model.n_components_range_
     above, hint = int((model.spectrum_ > noise).sum()), ""
     said = "The size that chance alone would reach was not measured."
     if noise:

@@ -26,7 +26,7 @@ def als(
     n_components: int,
     rng: np.random.Generator,
     *,
-    n_starts: int = 10,
+    n_init: int = 10,
     max_iter: int = 500,
     tol: float = 1e-10,
     starts: Sequence[np.ndarray] | None = None,
@@ -36,7 +36,7 @@ def als(
     Parameters
     ----------
     tensor : ndarray of shape (d_1, d_2, d_3)
-    n_starts : int
+    n_init : int
         Random starts, besides that from a matrix pencil.
     max_iter, tol
         Iterations of a start, and the decrease of the relative residual at which it has converged.
@@ -56,7 +56,7 @@ def als(
     if starts is not None:
         first = [[np.asarray(s) @ basis for s, basis in zip(starts, bases, strict=True)]]
     else:
-        first = [[rng.standard_normal((n_components, d)) for d in core.shape] for _ in range(n_starts)]
+        first = [[rng.standard_normal((n_components, d)) for d in core.shape] for _ in range(n_init)]
         first += _pencil(core, n_components, rng)
     best: tuple[float, Factors, bool] | None = None
     total = 0

@@ -22,12 +22,12 @@ Method = Literal["polar", "power", "adaptive", "robust", "joint", "als"]
 _SYMMETRIC = ("polar", "power", "adaptive", "joint")
 _METHODS = (*_SYMMETRIC, "robust", "als")
 _OPTIONS = {
-    "polar": ("n_starts", "max_iter", "tol", "starts"),
-    "power": ("n_starts", "n_iter", "starts"),
-    "adaptive": ("n_starts", "n_iter", "starts", "threshold"),
+    "polar": ("n_init", "max_iter", "tol", "starts"),
+    "power": ("n_init", "n_iter", "starts"),
+    "adaptive": ("n_init", "n_iter", "starts", "threshold"),
     "joint": ("max_iter", "tol"),
     "robust": ("n_polish",),
-    "als": ("n_starts", "max_iter", "tol", "starts"),
+    "als": ("n_init", "max_iter", "tol", "starts"),
 }
 
 
@@ -273,7 +273,7 @@ def _check_options(method: str, options: dict[str, Any], n_components: int, dim:
     if unknown:
         has = f"there is no option {unknown[0]!r}; there are {', '.join(_OPTIONS[method])}."
         raise LatentiaError(has, parameter="method", value=method)
-    for name in ("n_starts", "n_iter", "max_iter"):
+    for name in ("n_init", "n_iter", "max_iter"):
         value = options.get(name, 1)
         if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
             raise LatentiaError("a whole number of at least 1 is needed.", parameter=name, value=value)

@@ -267,10 +267,10 @@ def _spectral_radius(matrices: np.ndarray, v: np.ndarray, n_steps: int = 15) -> 
     return size
 
 
-def tensor_norm(tensor: np.ndarray | SymmetricTensor, n_starts: int = 32, n_iter: int = 30) -> float:
+def tensor_norm(tensor: np.ndarray | SymmetricTensor, n_init: int = 32, n_iter: int = 30) -> float:
     """Operator norm max |T(v, ..., v)| over unit v of a symmetric tensor, as power iterations from many starts find it."""
     symmetric = operator(tensor) if isinstance(tensor, np.ndarray) else tensor
-    v = np.random.default_rng(0).standard_normal((n_starts, symmetric.dim))
+    v = np.random.default_rng(0).standard_normal((n_init, symmetric.dim))
     largest = 0.0
     for _ in range(n_iter):
         v /= np.maximum(np.linalg.norm(v, axis=1, keepdims=True), np.finfo(float).tiny)

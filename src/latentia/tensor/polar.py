@@ -57,7 +57,7 @@ def ascent(
     n_components: int,
     rng: np.random.Generator,
     *,
-    n_starts: int = 3,
+    n_init: int = 3,
     max_iter: int = 200,
     tol: float = 1e-7,
     starts: np.ndarray | None = None,
@@ -67,7 +67,7 @@ def ascent(
     Parameters
     ----------
     tensor : SymmetricTensor of dimension d >= n_components
-    n_starts : int
+    n_init : int
         Most frames to start from: eigenvectors of T(I, I, u, ...) for random u. The first answer whose vectors are all
         stable is taken, since K orthogonal attractors are all that a nearly orthogonal tensor has; else the one with the
         largest sum.
@@ -79,8 +79,8 @@ def ascent(
     best, best_value, total = None, -np.inf, 0
     tol = max(tol, 10 * float(np.finfo(tensor.dtype).eps))
     rough = tensor.in_single_precision()
-    once = n_starts == 1 or starts is not None
-    for _ in range(1 if once else n_starts):
+    once = n_init == 1 or starts is not None
+    for _ in range(1 if once else n_init):
         frame = _frame(rough, n_components, rng) if starts is None else polar_factor(np.asarray(starts, np.float64))
         # Half of the bytes and flops for the way to an answer; double precision for the end of it.
         near, _, n_rough, _ = _ascend(rough, frame.astype(np.float32), max_iter, max(tol, _SINGLE), _NEAR)

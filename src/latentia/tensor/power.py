@@ -32,7 +32,7 @@ def power(
     n_components: int,
     rng: np.random.Generator,
     *,
-    n_starts: int | None = None,
+    n_init: int | None = None,
     n_iter: int = 30,
     starts: np.ndarray | None = None,
     adaptive: bool = False,
@@ -43,7 +43,7 @@ def power(
     Parameters
     ----------
     tensor : SymmetricTensor of dimension d >= n_components
-    n_starts : int, optional
+    n_init : int, optional
         L, random starts of a batch; by default 2 K, but at least 20.
     n_iter : int
         N, iterations of a start, and once more for the vector that is kept.
@@ -63,11 +63,11 @@ def power(
     converged : bool
         Whether every vector moved by less than .001 in its last iteration.
     """
-    n_starts = max(20, 2 * n_components) if n_starts is None else n_starts
+    n_init = max(20, 2 * n_components) if n_init is None else n_init
     found, weights = np.empty((0, tensor.dim)), np.empty(0)
     total, settled = 0, True
     while len(found) < n_components:
-        batch = rng.standard_normal((n_starts, tensor.dim)) if starts is None else starts
+        batch = rng.standard_normal((n_init, tensor.dim)) if starts is None else starts
         theta = unit_rows(np.array(batch, dtype=np.float64))
         moved = np.full(len(theta), np.inf)
         deflated = _Deflated(tensor, found, weights, adaptive, threshold)

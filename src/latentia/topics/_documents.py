@@ -193,28 +193,28 @@ class Admixture(OfDocuments):
 
     @fitted
     def sample(
-        self, n_documents: int = 100, length: int = 100, random_state: Any = 0
+        self, n_samples: int = 100, length: int = 100, random_state: Any = 0
     ) -> tuple[sparse.csr_array, np.ndarray]:
         """Draw documents from the fitted model.
 
         Parameters
         ----------
-        n_documents : int
+        n_samples : int
         length : int
             Number of words of every document.
         random_state : int, RandomState, Generator or None
 
         Returns
         -------
-        counts : csr_array of shape (n_documents, V)
-        proportions : ndarray of shape (n_documents, K)
+        counts : csr_array of shape (n_samples, V)
+        proportions : ndarray of shape (n_samples, K)
         """
-        n_documents, length = check_size(n_documents, "n_documents"), check_size(length, "length")
-        check_size(n_documents * length, "n_documents * length")
+        n_samples, length = check_size(n_samples, "n_samples"), check_size(length, "length")
+        check_size(n_samples * length, "n_samples * length")
         rng = np.random.default_rng(seed_of(random_state))
         found = self.dirichlet_ > 0  # of two or more topics that never are, NumPy's draws would not end
-        proportions = np.zeros((n_documents, len(found)))
-        proportions[:, found] = rng.dirichlet(self.dirichlet_[found], size=n_documents)
+        proportions = np.zeros((n_samples, len(found)))
+        proportions[:, found] = rng.dirichlet(self.dirichlet_[found], size=n_samples)
         return WordSampler(self.components_)(rng.multinomial(length, proportions), rng), proportions
 
     def _model(self) -> tuple[np.ndarray, np.ndarray]:

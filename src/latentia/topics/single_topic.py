@@ -433,26 +433,26 @@ class SingleTopicModel(OfDocuments, Staged):
 
     @fitted
     def sample(
-        self, n_documents: int = 100, length: int = 20, random_state: Any = 0
+        self, n_samples: int = 100, length: int = 20, random_state: Any = 0
     ) -> tuple[sparse.csr_array, np.ndarray]:
         """Draw documents from the fitted model.
 
         Parameters
         ----------
-        n_documents : int
+        n_samples : int
         length : int
             Number of words of every document.
         random_state : int, RandomState, Generator or None
 
         Returns
         -------
-        counts : csr_array of shape (n_documents, V)
-        topics : ndarray of int, shape (n_documents,)
+        counts : csr_array of shape (n_samples, V)
+        topics : ndarray of int, shape (n_samples,)
         """
-        n_documents, length = check_size(n_documents, "n_documents"), check_size(length, "length")
-        check_size(n_documents * length, "n_documents * length")
+        n_samples, length = check_size(n_samples, "n_samples"), check_size(length, "length")
+        check_size(n_samples * length, "n_samples * length")
         rng = np.random.default_rng(seed_of(random_state))
-        topics = rng.choice(len(self.weights_), size=n_documents, p=self.weights_)
+        topics = rng.choice(len(self.weights_), size=n_samples, p=self.weights_)
         draws = length * (topics[:, None] == np.arange(len(self.weights_)))
         return WordSampler(self.components_)(draws, rng), topics
 

@@ -33,8 +33,8 @@ def plot_spectrum(model: Any, *, n: int | None = None, ax: Any = None) -> Any:
     matplotlib.axes.Axes
     """
     values = attribute(model, ["spectrum_"], "spectrum")
-    if np.ndim(values) != 1:
-        raise LatentiaError(f"The spectrum of this {type(model).__name__} is one number: {float(values):.3g}.")
+    if len(values) == 1:
+        raise LatentiaError(f"The spectrum of this {type(model).__name__} is one number: {float(values[0]):.3g}.")
     values = np.asarray(values, dtype=float)[:n]
     noise = float(getattr(model, "noise_level_", None) or 0.0)
     needed = _needed(model)

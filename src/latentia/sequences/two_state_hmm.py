@@ -104,8 +104,10 @@ class TwoStateHMM(ChainMethods, Staged):
         Symbol probabilities of the states; rows sum to one.
     eigenvalue_ : float
         lambda, the second eigenvalue of T.
-    eigenvalue_, noise_level_ : float
-        Leading eigenvalue of the scaled counts, and the edge of the noise.
+    spectrum_ : ndarray of shape (1,)
+        Leading eigenvalue of the scaled counts.
+    noise_level_ : float
+        The edge of the noise of such eigenvalues.
     symbols_ : ndarray of shape (M,)
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
     evidence_ : Evidence
@@ -163,7 +165,7 @@ class TwoStateHMM(ChainMethods, Staged):
     emissionprob_: Annotated[np.ndarray, of.distributions("K S")]
     symbols_: Annotated[np.ndarray, of.symbols("S")]
     noise_level_: Annotated[float, of.number(0.0)]
-    eigenvalue_: Annotated[float, of.number()]
+    spectrum_: Annotated[np.ndarray, of.numbers("*")]
     eigenvalue_: Annotated[float, of.number()]
     detected_: bool
     _marginal: Annotated[np.ndarray, of.shares("S")]
@@ -246,7 +248,7 @@ class TwoStateHMM(ChainMethods, Staged):
         first: Found = fitted.found.first
         chain: Chain = fitted.model.parameters
         self._marginal, self.detected_ = fitted.moments.marginal, fitted.found.chain is not None
-        self.noise_level_, self.eigenvalue_ = first.space.edge, first.eigenvalue
+        self.noise_level_, self.spectrum_ = first.space.edge, np.array([first.eigenvalue])
         self.startprob_, self.transmat_, self.emissionprob_ = chain.startprob, chain.transmat, chain.emissions
         self.weights_ = stationary(self.transmat_) if self.detected_ else chain.startprob
         self.eigenvalue_ = float(np.trace(self.transmat_) - 1)
@@ -261,7 +263,7 @@ class TwoStateHMM(ChainMethods, Staged):
         fit = None if chain is None else self._pairs.fit_of_pairs(first, chain, steps)
         parts = self._expected_errors(learned.found, fitted.model.parameters, steps, fit)
         measured = Measured(
-            parts, fit, len(steps.symbols) / len(self.symbols_), self.eigenvalue_, self.noise_level_, first.moments.deviations,
+            parts, fit, len(steps.symbols) / len(self.symbols_), first.eigenvalue, self.noise_level_, first.moments.deviations,
             self.cross_fit > 1, self.eigenvalue_, self._apart(), chain,
             first.moments.unequal if self.method == "cubic" and self.detected_ else None,
         )  # fmt: skip

@@ -198,7 +198,7 @@ def _layers(model: Any, Y: Any, any_units: bool) -> Table:
         Column("explained", [one.explained for one in agreed], short=percent),
         Column("right", [np.nan if one.right is None else one.right for one in agreed], short=_share),
     )
-    by_chance = "" if real else f"; by chance {percent(float(model.input_type_density_))} of the columns would be"
+    by_chance = "" if real else f"; by chance {percent(float(model.observed_density_))} of the columns would be"
     how = (
         "Encoder and decoder: the units that are on in a row are read from it, and what they switch on is compared with what "
         f"is there{'' if some is None else f', on {_SAMPLE:,} rows drawn at random'}. *Explained* is the share of "
@@ -251,7 +251,7 @@ def _diagram(model: Any, none: str) -> Section:
     """Layers as boxes, the highest on top, as wide as they have units, and what lies between them."""
     sizes = [model.n_features_in_, *(layer.shape[0] for layer in model.layers_)]
     widths = _WIDTH * (_NARROWEST + (1 - _NARROWEST) * (np.log1p(sizes) / np.log1p(max(sizes))) ** 2)
-    rates = [float(model.input_type_density_), *(float(np.mean(one)) if len(one) else 0.0 for one in model.densities_)]
+    rates = [float(model.observed_density_), *(float(np.mean(one)) if len(one) else 0.0 for one in model.densities_)]
     boxes, links, step = list[dict[str, Any]](), list[dict[str, Any]](), _BOX + _BETWEEN
     for i, (size, width, rate) in enumerate(zip(sizes, widths, rates, strict=True)):
         left, top = (_WIDTH - width) / 2, (len(sizes) - 1 - i) * step

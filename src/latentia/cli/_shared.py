@@ -818,15 +818,6 @@ def _cut(text: str, room: int) -> str:
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def component_cells(evidence: Evidence, number: int, digits: int = 4) -> list[str]:
-    """A component's expected error and its grade as texts; empty where none was measured."""
-    errors, components = evidence.component_errors, evidence.components
-    return [
-        "" if errors is None else f"{errors[number]:.{digits}f}",
-        components[number].grade if len(components) else "",
-    ]
-
-
 def _write_evidence(path: Path, evidence: Evidence) -> None:
     """The grade, and every check with what it says; after those of predictions those of topics that these do not use."""
     header = ["says", "name", "symbol", "measured", "needed", "meaning", "reference"]

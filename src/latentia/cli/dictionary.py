@@ -154,9 +154,13 @@ def dictionary(
     def fit(size: Any, rows: Any = data.rows, **more: Any) -> IncoherentDictionary:
         return IncoherentDictionary(size, **options | more).fit(rows)
 
+    def draw(folder: Path, model: Any) -> None:
+        if data.patch:
+            write_image(folder / "atoms.png", mosaic(model.components_, data.patch))
+
     return learn(
         results, data.source, sizes, fit, lambda model, comparison: _told(model, data, not run.quiet, comparison),
-        reading=data.reading, compare=lambda: _comparison(fit, data), more=lambda folder, model: _mosaic(folder, model, data),
+        reading=data.reading, compare=lambda: _comparison(fit, data), more=draw,
     )  # fmt: skip
 
 
@@ -172,11 +176,6 @@ def _told(model: Any, data: _Data, progress: bool, comparison: Rows | None) -> S
         row_labels=labels_of(data.table) if data.table else (), comparison=comparison, title=f"Atoms of {data.source}",
         source=data.described,
     )  # fmt: skip
-
-
-def _mosaic(folder: Path, model: Any, data: _Data) -> None:
-    if data.patch:
-        write_image(folder / "atoms.png", mosaic(model.components_, data.patch))
 
 
 # --- reading --------------------------------------------------------------------------------------------------------

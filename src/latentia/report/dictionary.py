@@ -145,7 +145,7 @@ def codes_of(codes: sparse.csr_array, row_labels: Sequence[Column] = ()) -> Tabl
 
 def _table(model: Any, names: list[str], of_columns: bool, one: str, many: str) -> Table:
     evidence, m = evidence_of(model), len(model.components_)
-    told = [[(names[d], atom[d]) for d in largest(np.abs(atom), _STRONGEST)] for atom in model.components_]
+    told = [[(names[d], float(atom[d])) for d in largest(np.abs(atom), _STRONGEST)] for atom in model.components_]
     strongest = (
         Column("strongest columns", told, short="+.2f", kind="words", heading="Strongest", where="p"),
         Column("strongest", [own[:_PRINTED] for own in told], short=lambda x: short_number(x, True), kind="words", where="s"),

@@ -89,6 +89,7 @@ def written(
         check_is_fitted(model)
         return write_summary(path, summarize(model, *args, **kwargs))
 
+    del write.__wrapped__  # which has no path
     given = inspect.signature(summarize)
     first = inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | os.PathLike[str]")
     write.__signature__ = given.replace(parameters=[first, *given.parameters.values()], return_annotation="Path")  # type: ignore[attr-defined]

@@ -131,9 +131,7 @@ class Table:
     caption : str
         On the screen, where a table without one is not shown.
     note : str
-        On the screen, below it.
-    elsewhere : str
-        Files that have all its rows, where it has none of its own.
+        A line below it on the screen.
     above : Section, optional
         On the page, between the title and the hint.
     place, label : str
@@ -142,6 +140,8 @@ class Table:
         Rows on the page.
     tall : bool
         Whether a long table has its own frame on the page.
+    rest : str
+        File in which the screen says that other rows are, by default its own.
     """
 
     name: str
@@ -151,12 +151,12 @@ class Table:
     file: str = ""
     caption: str = ""
     note: str = ""
-    elsewhere: str = ""
     above: Section | None = None
     place: str = ""
     label: str = ""
     most: int | None = None
     tall: bool = False
+    rest: str = ""
 
     def __len__(self) -> int:
         return len(self.columns[0].values)

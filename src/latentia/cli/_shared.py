@@ -706,7 +706,7 @@ def print_listing(table: Listing, console: Console) -> None:
     rows = [[column.shown(column.values[i]) for column in columns] for i in range(min(len(table), _PRINTED))]
     _print_table(console, table.caption, heads, rows)
     if len(table) > _PRINTED:
-        say(console, f"{len(table) - _PRINTED} more in {table.file or table.elsewhere}")
+        say(console, f"{len(table) - _PRINTED} more in {table.rest or table.file}")
     if table.note:
         say(console, table.note)
 

@@ -194,7 +194,7 @@ def _topics(model: Any, words: Names, labels: Names, printed: bool) -> tuple[Tab
         hint="The most frequent first. Words that set a topic apart are frequent in it, and more so than in other documents. "
         "Beside each label its probability in documents of the topic. topics.csv and labels.csv hold more of both.",
         caption=f"{count(size, 'topic')}, most frequent first" if printed else "",
-        elsewhere="topics.csv and labels.csv",
+        rest="topics.csv and labels.csv",
         above=above,
         place="topics",
         label="topic",

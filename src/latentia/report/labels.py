@@ -175,8 +175,8 @@ def _topics(model: Any, words: Names, labels: Names, printed: bool) -> tuple[Tab
     overall = np.maximum(model.weights_ @ model.word_probabilities_, 1e-300)
     telling = [_telling_words(own_words, overall, words) for own_words in model.word_probabilities_]
     chances = model.label_probabilities_
-    probable = [[(labels[j], p[j]) for j in largest(p, _TABLE_LABELS) if p[j] >= 0.005] for p in chances]
-    listed = [[(labels.short(j), p[j]) for j in largest(p, _SCREEN_LABELS)] for p in chances]
+    probable = [[(labels[j], float(p[j])) for j in largest(p, _TABLE_LABELS) if p[j] >= 0.005] for p in chances]
+    listed = [[(labels.short(j), float(p[j])) for j in largest(p, _SCREEN_LABELS)] for p in chances]
     apart = evidence.topics
     above = None if apart is None else Section("labels_topics.html", {"evidence": evidence_parts(apart)})
     topics = Table(

@@ -153,13 +153,9 @@ class Table:
     caption : str
         On the screen, where a table without one is not shown.
     note : str
-<<<<<<< HEAD
         On the screen, below it.
     rest : str
         Files in which the screen says that other rows are, by default its own.
-=======
-        A line below it on the screen.
->>>>>>> sum-p5
     above : Section, optional
         On the page, between the title and the hint.
     place, label : str
@@ -168,7 +164,6 @@ class Table:
         Rows on the page.
     tall : bool
         Whether a long table has its own frame on the page.
-<<<<<<< HEAD
     order : sequence of int, optional
         Rows that the page shows, and in which order; by default the first.
     folded : str
@@ -177,10 +172,6 @@ class Table:
         Names of its columns on the screen, where their order is another one.
     printed : int, optional
         How many of its rows are meant for the screen, by default all.
-=======
-    rest : str
-        File in which the screen says that other rows are, by default its own.
->>>>>>> sum-p5
     """
 
     name: str
@@ -189,7 +180,6 @@ class Table:
     hint: str = ""
     file: str = ""
     caption: str = ""
-<<<<<<< HEAD
     label: str = ""
     most: int | None = None
     tall: bool = False
@@ -201,15 +191,6 @@ class Table:
     folded: str = ""
     screen: tuple[str, ...] = ()
     printed: int | None = None
-=======
-    note: str = ""
-    above: Section | None = None
-    place: str = ""
-    label: str = ""
-    most: int | None = None
-    tall: bool = False
-    rest: str = ""
->>>>>>> sum-p5
 
     def __len__(self) -> int:
         return len(self.columns[0].values)

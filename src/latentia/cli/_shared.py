@@ -705,19 +705,12 @@ def print_listing(table: Listing, console: Console) -> None:
     columns = sorted(table.of("screen"), key=lambda column: column.kind == "words")
     left = "text", "name", "words", "grade"
     heads = {column.head or column.name: "left" if column.kind in left else "right" for column in columns}
-<<<<<<< HEAD
     most = len(table) if table.printed is None else table.printed
     rows = [[column.shown(column.values[i]) for column in columns] for i in range(min(most, _PRINTED))]
     if table.caption:
         _print_table(console, table.caption, heads, rows)
     if table.caption and most > _PRINTED:
         say(console, f"{most - _PRINTED} more in {table.rest or table.file}")
-=======
-    rows = [[column.shown(column.values[i]) for column in columns] for i in range(min(len(table), _PRINTED))]
-    _print_table(console, table.caption, heads, rows)
-    if len(table) > _PRINTED:
-        say(console, f"{len(table) - _PRINTED} more in {table.rest or table.file}")
->>>>>>> sum-p5
     if table.note:
         say(console, table.note)
 

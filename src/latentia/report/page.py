@@ -93,7 +93,6 @@ def written(
     given = inspect.signature(summarize)
     first = inspect.Parameter("path", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation="str | os.PathLike[str]")
     write.__signature__ = given.replace(parameters=[first, *given.parameters.values()], return_annotation="Path")  # type: ignore[attr-defined]
-    del write.__wrapped__  # which has other parameters
     write.__name__ = write.__qualname__ = summarize.__name__.replace("summarize", "write") + "_report"
     said = (summarize.__doc__ or "").replace("Say what", "Write what", 1)
     said = said.replace(".\n", ", to one HTML file that works offline.\n", 1)

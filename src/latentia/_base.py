@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast
 
 import numpy as np
@@ -55,6 +56,8 @@ class Estimator(BaseEstimator):
     _nouns: ClassVar[tuple[str, str, str]] = ("component", "components", "rows")
     """What one component is called, several, and the rows."""
     _column_names: Any = None
+    reading_: Mapping[str, Any] = MappingProxyType({})
+    """How a command read its file."""
     n_components: Any  # an int within a fit, whatever leaves a choice to the evidence outside
     verbose: Any
     evidence_: Evidence
@@ -89,6 +92,18 @@ class Estimator(BaseEstimator):
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of ``fit`` for two random halves of the data, for `Evidence.stability`."""
         return halves_of_rows(random_state, X=X, **fit_parameters)
+
+    @property
+    def nouns(self) -> tuple[str, str, str]:
+        """What one component is called, several, and the rows."""
+        return self._nouns
+
+    @property
+    def column_names(self) -> list[str] | None:
+        """Names of the columns that were fitted, where the table, or the file that a command read, has names."""
+        given = getattr(self, "feature_names_in_", None), self._column_names, self.reading_.get("columns")
+        found = next((names for names in given if names is not None), None)
+        return None if found is None else [str(name) for name in found]
 
     def report(self, path: str | os.PathLike[str], *data: Any, **options: Any) -> Path:
         """Write what was found, and how far it can be trusted, to one HTML file that works offline.

@@ -99,6 +99,21 @@ class Estimator(BaseEstimator):
         return self._nouns
 
     @property
+    def text_vectorizer(self) -> Any:
+        """What counts its words where it was fitted on texts, None elsewhere."""
+        return self.__dict__.get("vectorizer_")
+
+    @property
+    def n_found(self) -> int | None:
+        """Number of components: what was asked for, or chosen, or is left; None where neither was said."""
+        return self.__dict__.get("n_components_", self.get_params(deep=False).get("n_components"))
+
+    @property
+    def compared(self) -> list[dict[str, Any]]:
+        """Rows that compare the numbers of components among which the evidence chose; empty where one was asked for."""
+        return self.__dict__.get("comparison_", [])
+
+    @property
     def column_names(self) -> list[str] | None:
         """Names of the columns that were fitted, where the table, or the file that a command read, has names."""
         given = getattr(self, "feature_names_in_", None), self._column_names, self.reading_.get("columns")

@@ -386,7 +386,7 @@ def run_command(
         "out": str(results.out),
         "files": files,
         "estimator": type(model).__name__,
-        "n_components": getattr(model, "n_components_", size),
+        "n_components": model.n_found,
         "comparison": comparison,
         **_said(found),
     }

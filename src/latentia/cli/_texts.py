@@ -125,7 +125,7 @@ def read_known(
     column, split : str, optional
         Options in place of what the model knows; "none" cuts nothing.
     """
-    known = getattr(model, "reading_", {})
+    known = model.reading_
     with reusable(source) as file:
         options: dict[str, Any] = {"progress": how.progress, "encoding": how.encoding}
         options["cache"] = how.cache if file == source else False
@@ -138,7 +138,7 @@ def read_known(
             corpus = readers.read_corpus(file, **options, stop_words=None, min_df=1, max_df=1.0)
             _check_width(corpus, model.n_features_in_)
             return corpus
-        if not readers.holds_counts(file) and hasattr(model, "vectorizer_"):
+        if not readers.holds_counts(file) and model.text_vectorizer is not None:
             return _counted_by(model.vectorizer_, file, options)
         chosen: dict[str, Any] = {"stop_words": None}
         if not readers.holds_counts(file):

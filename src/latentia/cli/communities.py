@@ -133,7 +133,7 @@ def apply_communities(model: Any, source: Path, console: Console, how: Reading) 
 
     An edge is of a new node, first, and of one of the model's. Where only the first is one of the model's, the second is new.
     """
-    reading = getattr(model, "reading_", {"columns": None, "threshold": _THRESHOLD})
+    reading = model.reading_ or {"columns": None, "threshold": _THRESHOLD}
     columns = reading["columns"] if has_columns(source) else None
     graph = _read(source, columns, True, how)
     assert graph.names is not None

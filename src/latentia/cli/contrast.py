@@ -478,9 +478,7 @@ def apply_contrast(
     """Read other rows of U, and of V if there are any; gives the function that writes what the model says of them."""
     if kind_of(model) == "ising":
         raise LatentiaError("A ContrastiveIsing says nothing of single rows: its couplings are in couplings.csv.")
-    reading = getattr(model, "reading_", None) or {
-        "columns": getattr(model, "feature_names_in_", None), "columns_v": getattr(model, "_v_names", None),
-    }  # fmt: skip
+    reading = model.reading_ or {"columns": model.column_names, "columns_v": model.column_names_v}
     tables = [read_known_columns(source, reading["columns"], model.n_features_in_, how)]
     if other is not None:
         tables.append(read_known_columns(other, reading["columns_v"], model.n_features_v_, how))
@@ -498,7 +496,7 @@ def apply_contrast(
     U, *V = (dense(one)[kept[place]] for one, place in zip(tables, places, strict=True))
     labels, names = (
         Labels(tables[0].rows, tables[0].names).kept(kept[places[0]]),
-        getattr(model, "reading_", {}).get("columns"),
+        model.reading_.get("columns"),
     )
     return lambda path: rows_of(model, scaled_rows(U, reading), V[0] if V else None, names, labels_of(labels)).write(
         path

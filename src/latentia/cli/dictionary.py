@@ -253,7 +253,7 @@ def _comparison(fit: Callable[..., Any], data: _Data) -> Comparison:
 
 def applied_file(model: Any, source: Path, denoise: bool) -> str:
     """The name of the file that `apply_dictionary` writes."""
-    if "patch" in getattr(model, "reading_", {}) or is_image(source):
+    if "patch" in model.reading_ or is_image(source):
         return _IMAGE
     return _DENOISED if denoise else _CODES
 
@@ -262,7 +262,7 @@ def apply_dictionary(
     model: Any, source: Path, console: Console, how: Reading, denoise: bool = False
 ) -> Callable[[Path], object]:
     """Read other rows, or an image; gives the function that writes their codes, the rows that the atoms make, or an image."""
-    reading = getattr(model, "reading_", {"columns": getattr(model, "feature_names_in_", None)})
+    reading = model.reading_ or {"columns": model.column_names}
     if applied_file(model, source, denoise) == _IMAGE:
         return _apply_to_image(model, source, reading, console, how, denoise)
     table = read_known_columns(source, reading["columns"], model.n_features_in_, how)

@@ -133,7 +133,7 @@ def hmm(
 
     def told(model: Any, comparison: Rows | None) -> Summary:
         criteria["log_likelihood"] = model.score(data.given, data.lengths)
-        criteria.update((name, getattr(model, name)(data.given, data.lengths)) for name in ("bic", "aic"))
+        criteria.update(bic=model.bic(data.given, data.lengths), aic=model.aic(data.given, data.lengths))
         said = "Log-likelihood {log_likelihood:,.1f}, BIC {bic:,.1f}, AIC {aic:,.1f}".format(**criteria)
         if two_state:
             rate, alone = model.entropy_rate(random_state=run.seed), _entropy(data)
@@ -186,15 +186,14 @@ def _start(path: Path | None, data: Sequences, sizes: Sequence[int]) -> dict[str
     if path is None:
         return None
     model = load(existing(path, "--init"))
-    symbols = hasattr(model, "emissionprob_")
-    if not hasattr(model, "transmat_") or symbols != data.symbols:
+    if not isinstance(model, SpectralHMM | TwoStateHMM) or model.of_symbols != data.symbols:
         wanted = "symbols" if data.symbols else "columns of numbers"
         raise LatentiaError(f"--init {path}: a chain of {wanted} is needed, and this is a {type(model).__name__}.")
     k = len(model.startprob_)
     if list(sizes) != [k]:
         raise LatentiaError(f"--init {path}: a chain of {k} states; ask for as many with -k {k}.")
     start = {"startprob": model.startprob_, "transmat": model.transmat_}
-    if not symbols:
+    if not model.of_symbols:
         width, here = model.means_.shape[1], data.steps.shape[1]
         if width != here:
             raise LatentiaError(f"--init {path}: a chain of {width} columns, and {data.source} gives {here}.")
@@ -361,7 +360,7 @@ def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
 
 def apply_hmm(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other sequences; gives the function that writes their paths."""
-    reading, symbols = getattr(model, "reading_", {}), hasattr(model, "emissionprob_")
+    reading, symbols = model.reading_, model.of_symbols
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
     column, columns = (columns[0], None) if symbols and columns else (None, columns)
     data = _read(source, _Asked(column, columns, reading.get("sequence"), kind, known=True), how)

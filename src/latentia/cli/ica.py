@@ -80,7 +80,6 @@ def _comparison(fit: Callable[[int], Any], values: np.ndarray) -> Comparison:
 
 def apply_ica(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their sources."""
-    names = getattr(model, "reading_", {}).get("columns", getattr(model, "feature_names_in_", None))
-    table = read_known_columns(source, names, model.n_features_in_, how)
+    table = read_known_columns(source, model.column_names, model.n_features_in_, how)
     announce(table, console)
     return lambda path: rows_of(model.transform(dense(table)), labels_of(table)).write(path)

@@ -401,7 +401,7 @@ def _predictions(
             found, scores = model.top_labels(Blocks.from_array(block[0]), max(n_top, *AT))
             seen.seconds += perf_counter() - start
             seen.first.append(found[:, : max(AT)])
-            kept = (found[:, :n_top], scores[:, :n_top], model._probability(scores)[:, :n_top])
+            kept = (found[:, :n_top], scores[:, :n_top], model.probability_of(scores)[:, :n_top])
             for row, *best in zip(block.rows, *kept, strict=True):
                 place = row + 1 if lines is None else lines[row]
                 for rank, (label, score, p) in enumerate(zip(*best, strict=True), 1):
@@ -426,7 +426,7 @@ def apply_labels(
     model: Any, source: Path, console: Console, how: Reading, column: str | None = None, split: str | None = None
 ) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their labels."""
-    reading = getattr(model, "reading_", {"zero_based": True})
+    reading = model.reading_ or {"zero_based": True}
     lines: list[str] | None = None
     if "column" in reading:
         corpus = read_known(source, model, column_names(model), console, how, column, split)
@@ -437,7 +437,7 @@ def apply_labels(
         numbers = {name: reading[name] for name in ("zero_based", "labels_zero_based") if name in reading}
         rows = _open_like(source, "", (model.n_features_in_, None), "the model", numbers, how)
     say(console, f"{source.name}: {count(rows.n_rows, 'row')}, {count(rows.shapes[0][1], 'word')}")
-    names = model.label_names if "top" in reading else model._names_of_labels()
+    names = model.label_names if "top" in reading else model.names_of_labels
     labels, top = Names("label", names, reading.get("first_label", 0)), reading.get("top", 5)
     found = _predictions(model, rows, labels, top, how.progress, _Predicted(), lines)
     return lambda path: write_csv(path, _HEADS, found)

@@ -170,7 +170,7 @@ def _comparison(pairs: Pairs, options: dict[str, Any]) -> Comparison:
 
 def apply_matrix(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other pairs; gives the function that writes how probable each is."""
-    reading = getattr(model, "reading_", {"window": None, "lines": False, "column": None, "columns": None})
+    reading = {"window": None, "lines": False, "column": None, "columns": None} | dict(model.reading_)
     if not has_columns(source):
         reading = reading | {"column": None, "columns": None}
     pairs = _read(source, reading, None, 1, how)

@@ -197,14 +197,13 @@ def _comparison(rows: Any, table: Table, grouped: list[list[str]], options: dict
 
 def apply_mixture(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their components."""
-    reading = getattr(model, "reading_", None)
-    if reading is None and isinstance(model, MultiViewMixture):
+    if not model.reading_ and isinstance(model, MultiViewMixture):
         raise LatentiaError(
             "The model does not say which columns its views are: it was fitted in Python. Predict with it there, or fit it "
             "with 'latentia mixture --views'."
         )
-    reading = reading or {"columns": getattr(model, "feature_names_in_", None)}
-    table = read_known_columns(source, reading["columns"], getattr(model, "n_features_in_", 0), how)
+    reading = model.reading_ or {"columns": model.column_names}
+    table = read_known_columns(source, reading["columns"], means_of(model).shape[1], how)
     announce(table, console)
     rows = scaled_rows(table.values, reading)
     return lambda path: rows_of(model.predict_proba(rows), labels_of(table)).write(path)

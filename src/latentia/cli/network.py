@@ -211,7 +211,7 @@ def apply_network(
     model: Any, source: Path, console: Console, how: Reading, denoise: bool = False
 ) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes which units are on in them, or the rows as the units have them."""
-    reading = getattr(model, "reading_", {"columns": getattr(model, "feature_names_in_", None), "above": None})
+    reading = model.reading_ or {"columns": model.column_names, "above": None}
     names = reading["columns"]
     if _is_bag(source):
         table = _in_columns(_bag(source, None, how), names, model.n_features_in_, console)

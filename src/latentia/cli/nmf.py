@@ -368,7 +368,7 @@ def _side_by_side(images: Sequence[np.ndarray]) -> np.ndarray:
 
 def apply_nmf(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes their weights."""
-    reading = getattr(model, "reading_", {"columns": getattr(model, "feature_names_in_", None)})
+    reading = model.reading_ or {"columns": model.column_names}
     if "picture" in reading:
         if not source.is_dir() and not is_image(source):
             raise LatentiaError(f"{source}: no picture, and the model is of pictures. PNG, JPEG and TIFF are read.")

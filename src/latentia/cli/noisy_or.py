@@ -249,8 +249,8 @@ def _probabilities(model: Any, data: Table, labels: Labels) -> Iterator[list[Any
 
 def apply_noisy_or(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
     """Read other rows; gives the function that writes the probabilities of their causes."""
-    names = getattr(model, "reading_", {}).get("columns", getattr(model, "feature_names_in_", None))
-    if names is not None and getattr(model, "reading_", {}).get("baskets"):
+    names = model.column_names
+    if names is not None and model.reading_.get("baskets"):
         baskets, lines = read_baskets(source, encoding=how.encoding)
         data = Table(basket_table(baskets, list(names)), list(names), {}, lines, [], str(source), "line")
         announce(data, console)

@@ -207,6 +207,17 @@ class ContrastiveEstimator(Staged):
             )
         ]  # fmt: skip
 
+    @property
+    def own_weights(self) -> np.ndarray:
+        """Weights of both views in the best guess at rows of s1, shape (d_u, d_u + d_v): cov(s1, (u, v)) over cov(u, v)."""
+        return self._own_given_views
+
+    @property
+    def column_names_v(self) -> list[str] | None:
+        """Names of the columns of V, where they have some."""
+        found = self.__dict__.get("_v_names")
+        return self.reading_.get("columns_v") if found is None else found
+
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         return [{"U": half.pop("X"), **half} for half in halves_of_rows(random_state, X=X, **fit_parameters)]
 

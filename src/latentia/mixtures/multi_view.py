@@ -352,7 +352,7 @@ class MultiViewMixture(MixtureMethods, Staged):
                 parameter="distribution",
                 value=None,
             )
-        kind, layout, blocks = self.distribution, self._layout, self._views_like_those_fitted(X)
+        kind, layout, blocks = self.distribution, self._layout, self.views_of(X)
         means = np.hstack(_possible(self.means_, kind))  # moments may lie outside
         variances = np.hstack(self.variances_) if kind == "gaussian" else None
         log_weights = np.log(np.maximum(self.weights_, np.finfo(float).tiny))
@@ -361,7 +361,18 @@ class MultiViewMixture(MixtureMethods, Staged):
             for block in blocks
         )
 
-    def _views_like_those_fitted(self, X: Any) -> Blocks:
+    @property
+    def view_columns(self) -> list[list[Any]] | None:
+        """Columns of each view, by place or name; None where views are tables."""
+        return self._layout.columns
+
+    @property
+    def column_scales(self) -> list[np.ndarray]:
+        """Standard deviations of the columns of each view, in which distances are measured."""
+        return self._scales
+
+    def views_of(self, X: Any) -> Blocks:
+        """Return data like that of ``fit`` as Blocks whose parts are the views."""
         layout, several = self._layout, _is_several(X)
         if not several and layout.columns is None:
             raise LatentiaError(f"The model was fitted on {len(layout.widths)} tables: give as many, in a list.")

@@ -85,7 +85,7 @@ def _told(
     model: Any, wanted: np.ndarray, posterior: np.ndarray, contributions: Any, intercept: np.ndarray, n_words: int,
     n_topics: int,
 ) -> list[list[Explanation]]:  # fmt: skip
-    words, labels = model._word_names(), model._names_of_labels()
+    words, labels = model.word_names, model.names_of_labels
     told = []
     for row, chosen in enumerate(wanted):
         indices, parts, scores = contributions(row, chosen)
@@ -93,7 +93,7 @@ def _told(
             [
                 Explanation(
                     int(label), f"label {label}" if labels is None else str(labels[label]), float(scores[j]),
-                    float(model._probability(scores[j])),
+                    float(model.probability_of(scores[j])),
                     [(f"word {v}" if words is None else str(words[v]), c) for v, c in _best(indices, parts[:, j], n_words)],
                     float(intercept[label]), list(_topics(model, posterior[row], label, n_topics)),
                 )

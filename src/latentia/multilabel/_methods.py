@@ -111,10 +111,10 @@ class LabelMethods(ClassifierMixin, Estimator):
         ndarray of shape (n_rows, L), or csr_array with ``n_labels`` entries a row
         """
         if n_labels is None:
-            proba = self._probability(self._all_scores(X))
+            proba = self.probability_of(self._all_scores(X))
             return proba / proba.sum(axis=1, keepdims=True) if self._labels.one_class else proba
         indices, scores = self.top_labels(X, n_labels)
-        return _sparse_rows(indices, self._probability(scores), len(self.label_frequencies_))
+        return _sparse_rows(indices, self.probability_of(scores), len(self.label_frequencies_))
 
     @fitted
     def top_labels(self, X: Any, n_labels: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -169,7 +169,7 @@ class LabelMethods(ClassifierMixin, Estimator):
             scores, coordinates = self._scores(), self._coordinates_of()
 
             def chosen(part: np.ndarray) -> np.ndarray:
-                return self._probability(part) >= threshold
+                return self.probability_of(part) >= threshold
 
             found = sparse.vstack([scores.where(coordinates(t), chosen) for t in self._tables(X)], format="csr")
         return self._labels.like_fitted(found)
@@ -271,7 +271,7 @@ class LabelMethods(ClassifierMixin, Estimator):
     def _tables(self, X: Any) -> Iterator[Any]:
         """Checked tables of new rows, one block at a time."""
         for block in table_blocks(self, X, reset=False, what="words"):
-            check_counts(as_counts(block[0]), block.rows, self._word_names())
+            check_counts(as_counts(block[0]), block.rows, self.word_names)
             yield block[0]
 
     def _coordinates_of(self) -> Callable[[Any], Any]:
@@ -303,7 +303,8 @@ class LabelMethods(ClassifierMixin, Estimator):
             return LinearScores(self._label_model(), np.zeros(self.label_probabilities_.shape[1]))
         return LinearScores(self.coef_, self.intercept_)
 
-    def _probability(self, scores: np.ndarray) -> np.ndarray:
+    def probability_of(self, scores: np.ndarray) -> np.ndarray:
+        """Probabilities of scores of `top_labels` or `decision_function`, of the same shape."""
         return scores if self._calibration is None else self._calibration(scores)
 
     def _check_size(self, rows: int) -> None:
@@ -314,10 +315,19 @@ class LabelMethods(ClassifierMixin, Estimator):
                 "use top_labels(X, n), or predict_proba(X, n_labels=n)."
             )
 
-    def _word_names(self) -> Any:
+    @property
+    def one_class(self) -> bool:
+        """Whether ``fit`` was given one class a row, and not sets of labels."""
+        return bool(self._labels.one_class)
+
+    @property
+    def word_names(self) -> Any:
+        """Words of the columns, where they are known."""
         return column_names(self)
 
-    def _names_of_labels(self) -> Any:
+    @property
+    def names_of_labels(self) -> Any:
+        """Names of the labels: given, those of the table, or the classes; None where they have none."""
         if self.label_names is None and self._labels.one_class:
             return [str(c) for c in self.classes_]
         return self.label_names if self.label_names is not None else self._labels.names

@@ -250,7 +250,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
         """
         passes = Passes(self._labelled_blocks(X, Y), self.n_jobs, self.verbose)
         # The first pass: how often words and labels occur, and with that what the topics are learned from.
-        documents = read_documents(passes, self.moments, self.head != "bayes", self._word_names())
+        documents = read_documents(passes, self.moments, self.head != "bayes", self.word_names)
         self._check_count(documents)
         return self._fit_stages(documents)
 

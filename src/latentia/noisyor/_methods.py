@@ -192,6 +192,11 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         check_is_fitted(self)
         return [self._given_names.get(k, name) for k, name in enumerate(self._default_names())]
 
+    @property
+    def given_names(self) -> dict[int, str]:
+        """Names that `name_causes` gave, by the numbers of their causes."""
+        return dict(self._given_names)
+
     @fitted
     def name_causes(self, names: Mapping[int, str] | Sequence[str]) -> Self:
         """Give causes names, which `graph`, `write_bif`, reports and saved models then use.

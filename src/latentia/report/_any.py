@@ -7,7 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from ..contrastive import (
+    ContrastiveComponents,
+    ContrastiveGaussianMixture,
+    ContrastiveIsing,
+    ContrastiveLogisticRegression,
+    ContrastivePCA,
+    ContrastiveRegression,
+    RichComponents,
+)  # fmt: skip
 from ..evidence import Evidence
+from ..nmf import ApproximateNMF
 from ..summaries import Column, Figure, Summary, Table, graded
 from .figures import heat_map, shortened
 from .page import written
@@ -49,11 +59,11 @@ def summarize_any(
     """
     evidence = evidence_of(model)
     one = evidence.nouns[0]
-    names = column_names(columns, int(getattr(model, "n_features_in_", 0)))
+    names = column_names(columns, int(model.n_features_in_))
     values, labels = _values(model, names)
     size = len(values) if values is not None else len(labels) or len(evidence.components)
     kind = type(model).__name__
-    views = f" in {count(model.n_views_, 'view')}" if hasattr(model, "n_views_") else ""
+    views = f" in {count(model.n_views_, 'view')}" if isinstance(model, RichComponents) else ""
     return Summary(
         title or kind,
         f"{kind}: {count(size, one)}{views} of {count(len(names), 'column')}.",
@@ -80,23 +90,20 @@ write_any_report = written(summarize_any)
 
 def _values(model: Any, names: list[str]) -> tuple[np.ndarray | None, list[str]]:
     """What every component has in every column, shape (K, D), where it is known; and names of the components, or none."""
-    if hasattr(model, "subsets_"):
+    if isinstance(model, RichComponents):
         several = [j for j, views in enumerate(model.subsets_) if model.present_[j] and len(views) > 1]
         return None, [f"subset {j}: views {', '.join(map(str, model.subsets_[j]))}" for j in several]
-    if hasattr(model, "edges_"):
+    if isinstance(model, ContrastiveIsing):
         return None, [f"{names[i]} and {names[j]}: {value:+.3g}" for (i, j), value in zip(
             model.edges_, model.couplings_, strict=True
         )]  # fmt: skip
-    if hasattr(model, "coef_"):
+    if isinstance(model, ContrastiveRegression | ContrastiveLogisticRegression):
         return None, [f"{name}: {value:+.3g}" for name, value in zip(names, np.ravel(model.coef_), strict=True)]
-    if hasattr(model, "covariance"):
+    if isinstance(model, ContrastiveComponents):
         return None, ["s1: what U has and V has not", "s2: what both share", "s3: what V has and U has not"]
-    found = getattr(model, "components_", getattr(model, "means_", None))
-    return (
-        (found, [])
-        if isinstance(found, np.ndarray) and found.ndim == 2 and found.shape[1] == len(names)
-        else (None, [])
-    )
+    if isinstance(model, ContrastiveGaussianMixture):
+        return model.means_, []
+    return (model.components_, []) if isinstance(model, ApproximateNMF | ContrastivePCA) else (None, [])
 
 
 def _table(
@@ -104,7 +111,7 @@ def _table(
 ) -> Table:
     one, many, rows = evidence.nouns
     shares = evidence.shares if evidence.shares is not None and len(evidence.shares) == size else None
-    centre = 0.0 if values is None or not hasattr(model, "means_") else values.mean(axis=0)
+    centre = 0.0 if values is None or not isinstance(model, ContrastiveGaussianMixture) else values.mean(axis=0)
     told = [
         [(names[d], float(row[d])) for d in largest(np.abs(row - centre), _TELLING) if row[d]]
         for row in (() if values is None else values)

@@ -45,8 +45,9 @@ def answer_of(model: Any, U: np.ndarray) -> np.ndarray:
     kind = kind_of(model)
     if kind == "components":
         return np.asarray(model.covariance(1) / np.outer(spread_of(U), spread_of(U)))
-    found = {"pca": "components_", "mixture": "means_", "ising": "couplings_"}.get(kind, "coef_")
-    return np.asarray(np.ravel(model.coef_) if found == "coef_" else getattr(model, found))
+    if kind in ("pca", "mixture"):
+        return np.asarray(model.components_ if kind == "pca" else model.means_)
+    return np.ravel(model.couplings_ if kind == "ising" else model.coef_)
 
 
 def in_units_of(model: Any, errors: np.ndarray, coefficients: np.ndarray, U: np.ndarray) -> np.ndarray:
@@ -60,7 +61,7 @@ def variances(model: Any, U: np.ndarray, V: np.ndarray) -> tuple[np.ndarray, np.
     joint = np.cov(np.hstack([U, V]).T)
     scale = np.outer(spread_of(U), spread_of(U))
     width = U.shape[1]
-    own = model._own_given_views @ joint[:, :width]  # the weights are cov(s1, (u, v)) over cov(u, v)
+    own = model.own_weights @ joint[:, :width]  # the weights are cov(s1, (u, v)) over cov(u, v)
     return joint[:width, :width] / scale, (own + own.T) / 2 / scale
 
 
@@ -118,8 +119,9 @@ def _difference(kind: str, ours: np.ndarray, other: np.ndarray, spread: np.ndarr
 def _complement(rows: np.ndarray, others: np.ndarray, model: Any) -> np.ndarray:
     """Orthonormal directions (d_u, d_u - r) that the r leading canonical ones leave."""
     width = rows.shape[1]
-    needed = {"pca": len(getattr(model, "components_", ())), "mixture": len(getattr(model, "means_", ())) - 1}
-    most = min(width - max(1, needed.get(kind_of(model), 1)), others.shape[1])
+    kind = kind_of(model)
+    needed = len(answer_of(model, rows)) - (kind == "mixture") if kind in ("pca", "mixture") else 1
+    most = min(width - max(1, needed), others.shape[1])
     if most < 1:
         return np.eye(width)
     # A few rows with the covariance of all: it is all that canonical directions depend on.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import LatentiaError
+from ..sequences import TwoStateHMM
 from ..summaries import Column, Figure, Section, Summary, Table, block, graded
 from ._missing import without_data
 from .figures import heat_map, lines, means_map
@@ -73,7 +74,7 @@ def summarize_hmm(
     Summary
 
     """
-    symbols, evidence, size = hasattr(model, "emissionprob_"), evidence_of(model), len(model.weights_)
+    symbols, evidence, size = model.of_symbols, evidence_of(model), len(model.weights_)
     features = [] if symbols else column_names(columns, model.means_.shape[1])
     what = count(len(model.symbols_), "different symbol") if symbols else count(len(features), "column")
     says, rows = f"{count(size, 'state')} with {what}.", None
@@ -108,7 +109,7 @@ def summarize_hmm(
         title, says, ("state", "states", "steps"), evidence, (states, *_transitions(model), *parts, *seen[:1]), size=size,
         source=source, error=mean_error(evidence, error), reading=(("Path", _PATH),), comparison=comparison,
         missing=without_data("sequences and their paths", "X, lengths") if rows is None else "",
-        note="" if getattr(model, "detected_", True) else _NOT_DETECTED,
+        note="" if (not isinstance(model, TwoStateHMM) or model.detected_) else _NOT_DETECTED,
     )  # fmt: skip
 
 
@@ -145,7 +146,7 @@ def _first(model: Any, symbols: bool, evidence: Any) -> tuple[Column, ...]:
         "The share of all steps in the long run; how many steps the state lasts on average once it is entered; how often a "
         "sequence begins in it."
     )
-    error = _error(evidence, symbols, hasattr(model, "detected_"))
+    error = _error(evidence, symbols, isinstance(model, TwoStateHMM))
     return (
         Column("state", range(size), kind="key", meaning=state),
         Column("share", model.weights_, ".6f", kind="share", term="Share, mean stay, starts", meaning=share),

@@ -98,8 +98,8 @@ def summarize_labels(
     Summary
 
     """
-    words = _names("word", vocabulary, model._word_names(), len(model.word_frequencies_))
-    labels = _names("label", label_names, model._names_of_labels(), len(model.label_frequencies_))
+    words = _names("word", vocabulary, model.word_names, len(model.word_frequencies_))
+    labels = _names("label", label_names, model.names_of_labels, len(model.label_frequencies_))
     counted = (label_sets, Y, X if isinstance(X, Blocks) else None)
     evidence, examples = evidence_of(model), _examples(model, X, Y, words, labels)
     return Summary(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from ..mixtures import MultiViewMixture, SphericalGaussianMixture
 from ..summaries import Column, Figure, Summary, Table, block, graded
 from ._missing import without_data
 from .figures import means_map, places_on_a_plane, points
@@ -61,9 +62,13 @@ def summarize_mixture(
     Summary
 
     """
-    evidence, round_ = evidence_of(model), hasattr(model, "variance_")
+    evidence, round_ = evidence_of(model), isinstance(model, SphericalGaussianMixture)
     means = means_of(model) if means is None else means
-    if probabilities is None and values is not None and getattr(model, "distribution", "") is not None:
+    if (
+        probabilities is None
+        and values is not None
+        and (isinstance(model, SphericalGaussianMixture) or model.distribution is not None)
+    ):
         probabilities = model.predict_proba(values)
     size, names = len(means), column_names(columns, means.shape[1])
     overall = _overall_of_model(model, means) if values is None else _overall(values)
@@ -133,7 +138,7 @@ def _table(
     evidence: Any,
     criteria: Mapping[str, float] | None,
 ) -> Table:
-    size, round_ = len(means), hasattr(model, "variance_")
+    size, round_ = len(means), isinstance(model, SphericalGaussianMixture)
     in_files = "" if not scaled and round_ else "standard deviations"
     told = [
         [(names[d], means[k, d], f"{distances[k, d]:+.1f}") for d in largest(np.abs(distances[k]), _TELLING)]
@@ -186,8 +191,8 @@ def _overall(values: Any) -> tuple[np.ndarray, np.ndarray]:
 def _overall_of_model(model: Any, means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same, of the rows that the model expects."""
     mean = model.weights_ @ means / model.weights_.sum()
-    if hasattr(model, "_scales"):  # of the rows that it was fitted on
-        return mean, np.concatenate(model._scales)
+    if isinstance(model, MultiViewMixture):  # of the rows that it was fitted on
+        return mean, np.concatenate(model.column_scales)
     variance = model.weights_ @ ((means - mean) ** 2 + model.variance_[:, None]) / model.weights_.sum()
     return mean, np.sqrt(variance)
 

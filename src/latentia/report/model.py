@@ -13,8 +13,10 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import number_table
+from ..contrastive import ContrastiveLogisticRegression, ContrastiveRegression
 from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
+from ..mixtures import SphericalGaussianMixture
 from ..passes import Blocks
 from ..summaries import Summary
 from ._any import summarize_any
@@ -62,8 +64,8 @@ def summarize(model: Any, *data: Any, **options: Any) -> Summary:
     """Say what a fitted estimator found, as data: tables, figures and notes; takes what `write_report` takes after the path."""
     check_is_fitted(model)
     tell = next((SUMMARIES[one.__name__] for one in type(model).__mro__ if one.__name__ in SUMMARIES), _any)
-    if options.get("comparison") is None and hasattr(model, "comparison_"):
-        options["comparison"] = [_renamed(row, model._nouns[1]) for row in model.comparison_]
+    if options.get("comparison") is None and model.compared:
+        options["comparison"] = [_renamed(row, model.nouns[1]) for row in model.compared]
     with warnings.catch_warnings():  # names of columns have been checked, and of data frames the tables are used
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         return tell(model, *data, **options)
@@ -86,10 +88,7 @@ def _table(X: Any) -> Any:
 def _names(model: Any, X: Any = None) -> dict[str, list[str]]:
     """Names of the columns as an option, where the table or the model has them."""
     found: Iterable[Any] | None = X.names if isinstance(X, Blocks) else getattr(X, "columns", None)
-    if found is None:
-        found = getattr(model, "feature_names_in_", None)
-    if found is None:
-        found = getattr(model, "reading_", {}).get("columns")
+    found = model.column_names if found is None else found
     return {} if found is None else {"columns": [str(name) for name in found]}
 
 
@@ -105,8 +104,8 @@ def _of_rows(tell: Callable[..., Summary]) -> Callable[..., Summary]:
 
 def _check_columns(model: Any, X: Any) -> None:
     """Raise for a data frame whose columns are not those of the fit."""
-    known, given = getattr(model, "feature_names_in_", None), getattr(X, "columns", None)
-    if known is not None and given is not None and list(known) != list(given):
+    known, given = model.column_names, getattr(X, "columns", None)
+    if known is not None and given is not None and known != [str(name) for name in given]:
         raise LatentiaError(
             f"The columns begin {', '.join(map(str, given[:3]))}, and those of the fit {', '.join(map(str, known[:3]))}: "
             "give the same ones, in the same order."
@@ -126,7 +125,7 @@ def _labels(model: Any, X: Any = None, Y: Any = None, **options: Any) -> Summary
 def _label_sets(model: Any, Y: Any) -> Any:
     """A table of 0 and 1 with a column for every label; one class a row becomes one label a row."""
     table = Y if sparse.issparse(Y) else np.asarray(Y)
-    if table.ndim == 1 or (model._labels.one_class and table.shape[1] == 1):
+    if table.ndim == 1 or (model.one_class and table.shape[1] == 1):
         return sparse.csr_array(table.reshape(-1, 1) == model.classes_)
     return sparse.csr_array(number_table(table, "Y"))
 
@@ -140,22 +139,22 @@ def _chain(model: Any, X: Any = None, lengths: Any = None, **options: Any) -> Su
     if isinstance(X, Blocks):
         lengths = X.lengths if lengths is None else lengths
     steps = None if X is None else _table(X)
-    if steps is not None and hasattr(model, "emissionprob_"):
+    if steps is not None and model.of_symbols:
         steps = steps.ravel()
-    names = {} if hasattr(model, "emissionprob_") else _names(model, X)
+    names = {} if model.of_symbols else _names(model, X)
     return summarize_hmm(model, steps, lengths, **names | options)
 
 
 def _mixture(model: Any, X: Any = None, y: Any = None, *, views: Any = None, **options: Any) -> Summary:
-    if not hasattr(model, "_layout"):
+    if isinstance(model, SphericalGaussianMixture):
         return _of_rows(summarize_mixture)(model, X, **options)
     rows = None
     if X is not None:
-        blocks = model._views_like_those_fitted(X)
+        blocks = model.views_of(X)
         rows = np.vstack([np.hstack([_dense(part) for part in block]) for block in blocks])
         if model.distribution is not None:
             options.setdefault("probabilities", model.predict_proba(X))
-    columns = model._layout.columns
+    columns = model.view_columns
     if columns is not None:
         known, named = _names(model, X).get("columns"), [column for view in columns for column in view]
         if known is not None or all(isinstance(column, str) for column in named):
@@ -176,7 +175,7 @@ def _causes(model: Any, X: Any = None, y: Any = None, **options: Any) -> Summary
 
 def _contrast(model: Any, U: Any = None, V: Any = None, y: Any = None, **options: Any) -> Summary:
     if U is None:
-        data = "U, V, y" if hasattr(model, "coef_") else "U, V"
+        data = "U, V, y" if isinstance(model, ContrastiveRegression | ContrastiveLogisticRegression) else "U, V"
         note = without_data("figures, and what simpler methods say", data)
         return _any(model, **{"note": note} | options)
     _check_columns(model, U)

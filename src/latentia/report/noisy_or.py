@@ -126,7 +126,7 @@ write_noisy_or_report = written(summarize_noisy_or)
 
 
 def _table(model: Any, evidence: Any, names: list[str], threshold: float) -> Table:
-    size, given, fixed, strengths = len(model.priors_), model._given_names, model.prior is not None, model.strengths_
+    size, given, fixed, strengths = len(model.priors_), model.given_names, model.prior is not None, model.strengths_
     low, high = model.n_components_range_ or (0, 0)
     found = f", a number that the data gave{f' ({low} to {high} say as much)' if low < high else ''}"
     told = [[(names[i], float(own[i])) for i in strongest_findings(own, threshold, len(own))] for own in strengths]

@@ -156,7 +156,7 @@ def _read_corpus(
     given = None if table is None else texts_of(table)
     if given is not None:
         names, texts = _names_in(table) if names is None else names, given if texts is None else texts
-        table = model._counted(given)
+        table = model.counted(given)
     blocks = table if table is None or isinstance(table, Blocks) else Blocks.from_array(table)
     (n_topics, n_words), n_rows = model.components_.shape, 0 if blocks is None else blocks.n_rows
     if vocabulary is None:

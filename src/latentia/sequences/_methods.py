@@ -52,6 +52,11 @@ class ChainMethods(Estimator):
         """
         return self.decode(X, lengths)[1]
 
+    @property
+    def of_symbols(self) -> bool:
+        """Whether steps are symbols, and not vectors."""
+        return hasattr(self, "emissionprob_")
+
     @fitted
     def decode(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
         """Return the log-probability of the most probable path together with the steps, and the path, shape (n_steps,).

@@ -81,7 +81,7 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
     def _blocks(self, X: Any, reset: bool) -> Blocks:
         """Check the input and cut it into blocks; remember its width and column names when ``reset``."""
         if not reset:
-            X = self._counted(X)
+            X = self.counted(X)
         try:
             blocks = table_blocks(self, X, reset=reset, what="words", min_columns=2)
         except LatentiaError as error:
@@ -96,8 +96,8 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
             check_vocabulary(self)
         return blocks
 
-    def _counted(self, X: Any) -> Any:
-        """The data; of texts the counts, by the vectorizer of the fit."""
+    def counted(self, X: Any) -> Any:
+        """Return the data as it is, and of texts the counts of words, by the vectorizer of the fit."""
         texts = texts_of(X)
         if texts is None:
             return X
@@ -112,7 +112,7 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
         return counts
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
-        return super()._halves(self._counted(X), random_state, **fit_parameters)
+        return super()._halves(self.counted(X), random_state, **fit_parameters)
 
     def _tables(self, X: Any) -> Iterator[Any]:
         """Checked tables of new documents, one block at a time."""

@@ -21,7 +21,7 @@ rng = np.random.default_rng(0)
 directions = np.linalg.qr(rng.standard_normal((10, 10)))[0]
 weights = rng.uniform(1, 2, 10)
 exact = np.einsum("r,ri,rj,rk->ijk", weights, directions, directions, directions)
-options = {"als": {"n_starts": 5}}  # at random, beside the start that it computes
+options = {"als": {"n_init": 5}}  # at random, beside the start that it computes
 methods, noises = ["polar", "power", "joint", "als"], [0.001, 0.003, 0.01, 0.03, 0.1]
 errors = np.zeros((len(methods), len(noises)))
 for column, size in enumerate(noises):

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ._scratch import whole_file
 from .evidence import Evidence
 from .exceptions import MissingExtraError
 
@@ -234,7 +235,7 @@ class Table:
 
 def write_csv(path: str | os.PathLike[str], header: Sequence[str], rows: Any) -> None:
     """A table with a line of headings."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
+    with whole_file(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(header)
         writer.writerows(rows)

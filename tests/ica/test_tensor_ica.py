@@ -263,7 +263,7 @@ def test_gaussian_data_is_in_no_good_grade(refine):
 @pytest.mark.parametrize("k", [2, 4])
 def test_the_cumulant_of_gaussian_rows_over_its_mean_has_the_distribution_of_f(k, monkeypatch):
     """Whatever the rows and their covariance, so that the limit is exceeded as often as it says; and whatever the sources."""
-    monkeypatch.setattr(tensor_ica, "decompose_operator", partial(decompose_operator, n_starts=1, max_iter=3))
+    monkeypatch.setattr(tensor_ica, "decompose_operator", partial(decompose_operator, n_init=1, max_iter=3))
     rng, chances = np.random.default_rng(k), []
     free = k * (k + 1) * (k + 2) * (k + 3) // 24, 3 * k * (k + 1) // 2
     for _ in range(100):

@@ -101,7 +101,7 @@ def test_order_and_repetition_of_stored_entries_do_not_matter(model, corpus):
 
 
 def test_sizes_and_seeds_of_samples_are_checked(model):
-    for sizes in ({"n_documents": 0}, {"n_documents": 2.5}, {"length": -1}, {"random_state": "a"}):
+    for sizes in ({"n_samples": 0}, {"n_samples": 2.5}, {"length": -1}, {"random_state": "a"}):
         with pytest.raises(LatentiaError, match=next(iter(sizes))):
             model.sample(**sizes)
     assert model.sample(3, random_state=np.random.default_rng(0))[0].shape == (3, 800)

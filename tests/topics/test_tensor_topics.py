@@ -273,7 +273,7 @@ def test_order_of_stored_entries_does_not_matter(model, mixed):
 @pytest.mark.parametrize("model", MODELS)
 def test_sizes_of_samples_are_checked(model, mixed):
     fitted = model(3, n_splits=0).fit(mixed.counts[:1000])
-    for sizes in ({"n_documents": -1}, {"length": 0}, {"length": True}):
+    for sizes in ({"n_samples": -1}, {"length": 0}, {"length": True}):
         with pytest.raises(LatentiaError, match=next(iter(sizes))):
             fitted.sample(**sizes)
 

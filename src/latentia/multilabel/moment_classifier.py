@@ -301,7 +301,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             head = chosen.head
             self.word_features_, self.coef_, self.intercept_ = head.features, head.coefficients, head.intercept
             self._penalty, self._explained = head.penalty, head.explained
-        self.n_passes_ = documents.passes.n
+        self.n_passes_, self.converged_ = documents.passes.n, False
         if learned.found is not None:
             topics: Topics = fitted.model.parameters
             self.word_probabilities_, self.label_probabilities_ = topics.words, topics.labels

@@ -24,11 +24,13 @@ class Family:
     estimators : tuple of str
         Names of the classes; the first is what the command fits by default.
     page : str
-        Module of `latentia.report`; empty where the model has the page of all.
+        Module of `latentia.report`.
     applied : str
         File that ``latentia apply`` writes; empty where a model is not applied.
     reads : str
         What ``latentia apply`` reads: "rows" of a table, "texts", or a source of "other" kinds.
+    plain : tuple of str
+        Estimators that have the page of all models.
     """
 
     package: str
@@ -38,6 +40,7 @@ class Family:
     page: str
     applied: str
     reads: Literal["rows", "texts", "other"] = "rows"
+    plain: tuple[str, ...] = ()
 
     @property
     def module(self) -> str:
@@ -101,7 +104,7 @@ FAMILIES = (
     Family(
         "nmf", "nmf",
         "Find the rows of which all others are mixtures, and the shares, and write tables, a model and a report.",
-        ("SeparableNMF", "ApproximateNMF"), "nmf", "weights.csv",
+        ("SeparableNMF", "ApproximateNMF"), "nmf", "weights.csv", plain=("ApproximateNMF",),
     ),
     Family(
         "contrastive", "contrast",
@@ -109,7 +112,7 @@ FAMILIES = (
         (
             "ContrastivePCA", "ContrastiveComponents", "ContrastiveRegression", "ContrastiveLogisticRegression",
             "ContrastiveGaussianMixture", "ContrastiveIsing", "RichComponents",
-        ), "contrast", "scores.csv",
+        ), "contrast", "scores.csv", plain=("RichComponents",),
     ),
 )  # fmt: skip
 """In the order of the list of commands."""

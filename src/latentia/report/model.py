@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from .._validation import number_table
 from ..contrastive import ContrastiveLogisticRegression, ContrastiveRegression
 from ..datasets.graphs import graph_of
 from ..exceptions import LatentiaError
+from ..families import family_of
 from ..mixtures import SphericalGaussianMixture
 from ..passes import Blocks
 from ..summaries import Summary
@@ -63,7 +64,9 @@ def write_report(path: str | os.PathLike[str], model: Any, *data: Any, **options
 def summarize(model: Any, *data: Any, **options: Any) -> Summary:
     """Say what a fitted estimator found, as data: tables, figures and notes; takes what `write_report` takes after the path."""
     check_is_fitted(model)
-    tell = next((SUMMARIES[one.__name__] for one in type(model).__mro__ if one.__name__ in SUMMARIES), _any)
+    known = ((one.__name__, family_of(one.__name__)) for one in type(model).__mro__)
+    pages = (family.page for name, family in known if family is not None and name not in family.plain)
+    tell = next((SUMMARIES[page] for page in pages), _any)
     if options.get("comparison") is None and model.compared:
         options["comparison"] = [_renamed(row, model.nouns[1]) for row in model.compared]
     with warnings.catch_warnings():  # names of columns have been checked, and of data frames the tables are used
@@ -203,25 +206,18 @@ def _dense(part: Any) -> np.ndarray:
     return np.asarray(part.toarray() if sparse.issparse(part) else part, dtype=float)
 
 
-_CONTRASTIVE: Sequence[str] = (
-    "ContrastiveComponents", "ContrastivePCA", "ContrastiveRegression", "ContrastiveLogisticRegression",
-    "ContrastiveGaussianMixture", "ContrastiveIsing",
-)  # fmt: skip
-
 SUMMARIES: Mapping[str, Callable[..., Summary]] = {
-    "SphericalGaussianMixture": _mixture,
-    "MultiViewMixture": _mixture,
-    "TensorICA": _of_rows(summarize_ica),
-    "ProbabilityMatrix": _pairs,
-    "MixedMembershipBlockModel": _graph,
-    "MomentMultiLabelClassifier": _labels,
-    "SpectralHMM": _chain,
-    "TwoStateHMM": _chain,
-    "NoisyOr": _causes,
-    "IncoherentDictionary": _of_rows(summarize_dictionary),
-    "SparseNetwork": _of_rows(summarize_network),
-    "SeparableNMF": _of_rows(summarize_nmf),
-    **dict.fromkeys(("AnchorTopics", "SpectralLDA", "SingleTopicModel"), _topics),
-    **dict.fromkeys(_CONTRASTIVE, _contrast),
+    "topics": _topics,
+    "labels": _labels,
+    "hmm": _chain,
+    "mixture": _mixture,
+    "ica": _of_rows(summarize_ica),
+    "noisy_or": _causes,
+    "matrix": _pairs,
+    "communities": _graph,
+    "dictionary": _of_rows(summarize_dictionary),
+    "network": _of_rows(summarize_network),
+    "nmf": _of_rows(summarize_nmf),
+    "contrast": _contrast,
 }
-"""What tells what models of each class say, and of those derived from it."""
+"""What tells what models say, by the page of their family; it takes what ``fit`` takes."""

@@ -317,81 +317,6 @@ def highest(column: str, sentence: str) -> Callable[[Rows], tuple[int, str]]:
     return choose
 
 
-def run_command(
-    results: Results,
-    source: str,
-    sizes: Sequence[int | None],
-    fit: Callable[[int | None], Any],
-    show: Callable[[Any, Console], None],
-    write: Callable[[Path, Any, Rows | None], None],
-    *,
-    reading: Mapping[str, Any],
-    compare: Callable[[], Comparison],
-    evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
-) -> dict[str, Any]:
-    """Compare numbers of components where there are several, fit one, write the results and print them.
-
-    Parameters
-    ----------
-    results : Results
-    source : str
-        Name of the data in messages.
-    sizes : sequence of int or None
-        Numbers of components; None lets the estimator choose.
-    fit : callable
-        ``fit(size)``: the model of all rows.
-    show : callable
-        ``show(model, console)`` prints the components. It is called after ``write``.
-    write : callable
-        ``write(folder, model, comparison)`` writes the tables and the report; model and evidence are written here.
-    reading : dict
-        How the file was read, for ``latentia apply``: numbers, texts, lists and arrays that the model keeps as ``reading_``.
-    compare : callable
-        Makes the `Comparison` where there are several sizes.
-    evidence : callable
-        ``evidence(model)``, where it is another than that of the model.
-
-    Returns
-    -------
-    dict
-        A summary for programs, which ``--json`` prints.
-    """
-    console = Console()
-    with named(source):
-        rows, size, comparison = None, sizes[0], None
-        if len(sizes) > 1:
-            how = compare()
-            rows, size, why = _compared(how, sizes, console, results.progress, evidence)
-            comparison = {"held_out": how.held_out, "rows": rows, "recommended": size, "why": why}
-        model = fit(size)
-    model.reading_ = dict(reading)
-    found = evidence(model)
-    if rows:
-        found.forget_sizes([next(iter(row.values())) for row in rows])
-
-    def write_all(folder: Path) -> None:
-        persistence.save(model, folder / MODEL_FILE)
-        _write_evidence(folder / "evidence.csv", found)
-        if rows:
-            write_csv(folder / "comparison.csv", list(rows[0]), [list(row.values()) for row in rows])
-        with named(source):
-            write(folder, model, rows)
-
-    files = results.write(write_all)
-    show(model, console)
-    print_evidence(found, console, full=results.evidence)
-    say(console, f"Wrote {', '.join(files)} to {results.out}")
-    return {
-        "source": str(results.source),
-        "out": str(results.out),
-        "files": files,
-        "estimator": type(model).__name__,
-        "n_components": model.n_found,
-        "comparison": comparison,
-        **_said(found),
-    }
-
-
 def learn(
     results: Results,
     source: str,
@@ -406,40 +331,83 @@ def learn(
     said: Callable[[Any], Iterable[str]] = lambda model: (),
     evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
 ) -> dict[str, Any]:
-    """The same as `run_command`, where a summary says all that is printed and written.
+    """Compare numbers of components where there are several, fit one, write the results and print them.
 
     Parameters
     ----------
+    results : Results
+    source : str
+        Name of the data in messages.
+    sizes : sequence of int or None
+        Numbers of components; None lets the estimator choose.
+    fit : callable
+        ``fit(size)``: the model of all rows.
     summarize : callable
         ``summarize(model, comparison)``: the tables and the page, with figures.
+    reading : dict
+        How the file was read, for ``latentia apply``: numbers, texts, lists and arrays that the model keeps as ``reading_``.
+    compare : callable
+        Makes the `Comparison` where there are several sizes.
     first, more : callable
         ``first(folder, model)`` and ``more(folder, model)`` write files that are no tables, before and after ``summarize``.
     said : callable
         ``said(model)``: lines that are printed before the tables.
-    """
-    from ..report.page import write_summary
+    evidence : callable
+        ``evidence(model)``, where it is another than that of the model.
 
+    Returns
+    -------
+    dict
+        A summary for programs, which ``--json`` prints.
+    """
+    console, rows, size, comparison = Console(), None, sizes[0], None
+    with named(source):
+        if len(sizes) > 1:
+            how = compare()
+            rows, size, why = _compared(how, sizes, console, results.progress, evidence)
+            comparison = {"held_out": how.held_out, "rows": rows, "recommended": size, "why": why}
+        model = fit(size)
+    model.reading_ = dict(reading)
+    found = evidence(model)
+    if rows:
+        found.forget_sizes([next(iter(row.values())) for row in rows])
     told: list[Summary] = []
 
-    def write(folder: Path, model: Any, comparison: Rows | None) -> None:
-        first(folder, model)
-        told.append(summarize(model, comparison))
-        for table in told[0].tables.values():
-            if table.file and table.of("file"):
-                table.write(folder / table.file)
-        more(folder, model)
-        write_summary(folder / "report.html", told[0])
+    def write(folder: Path) -> None:
+        persistence.save(model, folder / MODEL_FILE)
+        _write_evidence(folder / "evidence.csv", found)
+        if rows:
+            write_csv(folder / "comparison.csv", list(rows[0]), [list(row.values()) for row in rows])
+        with named(source):
+            first(folder, model)
+            told.append(summarize(model, rows))
+            _write_summary(folder, told[0])
+            more(folder, model)
 
-    def show(model: Any, console: Console) -> None:
-        for line in said(model):
-            say(console, line)
-        for table in told[0].tables.values():
-            if table.caption or table.note:
-                print_listing(table, console)
-        for line in told[0].lines:
-            say(console, line)
+    files = results.write(write)
+    for line in said(model):
+        say(console, line)
+    for table in told[0].tables.values():
+        if table.caption or table.note:
+            print_listing(table, console)
+    for line in told[0].lines:
+        say(console, line)
+    print_evidence(found, console, full=results.evidence)
+    say(console, f"Wrote {', '.join(files)} to {results.out}")
+    return {
+        "source": str(results.source), "out": str(results.out), "files": files, "estimator": type(model).__name__,
+        "n_components": model.n_found, "comparison": comparison, **_said(found),
+    }  # fmt: skip
 
-    return run_command(results, source, sizes, fit, show, write, reading=reading, compare=compare, evidence=evidence)
+
+def _write_summary(folder: Path, summary: Summary) -> None:
+    """The tables that have files, and the page."""
+    from ..report.page import write_summary
+
+    for table in summary.tables.values():
+        if table.file and table.of("file"):
+            table.write(folder / table.file)
+    write_summary(folder / "report.html", summary)
 
 
 def _grade(evidence: Evidence) -> str:
@@ -482,7 +450,7 @@ def _compared(
     sizes: Sequence[int | None],
     console: Console,
     progress: bool,
-    evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
+    evidence: Callable[[Any], Evidence],
 ) -> tuple[Rows, int, str]:
     """A row of measures for every number of components that the data can carry, printed; the best number, and why."""
     rows: Rows = []
@@ -681,23 +649,6 @@ class Reading:
 def say(console: Console, text: str) -> None:
     """A line as it is: names of files and columns may look like markup."""
     console.print(text, highlight=False, markup=False, soft_wrap=True)
-
-
-def print_components(
-    console: Console, title: str, heads: Mapping[str, str], rows: Sequence[Sequence[str]], file: str
-) -> None:
-    """The first components as a table.
-
-    Parameters
-    ----------
-    heads : dict from heading to "left" or "right"
-    rows : sequence of sequences of str
-    file : str
-        Where the others are.
-    """
-    _print_table(console, title, heads, rows[:_PRINTED])
-    if len(rows) > _PRINTED:
-        say(console, f"{len(rows) - _PRINTED} more in {file}")
 
 
 def print_listing(table: Listing, console: Console) -> None:

@@ -38,6 +38,8 @@ class Column:
         How a value is written to files: what `format` takes, or a function of the value.
     short : str or callable
         The same on pages and on the screen, by default as in files.
+    screen : str or callable
+        The same on the screen alone, where it differs.
     kind : str
         How pages show it: ``number``, ``text`` or ``bold``; ``key`` is the number of a component, in its colour; ``name`` heads
         the row; ``share`` is a percentage with a bar, ``bar`` a number with one, ``meter`` one from 0 to 1; ``words`` are
@@ -81,6 +83,7 @@ class Column:
     most: int | None = None
     empty: str = ""
     on_screen: int | None = None
+    screen: str | Callable[[Any], str] | None = None
 
     @property
     def title(self) -> str:
@@ -98,6 +101,10 @@ class Column:
         if self.kind == "share" and self.short is None and value is not None:
             return f"{100 * value:.1f}%"
         return _written(self.text if self.short is None else self.short, value)
+
+    def printed(self, value: Any) -> str:
+        """A value as the screen has it."""
+        return self.shown(value) if self.screen is None else _written(self.screen, value)
 
     def words(self, value: Any) -> list[str]:
         """The entries of a value of several, as texts."""

@@ -657,7 +657,7 @@ def print_listing(table: Listing, console: Console) -> None:
     left = "text", "name", "words", "grade"
     heads = {column.head or column.name: "left" if column.kind in left else "right" for column in columns}
     most = len(table) if table.printed is None else table.printed
-    rows = [[column.shown(column.values[i]) for column in columns] for i in range(min(most, _PRINTED))]
+    rows = [[column.printed(column.values[i]) for column in columns] for i in range(min(most, _PRINTED))]
     if table.caption:
         _print_table(console, table.caption, heads, rows)
     if table.caption and most > _PRINTED:

@@ -149,8 +149,10 @@ def communities_of(model: Any, graph: Graph | _Expected, threshold: float = 0.1)
             *graded(evidence, len(ends), meaning=_ERROR + grades_say(evidence, "a community", _OTHERS)),
             Column("inside", inside, ".4f", ".0%", where="pf"),
             Column("inside by chance", chance, ".4f", ".0%", heading="By chance", where="pf"),
-            Column("most central", members, lambda few: "; ".join(name for name, _ in few), _in_part, kind="words", where="pf"),
-            Column("most central", members, short=_in_short, kind="text", where="s"),
+            Column(
+                "most central", members, lambda few: "; ".join(name for name, _ in few), _in_part, kind="words",
+                screen=_in_short,
+            ),
         ),
         "All communities",
         f"The largest first. Nodes: how many belong to it by {threshold:.0%} or more. Inside: of the ends of its edges, the "

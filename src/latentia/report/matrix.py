@@ -196,10 +196,11 @@ class _Words:
 
         columns = (
             replace(first, values=[self.names[i] for i in words], kind="name", where="ps"),
-            Column("seen", seen, short=short_number, where="p"),
-            Column("seen", seen, short=",.0f", where="s"),
+            Column("seen", seen, short=short_number, screen=",.0f", where="ps"),
             replace(second, values=[one[:_FEW] or [unknown] * bool(unknown) for one in told], kind="words", where="p"),
-            replace(second, values=told, short=text, kind="text", where="s"),
+            replace(
+                second, name=f"{second.name}, all", head=second.name, values=told, short=text, kind="text", where="s"
+            ),
         )
         every = dict.fromkeys([*asked, *telling_words(self.model, self.listed, apart=False)])
         lines = [(self.names[i], rank, *other) for i in every for rank, other in enumerate(others(i), 1)]

@@ -11,19 +11,7 @@ from .rows import plot_clusters, plot_memberships, plot_states
 from .topics import plot_prevalence, plot_topics
 
 __all__ = [
-    "plot_clusters",
-    "plot_coefficients",
-    "plot_comparison",
-    "plot_components",
-    "plot_connectivity",
-    "plot_evidence",
-    "plot_figure",
-    "plot_memberships",
-    "plot_network",
-    "plot_prevalence",
-    "plot_refinement",
-    "plot_spectrum",
-    "plot_states",
-    "plot_topics",
-    "plot_transitions",
-]
+    "plot_clusters", "plot_coefficients", "plot_comparison", "plot_components", "plot_connectivity", "plot_evidence",
+    "plot_figure", "plot_memberships", "plot_network", "plot_prevalence", "plot_refinement", "plot_spectrum", "plot_states",
+    "plot_topics", "plot_transitions",
+]  # fmt: skip

@@ -116,7 +116,8 @@ def _dots(ax: Any, mark: Mapping[str, Any]) -> None:
             circled(ax, text, (place[0], place[1]), own)
     elif "low" in mark:
         reach = np.abs(np.array([_numbers(mark["low"]), _numbers(mark["high"])]) - x)
-        ax.errorbar(x, y, xerr=reach, fmt=marker, color=tint, markersize=2 * mark["size"] - 2, capsize=3, **look)
+        ax.errorbar(x, y, xerr=reach, fmt=marker, color=tint, markersize=2 * mark["size"] - 2, capsize=3, alpha=0.9)
+        ax.plot([], [], marker, color=tint, **look)  # in the legend it comes first
     else:
         sizes = (2 * np.asarray(mark.get("sizes", mark["size"]), dtype=float)) ** 2
         look["alpha"] = mark.get("opacity", 0.9)

@@ -115,8 +115,10 @@ class Estimator(BaseEstimator):
 
     @property
     def column_names(self) -> list[str] | None:
-        """Names of the columns that were fitted, where the table, or the file that a command read, has names."""
-        given = getattr(self, "feature_names_in_", None), self._column_names, self.reading_.get("columns")
+        """Names of the columns that were fitted, where ``vocabulary``, the table, or the file of a command, has names."""
+        words = vars(self).get("vocabulary")
+        words = sorted(words, key=words.__getitem__) if isinstance(words, Mapping) else words
+        given = words, getattr(self, "feature_names_in_", None), self._column_names, self.reading_.get("columns")
         found = next((names for names in given if names is not None), None)
         return None if found is None else [str(name) for name in found]
 

@@ -117,6 +117,11 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @property
+    def scale_(self) -> np.ndarray:
+        """Standard deviations of the columns of U, by which the errors of the evidence are to be read, shape (d_u,)."""
+        return self._scale
+
     @fitting
     def fit(self, U: Any, V: Any = None, y: Any = None) -> ContrastiveRegression:
         """Learn the coefficients.

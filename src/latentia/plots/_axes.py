@@ -1,8 +1,8 @@
-"""What all pictures share: axes, colours of components and grades, names of columns, heat maps."""
+"""What all pictures share: axes, colours of components and grades, what they read of models, heat maps."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,53 +15,84 @@ INK, PALE = "#52606d", "#b9c2cc"
 GRADES = {
     "supported": (PALETTE[0], "o"),
     "with care": (PALETTE[1], "D"),
-    "not supported": (PALETTE[5], "X"),
+    "partly": (PALETTE[4], "s"),
     "not measured": (PALE, "o"),
+    "not supported": (PALETTE[5], "X"),
 }
-"""Colour and marker of each grade of a component."""
+"""Colour and marker of each grade, of a component or of a fit; the best comes first."""
 
 _BLUES, _BOTH = ("#ffffff", "#6ba9d1", "#00507d"), ("#8f3400", "#dd9a6f", "#ffffff", "#6ba9d1", "#00507d")
 _ANNOTATED = 400  # cells that still have room for their numbers
 _DARK = 0.6  # of the range, from where on numbers in cells are white
 _WIDEST, _HIGHEST = 14.0, 30.0  # inches
 
+# --- axes -----------------------------------------------------------------------------------------------------------
 
-def pyplot() -> Any:
-    """The plotting module, or an error that says how to install it."""
+
+def several_axes(ax: Any, n: int, across: int, width: float, height: float, **options: Any) -> np.ndarray:
+    """The n axes that were given, or those of a new figure, up to ``across`` side by side, of this size in inches each."""
     try:
         import matplotlib.pyplot as plt
+        from matplotlib.axes import Axes
     except ImportError:
         raise MissingExtraError("matplotlib", "report", "A picture") from None
-    return plt
+    if ax is not None:
+        given = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
+        if not all(isinstance(one, Axes) for one in given):
+            raise LatentiaError("ax is not matplotlib's Axes.", parameter="ax", value=ax)
+        if len(given) != n:
+            raise LatentiaError(f"There are {len(given)} axes and {n} panels: they must agree.")
+        return given
+    across = min(n, across)
+    down = -(-n // across)
+    size = min(width * across, _WIDEST), min(height * down, _HIGHEST)
+    made = plt.subplots(down, across, figsize=size, layout="constrained", squeeze=False, **options)[1].ravel()
+    for empty in made[n:]:
+        empty.set_visible(False)
+    return np.asarray(made[:n])
 
 
 def new_axes(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:
     """The axes that were given, or those of a new figure of this size in inches."""
-    if ax is None:
-        _, ax = pyplot().subplots(figsize=(min(width, _WIDEST), min(height, _HIGHEST)), layout="constrained")
-    elif not hasattr(ax, "get_figure"):
-        raise LatentiaError("ax is not matplotlib's Axes.", parameter="ax", value=ax)
-    return ax
+    return several_axes(ax, 1, 1, width, height)[0]
 
 
-def small_multiples(n: int, most: int, width: float, height: float, more: float = 0.0, **options: Any) -> np.ndarray:
-    """Axes of a new figure, n of them and up to ``most`` side by side, of this size in inches; ``more`` is its height."""
-    across = min(n, most)
-    down = -(-n // across)
-    size = (width * across, height * down + more)
-    _, made = pyplot().subplots(down, across, figsize=size, layout="constrained", squeeze=False, **options)
-    for empty in made.ravel()[n:]:
-        empty.set_visible(False)
-    return np.asarray(made.ravel()[:n])
-
-
-def tidy(ax: Any, grid: str = "both") -> Any:
-    """Axes with two sides and a faint grid behind what is drawn; they are returned."""
+def finished(ax: Any, x: str = "", y: str = "", *, title: str = "", grid: str = "both", whole: bool = False) -> Any:
+    """Axes with titles, two sides and a faint grid behind what is drawn; on ``whole`` ones x is a number. They are returned."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_axisbelow(True)
-    if grid:
-        ax.grid(axis=grid, color=PALE, alpha=0.35, linewidth=0.8)
+    ax.grid(axis=grid, color=PALE, alpha=0.35, linewidth=0.8)
+    ax.set(xlabel=x, ylabel=y)
+    ax.set_title(title, loc="left", size=10)
+    if whole:
+        ax.xaxis.get_major_locator().set_params(integer=True)
     return ax
+
+
+def legend(ax: Any, **options: Any) -> None:
+    """What the colours are; of more than ten, in columns."""
+    n = len(options.get("handles") or ax.get_legend_handles_labels()[1])
+    ax.legend(**{"frameon": False, "fontsize": 9, "ncols": 1 + n // 11} | options)
+
+
+def name_rows(ax: Any, names: Sequence[object], length: int = 24) -> None:
+    """Names of what stands at y = 0, 1, ..., from the top."""
+    ax.set_yticks(range(len(names)), [shortened(name, length) for name in names])
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.tick_params(axis="y", length=0)
+
+
+def rule(ax: Any, y: float, text: str, tint: str = INK) -> None:
+    """A dashed line at a height, and what it is."""
+    ax.axhline(y, color=tint, linestyle="--", linewidth=1.2)
+    place = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+    ax.annotate(text, (0, y), xytext=(4, 3), size=8, color=tint, **place)
+
+
+def circled(ax: Any, text: str, place: tuple[float, float], tint: str) -> None:
+    """The number of a component in a circle."""
+    box = {"boxstyle": "circle", "fc": "white", "ec": tint, "lw": 2, "alpha": 0.9}
+    ax.annotate(text, place, ha="center", va="center", size=10, weight="bold", bbox=box)
 
 
 def colour(component: int) -> str:
@@ -69,53 +100,49 @@ def colour(component: int) -> str:
     return PALETTE[component % len(PALETTE)]
 
 
-def attribute(model: Any, names: Sequence[str], what: str) -> Any:
-    """The first of some attributes that a fitted model has and that is not empty, or an error that says what is missing."""
+# --- models ---------------------------------------------------------------------------------------------------------
+
+
+def entry(model: Any, table: Mapping[str, Any], what: str) -> Any:
+    """What a table has for the class of a fitted model, or for one that it is made of; an error if that has no such thing."""
     check_is_fitted(model)
-    for name in names:
-        found = getattr(model, name, None)
-        if found is not None and (not isinstance(found, np.ndarray) or found.size):
-            return found
-    raise LatentiaError(f"This {type(model).__name__} has no {what} ({' or '.join(names)}).")
+    for one in type(model).__mro__:
+        if one.__name__ in table:
+            return table[one.__name__]
+    raise LatentiaError(f"This {type(model).__name__} has no {what}.")
 
 
-def called(model: Any) -> tuple[str, str, str]:
-    """What one component is called, several, and the rows."""
-    evidence = getattr(model, "evidence_", None)
-    found = model._nouns if evidence is None else evidence.nouns
-    return (str(found[0]), str(found[1]), str(found[2]))
+def attribute(model: Any, name: str, what: str) -> Any:
+    """What a fit has found, or an error that says what is missing where it has not, or nothing."""
+    check_is_fitted(model)
+    found = vars(model).get(name)
+    if found is None or not len(found):
+        raise LatentiaError(f"This {type(model).__name__} has no {what} ({name}).")
+    return found
 
 
-def column_names(model: Any, width: int, given: Sequence[object] | None = None, kind: str = "column") -> list[str]:
-    """Names of the columns: those given, those that the model knows, or numbers."""
+def column_names(model: Any, width: int, given: Sequence[object] | None = None) -> list[str]:
+    """Names of the columns, or words: those given, those that the model knows, or numbers."""
+    kind = "word" if model.nouns[2] == "documents" else "column"
     if given is not None and len(given) != width:
         raise LatentiaError(f"There are {len(given)} names and {width} {kind}s: they must agree.")
-    for found in (
-        given, _words(model), getattr(model, "feature_names_in_", None), getattr(model, "_column_names", None),
-        getattr(model, "reading_", {}).get("columns"),
-    ):  # fmt: skip
-        if found is not None and len(found) == width:
-            return [str(name) for name in found]
-    return [f"{kind} {i}" for i in range(width)]
+    found = model.column_names if given is None else given
+    return [f"{kind} {i}" for i in range(width)] if found is None or len(found) != width else list(map(str, found))
 
 
-def _words(model: Any) -> Any:
-    """The words of a vocabulary in the order of their columns."""
-    given = getattr(model, "vocabulary", None)
-    return sorted(given, key=given.__getitem__) if isinstance(given, dict) else given
+def names_of_all(names: Sequence[object] | None, default: Sequence[str], many: str) -> list[str]:
+    """The names that were given, one for each, or those by default."""
+    if names is not None and len(names) != len(default):
+        raise LatentiaError(f"There are {len(names)} names and {len(default)} {many}: they must agree.")
+    return [str(name) for name in (default if names is None else names)]
 
 
-def image_colours(signed: bool) -> Any:
-    """White to dark blue, or brown over white to blue: matplotlib's colour map of this name."""
-    pyplot()
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("latentia", _BOTH if signed else _BLUES)
+def spread(n: int, most: int) -> np.ndarray:
+    """Numbers of some of n rows, at even distances."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
 
 
-def above(values: np.ndarray) -> float:
-    """The largest size of some values, or 1 where all are 0."""
-    return float(np.abs(values).max(initial=0.0)) or 1.0
+# --- heat maps ------------------------------------------------------------------------------------------------------
 
 
 def heat(
@@ -129,30 +156,24 @@ def heat(
     column_title: str = "",
 ) -> Any:
     """Values (n, m) as colours, the first row on top, with numbers where there are few; white is zero."""
-    signed = bool((values < 0).any())
-    top, (n, m) = above(values), values.shape
-    width, height = max(3.2, 0.45 * m + 2.4) if m <= 40 else 9.0, max(2.4, 0.3 * n + 1.4)
-    ax = new_axes(ax, width, height)
-    image = ax.imshow(values, cmap=image_colours(signed), vmin=-top if signed else 0.0, vmax=top, aspect="auto")
-    ax.set_xticks(range(m), [shortened(name) for name in columns], rotation=60 if _long(columns) else 0)
-    if _long(columns):
-        for label in ax.get_xticklabels():
-            label.set(ha="left", rotation_mode="anchor")
+    (n, m), top = values.shape, float(np.abs(values).max(initial=0.0)) or 1.0
+    signed, long = bool((values < 0).any()), max(map(len, columns), default=0) > 3
+    ax = new_axes(ax, max(3.2, 0.45 * m + 2.4) if m <= 40 else 9.0, max(2.4, 0.3 * n + 1.4))
+    from matplotlib.colors import LinearSegmentedColormap
+
+    tints = LinearSegmentedColormap.from_list("latentia", _BOTH if signed else _BLUES)
+    image = ax.imshow(values, cmap=tints, vmin=-top if signed else 0.0, vmax=top, aspect="auto")
+    turned = {"rotation": 60, "ha": "left", "rotation_mode": "anchor"} if long else {}
+    ax.set_xticks(range(m), [shortened(name) for name in columns], **turned)
     ax.set_yticks(range(n), [shortened(name) for name in rows])
     ax.tick_params(length=0, top=False, labeltop=True, bottom=False, labelbottom=False)
     ax.xaxis.set_label_position("top")
     ax.set(xlabel=column_title, ylabel=row_title)
     ax.spines[:].set_visible(False)
-    if values.size <= _ANNOTATED:
-        for (i, j), value in np.ndenumerate(np.round(values, digits) + 0.0):
-            light = abs(values[i, j]) > _DARK * top
-            ax.text(
-                j, i, f"{value:.{digits}f}", ha="center", va="center", size=8, color="white" if light else "#1b2430"
-            )
-    else:
+    if values.size > _ANNOTATED:
         ax.get_figure().colorbar(image, ax=ax, shrink=0.8)
+        return ax
+    for (i, j), value in np.ndenumerate(np.round(values, digits) + 0.0):
+        tint = "white" if abs(values[i, j]) > _DARK * top else "#1b2430"
+        ax.text(j, i, f"{value:.{digits}f}", ha="center", va="center", size=8, color=tint)
     return ax
-
-
-def _long(names: Sequence[str]) -> bool:
-    return len(names) > 0 and max(map(len, names)) > 3

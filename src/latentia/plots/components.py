@@ -1,4 +1,4 @@
-"""What are the components?"""
+"""What are the components, and how do they hang together?"""
 
 from __future__ import annotations
 
@@ -9,12 +9,22 @@ import numpy as np
 
 from ..dictionary.patches import mosaic
 from ..exceptions import LatentiaError
-from ..report.figures import PALETTE, shortened
-from ._axes import INK, PALE, attribute, called, colour, column_names, heat, new_axes, tidy
+from ..report.figures import PALETTE, beside, links, overlaid, shortened
+from ..report.nmf import axis_of
+from ..report.noisy_or import heights_of, placed
+from ..report.parts import largest
+from ._axes import INK, attribute, column_names, entry, heat, names_of_all, new_axes
+from .figures import plot_figure
 
-__all__ = ["plot_coefficients", "plot_components"]
+__all__ = ["plot_coefficients", "plot_components", "plot_connectivity", "plot_network", "plot_transitions"]
 
-_COLUMNS, _CURVES, _COEFFICIENTS = 40, 8, 40
+_COLUMNS, _COEFFICIENTS, _FINDINGS, _THRESHOLD = 40, 40, 40, 0.05
+_VECTORS = dict.fromkeys(("MixtureMethods", "ContrastiveGaussianMixture", "SpectralHMM"), "means_") | {
+    "TensorICA": "mixing_", "MomentMultiLabelClassifier": "word_probabilities_", "Estimator": "components_",
+}  # fmt: skip
+_WEIGHTS = {
+    "ContrastiveRegression": "linear", "ContrastiveLogisticRegression": "logistic", "ContrastiveIsing": "couplings",
+}  # fmt: skip
 
 
 def plot_components(
@@ -59,28 +69,26 @@ def plot_components(
     values = values[:n]
     if shape is not None:
         return _pictures(values, shape, ax)
-    names = column_names(model, values.shape[1], columns, "word" if hasattr(model, "word_frequencies_") else "column")
-    one = called(model)[0]
+    names, called = column_names(model, values.shape[1], columns), [f"{model.nouns[0]} {k}" for k in range(len(values))]
     if kind == "lines":
-        return _curves(values, names, one, title, ax)
-    chosen = np.arange(values.shape[1])
-    if len(chosen) > n_columns:
-        chosen = np.sort(np.argsort(-((values - values.mean(axis=0)) ** 2).sum(axis=0), kind="stable")[:n_columns])
-    ax = heat(ax, values[:, chosen], [f"{one} {k}" for k in range(len(values))], [names[d] for d in chosen])
-    if title:
-        ax.set_xlabel(title)
-    return ax
+        places = axis_of(names)
+        x = np.arange(len(names)) if places is None else places
+        curves = [(name, x, row) for name, row in zip(called, values, strict=True)]
+        return plot_figure(overlaid(curves, title="column", y_title=title or "entry", exact=True), ax=ax)
+    chosen = np.sort(largest(((values - values.mean(axis=0)) ** 2).sum(axis=0), n_columns))
+    return heat(ax, values[:, chosen], called, [names[d] for d in chosen], column_title=title)
 
 
 def _vectors(model: Any) -> tuple[np.ndarray, str]:
     """Components as rows (K, D), and what they are where that is not plain."""
-    if hasattr(model, "mixing_") and isinstance(model.mixing_, np.ndarray):
-        return np.asarray(model.mixing_.T), "weight of the source in the column"
-    found = attribute(model, ["means_", "components_", "word_probabilities_"], "components that are vectors")
+    name = entry(model, _VECTORS, "components")
+    found = attribute(model, name, "components that are vectors")
     vectors = np.hstack(found) if isinstance(found, list) else np.asarray(found)
     if vectors.ndim != 2:
         raise LatentiaError(f"The components of this {type(model).__name__} are no vectors.")
-    if hasattr(model, "means_"):
+    if name == "mixing_":
+        return vectors.T, "weight of the source in the column"
+    if name == "means_":
         return vectors - model.weights_ @ vectors / model.weights_.sum(), "distance from the overall mean"
     return vectors, ""
 
@@ -92,21 +100,6 @@ def _pictures(values: np.ndarray, shape: Sequence[int], ax: Any) -> Any:
     ax = new_axes(ax, 6.4, 6.4 * image.shape[0] / image.shape[1])
     ax.imshow(image, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
     ax.set_axis_off()
-    return ax
-
-
-def _curves(values: np.ndarray, names: list[str], one: str, title: str, ax: Any) -> Any:
-    ax = new_axes(ax, 7.2, 4.0)
-    try:
-        places = np.array([float(name) for name in names])
-    except ValueError:
-        places = np.arange(values.shape[1], dtype=float)
-    for k, row in enumerate(values):
-        style = ("-", "--", ":")[k // len(PALETTE) % 3]
-        ax.plot(places, row, color=colour(k), linestyle=style, linewidth=1.6, label=f"{one} {k}")
-    tidy(ax)
-    ax.set(xlabel="column", ylabel=title or "entry")
-    ax.legend(frameon=False, fontsize=9, ncols=1 + len(values) // (_CURVES + 1))
     return ax
 
 
@@ -132,36 +125,101 @@ def plot_coefficients(
     -------
     matplotlib.axes.Axes
     """
-    values = np.ravel(attribute(model, ["coef_", "couplings_"], "coefficients"))
-    names = column_names(model, model.n_features_in_, columns)
-    others = {
-        "U alone": getattr(model, "naive_coef_", None), "V as covariates": getattr(model, "covariates_coef_", None),
-    }  # fmt: skip
-    errors = model.evidence_.component_errors
-    if hasattr(model, "couplings_"):
-        names, others = [f"{shortened(names[i], 14)}, {shortened(names[j], 14)}" for i, j in model.edges_], {}
-    elif len(values) != len(names):
-        raise LatentiaError(f"This {type(model).__name__} has no coefficient for every column.")
-    elif errors is not None:  # relative to the size of all, columns in standard deviations
-        errors = errors * np.sqrt(np.mean((values * model._scale) ** 2)) / model._scale
-    chosen = np.sort(np.argsort(-np.abs(values), kind="stable")[:n])
-    ax = new_axes(ax, 6.4, 0.3 * len(chosen) + 1.4)
-    places = np.arange(len(chosen))
-    ax.axvline(0, color=PALE, linewidth=1)
-    ax.errorbar(
-        values[chosen], places, xerr=None if errors is None else errors[chosen], fmt="o", color=PALETTE[0], ecolor=PALETTE[0],
-        elinewidth=1.6, capsize=3, label="this fit", zorder=3,
-    )  # fmt: skip
-    for (name, found), marker, tint in zip(others.items(), "s^", (PALETTE[1], PALETTE[3]), strict=False):
-        if found is not None:
-            ax.plot(np.ravel(found)[chosen], places, marker, color=tint, label=name, alpha=0.9)
-    ax.set_yticks(places, [shortened(names[d], 30) for d in chosen])
-    ax.invert_yaxis()
-    tidy(ax, "x")
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlabel("coupling" if hasattr(model, "couplings_") else "coefficient, in the units of the data")
-    handles, labels = ax.get_legend_handles_labels()
-    if len(labels) > 1:  # this fit, which matplotlib lists last, first
-        ax.legend(handles[::-1], labels[::-1], frameon=False, fontsize=9, labelcolor=INK)
+    kind = entry(model, _WEIGHTS, "coefficients")
+    names, errors = column_names(model, model.n_features_in_, columns), model.evidence_.component_errors
+    title = "coefficient, in the units of the data"
+    if kind == "couplings":
+        values, title, others = model.couplings_, "coupling", {}
+        names = [f"{shortened(names[i], 14)}, {shortened(names[j], 14)}" for i, j in model.edges_]
+    else:
+        values = np.ravel(model.coef_)
+        others = {} if kind == "logistic" else {"U alone": model.naive_coef_, "V as covariates": model.covariates_coef_}
+        if errors is not None:  # relative to the size of all, columns in standard deviations
+            errors = errors * np.sqrt(np.mean((values * model.scale_) ** 2)) / model.scale_
+    chosen = np.sort(largest(np.abs(values), n))
+    answers = {name: np.ravel(found)[chosen] for name, found in {"this fit": values, **others}.items()}
+    own = None if errors is None else errors[chosen]
+    return plot_figure(beside([names[d] for d in chosen], answers, own, title=title, exact=True), ax=ax)
+
+
+def plot_network(
+    model: Any,
+    *,
+    n_findings: int = _FINDINGS,
+    threshold: float = _THRESHOLD,
+    columns: Sequence[str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw the causes (left), their findings (right), and lines between them that are as wide as the causes are strong.
+
+    Parameters
+    ----------
+    model : NoisyOr
+        A fitted model.
+    n_findings : int
+        How many findings at most: those with the strongest lines.
+    threshold : float
+        Strengths below it are not drawn.
+    columns : sequence of str of length n, optional
+        Names of the findings; by default those that the model knows.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    strengths = attribute(model, "strengths_", "strengths of causes")
+    names = column_names(model, strengths.shape[1], columns)
+    chosen = placed(strengths, threshold, n_findings)
+    if not len(chosen):
+        raise LatentiaError("No cause is as strong as that.", parameter="threshold", value=threshold)
+    shown = strengths[:, chosen]
+    left, heights = [(str(k), "", k % len(PALETTE)) for k in range(len(shown))], heights_of(shown)
+    right = [(shortened(names[i], 30), "") for i in chosen]
+    edges = [(k, i, shown[k, i]) for k, i in np.argwhere(shown >= max(threshold, 1e-12))]
+    ax = plot_figure(links(left, right, edges, (heights, np.arange(len(chosen)) + 0.5), exact=True), ax=ax)
+    for prior, height in zip(model.priors_, heights, strict=True):
+        ax.text(-0.06, height, f"in {100 * prior:.0f}%", va="center", ha="right", size=8, color=INK)
     return ax
+
+
+def plot_connectivity(model: Any, *, ax: Any = None) -> Any:
+    """Draw the weights of edges between communities, as the model has them, relative to the largest.
+
+    Parameters
+    ----------
+    model : MixedMembershipBlockModel
+        A fitted model.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    values = attribute(model, "connectivity_", "connectivity")
+    names, ends = [str(k) for k in range(len(values))], ("from ", "to ") if model.directed_ else ("", "")
+    row, column = (f"{end}community" for end in ends)
+    return heat(ax, values / (float(values.max()) or 1.0), names, names, row_title=row, column_title=column)
+
+
+def plot_transitions(model: Any, *, names: Sequence[str] | None = None, ax: Any = None) -> Any:
+    """Draw the probabilities of the next state (columns) given the present one (rows).
+
+    Parameters
+    ----------
+    model : SpectralHMM or TwoStateHMM
+        A fitted model.
+    names : sequence of str of length K, optional
+        Names of the states; by default their numbers.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    matrix = attribute(model, "transmat_", "transitions")
+    labels = names_of_all(names, [str(k) for k in range(len(matrix))], "states")
+    return heat(ax, matrix, labels, labels, row_title="from state", column_title="to state")

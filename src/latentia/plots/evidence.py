@@ -1,19 +1,29 @@
-"""How far can each component be trusted?"""
+"""How far can a fit be trusted, how many components are there, and has it settled?"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ._axes import GRADES, INK, PALE, called, new_axes, tidy
+from ..report.figures import spectrum
+from ..report.parts import largest
+from ._axes import GRADES, INK, PALE, attribute, colour, entry, finished, legend, new_axes, rule
+from .figures import plot_figure
 
-__all__ = ["plot_evidence"]
+__all__ = ["plot_comparison", "plot_evidence", "plot_refinement", "plot_spectrum"]
 
 _LABELLED = 25  # components that have room for their numbers: those of the largest errors
 _CARE = 2.0  # limits up to which a component can be used with care
+_SIZES = {
+    "NoisyOr": lambda model: (len(model.priors_), "causes"),
+    "ProbabilityMatrix": lambda model: (model.n_components, "rank"),
+    "MixedMembershipBlockModel": lambda model: (model.memberships_.shape[1], "communities"),
+}
+"""How many directions a model is made of, and of what."""
 
 
 def plot_evidence(model: Any, *, ax: Any = None) -> Any:
@@ -39,45 +49,138 @@ def plot_evidence(model: Any, *, ax: Any = None) -> Any:
         If no errors were measured, with ``n_splits=0``.
     """
     check_is_fitted(model)
-    evidence = getattr(model, "evidence_", None)
-    if evidence is None or not len(evidence.components):
+    evidence, (one, many, rows) = model.evidence_, model.nouns
+    records = evidence.components
+    if not len(records):
         raise LatentiaError(f"This {type(model).__name__} has no expected errors: fit it with n_splits of 1 or more.")
-    one, many, rows = called(model)
-    ax = new_axes(ax, 6.4, 4.2)
-    shared = all(record.share is not None for record in evidence.components)
-    places = np.array([100 * r.share if shared else r.component for r in evidence.components], dtype=float)
-    errors = np.array([record.expected_error for record in evidence.components], dtype=float)
+    ax, shared = new_axes(ax, 6.4, 4.2), records[0].share is not None
+    places = np.array([100 * record.share if shared else record.component for record in records], dtype=float)
+    errors = np.array([record.expected_error for record in records], dtype=float)
     finite = np.isfinite(errors)
-    for grade, (colour, marker) in GRADES.items():
-        own = np.array([record.grade == grade for record in evidence.components]) & finite
-        if own.any():
-            label = f"{grade} ({own.sum()})"
-            ax.scatter(places[own], errors[own], s=60, c=colour, marker=marker, label=label, linewidths=0, alpha=0.9)
-    tidy(ax)
-    for k in np.argsort(-np.where(finite, errors, -np.inf), kind="stable")[:_LABELLED]:
-        if finite[k]:
-            ax.annotate(str(k), (places[k], errors[k]), xytext=(5, 4), textcoords="offset points", size=8, color=INK)
-    top = float(errors[finite].max(initial=0.0))
-    for times, style in ((1.0, "--"), (_CARE, ":")):
-        if evidence.limit is not None and (times == 1 or top > evidence.limit):
-            ax.axhline(times * evidence.limit, color=INK, linestyle=style, linewidth=1.2)
-            ax.annotate(
-                "limit" if times == 1 else "twice the limit", (0, times * evidence.limit), xytext=(4, 3), size=8, color=INK,
-                xycoords=("axes fraction", "data"), textcoords="offset points",
-            )  # fmt: skip
-            top = max(top, times * evidence.limit)
+    grades = [record.grade if known else "" for record, known in zip(records, finite, strict=True)]
+    _by_grade(ax, places, errors, grades, counted=True)
     if not finite.all():
         ax.plot([], [], "x", color=PALE, label=f"error not finite ({(~finite).sum()})")
+    legend(ax)
+    for k in largest(np.where(finite, errors, -1.0), min(_LABELLED, int(finite.sum()))):
+        ax.annotate(str(k), (places[k], errors[k]), xytext=(5, 4), textcoords="offset points", size=8, color=INK)
+    top = float(errors[finite].max(initial=0.0))
+    for times, text in ((1.0, "limit"), (_CARE, "twice the limit")):
+        if evidence.limit is not None and (times == 1 or top > evidence.limit):
+            rule(ax, times * evidence.limit, text)
+            top = max(top, times * evidence.limit)
     ax.set_ylim(0, 1.12 * top or 1.0)
     if shared:
         ax.set_xlim(0, 1.06 * max(places.max(), 1e-12))
-    ax.set(xlabel=f"share of the {rows} in %" if shared else one, ylabel=f"expected error of {_article(one)} {one}")
-    ax.set_title(f"{many.capitalize()}: {evidence.grade}", loc="left", size=11)
-    if not shared:
-        ax.xaxis.get_major_locator().set_params(integer=True)
-    ax.legend(frameon=False, fontsize=9)
+    x, article = f"share of the {rows} in %" if shared else one, "an" if one[0] in "aeio" else "a"
+    title = f"{many.capitalize()}: {evidence.grade}"
+    return finished(ax, x, f"expected error of {article} {one}", title=title, whole=not shared)
+
+
+def _by_grade(ax: Any, x: np.ndarray, y: np.ndarray, grades: Sequence[str], counted: bool = False) -> None:
+    for grade, (tint, marker) in GRADES.items():
+        own = np.array([one == grade for one in grades])
+        if own.any():
+            label = f"{grade} ({own.sum()})" if counted else grade
+            ax.scatter(x[own], y[own], s=60, c=tint, marker=marker, label=label, linewidths=0, alpha=0.9, zorder=2)
+
+
+def plot_comparison(model: Any, *, ax: Any = None) -> Any:
+    """Draw the expected error against the number of components, for the numbers that were compared, coloured by grade.
+
+    The dashed line is the limit, and the upright one the number that was recommended and taken.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted with ``n_components="auto"`` or several numbers.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    LatentiaError
+        If one number alone was fitted.
+    """
+    rows = attribute(model, "comparison_", 'comparison: fit it with n_components="auto" or several numbers')
+    sizes, errors, limits = (
+        np.array([row[key] for row in rows], dtype=float) for key in ("n_components", "expected error", "limit")
+    )
+    ax, taken, (one, many, _) = new_axes(ax), model.n_components_, model.nouns
+    ax.plot(sizes, errors, color=PALE, linewidth=1.5, zorder=1)
+    if np.isfinite(limits).any():
+        ax.plot(sizes, limits, color=INK, linestyle="--", linewidth=1.2, label="limit")
+    _by_grade(ax, sizes, errors, [row["grade"] for row in rows])
+    ax.axvline(taken, color=INK, linewidth=1)
+    late = {"ha": "right", "xytext": (-4, 4)} if taken > sizes.mean() else {"xytext": (4, 4)}
+    place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+    ax.annotate(f"{taken} taken", (taken, 0), size=9, color=INK, **late, **place)
+    ax.set_ylim(0, 1.12 * np.nanmax([*errors, *limits, 1e-12]))
+    legend(ax)
+    return finished(ax, f"number of {many}", f"mean expected error of a {one}", whole=True)
+
+
+def plot_refinement(model: Any, *, ax: Any = None) -> Any:
+    """Draw the log-likelihood at every step of refinement.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted with ``refine`` other than 0.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    LatentiaError
+        If the fit was not refined.
+    """
+    values = attribute(model, "refinement_", "steps of refinement: they come with refine other than 0")
+    if not np.isfinite(values).any():
+        raise LatentiaError("No step of refinement has a finite log-likelihood.")
+    ax = new_axes(ax)
+    ax.plot(np.arange(1, len(values) + 1), values, color=colour(0), linewidth=1.8, marker="o", markersize=4)
+    if np.nanmax(np.abs(values)) < 1e7:
+        ax.ticklabel_format(axis="y", useOffset=False, style="plain")
+    return finished(ax, "step", "log-likelihood in nats", whole=True)
+
+
+def plot_spectrum(model: Any, *, n: int | None = None, ax: Any = None) -> Any:
+    """Draw the sizes of the data's directions, and the size that chance alone would reach.
+
+    Directions that the components need are blue. Where fewer stand above the dashed line than are blue, there are too many
+    components for this data; where more do, a larger number may show others.
+
+    Parameters
+    ----------
+    model : NoisyOr, ProbabilityMatrix or MixedMembershipBlockModel
+        A fitted model.
+    n : int, optional
+        How many directions to show; by default all.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    values = np.asarray(attribute(model, "spectrum_", "spectrum"), dtype=float)[:n]
+    if len(model.spectrum_) == 1:
+        raise LatentiaError(f"The spectrum of this {type(model).__name__} is one number: {float(values[0]):.3g}.")
+    size, wanted = entry(model, _SIZES, "spectrum of directions")(model)
+    needed = size if wanted == "causes" else size - 1  # of pairs one is known from frequencies
+    noise = float(model.noise_level_ or 0.0)
+    edges = ([noise, -noise] if (values < 0).any() else [noise]) if noise else []
+    ax = plot_figure(spectrum(values, needed, edges, "size", exact=True), ax=ax)
+    ax.set_title(
+        f"{needed} needed for {f'rank {size}' if wanted == 'rank' else f'{size} {wanted}'}", loc="left", size=10
+    )
     return ax
-
-
-def _article(noun: str) -> str:
-    return "an" if noun[0] in "aeiou" and noun != "unit" else "a"

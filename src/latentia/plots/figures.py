@@ -9,9 +9,9 @@ import numpy as np
 
 from ..exceptions import LatentiaError
 from ..report.figures import PALETTE
-from ._axes import INK, PALE, heat, new_axes, pyplot, tidy
+from ._axes import INK, PALE, circled, finished, heat, legend, name_rows, new_axes, rule, several_axes
 
-_NAMED = {"ink": "#1b2430", "pale": PALE, "bad": "#a33b00", "good": PALETTE[0], "paper": "#ffffff"}
+_NAMED = {"ink": "#1b2430", "pale": PALE, "bad": "#a33b00", "good": PALETTE[0]}
 _DASHES, _MARKERS = ("-", "--", ":"), "osD^xv"
 _PIXELS = 96  # an inch
 _LEAST, _WIDE = 1.5, 7.0  # inches
@@ -39,30 +39,16 @@ def plot_figure(figure: Mapping[str, Any], *, ax: Any = None) -> Any:
         return _links(figure, ax)
     if kind != "plot":
         raise LatentiaError("This is no figure: take one of model.summary(X).figures.", parameter="figure", value=kind)
-    panels = figure["panels"]
-    if len(panels) == 1:
-        axes: Sequence[Any] = [new_axes(ax, _WIDE, max(_LEAST, figure["height"] / _PIXELS + 0.8))]
-    elif ax is not None:
-        raise LatentiaError(f"One ax has room for one panel, and this figure has {len(panels)}: leave ax out.")
-    else:
-        axes = _grid(figure, len(panels))
+    panels, height = figure["panels"], figure["height"] / _PIXELS
+    across = _ACROSS if "columns" in figure and len(panels) > 1 else 1
+    share = bool(figure.get("shared") or figure.get("same"))
+    size = 3.4 if across > 1 else _WIDE, max(_LEAST, height + 0.8)
+    axes = several_axes(ax, len(panels), across, *size, sharex=share)
     for one, panel in zip(axes, panels, strict=True):
         _panel(one, panel)
         if figure.get("legend"):
-            one.legend(frameon=False, fontsize=9)
-    return axes[0] if len(axes) == 1 else np.asarray(axes)
-
-
-def _grid(figure: Mapping[str, Any], n: int) -> Sequence[Any]:
-    """Axes for several panels: small multiples, or curves below one another."""
-    across = min(n, _ACROSS) if "columns" in figure else 1
-    down = -(-n // across)
-    size = (max(_WIDE, 3.4 * across), min(30.0, down * max(_LEAST, figure["height"] / _PIXELS + 0.6)))
-    share = bool(figure.get("shared") or figure.get("same"))
-    _, made = pyplot().subplots(down, across, figsize=size, layout="constrained", squeeze=False, sharex=share)
-    for empty in made.ravel()[n:]:
-        empty.set_visible(False)
-    return made.ravel()[:n]  # type: ignore[no-any-return]
+            legend(one)
+    return axes[0] if len(axes) == 1 else axes
 
 
 def _colour(name: int | str | Sequence[int | str]) -> Any:
@@ -76,21 +62,21 @@ def _numbers(values: Sequence[float | None]) -> np.ndarray:
 
 
 def _panel(ax: Any, panel: Mapping[str, Any]) -> None:
+    x, y = panel["x"], panel["y"]
     for mark in panel["marks"]:
         _MARKS[mark["mark"]](ax, mark)
-    for side, axis in (("x", panel["x"]), ("y", panel["y"])):
-        getattr(ax, f"set_{side}label")(axis.get("title", ""))
-        ticks = ax.xaxis if side == "x" else ax.yaxis
-        if axis.get("names"):
-            ticks.set_ticks(range(len(axis["names"])), axis["names"])
-        elif axis.get("whole"):
+    finished(ax, x.get("title", ""), y.get("title", ""), title=panel["title"])
+    for ticks, axis in ((ax.xaxis, x), (ax.yaxis, y)):
+        if axis.get("whole"):
             ticks.get_major_locator().set_params(integer=True)
         if axis.get("percent"):
             ticks.set_major_formatter(lambda value, _: f"{100 * value:g}%")
-    if panel["y"].get("names"):
-        ax.set_ylim(len(panel["y"]["names"]) - 0.5, -0.5)
-    ax.set_title(panel["title"], loc="left", size=10)
-    tidy(ax)
+    if x.get("names"):
+        ax.set_xticks(range(len(x["names"])), x["names"])
+    if y.get("names"):
+        name_rows(ax, y["names"])
+    if x.get("origin"):
+        ax.axvline(0, color=PALE, linewidth=1, zorder=0)
 
 
 def _line(ax: Any, mark: Mapping[str, Any]) -> None:
@@ -108,7 +94,7 @@ def _band(ax: Any, mark: Mapping[str, Any]) -> None:
 
 
 def _rule(ax: Any, mark: Mapping[str, Any]) -> None:
-    ax.axhline(mark["y"], color=_colour(mark["colour"]), linestyle="--", linewidth=1.4, label=mark["text"])
+    rule(ax, mark["y"], mark["text"], _colour(mark["colour"]))
 
 
 def _bars(ax: Any, mark: Mapping[str, Any]) -> None:
@@ -122,38 +108,45 @@ def _bars(ax: Any, mark: Mapping[str, Any]) -> None:
 
 
 def _dots(ax: Any, mark: Mapping[str, Any]) -> None:
-    sizes = (2 * np.asarray(mark.get("sizes", mark["size"]), dtype=float)) ** 2
-    x, y, colour = _numbers(mark["x"]), _numbers(mark["y"]), _colour(mark["colour"])
-    if "low" in mark:
-        ax.hlines(y, _numbers(mark["low"]), _numbers(mark["high"]), color=colour, linewidth=1.5)
-    marker, faces = _MARKERS[mark["symbol"] % len(_MARKERS)], _NAMED["paper"] if "texts" in mark else colour
-    edges = {"edgecolors": colour, "linewidths": 2} if "texts" in mark else {}
-    ax.scatter(x, y, sizes, c=faces, marker=marker, alpha=mark.get("opacity", 0.9), label=mark["name"] or None, **edges)
-    for at, text in enumerate(mark.get("texts", ())):
-        ax.annotate(text, (x[at], y[at]), ha="center", va="center", size=9)
+    """Dots; numbers in circles where they have texts, and bars where they have ends of intervals."""
+    x, y, tint = _numbers(mark["x"]), _numbers(mark["y"]), _colour(mark["colour"])
+    marker, look = _MARKERS[mark["symbol"] % len(_MARKERS)], {"label": mark["name"] or None, "alpha": 0.9}
+    if "texts" in mark:
+        for text, *place, own in zip(mark["texts"], x, y, tint, strict=True):
+            circled(ax, text, (place[0], place[1]), own)
+    elif "low" in mark:
+        reach = np.abs(np.array([_numbers(mark["low"]), _numbers(mark["high"])]) - x)
+        ax.errorbar(x, y, xerr=reach, fmt=marker, color=tint, markersize=2 * mark["size"] - 2, capsize=3, alpha=0.9)
+        ax.plot([], [], marker, color=tint, **look)  # in the legend it comes first
+    else:
+        sizes = (2 * np.asarray(mark.get("sizes", mark["size"]), dtype=float)) ** 2
+        look["alpha"] = mark.get("opacity", 0.9)
+        ax.scatter(x, y, sizes, c=tint, marker=marker, linewidths=0, **look)
 
 
 _MARKS = {"line": _line, "band": _band, "rule": _rule, "bars": _bars, "dots": _dots}
 
 
 def _heat(figure: Mapping[str, Any], ax: Any) -> Any:
-    values = np.array(figure["values"], dtype=float)
-    rows, columns = figure["titles"]
-    digits = figure["digits"] or 2
-    return heat(ax, values, figure["rows"], figure["columns"], digits=digits, row_title=rows, column_title=columns)
+    titles = dict(zip(("row_title", "column_title"), figure["titles"], strict=True))
+    return heat(
+        ax, _numbers(figure["values"]), figure["rows"], figure["columns"], digits=figure["digits"] or 2, **titles
+    )
 
 
 def _links(figure: Mapping[str, Any], ax: Any) -> Any:
     left, right = (_numbers(side) for side in figure["heights"])
-    ax = new_axes(ax, 6.4, max(2.4, 0.3 * max(len(left), len(right))))
-    for start, end, strength in figure["edges"]:
-        colour = _colour(figure["left"][start][2])
-        ax.plot([0, 1], [left[start], right[end]], color=colour, linewidth=0.6 + 5 * strength, alpha=0.6, zorder=1)
-    for side, heights, labels, align in ((0, left, figure["left"], "right"), (1, right, figure["right"], "left")):
-        ax.plot(np.full(len(heights), side), heights, "o", color=INK, markersize=6, zorder=2)
-        for height, label in zip(heights, labels, strict=True):
-            place = (side + (0.04 if side else -0.04), height)
-            ax.annotate(label[0], place, ha=align, va="center", size=9)
-    ax.set(xlim=(-0.4, 1.5), ylim=(max([*left, *right], default=1) + 0.8, -0.8))
+    bottom = float(max([*left, *right], default=1)) + 0.8
+    ax = new_axes(ax, 6.4, max(2.4, 0.24 * bottom + 0.6))
+    tints = [_colour(tint) for *_, tint in figure["left"]]
+    for start, end, strength in sorted(figure["edges"], key=lambda edge: edge[2]):
+        ends = [left[start], right[end]]
+        ax.plot([0, 1], ends, color=tints[start], linewidth=0.6 + 5 * strength, alpha=0.6, zorder=1)
+    ax.scatter(np.ones(len(right)), right, s=22, c=INK, zorder=2)
+    for height, (name, *_) in zip(right, figure["right"], strict=True):
+        ax.text(1.03, height, name, va="center", size=9)
+    for height, (name, *_), tint in zip(left, figure["left"], tints, strict=True):
+        circled(ax, name, (0, height), tint)
+    ax.set(xlim=(-0.25, 1.5), ylim=(bottom, -0.5))
     ax.set_axis_off()
     return ax

@@ -1,19 +1,25 @@
-"""How far do groups of rows lie apart?"""
+"""Where do rows belong, how far do their groups lie apart, and when is each state?"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import LatentiaError
-from ..report.figures import PALETTE, places_on_a_plane
-from ._axes import attribute, called, colour, new_axes, tidy
+from ..report.communities import PALETTE as TWENTY
+from ..report.figures import places_on_a_plane, points
+from ._axes import attribute, colour, column_names, entry, finished, legend, names_of_all, new_axes, spread
+from .figures import plot_figure
 
-__all__ = ["plot_clusters"]
+__all__ = ["plot_clusters", "plot_memberships", "plot_states"]
 
-_ROWS = 2000
+_MEMBERS, _ROWS = 500, 2000
+_KINDS = 12  # of symbols that are drawn as names
 
 
 def plot_clusters(model: Any, X: Any, *, n: int = _ROWS, ax: Any = None) -> Any:
@@ -36,29 +42,146 @@ def plot_clusters(model: Any, X: Any, *, n: int = _ROWS, ax: Any = None) -> Any:
     -------
     matplotlib.axes.Axes
     """
-    means = attribute(model, ["means_"], "means")
-    means = np.hstack(means) if isinstance(means, list) else np.asarray(means)
+    means = attribute(model, "means_", "means")
+    means = np.hstack(means) if isinstance(means, list) else means
     labels = np.asarray(model.predict(X))
-    if getattr(X, "shape", (0, 0))[1:] != means.shape[1:]:
+    if np.shape(X)[1:] != means.shape[1:]:
         raise LatentiaError(f"One table with {means.shape[1]} columns is needed.")
-    some = np.unique(np.linspace(0, len(labels) - 1, min(n, len(labels))).round().astype(int))
+    some = spread(len(labels), n)
     rows = X.tocsr()[some].toarray() if sparse.issparse(X) else np.asarray(X, dtype=float)[some]
     weights = model.weights_ / model.weights_.sum()
-    plane = places_on_a_plane(means, weights)
-    centre = weights @ means
-    places, centres = (rows - centre) @ plane, (means - centre) @ plane
-    ax = new_axes(ax, 6.0, 5.0)
-    one = called(model)[0]
-    for k in range(len(means)):
-        own = labels[some] == k
-        marker = "osD^vP"[k // len(PALETTE) % 6]
-        ax.scatter(*places[own].T, s=12, c=colour(k), marker=marker, alpha=0.6, linewidths=0, label=f"{one} {k}")
-    for k, (x, y) in enumerate(centres):
-        ax.annotate(
-            str(k), (x, y), ha="center", va="center", size=10, weight="bold",
-            bbox={"boxstyle": "circle", "fc": "white", "ec": colour(k), "lw": 2, "alpha": 0.9},
-        )  # fmt: skip
-    tidy(ax)
+    plane, centre = places_on_a_plane(means, weights), weights @ means
+    names = [f"{model.nouns[0]} {k}" for k in range(len(means))]
+    ax = plot_figure(points((rows - centre) @ plane, labels[some], (means - centre) @ plane, names), ax=ax)
     ax.set_aspect("equal", adjustable="datalim")
-    ax.set(xlabel="first direction", ylabel="second direction")
     return ax
+
+
+def plot_memberships(model: Any, X: Any = None, *, n: int = _MEMBERS, sort: bool = True, ax: Any = None) -> Any:
+    """Draw how each row, or node, is divided among the components: a column of colours for each.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of mixed memberships: communities, topics, states, mixtures, factorizations.
+    X : table, optional
+        The rows; nodes of a graph are known to the model.
+    n : int
+        How many rows at most; of more, some at even distances.
+    sort : bool
+        Whether rows stand by their strongest component and, in it, by its share; otherwise in their order, as for sequences.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    check_is_fitted(model)
+    if X is None and "memberships_" not in vars(model):
+        raise LatentiaError(f"A {type(model).__name__} does not keep its rows: give them, plot_memberships(model, X).")
+    shares = np.asarray(entry(model, _SHARES, "shares of components in its rows")(model, X))
+    shares = shares[np.isfinite(shares).all(axis=1) & (shares.sum(axis=1) > 0)]
+    if not len(shares):
+        raise LatentiaError("No row belongs to a component.")
+    shares = shares / shares.sum(axis=1, keepdims=True)
+    if sort:
+        shares = shares[np.lexsort((-shares.max(axis=1), shares.argmax(axis=1)))]
+    drawn = shares[spread(len(shares), n)]
+    (one, _, rows), ax = model.nouns, new_axes(ax, 8.0, 3.0)
+    edges, tops = np.arange(len(drawn) + 1) - 0.5, np.cumsum(drawn, axis=1)
+    for k, (top, part) in enumerate(zip(tops.T, drawn.T, strict=True)):
+        look = {"color": TWENTY[k % len(TWENTY)], "label": f"{one} {k}", "linewidth": 0}
+        ax.stairs(top, edges, baseline=top - part, fill=True, **look)
+    some = "" if len(drawn) == len(shares) else f"{len(drawn)} of "
+    ax.set_xlabel(f"{some}{len(shares):,} {rows}" + (f", by their strongest {one}" if sort else ""))
+    ax.set(xlim=(edges[0], edges[-1]), ylim=(0, 1), ylabel="share", xticks=[])
+    ax.spines[:].set_visible(False)
+    if shares.shape[1] <= len(TWENTY):
+        legend(ax, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    return ax
+
+
+def _probable(model: Any, X: Any) -> np.ndarray:
+    return model.predict_proba(X)  # type: ignore[no-any-return]
+
+
+_SHARES: Mapping[str, Callable[[Any, Any], np.ndarray]] = {
+    **dict.fromkeys(("MixtureMethods", "ContrastiveGaussianMixture", "ChainMethods"), _probable),
+    "TopicTables": lambda model, X: model.transform(X),
+    "MomentMultiLabelClassifier": lambda model, X: model.posterior(X),
+    "MembershipMethods": lambda model, X: model.memberships_ if X is None else model.transform(X),
+    # Of a factorization the share of a component is that of its entries in a row's sum.
+    "FactorModel": lambda model, X: model.transform(X) * model.components_.sum(axis=1),
+}
+"""Shares of the components in every row, shape (n, K)."""
+
+
+def plot_states(
+    model: Any,
+    X: Any,
+    *,
+    column: int | str = 0,
+    start: int = 0,
+    stop: int | None = None,
+    names: Sequence[str] | None = None,
+    ax: Any = None,
+) -> Any:
+    """Draw a sequence with its most probable states as colours behind it.
+
+    Parameters
+    ----------
+    model : SpectralHMM or TwoStateHMM
+        A fitted model.
+    X : array of shape (n_steps,) of symbols, or (n_steps, D) of numbers
+        One sequence.
+    column : int or str
+        Which column to draw, where there are several.
+    start, stop : int
+        The steps to draw; by default all.
+    names : sequence of str of length K, optional
+        Names of the states; by default their numbers.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    K = len(attribute(model, "transmat_", "states"))
+    labels = names_of_all(names, [f"state {k}" for k in range(K)], "states")
+    states, (values, title) = np.asarray(model.predict(X)), _column(model, X, column)
+    shown = np.arange(len(values))[start:stop]
+    if not len(shown):
+        raise LatentiaError(f"No steps lie from {start} to {stop}: there are {len(values)}.")
+    from matplotlib.patches import Patch
+
+    ax, found = new_axes(ax, 9.0, 3.2), np.unique(states[shown])
+    edges = [0, *np.flatnonzero(np.diff(states[shown])) + 1, len(shown)]
+    for first, last in pairwise(edges):
+        tint = colour(int(states[shown[first]]))
+        ax.axvspan(shown[first] - 0.5, shown[last - 1] + 0.5, color=tint, alpha=0.22, linewidth=0)
+    kinds, codes = np.unique(values[shown], return_inverse=True)
+    if values.dtype.kind in "biuf" and (title != "symbol" or len(kinds) > _KINDS):
+        ax.plot(shown, values[shown], color="#1b2430", linewidth=1)
+    else:
+        ax.plot(shown, codes, "|", color="#1b2430", markersize=7)
+        ax.set_yticks(range(len(kinds)), [str(kind) for kind in kinds])
+    handles = [Patch(color=colour(int(k)), alpha=0.35, label=labels[int(k)]) for k in found]
+    legend(ax, handles=handles, ncols=min(len(found), 6), loc="lower left", bbox_to_anchor=(0, 1))
+    ax.set_xlim(shown[0] - 0.5, shown[-1] + 0.5)
+    return finished(ax, "step", title, grid="y")
+
+
+def _column(model: Any, X: Any, column: int | str) -> tuple[np.ndarray, str]:
+    """What of a sequence is drawn, and its name."""
+    values = np.asarray(X)
+    if values.ndim == 1:
+        return values, "symbol"
+    known = column_names(model, values.shape[1], getattr(X, "columns", None))
+    if isinstance(column, str) and column not in known:
+        raise LatentiaError(f"There are {', '.join(known)}.", parameter="column", value=column)
+    place = known.index(column) if isinstance(column, str) else column
+    if not -values.shape[1] <= place < values.shape[1]:
+        raise LatentiaError(f"There are {values.shape[1]} columns.", parameter="column", value=column)
+    return values[:, place], known[place]

@@ -1,4 +1,4 @@
-"""What is each topic about?"""
+"""What is each topic about, and how much of it has each group, or each period?"""
 
 from __future__ import annotations
 
@@ -10,12 +10,25 @@ import numpy as np
 from ..exceptions import LatentiaError
 from ..metrics.relevance import RELEVANCE, other_topics, top_words
 from ..report.figures import shortened
-from ._axes import GRADES, INK, PALE, attribute, called, column_names, small_multiples
+from ._axes import (
+    GRADES,
+    INK,
+    PALE,
+    attribute,
+    colour,
+    column_names,
+    entry,
+    finished,
+    legend,
+    name_rows,
+    names_of_all,
+    several_axes,
+)  # fmt: skip
 
-__all__ = ["plot_topics"]
+__all__ = ["plot_prevalence", "plot_topics"]
 
-_TOPICS, _ACROSS = 12, 4
-_ORDER = ("supported", "with care", "not measured", "not supported")
+_MOST = 12  # panels that are drawn by default
+_TOPICS = {"TopicTables": "components_", "MomentMultiLabelClassifier": "word_probabilities_"}
 
 
 def plot_topics(
@@ -54,12 +67,12 @@ def plot_topics(
     ndarray of matplotlib.axes.Axes
         One for each topic, in the order of ``topics``.
     """
-    probabilities = np.asarray(attribute(model, ["word_probabilities_", "components_"], "topics"))
-    frequencies = np.asarray(attribute(model, ["word_frequencies_"], "topics of words"))
-    if hasattr(model, "word_probabilities_"):  # that a word is in a document, which need not sum to one
+    name = entry(model, _TOPICS, "topics")
+    probabilities, frequencies = attribute(model, name, "topics"), model.word_frequencies_
+    if name == "word_probabilities_":  # that a word is in a document, which need not sum to one
         probabilities = probabilities / np.maximum(probabilities.sum(axis=1, keepdims=True), 1e-300)
         frequencies = model.weights_ @ probabilities
-    names = column_names(model, probabilities.shape[1], vocabulary, "word")
+    names = column_names(model, probabilities.shape[1], vocabulary)
     chosen, shares, grades = _chosen(model, topics, len(probabilities))
     if n_words < 1:
         raise LatentiaError("at least one is needed.", parameter="n_words", value=n_words)
@@ -67,57 +80,90 @@ def plot_topics(
         probabilities, np.full(len(probabilities), 1 / len(probabilities)) if shares is None else shares
     )
     words = top_words(probabilities, n_words, word_frequencies=others, relevance=relevance)[chosen]
-    panels = _panels(ax, len(chosen), words.shape[1])
     places = np.arange(words.shape[1])
+    panels = several_axes(ax, len(chosen), 4, 2.9, 0.21 * len(places) + 1.0)
     for panel, k, own in zip(panels, chosen, words, strict=True):
         top = max(float(probabilities[k, own].max()), 1e-300)
-        tint = GRADES[grades[k]][0]
-        panel.barh(places, 100 * probabilities[k, own], height=0.72, color=tint)
+        panel.barh(places, 100 * probabilities[k, own], height=0.72, color=GRADES[grades[k]][0])
         panel.barh(places + 0.27, 100 * np.minimum(frequencies[own], top), height=0.18, color=PALE)
-        panel.set_yticks(places, [shortened(names[w], 18) for w in own])
-        panel.set_ylim(words.shape[1] - 0.4, -0.6)
+        name_rows(panel, [names[w] for w in own], 18)
+        share = "" if shares is None else f"   {100 * shares[k]:.1f}%"
+        finished(panel, title=f"{model.nouns[0]} {k}{share}", grid="x")
         panel.set_xlim(0, 104 * top)
-        panel.tick_params(axis="y", length=0)
         panel.tick_params(axis="x", labelsize=8, colors=INK)
         panel.locator_params(axis="x", nbins=4)
-        panel.spines[["top", "right", "left"]].set_visible(False)
-        panel.spines["bottom"].set_color(PALE)
-        share = "" if shares is None else f"   {100 * shares[k]:.1f}%"
-        panel.set_title(f"{called(model)[0]} {k}{share}", loc="left", size=10)
-    if ax is None and len(panels):
+    if ax is None:
         _legend(panels[0].get_figure(), {grades[k] for k in chosen})
     return panels
 
 
 def _chosen(model: Any, topics: Sequence[int] | None, n_topics: int) -> tuple[np.ndarray, np.ndarray | None, list[str]]:
     """Numbers of the topics to draw; shares and grades of all."""
-    evidence = getattr(model, "evidence_", None)
-    records = [] if evidence is None else list(evidence.components)
+    records, shares = model.evidence_.components, model.evidence_.shares
     grades = [one.grade for one in records] if len(records) == n_topics else ["not measured"] * n_topics
-    shares = model._shares()
     if topics is not None:
         chosen = np.asarray(list(topics), dtype=int)
         if not len(chosen) or chosen.min() < 0 or chosen.max() >= n_topics:
             raise LatentiaError(f"there are topics 0 to {n_topics - 1}.", parameter="topics", value=list(topics))
         return chosen, shares, grades
-    rank = np.array([_ORDER.index(grade) for grade in grades])
-    order = np.lexsort((np.zeros(n_topics) if shares is None else -shares, rank))
-    return order[:_TOPICS], shares, grades
-
-
-def _panels(ax: Any, n: int, n_words: int) -> np.ndarray:
-    """Axes for every topic: those given, or of a new figure with up to four side by side."""
-    if ax is not None:
-        panels = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
-        if len(panels) != n:
-            raise LatentiaError(f"There are {len(panels)} axes and {n} topics: they must agree.")
-        return panels
-    return small_multiples(n, _ACROSS, 2.9, 0.21 * n_words + 0.85, more=0.4)
+    rank = np.array([list(GRADES).index(grade) for grade in grades])
+    return np.lexsort((np.zeros(n_topics) if shares is None else -shares, rank))[:_MOST], shares, grades
 
 
 def _legend(figure: Any, grades: set[str]) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=GRADES[grade][0], label=f"in the topic, % ({grade})") for grade in _ORDER if grade in grades]
+    handles = [
+        Patch(color=tint, label=f"in the topic, % ({one})") for one, (tint, _) in GRADES.items() if one in grades
+    ]
     handles.append(Patch(color=PALE, label="in the corpus, %"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=9)
+    legend(figure, handles=handles, loc="outside lower center", ncols=len(handles))
+
+
+def plot_prevalence(
+    prevalence: Any, *, topics: Sequence[int] | None = None, names: Sequence[str] | None = None, ax: Any = None
+) -> Any:
+    """Draw the shares of topics by group, as points with their intervals, or over time, as curves in a band.
+
+    Parameters
+    ----------
+    prevalence : Prevalence
+        From ``prevalence_by`` or ``prevalence_over`` of a topic model.
+    topics : sequence of int, optional
+        Topics to draw; by default the dozen that moves most beyond chance.
+    names : sequence of str of length K, optional
+        Names of all topics; by default those of the model.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw, for a single topic; by default a new figure with a panel a topic.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or an ndarray of them if several topics are drawn
+    """
+    labels, by_time, share = (
+        names_of_all(names, prevalence.topics, "topics"),
+        prevalence.places is not None,
+        prevalence.share,
+    )
+    chosen = sorted(prevalence.most_moving(_MOST)) if topics is None else [int(topic) for topic in topics]
+    if not chosen or min(chosen) < 0 or max(chosen) >= len(labels):
+        raise LatentiaError(f"topics={topics!r}: give numbers from 0 to {len(labels) - 1}.")
+    height = 2.2 if by_time else max(1.6, 0.28 * len(prevalence.labels) + 0.9)
+    size = (3.4, height) if len(chosen) > 1 else (5.0, max(height, 2.8))
+    axes = several_axes(ax, len(chosen), 3, *size, sharex=True, sharey=True)
+    most = 105 * float(share.high[:, chosen].max())
+    for one, topic in zip(axes, chosen, strict=True):
+        value, low, high = (100 * part[:, topic] for part in (share.value, share.low, share.high))
+        if by_time:
+            one.fill_between(prevalence.places, low, high, color=colour(topic), alpha=0.22, linewidth=0)
+            one.plot(prevalence.places, value, color=colour(topic), linewidth=1.8, marker="o", markersize=3)
+            one.set_ylim(0, most)
+        else:
+            places = np.arange(len(value))
+            one.plot(value, places, "o", color=colour(topic), markersize=5)
+            one.hlines(places, low, high, color=colour(topic), linewidth=3, alpha=0.45)
+            name_rows(one, prevalence.labels)
+            one.set_xlim(0, most)
+        finished(one, title=shortened(labels[topic], 34), grid="y" if by_time else "x")
+        (one.yaxis if by_time else one.xaxis).set_major_formatter("{x:g}%")
+    return axes[0] if len(axes) == 1 else axes

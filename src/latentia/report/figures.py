@@ -97,6 +97,8 @@ def links(
     right: Sequence[tuple[str, str]],
     edges: Sequence[tuple[int, int, float]],
     heights: tuple[np.ndarray, np.ndarray],
+    *,
+    exact: bool = False,
 ) -> dict[str, Any]:
     """Lines from circles on the left to dots on the right.
 
@@ -110,10 +112,12 @@ def links(
         From where to where, and how strong, from 0 to 1.
     heights : pair of ndarrays
         Where circles and dots stand, in rows from the top.
+    exact : bool
+        Whether numbers keep all their digits, and are no plain data.
     """
     return {
         "kind": "links", "width": 300, "left": [list(one) for one in left], "right": [list(one) for one in right],
-        "edges": [[int(a), int(b), round(float(strength), 3)] for a, b, strength in edges],
+        "edges": [[int(a), int(b), strength if exact else round(float(strength), 3)] for a, b, strength in edges],
         "heights": [_rounded(side) for side in heights],
     }  # fmt: skip
 
@@ -140,10 +144,10 @@ def lines(
     return _plot(panels, height=190 if len(series) == 1 else 72, shared=True)
 
 
-def overlaid(series: Series, *, title: str, y_title: str = "") -> dict[str, Any]:
-    """Curves in one frame, in the colours of their numbers; after those are used up, dashed."""
+def overlaid(series: Series, *, title: str, y_title: str = "", exact: bool = False) -> dict[str, Any]:
+    """Curves in one frame, in the colours of their numbers, and then dashed; ``exact`` numbers keep all their digits."""
     n = len(PALETTE)
-    marks = [_line(name, x, y, i % n, dash=i // n % 3) for i, (name, x, y) in enumerate(series)]
+    marks = [_line(name, x, y, i % n, dash=i // n % 3, exact=exact) for i, (name, x, y) in enumerate(series)]
     panel = _panel(marks, x={"title": title}, y={"title": y_title, "zero": True})
     return _plot([panel], height=290, shared=True, legend=True)
 
@@ -251,6 +255,7 @@ def bars(
     whole: bool = True,
     counts: bool = False,
     height: int = 220,
+    exact: bool = False,
 ) -> dict[str, Any]:
     """Upright bars, those of several series beside each other.
 
@@ -269,24 +274,32 @@ def bars(
         Whether x and heights are whole numbers.
     height : int
         In pixels.
+    exact : bool
+        Whether numbers keep all their digits, and are no plain data.
     """
     own = width / len(series)
     marks = [
         {
-            "mark": "bars", "x": _rounded(np.asarray(x, float) + (i - (len(series) - 1) / 2) * own, 6), "y": _rounded(heights),
-            "width": own, "colour": colour, "hover": list(texts), "name": name,
+            "mark": "bars", "x": _rounded(np.asarray(x, float) + (i - (len(series) - 1) / 2) * own, 6),
+            "y": _rounded(heights, exact=exact), "width": own, "colour": colour, "hover": list(texts), "name": name,
         } for i, ((name, heights, colour), texts) in enumerate(zip(series, hover, strict=True))
     ]  # fmt: skip
     panel = _panel(marks, x={"title": title, "whole": whole}, y={"title": y_title, "zero": True, "whole": counts})
     return _plot([panel], height=height, legend=len(series) > 1)
 
 
-def spectrum(values: np.ndarray, n_used: int, noise: Sequence[float], title: str) -> dict[str, Any]:
-    """Sizes of directions as bars, the first ``n_used`` in blue, and dashed lines up to which chance alone would reach."""
+def spectrum(
+    values: np.ndarray, n_used: int, noise: Sequence[float], title: str, *, exact: bool = False
+) -> dict[str, Any]:
+    """Sizes of directions as bars, the first ``n_used`` in blue, and dashed lines up to which chance alone would reach.
+
+    ``exact`` numbers keep all their digits.
+    """
     number = np.arange(1, len(values) + 1)
     hover = [f"direction {i}: {value:.3g}" for i, value in zip(number, values, strict=True)]
     colours: list[int | str] = [0 if i <= n_used else _PALE for i in number]
-    figure = bars(number, [("", values, colours)], hover=[hover], title="direction", y_title=title, height=240)
+    series, look = [("", values, colours)], {"height": 240, "exact": exact}
+    figure = bars(number, series, hover=[hover], title="direction", y_title=title, **look)  # type: ignore[arg-type]
     figure["panels"][0]["marks"] += [
         {"mark": "rule", "y": float(f"{y:.5g}"), "text": "noise", "colour": "bad"} for y in noise
     ]
@@ -294,16 +307,25 @@ def spectrum(values: np.ndarray, n_used: int, noise: Sequence[float], title: str
 
 
 def beside(
-    names: Sequence[str], answers: Mapping[str, np.ndarray], errors: np.ndarray | None, *, title: str
+    names: Sequence[str],
+    answers: Mapping[str, np.ndarray],
+    errors: np.ndarray | None,
+    *,
+    title: str,
+    exact: bool = False,
 ) -> dict[str, Any]:
-    """A row for every name with a dot for each answer, and intervals of plus or minus ``errors`` at the first one's."""
+    """A row for every name with a dot for each answer, and intervals of plus or minus ``errors`` at the first one's.
+
+    ``exact`` numbers keep all their digits.
+    """
     marks = []
     for i, (name, values) in enumerate(answers.items()):
         places = np.arange(len(names)) + (i - (len(answers) - 1) / 2) * _APART
         hover = [f"{shortened(one, 40)}\n{name}: {value:.3g}" for one, value in zip(names, values, strict=True)]
-        mark = _dots(name, values, places, (0, 1, 3, 2)[i % 4], hover=hover, symbol=(0, 1, 3, 2)[i % 4])
+        look = (0, 1, 3, 2)[i % 4]
+        mark = _dots(name, values, places, look, hover=hover, symbol=look, exact=exact)
         if not i and errors is not None:
-            mark |= {"low": _rounded(values - errors), "high": _rounded(values + errors)}
+            mark |= {"low": _rounded(values - errors, exact=exact), "high": _rounded(values + errors, exact=exact)}
         marks.append(mark)
     panel = _panel(marks, x={"title": title, "origin": True}, y={"names": [shortened(name) for name in names]})
     return _plot([panel], height=34 * len(names) + 10, legend=True)
@@ -342,18 +364,27 @@ def _panel(marks: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], ti
 
 
 def _line(
-    name: str, x: np.ndarray, y: np.ndarray, colour: int | str, *, width: float = 2, dash: int = 0
+    name: str,
+    x: np.ndarray,
+    y: np.ndarray,
+    colour: int | str,
+    *,
+    width: float = 2,
+    dash: int = 0,
+    exact: bool = False,
 ) -> dict[str, Any]:
     return {
-        "mark": "line", "name": shortened(name, 40), "x": _rounded(x), "y": _rounded(y), "colour": colour, "width": width,
-        "dash": dash,
+        "mark": "line", "name": shortened(name, 40), "x": _rounded(x, exact=exact), "y": _rounded(y, exact=exact),
+        "colour": colour, "width": width, "dash": dash,
     }  # fmt: skip
 
 
-def _dots(name: str, x: Any, y: Any, colour: int, *, hover: Sequence[str] = (), symbol: int = 0) -> dict[str, Any]:
+def _dots(
+    name: str, x: Any, y: Any, colour: int, *, hover: Sequence[str] = (), symbol: int = 0, exact: bool = False
+) -> dict[str, Any]:
     return {
-        "mark": "dots", "name": shortened(name, 40), "x": _rounded(x), "y": _rounded(y), "colour": colour, "symbol": symbol,
-        "size": 4.5, "hover": list(hover),
+        "mark": "dots", "name": shortened(name, 40), "x": _rounded(x, exact=exact), "y": _rounded(y, exact=exact),
+        "colour": colour, "symbol": symbol, "size": 4.5, "hover": list(hover),
     }  # fmt: skip
 
 
@@ -395,9 +426,14 @@ def thinned(values: np.ndarray, most: int = _MOST_POINTS) -> tuple[np.ndarray, n
     return np.array(kept) + 1, values[kept]
 
 
-def _rounded(values: Any, digits: int = 5) -> Any:
-    """Numbers as lists, with as many digits as a figure shows; whole ones without a point, None where there is none."""
+def _rounded(values: Any, digits: int = 5, *, exact: bool = False) -> Any:
+    """Numbers as lists, with as many digits as a figure shows; whole ones without a point, None where there is none.
+
+    ``exact`` ones stay as they are, in an array.
+    """
     array = np.asarray(values, dtype=float)
+    if exact:
+        return array
     known = np.isfinite(array)
     scale = np.abs(array[known]).max(initial=0.0)
     places = min(digits - 1 - int(np.floor(np.log10(scale))), _MOST_PLACES) if scale > 0 else 0

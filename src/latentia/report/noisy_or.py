@@ -278,7 +278,7 @@ def _speaking(evidence: np.ndarray, texts: list[str]) -> list[tuple[str, str]]:
 def _network(model: Any, frequency: np.ndarray, names: list[str], threshold: float) -> dict[str, Any]:
     """Causes on the left, the findings that have the strongest lines on the right, lines as wide as they are strong."""
     strengths = model.strengths_
-    order = _placed(strengths, threshold)
+    order = placed(strengths, threshold, _MOST_FINDINGS)
     shown = strengths[:, order]
     edges = np.argwhere((shown >= threshold) & (shown > 0))
     edges = edges[largest(shown[tuple(edges.T)], _MOST_EDGES)]
@@ -286,19 +286,19 @@ def _network(model: Any, frequency: np.ndarray, names: list[str], threshold: flo
         [(str(k), _hover_of_cause(model, k, names, threshold), k % len(PALETTE)) for k in range(len(shown))],
         [(shortened(names[i]), _hover_of_finding(model, i, names, frequency, threshold)) for i in order],
         [(k, i, shown[k, i]) for k, i in edges],
-        (_beside(shown), np.arange(len(order)) + 0.5),
+        (heights_of(shown), np.arange(len(order)) + 0.5),
     )
 
 
-def _placed(strengths: np.ndarray, threshold: float) -> np.ndarray:
+def placed(strengths: np.ndarray, threshold: float, most: int) -> np.ndarray:
     """The findings with the strongest lines, those of the first cause on top, so that few lines cross."""
     top = strengths.max(axis=0)
-    chosen = largest(top, _MOST_FINDINGS)
+    chosen = largest(top, most)
     chosen = chosen[(top[chosen] >= threshold) & (top[chosen] > 0)]
     return chosen[np.lexsort((-top[chosen], strengths[:, chosen].argmax(axis=0)))]
 
 
-def _beside(strengths: np.ndarray) -> np.ndarray:
+def heights_of(strengths: np.ndarray) -> np.ndarray:
     """Heights (m,) of the causes: each beside the findings of which it is the strongest cause, none upon another."""
     m, n = strengths.shape
     own = np.bincount(strengths.argmax(axis=0), minlength=m) if n else np.zeros(m, int)

@@ -372,7 +372,22 @@ class MultiViewMixture(MixtureMethods, Staged):
         return self._scales
 
     def views_of(self, X: Any) -> Blocks:
-        """Return data like that of ``fit`` as Blocks whose parts are the views."""
+        """Return data like that of ``fit`` as blocks whose parts are the views.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D), or a list of one table a view
+            Rows with the columns of the fit.
+
+        Returns
+        -------
+        Blocks
+
+        Raises
+        ------
+        LatentiaError
+            If the views have other columns than those of the fit, or no rows.
+        """
         layout, several = self._layout, _is_several(X)
         if not several and layout.columns is None:
             raise LatentiaError(f"The model was fitted on {len(layout.widths)} tables: give as many, in a list.")

@@ -304,7 +304,17 @@ class LabelMethods(ClassifierMixin, Estimator):
         return LinearScores(self.coef_, self.intercept_)
 
     def probability_of(self, scores: np.ndarray) -> np.ndarray:
-        """Probabilities of scores of `top_labels` or `decision_function`, of the same shape."""
+        """Return the probabilities of raw scores.
+
+        Parameters
+        ----------
+        scores : ndarray of any shape
+            From `top_labels` or `decision_function`.
+
+        Returns
+        -------
+        ndarray of the same shape
+        """
         return scores if self._calibration is None else self._calibration(scores)
 
     def _check_size(self, rows: int) -> None:

@@ -97,7 +97,22 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
         return blocks
 
     def counted(self, X: Any) -> Any:
-        """Return the data as it is, and of texts the counts of words, by the vectorizer of the fit."""
+        """Return documents as the fit sees them: texts as counts of words, by its vectorizer.
+
+        Parameters
+        ----------
+        X : sequence of str, table or Blocks of shape (n_documents, V)
+            Documents like those of ``fit``.
+
+        Returns
+        -------
+        csr_array of shape (n_documents, V), or X itself where it has counts already
+
+        Raises
+        ------
+        LatentiaError
+            If X holds texts, and the model was fitted on counts.
+        """
         texts = texts_of(X)
         if texts is None:
             return X

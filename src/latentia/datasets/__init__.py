@@ -9,6 +9,7 @@ from .graphs import read_graph
 from .images import image_from_patches, image_patches, read_image
 from .pairs import Pairs, read_pairs
 from .readers import Corpus, Texts
+from .sequences import Sequences, read_sequences
 from .tables import read_table
 from .text_pairs import read_text_pairs
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Corpus",
     "Pairs",
+    "Sequences",
     "Texts",
     "image_from_patches",
     "image_patches",
@@ -27,6 +29,7 @@ __all__ = [
     "read_graph",
     "read_image",
     "read_pairs",
+    "read_sequences",
     "read_table",
     "read_text_pairs",
     "readers",

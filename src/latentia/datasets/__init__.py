@@ -7,6 +7,7 @@ from . import readers
 from .bundled import load_bible
 from .graphs import read_graph
 from .images import image_from_patches, image_patches, read_image
+from .labelled import Labelled, read_labelled
 from .pairs import Pairs, read_pairs
 from .readers import Corpus, Texts
 from .sequences import Sequences, read_sequences
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Corpus",
+    "Labelled",
     "Pairs",
     "Sequences",
     "Texts",
@@ -28,6 +30,7 @@ __all__ = [
     "planted",
     "read_graph",
     "read_image",
+    "read_labelled",
     "read_pairs",
     "read_sequences",
     "read_table",

@@ -16,7 +16,7 @@ from ..exceptions import LatentiaError
 from ..nmf.exact import Factorization, Impossible, RankBounds, Undecided, exact_nmf, nonnegative_rank
 from ..report.parts import count
 from ._shared import Reading, Results, named, say, write_csv
-from ._tables import Wanted, known, read_table, split_names
+from ._tables import Wanted, check_columns, read_table, split_names
 
 FILES = ("A.csv", "W.csv", "certificate.json")
 _MOST_CELLS = 10_000
@@ -87,9 +87,9 @@ def _wanted(
 ) -> Wanted:
     """All cells as they stand in the file: numbers of a table would be rounded."""
     chosen, left_out = split_names(columns), split_names(ignore) or []
-    known(source, kinds, "--columns", chosen or ())
-    known(source, kinds, "--ignore", left_out)
-    known(source, kinds, "--names", [] if names is None else [names])
+    check_columns(source, kinds, "--columns", chosen or ())
+    check_columns(source, kinds, "--ignore", left_out)
+    check_columns(source, kinds, "--names", [] if names is None else [names])
     used = [name for name in (chosen or kinds) if name not in left_out and name != names]
     if not used:
         raise LatentiaError(f"{source}: no columns are left to factor.")

@@ -109,6 +109,9 @@ _OPTIONS = {
 }
 """What commands call the parameters of estimators and readers, None if they set them themselves; other options have the name
 of the parameter."""
+_NAMED = re.compile(
+    r"\b(cache|columns?|encoding|ignore|lower|min_count|sequence|tags)=(?=[\s.,])"
+)  # in texts of readers
 
 
 # --- a command --------------------------------------------------------------------------------------------------
@@ -516,12 +519,24 @@ def named(source: str) -> Iterator[None]:
         raise LatentiaError(text if source in text else f"{source}: {text}") from error
 
 
+@contextmanager
+def in_words_of_options() -> Iterator[None]:
+    """Errors of a reader name the command's option instead of the parameter."""
+    try:
+        yield
+    except LatentiaError as error:
+        error.problem, error.parameter = in_options(error), None
+        error.args = (error.problem,)
+        raise
+
+
 def in_options(error: LatentiaError) -> str:
     """What an error says, with the command's option instead of the parameter."""
     parameter = error.parameter or ""
     name = _OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}") if parameter else None
     problem = error.problem.replace("cache=False", "--no-cache")
-    problem = re.sub(r"\b(cache|encoding)=(?=[\s.,])", r"--\1", problem)
+    problem = re.sub(r"\bmissing='(\w+)'", r"--missing \1", problem)
+    problem = _NAMED.sub(lambda found: f"--{found[1].replace('_', '-')}", problem)
     if name is None:
         return problem
     said = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"

@@ -15,10 +15,10 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..datasets import tables
-from ..datasets.tables import CellError, Table, Wanted
+from ..datasets.tables import CellError, Table, Wanted, check_columns, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
-from ._shared import Reading, say
+from ._shared import Reading, in_words_of_options, say
 
 MISSING = "drop", "mean"
 _FEW = 20  # values of a column that may be labels, and rows for each of them
@@ -82,7 +82,10 @@ def read_table(
 ) -> Table:
     """Read columns as `datasets.tables.read_table` does; the option ``other``, if there is one, chooses other columns."""
     try:
-        table = tables.read_table(path, choose, missing=reading.missing, cache=reading.cache, encoding=reading.encoding)
+        with in_words_of_options():
+            table = tables.read_table(
+                path, choose, missing=reading.missing, cache=reading.cache, encoding=reading.encoding
+            )
         return table if len(set(table.names)) > 1 else replace(table, names=())
     except CellError as error:
         text = f"{error.problem.removesuffix('.')}, or use other columns with {other}." if other else error.problem
@@ -112,7 +115,7 @@ def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, re
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
         if columns is not None:
-            known(path, kinds, None, columns)
+            check_columns(path, kinds, None, columns)
             return Wanted(columns, names=naming(kinds))
         found = numeric_columns(path, kinds, None)
         if len(found) != width:
@@ -167,41 +170,6 @@ def labels_of(table: Table | Labels) -> tuple[Column, ...]:
 def dense(table: Table) -> np.ndarray:
     """Its values as an array."""
     return table.values.toarray() if sparse.issparse(table.values) else table.values
-
-
-def numeric_columns(
-    path: Path,
-    kinds: Mapping[str, str],
-    columns: Sequence[str] | None,
-    ignore: Sequence[str] = (),
-    least: int = 1,
-    why: str = "one or more are needed",
-    option: str = "--columns",
-) -> list[str]:
-    """The columns that an option names, or else all that hold numbers, less those to ignore; ``why`` so many are needed."""
-    known(path, kinds, option, columns or ())
-    known(path, kinds, "--ignore", ignore)
-    both = [name for name in columns or () if name in ignore]
-    if both:
-        raise LatentiaError(f"--columns and --ignore both name {both[0]!r}: name it in one.")
-    chosen = list(columns) if columns else [name for name, kind in kinds.items() if kind != "text"]
-    chosen = [name for name in chosen if name not in ignore]
-    if len(chosen) < least:
-        found = (
-            f"{len(chosen)} column{'' if len(chosen) == 1 else 's'} of numbers" if chosen else "no column of numbers"
-        )
-        raise LatentiaError(f"{path}: {found}; {why}. There are {_listed(kinds)}.")
-    return chosen
-
-
-def known(path: Path, kinds: Mapping[str, str], option: str | None, names: Sequence[str]) -> None:
-    """Raise unless the table has the columns that an option, or a model, names, each once."""
-    for name in names:
-        if name not in kinds:
-            who = "the model needs" if option is None else f"{option} names"
-            raise LatentiaError(f"{path}: no column {name!r}, which {who}. There are {_listed(kinds)}.")
-        if list(names).count(name) > 1:
-            raise LatentiaError(f"{option} names {name!r} twice.")
 
 
 def split_names(text: str | None, separator: str = ",") -> list[str] | None:

@@ -27,8 +27,8 @@ from ._tables import (
     Table,
     Wanted,
     announce,
+    check_columns,
     dense,
-    known,
     labels_of,
     naming,
     numeric_columns,
@@ -307,7 +307,7 @@ def _read_target(
                     "put it into the file of U and name it."
                 )
             (name,) = found
-        known(file or source, found, "--target", [name])
+        check_columns(file or source, found, "--target", [name])
         if fit == "logistic":
             return Wanted(texts=[name])
         if found[name] == "text":

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +11,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from ..datasets.readers import read_lines
-from ..datasets.tables import is_table
+from ..datasets.sequences import RARE, Sequences, read_sequences
 from ..exceptions import LatentiaError
 from ..passes import RowGroups
 from ..persistence import load
@@ -23,72 +21,16 @@ from ..sequences import SpectralHMM, TwoStateHMM
 from ..summaries import Column, Summary
 
 from ._shared import (  # isort: skip
-    Columns, Comparison, Reading, Refine, Rows, Run, check_choice, existing, learn, parse_sizes, possible_sizes, refuse_options,
-    say, sizes_help,
+    Columns, Comparison, Reading, Refine, Rows, Run, check_choice, existing, in_words_of_options, learn, parse_sizes,
+    possible_sizes, refuse_options, say, sizes_help,
 )  # fmt: skip
-from ._tables import Wanted, known, missing_help, numeric_columns, read_table, split_names
+from ._tables import missing_help, split_names
 
 __all__ = ["apply_hmm", "hmm"]
 
-RARE = "<rare>"
 _SOURCE = "A text file with one sequence per line, symbols separated by spaces; or a table: CSV, TSV, Excel, Parquet."
 _COVARIANCE = "diag, full or tied: of numbers, whether columns vary together within a state, or alike in all."
 _TWO_STATE = "Two states over many symbols, and whether there is a second at all."
-
-
-@dataclass(frozen=True)
-class Sequences:
-    """Steps of sequences, one after another.
-
-    Attributes
-    ----------
-    steps : ndarray of str, shape (n_steps,), or of float, shape (n_steps, D)
-        Of missing steps empty texts, and NaN.
-    lengths : ndarray of int, shape (n_sequences,)
-    names : list of str
-        A name for every sequence.
-    rows : sequence of int, or None
-        The line of every step, where each has its own.
-    columns : list of str
-        Names of the features, or of the column of symbols; empty for texts.
-    source : str
-    """
-
-    steps: np.ndarray
-    lengths: np.ndarray
-    names: list[str]
-    rows: Sequence[int] | None
-    columns: list[str]
-    source: str
-
-    @property
-    def symbols(self) -> bool:
-        """Whether the steps are symbols."""
-        return self.steps.ndim == 1
-
-    @property
-    def there(self) -> np.ndarray:
-        """Which steps are not missing, shape (n_steps,)."""
-        return np.asarray(self.steps != "" if self.symbols else ~np.isnan(self.steps[:, 0]), dtype=bool)
-
-    @property
-    def given(self) -> np.ndarray:
-        """The steps as models read them: None where a symbol is missing."""
-        if not self.symbols or self.there.all():
-            return self.steps
-        return np.array([step or None for step in self.steps.tolist()], dtype=object)
-
-    @property
-    def labels(self) -> tuple[Column, ...]:
-        """What tells steps apart that have lines of their own."""
-        return () if self.rows is None else (Column("row", self.rows),)
-
-    def __str__(self) -> str:
-        there = self.there
-        symbols = len(np.unique(self.steps[there])) if self.symbols else 0
-        what = f"{symbols:,} symbols" if self.symbols else f"columns {', '.join(self.columns)}"
-        gone = "" if there.all() else f", {(~there).sum():,} of them missing"
-        return f"{self.source}: {count(len(self.lengths), 'sequence')}, {len(self.steps):,} steps{gone}, {what}"
 
 
 def hmm(
@@ -119,13 +61,17 @@ def hmm(
     if two_state:
         other = None if covariance == "diag" else covariance
         refuse_options(source, "--two-state has none", covariance=other, init=init)
-    data = _read(source, _Asked(column, split_names(columns), sequence, kind), run.reading(missing, ("keep",)))
-    if data.symbols:
-        data = _mapped(data, min_count, lower)
-    _check_steps(data, two_state, min_count > 1 or lower, covariance)
-    say(run.console, str(data))
+    how = run.reading(missing, ("keep",))
+    with in_words_of_options():
+        data = read_sequences(
+            source, column=column, columns=split_names(columns), sequence=sequence, kind=kind, min_count=min_count, lower=lower,
+            missing=how.missing, encoding=how.encoding, cache=how.cache,
+        )  # fmt: skip
+    _check_steps(data, two_state, covariance)
+    described = _described(data)
+    say(run.console, described)
     most = len(np.unique(data.steps[data.there])) if data.symbols else data.steps.shape[1] + 1
-    sizes = possible_sizes(sizes, most, str(data), "states", run.console)
+    sizes = possible_sizes(sizes, most, described, "states", run.console)
     options: dict[str, Any] = {"refine": refine, **run.parameters}
     if not two_state:
         options |= {"covariance_type": covariance, "init": _start(init, data, sizes)}
@@ -139,7 +85,7 @@ def hmm(
             rate, alone = model.entropy_rate(random_state=run.seed), _entropy(data)
             said = f"Entropy rate: {rate:.3f} nats per step, of {alone:.3f} without memory.\n{said}"
         return summarize_hmm(
-            model, data.given, data.lengths, columns=data.columns, names=data.names, row_labels=data.labels, criteria=said,
+            model, data.given, data.lengths, columns=data.columns, names=data.names, row_labels=_labels(data), criteria=said,
             title=f"States of {data.source}", source=data.source, comparison=comparison,
         )  # fmt: skip
 
@@ -151,14 +97,26 @@ def hmm(
     return summary | criteria
 
 
-def _check_steps(data: Sequences, two_state: bool, mapped: bool, covariance: str) -> None:
+def _described(data: Sequences) -> str:
+    """The source and its size."""
+    there = data.there
+    symbols = len(np.unique(data.steps[there])) if data.symbols else 0
+    what = f"{symbols:,} symbols" if data.symbols else f"columns {', '.join(data.columns)}"
+    gone = "" if there.all() else f", {(~there).sum():,} of them missing"
+    return f"{data.source}: {count(len(data.lengths), 'sequence')}, {len(data.steps):,} steps{gone}, {what}"
+
+
+def _labels(data: Sequences) -> tuple[Column, ...]:
+    """What tells steps apart that have lines of their own."""
+    return () if data.rows is None else (Column("row", data.rows),)
+
+
+def _check_steps(data: Sequences, two_state: bool, covariance: str) -> None:
     """Raise for options that these steps do not have."""
     if two_state and not data.symbols:
         raise LatentiaError(
             f"{data.source}: --two-state is for symbols, and these steps are numbers: name a column of symbols with --column."
         )
-    if mapped and not data.symbols:
-        raise LatentiaError("--min-count and --lower are for symbols, and these steps are numbers.")
     if data.symbols and covariance != "diag":
         raise LatentiaError(f"--covariance {covariance} is for columns of numbers, and these steps are symbols.")
     if two_state and not data.there.all():
@@ -248,113 +206,6 @@ def _held_out(data: Sequences) -> tuple[Sequences, Sequences, str]:
     return train, test, "one sequence in ten" if whole else "a tenth of every sequence"
 
 
-# --- reading ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """What of a table is read: options of the command or, with ``known``, the columns that a model was fitted on."""
-
-    column: str | None
-    columns: list[str] | None
-    sequence: str | None
-    kind: str
-    known: bool = False
-
-
-def _read(path: Path, asked: _Asked, how: Reading) -> Sequences:
-    if asked.column is not None and asked.columns is not None:
-        raise LatentiaError(
-            "--column names a column of symbols, and --columns columns of numbers: give one of the two."
-        )
-    if asked.column is not None and asked.kind == "vectors":
-        raise LatentiaError("--kind vectors: name the columns of numbers with --columns, not --column.")
-    if asked.columns is not None and asked.kind == "symbols":
-        raise LatentiaError("--kind symbols: name the one column of symbols with --column, not --columns.")
-    if is_table(path):
-        return _read_columns(path, asked, how)
-    given = {"--column": asked.column, "--columns": asked.columns, "--sequence": asked.sequence}
-    for option, value in given.items():
-        if value is not None and not asked.known:
-            raise LatentiaError(f"{path}: a text file has no columns; leave {option} out, or save a table as .csv.")
-    if asked.kind == "vectors":
-        raise LatentiaError(
-            f"{path}: what stands in a text file is taken for symbols. Save vectors as .csv, one step per line."
-        )
-    return _read_text(path, how.encoding)
-
-
-def _read_text(path: Path, encoding: str | None) -> Sequences:
-    """One sequence per line, symbols separated by white space; empty lines are skipped."""
-    if path.is_dir():
-        raise LatentiaError(f"{path}: a folder, and a file with one sequence per line is needed.")
-    if not path.exists():
-        raise LatentiaError(f"{path}: no such file.")
-    lines = [(number, line.split()) for number, line in enumerate(read_lines(path, encoding), 1)]
-    lines = [(number, symbols) for number, symbols in lines if symbols]
-    if not lines:
-        raise LatentiaError(f"{path}: the file has no symbols in it.")
-    steps = np.array([symbol for _, symbols in lines for symbol in symbols], dtype=object)
-    lengths = np.array([len(symbols) for _, symbols in lines])
-    return Sequences(steps, lengths, [f"line {number}" for number, _ in lines], None, [], path.name)
-
-
-def _read_columns(path: Path, asked: _Asked, how: Reading) -> Sequences:
-    table = read_table(path, lambda kinds: _choose(path, kinds, asked), how, other="" if asked.known else "--columns")
-    sequence = asked.sequence
-    n = len(table.rows)
-    keys = table.texts[sequence] if sequence is not None else ["1"] * n
-    starts = np.flatnonzero([True, *(a != b for a, b in pairwise(keys))])
-    lengths, names = np.diff(np.append(starts, n)), [keys[i] for i in starts]
-    symbols = [name for name in table.texts if name != sequence]
-    steps = np.array(table.texts[symbols[0]], dtype=object) if symbols else table.values
-    if "" in names:
-        at = table.rows[int(starts[names.index("")])]
-        raise LatentiaError(
-            f"{path}, line {at}, column {sequence!r}: no value, and it tells sequences apart. Fill it in."
-        )
-    if not symbols and np.isnan(steps).any():
-        steps = np.where(np.isnan(steps).any(axis=1)[:, None], np.nan, steps)
-    data = Sequences(steps, lengths, names, table.rows, symbols or table.columns, table.source)
-    if not data.there.any():
-        raise LatentiaError(f"{path}: all {len(steps):,} steps are missing.")
-    return data
-
-
-def _choose(path: Path, kinds: Mapping[str, str], asked: _Asked) -> Wanted:
-    """The column of symbols, or the columns of numbers, and the one that tells sequences apart."""
-    column, columns, sequence, kind = asked.column, asked.columns, asked.sequence, asked.kind
-    for option, names in (("--sequence", [sequence]), ("--column", [column]), ("--columns", columns or ())):
-        known(path, kinds, None if asked.known else option, [name for name in names if name])
-    apart = [sequence] if sequence else []
-    if sequence is not None and sequence in (column, *(columns or ())):
-        raise LatentiaError(f"--sequence {sequence}: the column is used for the steps too; it cannot be both.")
-    rest = {name: held for name, held in kinds.items() if name != sequence}
-    texts = [name for name, held in rest.items() if held == "text"]
-    if column is None and columns is None and kind != "vectors":
-        if len(rest) == 1 and (kind == "symbols" or "decimal" not in rest.values()):
-            column = next(iter(rest))
-        elif len(texts) == 1 and (kind == "symbols" or len(texts) == len(rest)):
-            column = texts[0]
-        elif kind == "symbols" or len(texts) == len(rest):
-            what = "save that one alone" if asked.known else "name one with --column"
-            raise LatentiaError(f"{path}: which column holds the symbols? There are {', '.join(rest)}; {what}.")
-    if column is not None:
-        return Wanted(texts=[column, *apart])
-    return Wanted(numeric_columns(path, rest, columns), apart)
-
-
-def _mapped(data: Sequences, min_count: int, lower: bool) -> Sequences:
-    """The symbols in lower case, and rare ones as one, if asked."""
-    steps = np.array([symbol.lower() for symbol in data.steps], dtype=object) if lower else data.steps
-    symbols, inverse, counts = np.unique(steps.astype(str), return_inverse=True, return_counts=True)
-    kept = np.where((counts >= min_count) | (symbols == ""), symbols.astype(object), RARE)
-    if len(set(kept.tolist()) - {""}) < 2:
-        why = f"occur {min_count} times or more; lower --min-count" if min_count > 1 else "are there: a chain needs two"
-        raise LatentiaError(f"{data.source}: fewer than two symbols {why}.")
-    return replace(data, steps=kept[inverse].astype(str))
-
-
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
@@ -363,33 +214,18 @@ def apply_hmm(model: Any, source: Path, console: Console, how: Reading) -> Calla
     reading, symbols = model.reading_, model.of_symbols
     columns, kind = reading.get("columns") or None, "symbols" if symbols else "vectors"
     column, columns = (columns[0], None) if symbols and columns else (None, columns)
-    data = _read(source, _Asked(column, columns, reading.get("sequence"), kind, known=True), how)
-    if symbols:
-        data = _known_symbols(data, model, bool(reading.get("lower")), console)
-    elif data.steps.shape[1] != model.n_features_in_:
+    with in_words_of_options():
+        data = read_sequences(
+            source, column=column, columns=columns, sequence=reading.get("sequence"), kind=kind, of_model=True,
+            lower=symbols and bool(reading.get("lower")), symbols=model.symbols_ if symbols else None,
+            missing=how.missing, encoding=how.encoding, cache=how.cache,
+        )  # fmt: skip
+    if not symbols and data.steps.shape[1] != model.n_features_in_:
         raise LatentiaError(
             f"{source}: {data.steps.shape[1]} columns of numbers, and the model was fitted on {model.n_features_in_}, of which "
             "it has no names."
         )
-    say(console, str(data))
-    return lambda path: rows_of(model, data.given, data.lengths, data.names, data.labels).write(path)
-
-
-def _known_symbols(data: Sequences, model: Any, lower: bool, console: Console) -> Sequences:
-    """The steps as symbols of the model; those that it does not have are its rare one, if it has that."""
-    places = {str(symbol): place for place, symbol in enumerate(model.symbols_)}
-    texts = [symbol.lower() if lower else symbol for symbol in data.steps]
-    found = np.array([places.get(text, -1) for text in texts])
-    unknown = np.flatnonzero(found < 0)
-    if len(unknown) and RARE not in places:
-        at = int(unknown[0])
-        sequence = int(np.searchsorted(np.cumsum(data.lengths), at, side="right"))
-        where = data.names[sequence] if data.rows is None else f"line {data.rows[at]}"
-        raise LatentiaError(
-            f"{data.source}, {where}: the model does not have the symbol {texts[at]!r}. Exclude such steps, or learn the model "
-            f"with --min-count, which gives it a symbol for rare ones, {RARE}."
-        )
-    if len(unknown):
-        say(console, f"{len(unknown):,} of {len(texts):,} steps have symbols that count as {RARE}.")
-        found[unknown] = places[RARE]
-    return replace(data, steps=np.asarray(model.symbols_)[found])
+    if data.n_unknown:
+        say(console, f"{data.n_unknown:,} of {len(data.steps):,} steps have symbols that count as {RARE}.")
+    say(console, _described(data))
+    return lambda path: rows_of(model, data.given, data.lengths, data.names, _labels(data)).write(path)

@@ -47,8 +47,8 @@ from ._tables import (
     MayBeMissing,
     Wanted,
     announce,
+    check_columns,
     described,
-    known,
     labels_of,
     naming,
     numeric_columns,
@@ -223,7 +223,7 @@ def _table(
     own = [] if names is None else [names]
 
     def choose(kinds: Mapping[str, str]) -> Wanted:
-        known(source, kinds, "--names", own)
+        check_columns(source, kinds, "--names", own)
         unused = [*(split_names(ignore) or []), *(name for name in own if kinds[name] != "text")]
         chosen = numeric_columns(source, kinds, split_names(columns), unused, 2, "mixtures need two or more")
         return Wanted(chosen, own, naming(kinds) if names is None and image is None else None)

@@ -7,8 +7,10 @@ from . import readers
 from .bundled import load_bible
 from .graphs import read_graph
 from .images import image_from_patches, image_patches, read_image
+from .labelled import Labelled, read_labelled
 from .pairs import Pairs, read_pairs
 from .readers import Corpus, Texts
+from .sequences import Sequences, read_sequences
 from .tables import read_table
 from .text_pairs import read_text_pairs
 
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Corpus",
+    "Labelled",
     "Pairs",
+    "Sequences",
     "Texts",
     "image_from_patches",
     "image_patches",
@@ -26,7 +30,9 @@ __all__ = [
     "planted",
     "read_graph",
     "read_image",
+    "read_labelled",
     "read_pairs",
+    "read_sequences",
     "read_table",
     "read_text_pairs",
     "readers",

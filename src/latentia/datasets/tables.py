@@ -21,7 +21,7 @@ from ..passes.formats import no_encoding, plain_name, readable, reusable
 from ..passes.formats.parquet import arrow_kind, open_parquet
 from .separated import open_rows
 
-__all__ = ["CellError", "Table", "Wanted", "is_table", "read_table"]
+__all__ = ["CellError", "Table", "Wanted", "check_columns", "is_table", "numeric_columns", "read_table"]
 
 _LOOKED_AT = 1000  # rows that say what a column holds
 _CHUNK = 10_000
@@ -180,6 +180,86 @@ def read_table(
 
 def _all_numbers(kinds: Mapping[str, str]) -> Wanted:
     return Wanted([name for name, kind in kinds.items() if kind != "text"])
+
+
+def check_columns(path: Path, kinds: Mapping[str, str], parameter: str | None, names: Sequence[str]) -> None:
+    """Raise unless a table has the columns that a parameter, or a model, names, each once.
+
+    Parameters
+    ----------
+    path : path
+        For the message.
+    kinds : dict from str to str
+        Those that it has, as `read_table` gives them.
+    parameter : str or None
+        What names the columns, such as "columns="; None for a model.
+    names : sequence of str
+
+    Raises
+    ------
+    LatentiaError
+    """
+    for name in names:
+        if name not in kinds:
+            who = "the model needs" if parameter is None else f"{parameter} names"
+            raise LatentiaError(f"{path}: no column {name!r}, which {who}. There are {_listed(kinds)}.")
+        if list(names).count(name) > 1:
+            raise LatentiaError(f"{parameter} names {name!r} twice.")
+
+
+def numeric_columns(
+    path: Path,
+    kinds: Mapping[str, str],
+    columns: Sequence[str] | None,
+    ignore: Sequence[str] = (),
+    least: int = 1,
+    why: str = "one or more are needed",
+    parameter: str = "columns=",
+) -> list[str]:
+    """The columns that are named, or else all that hold numbers, less those to ignore.
+
+    Parameters
+    ----------
+    path : path
+        For messages.
+    kinds : dict from str to str
+        What the columns hold, as `read_table` gives it.
+    columns : sequence of str, optional
+    ignore : sequence of str
+    least : int
+        How many are needed.
+    why : str
+        Why so many.
+    parameter : str
+        What names ``columns``.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    LatentiaError
+        If there are fewer, or others are named than there are.
+    """
+    check_columns(path, kinds, parameter, columns or ())
+    check_columns(path, kinds, "ignore=", ignore)
+    both = [name for name in columns or () if name in ignore]
+    if both:
+        raise LatentiaError(f"{parameter} and ignore= both name {both[0]!r}: name it in one.")
+    chosen = list(columns) if columns else [name for name, kind in kinds.items() if kind != "text"]
+    chosen = [name for name in chosen if name not in ignore]
+    if len(chosen) < least:
+        found = (
+            f"{len(chosen)} column{'' if len(chosen) == 1 else 's'} of numbers" if chosen else "no column of numbers"
+        )
+        raise LatentiaError(f"{path}: {found}; {why}. There are {_listed(kinds)}.")
+    return chosen
+
+
+def _listed(names: Mapping[str, str], most: int = 30) -> str:
+    listed = list(names)
+    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
 
 
 # --- rows of texts ----------------------------------------------------------------------------------------------

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.image import extract_patches_2d, reconstruct_from_patches_2d
 
-from latentia.datasets import image_from_patches, image_patches, read_image
-from latentia.datasets.images import image_files, is_image, noise_level, write_image
+from latentia.datasets import image_from_patches, image_patches, read_image, read_pictures
+from latentia.datasets.images import image_files, is_image, noise_level, pixel_names, write_image
 from latentia.exceptions import FileNotice, LatentiaError, MissingExtraError
 
 Image = pytest.importorskip("PIL.Image", reason="images need Pillow")
@@ -201,6 +201,36 @@ def test_images_of_a_folder(tmp_path):
         (tmp_path / name).write_bytes(b"")
     assert [path.name for path in image_files(tmp_path)] == ["a.JPG", "c.tiff", "z.png"]
     assert not is_image("x.csv")
+
+
+def test_pictures_of_one_size_are_rows(rng, tmp_path):
+    images = {"a.png": rng.random((3, 4)), "b/c.png": rng.random((3, 4, 3))}
+    (tmp_path / "b").mkdir()
+    for name, image in images.items():
+        write_image(tmp_path / name, image)
+    found = read_pictures(tmp_path)
+    assert (found.names, found.shape, found.values.shape) == (list(images), (3, 4), (2, 12))
+    np.testing.assert_allclose(found.values[0], images["a.png"].ravel(), atol=0.5 / 255 + 1e-9)
+    np.testing.assert_array_equal(found.values[1], read_image(tmp_path / "b" / "c.png", grey=True).ravel())
+    one = read_pictures(str(tmp_path / "b" / "c.png"))
+    assert one.names == ["c.png"]
+    np.testing.assert_array_equal(one.values, found.values[1:])
+
+
+def test_pictures_that_are_no_rows(tmp_path):
+    with pytest.raises(LatentiaError, match="no images in this folder: PNG, JPEG and TIFF are read"):
+        read_pictures(tmp_path)
+    with pytest.raises(LatentiaError, match=r"absent\.png: no such file"):
+        read_pictures(tmp_path / "absent.png")
+    write_image(tmp_path / "a.png", np.zeros((4, 5)))
+    write_image(tmp_path / "b.png", np.zeros((5, 4)))
+    with pytest.raises(LatentiaError, match=r"b\.png: 4 x 5 pixels, and a\.png has 5 x 4 pixels: pictures of one size"):
+        read_pictures(tmp_path)
+
+
+def test_names_of_pixels():
+    assert pixel_names((2, 2)) == ["row 1 column 1", "row 1 column 2", "row 2 column 1", "row 2 column 2"]
+    assert pixel_names((1, 1, 3)) == ["row 1 column 1 red", "row 1 column 1 green", "row 1 column 1 blue"]
 
 
 def test_without_pillow_the_extra_is_named(tmp_path, monkeypatch):

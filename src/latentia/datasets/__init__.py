@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from . import readers
 from .bundled import load_bible
 from .graphs import read_graph
-from .images import image_from_patches, image_patches, read_image
+from .images import image_from_patches, image_patches, read_image, read_pictures
 from .pairs import Pairs, read_pairs
 from .readers import Corpus, Texts
 from .tables import read_table
@@ -27,6 +27,7 @@ __all__ = [
     "read_graph",
     "read_image",
     "read_pairs",
+    "read_pictures",
     "read_table",
     "read_text_pairs",
     "readers",

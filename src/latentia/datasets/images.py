@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,42 @@ from .._parameters import Integer, check_parameter, seed_of
 from ..exceptions import FileNotice, LatentiaError, MissingExtraError, warn
 from ..passes.formats import readable
 
-__all__ = ["image_files", "image_from_patches", "image_patches", "is_image", "noise_level", "read_image", "write_image"]
+__all__ = [
+    "Pictures",
+    "image_files",
+    "image_from_patches",
+    "image_patches",
+    "is_image",
+    "noise_level",
+    "pixel_names",
+    "read_image",
+    "read_pictures",
+    "write_image",
+]
 
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 _WHITE_8, _WHITE_16 = 255.0, 65535.0
+_COLOURS = "red", "green", "blue"
 _NORMAL_MEDIAN = 0.6745  # of the size of a standard normal number
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures of one size, as rows of a table.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_pictures, height * width)
+        From 0, black, to 1, white, pixel by pixel, row by row.
+    shape : (int, int)
+        Height and width of a picture.
+    names : list of str
+        Of the files, seen from the folder.
+    """
+
+    values: np.ndarray
+    shape: tuple[int, int]
+    names: list[str]
 
 
 def is_image(path: str | os.PathLike[str]) -> bool:
@@ -86,6 +118,67 @@ def read_image(path: str | os.PathLike[str], *, grey: bool = False) -> np.ndarra
         values = np.asarray(picture.convert("RGB"), dtype=np.float64) / _WHITE_8
         same = (values == values[..., :1]).all()
         return np.ascontiguousarray(values[..., 0]) if same else values
+
+
+def read_pictures(path: str | os.PathLike[str]) -> Pictures:
+    """Read a picture, or all of a folder and those below it, in grey, as rows of a table; they must be of one size.
+
+    Parameters
+    ----------
+    path : path
+        A PNG, JPEG or TIFF file, see `read_image`, or a folder of them.
+
+    Returns
+    -------
+    Pictures
+        Values, shape (n_pictures, height * width), with height and width, and the names of the files, in whose order they are.
+
+    Raises
+    ------
+    LatentiaError
+        If there are no images, one cannot be read, or two differ in size. The message names the file.
+
+    See Also
+    --------
+    read_image : One image, in its colours.
+    """
+    files, names = _listed(Path(path))
+    images = [read_image(file, grey=True) for file in files]
+    for file, one in zip(files, images, strict=True):
+        if one.shape != images[0].shape:
+            raise LatentiaError(
+                f"{file}: {image_words(one.shape)}, and {files[0].name} has {image_words(images[0].shape)}: pictures of one "
+                "size are needed."
+            )
+    height, width = images[0].shape
+    return Pictures(np.array([one.ravel() for one in images]), (height, width), names)
+
+
+def pixel_names(shape: Sequence[int]) -> list[str]:
+    """Names of the pixels of an image, row by row; in colour, of the three values of each.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Height and width, and 3 where there are colours.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from latentia.datasets.images import pixel_names
+    >>> pixel_names((1, 2))
+    ['row 1 column 1', 'row 1 column 2']
+    """
+    each = [f"row {i} column {j}" for i in range(1, shape[0] + 1) for j in range(1, shape[1] + 1)]
+    return [f"{one} {colour}" for one in each for colour in _COLOURS] if len(shape) > 2 else each
+
+
+def image_words(shape: Sequence[int]) -> str:
+    """``95 x 60 pixels`` of a height and a width."""
+    return f"{shape[1]} x {shape[0]} pixels"
 
 
 def write_image(path: str | os.PathLike[str], image: np.ndarray) -> Path:
@@ -222,6 +315,16 @@ def noise_level(image: np.ndarray) -> float:
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
+
+
+def _listed(source: Path) -> tuple[list[Path], list[str]]:
+    """The image, or those of a folder, and their names as seen from it."""
+    if not source.is_dir():
+        return [source], [source.name]
+    files = image_files(source)
+    if not files:
+        raise LatentiaError(f"{source}: no images in this folder: PNG, JPEG and TIFF are read.")
+    return files, [str(file.relative_to(source)) for file in files]
 
 
 def pillow(purpose: str) -> Any:

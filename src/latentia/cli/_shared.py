@@ -548,6 +548,18 @@ def named(source: str) -> Iterator[None]:
         raise LatentiaError(text if source in text else f"{source}: {text}") from error
 
 
+@contextmanager
+def as_options() -> Iterator[None]:
+    """Errors of a reader name the command's options instead of the parameters."""
+    try:
+        yield
+    except LatentiaError as error:
+        text = in_options(error)
+        if text == str(error):
+            raise
+        raise LatentiaError(text) from error
+
+
 def in_options(error: LatentiaError) -> str:
     """What an error says, with the command's option instead of the parameter."""
     parameter = error.parameter or ""

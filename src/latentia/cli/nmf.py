@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from ..datasets.arrays import is_array, read_array
-from ..datasets.images import Pictures, image_words, is_image, pixel_names, read_pictures, write_image
+from ..datasets.images import Pictures, check_pixels, image_words, is_image, pixel_names, read_pictures, write_image
 from ..evidence.sizes import CANDIDATES
 from ..exceptions import LatentiaError
 from ..nmf import SeparableNMF
@@ -31,6 +31,7 @@ from ._shared import (
     Results,
     Run,
     Splits,
+    as_options,
     check_choice,
     hold_out,
     learn,
@@ -231,38 +232,24 @@ def _table(
     announce(table, console)
     called = table.names if names is None else [str(name) for name in table.texts[names]]
     reading, labels = {"columns": table.columns, "names": names}, Labels(table.rows, called)
-    return _fitting(
-        _Data(table.values, table.columns, table.source, described(table), reading, labels, table.unit, image, picture)
+    with as_options():
+        check_pixels(table.values, table.source, image=image, shape=picture)
+    return _Data(
+        table.values, table.columns, table.source, described(table), reading, labels, table.unit, image, picture
     )
 
 
 def _array(source: Path, name: str | None, image: Shape, picture: Shape, console: Console) -> _Data:
     """An array of NumPy: a table, or an image of several bands."""
-    found = read_array(source, name)
+    with as_options():
+        found = read_array(source, name, image=image, shape=picture)
     n, d = found.values.shape
-    if found.image is not None and image is not None and image != found.image:
-        raise LatentiaError(f"--image: {source.name} holds an image of {image_words(found.image)}; leave it out.")
     text = f"{source.name}, array {found.name}" if found.name else source.name
     columns, reading = [str(i) for i in range(1, d + 1)], {"array": found.name}
     labels = Labels(range(1, n + 1))
-    data = _fitting(
-        _Data(found.values, columns, source.name, text, reading, labels, image=found.image or image, picture=picture)
-    )
     what = f"{n:,} rows, {d} columns" if found.image is None else f"{image_words(found.image)} in {d} bands"
     say(console, f"{text}: {what}.")
-    return data
-
-
-def _fitting(data: _Data) -> _Data:
-    """The data, if it has as many rows as the image has pixels, and as many columns as a picture."""
-    n, d = data.rows.shape
-    for option, shape, size, what in (("image", data.image, n, "rows"), ("shape", data.picture, d, "columns")):
-        if shape is not None and shape[0] * shape[1] != size:
-            raise LatentiaError(
-                f"--{option} {shape[1]}x{shape[0]}: these are {shape[0] * shape[1]:,} pixels, and {data.source} has {size:,} "
-                f"{what}."
-            )
-    return data
+    return _Data(found.values, columns, source.name, text, reading, labels, image=found.image or image, picture=picture)
 
 
 def _pictures(source: Path, console: Console) -> _Data:

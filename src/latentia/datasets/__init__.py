@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import readers
+from .arrays import read_array
 from .bundled import load_bible
 from .graphs import read_graph
 from .images import image_from_patches, image_patches, read_image, read_pictures
@@ -24,6 +25,7 @@ __all__ = [
     "instances",
     "load_bible",
     "planted",
+    "read_array",
     "read_graph",
     "read_image",
     "read_pairs",

@@ -18,6 +18,7 @@ from ..passes.formats import readable
 
 __all__ = [
     "Pictures",
+    "check_pixels",
     "image_files",
     "image_from_patches",
     "image_patches",
@@ -174,6 +175,36 @@ def pixel_names(shape: Sequence[int]) -> list[str]:
     """
     each = [f"row {i} column {j}" for i in range(1, shape[0] + 1) for j in range(1, shape[1] + 1)]
     return [f"{one} {colour}" for one in each for colour in _COLOURS] if len(shape) > 2 else each
+
+
+def check_pixels(
+    values: Any, source: str, *, image: Sequence[int] | None = None, shape: Sequence[int] | None = None
+) -> None:
+    """Raise unless a table has a row for every pixel of an image, or a column for every pixel of pictures.
+
+    Parameters
+    ----------
+    values : ndarray or sparse matrix of shape (n_rows, d)
+        The table.
+    source : str
+        What the error calls it.
+    image : (int, int), optional
+        Height and width of the image whose pixels the rows are.
+    shape : (int, int), optional
+        Height and width of the pictures that the rows are.
+
+    Raises
+    ------
+    LatentiaError
+        If there are more or fewer of them.
+    """
+    n, d = values.shape
+    for parameter, given, size, what in (("image", image, n, "rows"), ("shape", shape, d, "columns")):
+        if given is not None and given[0] * given[1] != size:
+            raise LatentiaError(
+                f"these are {given[0] * given[1]:,} pixels, and {source} has {size:,} {what}.",
+                parameter=parameter, value=f"{given[1]}x{given[0]}",
+            )  # fmt: skip
 
 
 def image_words(shape: Sequence[int]) -> str:

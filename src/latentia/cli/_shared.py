@@ -104,6 +104,7 @@ _OPTIONS = {
     "n_labels": None,
     "n_partitions": "--partitions",
     "random_state": "--seed",
+    "size": "--patch",
     "zero_based": "--zero-based/--one-based",
     "labels_zero_based": "--labels-zero-based/--labels-one-based",
 }
@@ -562,14 +563,17 @@ def as_options() -> Iterator[None]:
 
 def in_options(error: LatentiaError) -> str:
     """What an error says, with the command's option instead of the parameter."""
-    parameter = error.parameter or ""
-    name = _OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}") if parameter else None
+    name = _option_of(error.parameter) if error.parameter else None
     problem = error.problem.replace("cache=False", "--no-cache")
-    problem = re.sub(r"\b(cache|encoding)=(?=[\s.,])", r"--\1", problem)
+    problem = re.sub(r"\b(cache|encoding|size)=(?=[\s.,])", lambda found: str(_option_of(found[1])), problem)
     if name is None:
         return problem
     said = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"
     return f"{name}{said}: {problem}"
+
+
+def _option_of(parameter: str) -> str | None:
+    return _OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}")
 
 
 # --- options ----------------------------------------------------------------------------------------------------

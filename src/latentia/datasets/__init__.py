@@ -7,7 +7,7 @@ from . import readers
 from .arrays import read_array
 from .bundled import load_bible
 from .graphs import read_graph
-from .images import image_from_patches, image_patches, read_image, read_pictures
+from .images import image_from_patches, image_patches, read_image, read_patches, read_pictures
 from .pairs import Pairs, read_pairs
 from .readers import Corpus, Texts
 from .tables import read_table
@@ -29,6 +29,7 @@ __all__ = [
     "read_graph",
     "read_image",
     "read_pairs",
+    "read_patches",
     "read_pictures",
     "read_table",
     "read_text_pairs",

@@ -6,17 +6,19 @@ import os
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from .._parameters import Integer, check_parameter, seed_of
-from ..exceptions import FileNotice, LatentiaError, MissingExtraError, warn
+from .._parameters import Integer, OrNone, check_parameter, seed_of
+from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, MissingExtraError, warn
 from ..passes.formats import readable
 
 __all__ = [
+    "Patches",
     "Pictures",
     "check_pixels",
     "image_files",
@@ -26,13 +28,15 @@ __all__ = [
     "noise_level",
     "pixel_names",
     "read_image",
+    "read_patches",
     "read_pictures",
     "write_image",
 ]
 
+COLOURS = "red", "green", "blue"
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 _WHITE_8, _WHITE_16 = 255.0, 65535.0
-_COLOURS = "red", "green", "blue"
+_ROUNDING = 1e-12
 _NORMAL_MEDIAN = 0.6745  # of the size of a standard normal number
 
 
@@ -53,6 +57,37 @@ class Pictures:
     values: np.ndarray
     shape: tuple[int, int]
     names: list[str]
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Patches of images, as rows of a table.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_patches, size * size) or (n_patches, size * size * 3)
+        Each without its mean in every colour; those of one colour are zeros.
+    shape : tuple of int
+        Height and width of a patch, and 3 where there are colours.
+    images : list of ndarray
+        The images, shape (height, width), or all (height, width, 3) where one has colours.
+    names : list of str
+        Of their files, seen from the folder.
+    left_out : list of str
+        The files of images that are smaller than a patch.
+    """
+
+    values: np.ndarray
+    shape: tuple[int, ...]
+    images: list[np.ndarray]
+    names: list[str]
+    left_out: list[str]
+
+    @property
+    def n_places(self) -> int:
+        """How many patches the images have, of which ``values`` may be some."""
+        size = self.shape[0]
+        return sum((image.shape[0] - size + 1) * (image.shape[1] - size + 1) for image in self.images)
 
 
 def is_image(path: str | os.PathLike[str]) -> bool:
@@ -155,6 +190,70 @@ def read_pictures(path: str | os.PathLike[str]) -> Pictures:
     return Pictures(np.array([one.ravel() for one in images]), (height, width), names)
 
 
+def read_patches(
+    path: str | os.PathLike[str],
+    size: int = 8,
+    *,
+    n_patches: int | None = 20_000,
+    grey: bool = False,
+    random_state: Any = 0,
+) -> Patches:
+    """Read squares of an image, or of all in a folder and those below it, as rows of a table, each without its mean.
+
+    Parameters
+    ----------
+    path : path
+        A PNG, JPEG or TIFF file, see `read_image`, or a folder of them. Images that are smaller than a patch are left
+        out, with a warning.
+    size : int
+        Height and width of a patch.
+    n_patches : int or None
+        How many of them to draw from all places, each at most once; None takes all. They stay in their order.
+    grey : bool
+        Whether colours become the grey of the same brightness. Otherwise all images are in colour if one is.
+    random_state : int, RandomState or None
+        Of the drawing.
+
+    Returns
+    -------
+    Patches
+        Values, shape (n_patches, size * size) or (n_patches, size * size * 3), and the images that they are of.
+
+    Raises
+    ------
+    LatentiaError
+        If there are no images, one cannot be read, all are smaller than a patch, or all patches are of one colour.
+
+    See Also
+    --------
+    image_patches : Patches of images in memory, with their means.
+    """
+    check_parameter("size", size, Integer(1))
+    check_parameter("n_patches", n_patches, OrNone(Integer(1)))
+    files, names = _listed(Path(path))
+    images = [read_image(file, grey=grey) for file in files]
+    large = [min(image.shape[:2]) >= size for image in images]
+    if not any(large):
+        raise LatentiaError(
+            f"{files[0]}: {image_words(images[0].shape)}, and patches of {size} x {size} do not fit; choose smaller ones with "
+            "size=."
+        )
+    left_out = [name for name, fits in zip(names, large, strict=True) if not fits]
+    if left_out:
+        what = "image is" if len(left_out) == 1 else "images are"
+        warn(f"{path}: {len(left_out)} {what} smaller than {size} x {size} pixels and left out.", DroppedDataWarning)
+    kept = list(compress(images, large))
+    if any(image.ndim == 3 for image in kept):
+        kept = [in_colour(image) for image in kept]
+    found = image_patches(kept, size, n_patches=n_patches, random_state=random_state)
+    channels = kept[0].shape[2:]
+    values = found - patch_means(found, channels)
+    values[np.abs(values).max(axis=1) < _ROUNDING] = 0.0
+    if not values.any():
+        raise LatentiaError(f"{path}: all patches are of one colour: there is nothing to learn from.")
+    return Patches(values, (size, size, *channels), kept, list(compress(names, large)), left_out)
+
+
 def pixel_names(shape: Sequence[int]) -> list[str]:
     """Names of the pixels of an image, row by row; in colour, of the three values of each.
 
@@ -174,7 +273,7 @@ def pixel_names(shape: Sequence[int]) -> list[str]:
     ['row 1 column 1', 'row 1 column 2']
     """
     each = [f"row {i} column {j}" for i in range(1, shape[0] + 1) for j in range(1, shape[1] + 1)]
-    return [f"{one} {colour}" for one in each for colour in _COLOURS] if len(shape) > 2 else each
+    return [f"{one} {colour}" for one in each for colour in COLOURS] if len(shape) > 2 else each
 
 
 def check_pixels(
@@ -324,6 +423,18 @@ def image_from_patches(patches: np.ndarray, shape: Sequence[int], *, stride: int
             total[place] += cells[:, :, i, j]
             times[place] += 1
     return (total / times).reshape(tuple(shape))
+
+
+def in_colour(image: np.ndarray) -> np.ndarray:
+    """The image with three colours, which are the same where it is grey."""
+    return image if image.ndim == 3 else np.repeat(image[:, :, None], len(COLOURS), axis=2)
+
+
+def patch_means(patches: np.ndarray, channels: Sequence[int]) -> np.ndarray:
+    """The mean of every patch, of each of its colours, in the shape of the patches."""
+    n = int(np.prod(channels))
+    means = patches.reshape(len(patches), -1, n).mean(axis=1)
+    return np.tile(means, patches.shape[1] // n)
 
 
 def noise_level(image: np.ndarray) -> float:

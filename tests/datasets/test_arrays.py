@@ -34,6 +34,19 @@ def test_an_image_of_bands(table, tmp_path):
     assert found.image == (3, 4)
 
 
+def test_rows_that_are_pixels(table, tmp_path):
+    np.save(tmp_path / "x.npy", table)
+    np.save(tmp_path / "cube.npy", table.reshape(3, 4, 3))
+    assert read_array(tmp_path / "x.npy", image=(4, 3), shape=(1, 3)).image is None
+    assert read_array(tmp_path / "cube.npy", image=(3, 4)).image == (3, 4)
+    with pytest.raises(LatentiaError, match="image='3x5': these are 15 pixels, and x.npy has 12 rows"):
+        read_array(tmp_path / "x.npy", image=(5, 3))
+    with pytest.raises(LatentiaError, match="shape='2x2': these are 4 pixels, and cube.npy has 3 columns"):
+        read_array(tmp_path / "cube.npy", shape=(2, 2))
+    with pytest.raises(LatentiaError, match="image='3x4': cube.npy holds an image of 4 x 3 pixels; leave it out"):
+        read_array(tmp_path / "cube.npy", image=(4, 3))
+
+
 def test_one_of_several_arrays(table, tmp_path):
     np.savez(tmp_path / "x.npz", small=table[:2], large=table, long=np.zeros(1000), text=np.array([["a" * 50] * 50]))
     assert read_array(tmp_path / "x.npz").name == "large"

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.image import extract_patches_2d, reconstruct_from_patches_2d
 
-from latentia.datasets import image_from_patches, image_patches, read_image
-from latentia.datasets.images import image_files, is_image, noise_level, write_image
-from latentia.exceptions import FileNotice, LatentiaError, MissingExtraError
+from latentia.datasets import image_from_patches, image_patches, read_image, read_patches, read_pictures
+from latentia.datasets.images import image_files, is_image, noise_level, pixel_names, write_image
+from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError, MissingExtraError
 
 Image = pytest.importorskip("PIL.Image", reason="images need Pillow")
 
@@ -201,6 +201,68 @@ def test_images_of_a_folder(tmp_path):
         (tmp_path / name).write_bytes(b"")
     assert [path.name for path in image_files(tmp_path)] == ["a.JPG", "c.tiff", "z.png"]
     assert not is_image("x.csv")
+
+
+def test_pictures_of_one_size_are_rows(rng, tmp_path):
+    images = {"a.png": rng.random((3, 4)), "b/c.png": rng.random((3, 4, 3))}
+    (tmp_path / "b").mkdir()
+    for name, image in images.items():
+        write_image(tmp_path / name, image)
+    found = read_pictures(tmp_path)
+    assert (found.names, found.shape, found.values.shape) == (list(images), (3, 4), (2, 12))
+    np.testing.assert_allclose(found.values[0], images["a.png"].ravel(), atol=0.5 / 255 + 1e-9)
+    np.testing.assert_array_equal(found.values[1], read_image(tmp_path / "b" / "c.png", grey=True).ravel())
+    one = read_pictures(str(tmp_path / "b" / "c.png"))
+    assert one.names == ["c.png"]
+    np.testing.assert_array_equal(one.values, found.values[1:])
+
+
+def test_pictures_that_are_no_rows(tmp_path):
+    with pytest.raises(LatentiaError, match="no images in this folder: PNG, JPEG and TIFF are read"):
+        read_pictures(tmp_path)
+    with pytest.raises(LatentiaError, match=r"absent\.png: no such file"):
+        read_pictures(tmp_path / "absent.png")
+    write_image(tmp_path / "a.png", np.zeros((4, 5)))
+    write_image(tmp_path / "b.png", np.zeros((5, 4)))
+    with pytest.raises(LatentiaError, match=r"b\.png: 4 x 5 pixels, and a\.png has 5 x 4 pixels: pictures of one size"):
+        read_pictures(tmp_path)
+
+
+def test_patches_of_a_folder(rng, tmp_path):
+    colour = rng.random((9, 8, 3))
+    for name, image in (("a", rng.random((7, 6))), ("b", colour), ("c", np.ones((2, 9)))):
+        write_image(tmp_path / f"{name}.png", image)
+    with pytest.warns(DroppedDataWarning, match="1 image is smaller than 5 x 5 pixels and left out"):
+        found = read_patches(tmp_path, 5)
+    assert (found.names, found.left_out, found.shape) == (["a.png", "b.png"], ["c.png"], (5, 5, 3))
+    assert [image.shape for image in found.images] == [(7, 6, 3), (9, 8, 3)]
+    assert found.n_places == len(found.values) == 3 * 2 + 5 * 4
+    np.testing.assert_allclose(found.values.reshape(-1, 25, 3).mean(axis=1), 0, atol=1e-12)
+    whole = image_patches(found.images, 5).reshape(-1, 25, 3)
+    np.testing.assert_allclose(found.values.reshape(-1, 25, 3), whole - whole.mean(axis=1, keepdims=True), atol=1e-12)
+    grey = read_patches(tmp_path / "b.png", 5, n_patches=7, grey=True, random_state=3)
+    assert (grey.shape, grey.values.shape, grey.n_places) == ((5, 5), (7, 25), 20)
+    again = read_patches(tmp_path / "b.png", 5, n_patches=7, grey=True, random_state=3)
+    np.testing.assert_array_equal(again.values, grey.values)
+
+
+def test_images_that_have_no_patches(tmp_path):
+    with pytest.raises(LatentiaError, match="no images in this folder"):
+        read_patches(tmp_path)
+    write_image(tmp_path / "flat.png", np.full((9, 7), 0.3))
+    with pytest.raises(LatentiaError, match=r"flat\.png: all patches are of one colour"):
+        read_patches(tmp_path / "flat.png", 4)
+    with pytest.raises(LatentiaError, match=r"flat\.png: 7 x 9 pixels, and patches of 8 x 8 do not fit; .* with size="):
+        read_patches(tmp_path)
+    with pytest.raises(LatentiaError, match="size=0: a whole number"):
+        read_patches(tmp_path, 0)
+    with pytest.raises(LatentiaError, match="n_patches=0: a whole number"):
+        read_patches(tmp_path, 4, n_patches=0)
+
+
+def test_names_of_pixels():
+    assert pixel_names((2, 2)) == ["row 1 column 1", "row 1 column 2", "row 2 column 1", "row 2 column 2"]
+    assert pixel_names((1, 1, 3)) == ["row 1 column 1 red", "row 1 column 1 green", "row 1 column 1 blue"]
 
 
 def test_without_pillow_the_extra_is_named(tmp_path, monkeypatch):

@@ -104,13 +104,14 @@ _OPTIONS = {
     "n_labels": None,
     "n_partitions": "--partitions",
     "random_state": "--seed",
+    "size": "--patch",
     "zero_based": "--zero-based/--one-based",
     "labels_zero_based": "--labels-zero-based/--labels-one-based",
 }
 """What commands call the parameters of estimators and readers, None if they set them themselves; other options have the name
 of the parameter."""
 _NAMED = re.compile(
-    r"\b(cache|columns?|encoding|ignore|lower|min_count|sequence|tags)=(?=[\s.,])"
+    r"\b(cache|columns?|encoding|ignore|lower|min_count|sequence|size|tags)=(?=[\s.,])"
 )  # in texts of readers
 
 
@@ -532,15 +533,18 @@ def in_words_of_options() -> Iterator[None]:
 
 def in_options(error: LatentiaError) -> str:
     """What an error says, with the command's option instead of the parameter."""
-    parameter = error.parameter or ""
-    name = _OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}") if parameter else None
+    name = _option_of(error.parameter) if error.parameter else None
     problem = error.problem.replace("cache=False", "--no-cache")
     problem = re.sub(r"\bmissing='(\w+)'", r"--missing \1", problem)
-    problem = _NAMED.sub(lambda found: f"--{found[1].replace('_', '-')}", problem)
+    problem = _NAMED.sub(lambda found: str(_option_of(found[1])), problem)
     if name is None:
         return problem
     said = "" if error.value is None or isinstance(error.value, bool) else f" {error.value}"
     return f"{name}{said}: {problem}"
+
+
+def _option_of(parameter: str) -> str | None:
+    return _OPTIONS.get(parameter, f"--{parameter.replace('_', '-')}")
 
 
 # --- options ----------------------------------------------------------------------------------------------------

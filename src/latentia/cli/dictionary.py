@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -11,12 +12,21 @@ import typer
 from rich.console import Console
 from scipy import sparse
 
-from ..datasets.images import image_files, is_image, noise_level, read_image, write_image
+from ..datasets.images import (
+    COLOURS,
+    image_words,
+    is_image,
+    noise_level,
+    pixel_names,
+    read_image,
+    read_patches,
+    write_image,
+)  # fmt: skip
 from ..dictionary import IncoherentDictionary
 from ..dictionary.codes import row_errors, sparse_codes
-from ..dictionary.patches import COLOURS, in_colour, mosaic, patches_to_learn, psnr, restored
+from ..dictionary.patches import mosaic, psnr, restored
 from ..evidence.sizes import CANDIDATES
-from ..exceptions import LatentiaError
+from ..exceptions import DroppedDataWarning, LatentiaError
 from ..report.dictionary import Restored, codes_of, summarize_dictionary
 from ..report.parts import count
 from ..summaries import Summary
@@ -31,6 +41,7 @@ from ._shared import (
     Splits,
     check_choice,
     hold_out,
+    in_words_of_options,
     learn,
     parse_sizes,
     possible_sizes,
@@ -194,39 +205,23 @@ def _table(
 
 
 def _patches(source: Path, size: int, n_patches: int, grey: bool, run: Run) -> _Data:
-    """Patches of an image, or of all in a folder, without their means; without those of one colour there may be none."""
-    files = image_files(source) if source.is_dir() else [source]
-    if not files:
-        raise LatentiaError(f"{source}: no images in this folder: PNG, JPEG and TIFF are read.")
-    names = [str(file.relative_to(source)) if source.is_dir() else file.name for file in files]
-    found = [(name, read_image(file, grey=grey)) for name, file in zip(names, files, strict=True)]
-    kept = [(name, image) for name, image in found if min(image.shape[:2]) >= size]
-    if not kept:
-        height, width = found[0][1].shape[:2]
-        raise LatentiaError(
-            f"{files[0]}: {width} x {height} pixels, and patches of {size} x {size} do not fit; choose smaller "
-            "ones with --patch."
-        )
-    for name, image in found:
-        if min(image.shape[:2]) < size:
-            say(run.console, f"note: {name} is smaller than {size} x {size} pixels and is left out.")
-    colour = any(image.ndim == 3 for _, image in kept)
-    pictures = [(name, in_colour(image) if colour else image) for name, image in kept]
-    images = [image for _, image in pictures]
-    rows = patches_to_learn(images, size, n_patches, run.seed)
-    if not rows.any():
-        raise LatentiaError(f"{source}: all patches are of one colour: there is nothing to learn from.")
-    total = sum((image.shape[0] - size + 1) * (image.shape[1] - size + 1) for image in images)
-    what = f"{images[0].shape[1]} x {images[0].shape[0]} pixels" if len(images) == 1 else count(len(images), "image")
-    drawn = f"{len(rows):,} of {total:,}" if len(rows) < total else f"all {total:,}"
+    """Patches of an image, or of all in a folder, without their means."""
+    with in_words_of_options(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DroppedDataWarning)  # each is named below
+        found = read_patches(source, size, n_patches=n_patches, grey=grey, random_state=run.seed)
+    for name in found.left_out:
+        say(run.console, f"note: {name} is smaller than {size} x {size} pixels and is left out.")
+    n, total, images = len(found.values), found.n_places, found.images
+    colour = len(found.shape) == 3
+    what = image_words(images[0].shape) if len(images) == 1 else count(len(images), "image")
+    drawn = f"{n:,} of {total:,}" if n < total else f"all {total:,}"
     text = f"{drawn} patches of {size} x {size}, each without its mean"
     said = ("colour", f"{text} in every colour") if colour else ("grey", text)
     say(run.console, f"{source.name}: {what}, {said[0]}; {said[1]}.")
-    each = [f"row {i} column {j}" for i in range(1, size + 1) for j in range(1, size + 1)]
-    columns = [f"{one} {c}" for one in each for c in ("red", "green", "blue")] if colour else each
     name, reading = source.resolve().name, {"patch": size, "colour": colour}
-    shape = (size, size, *images[0].shape[2:])
-    return _Data(rows, columns, name, f"{name}: {what}, {text}", reading, patch=shape, pictures=pictures)
+    pictures = list(zip(found.names, images, strict=True))
+    text = f"{name}: {what}, {text}"
+    return _Data(found.values, pixel_names(found.shape), name, text, reading, patch=found.shape, pictures=pictures)
 
 
 # --- fitting --------------------------------------------------------------------------------------------------------
@@ -291,7 +286,7 @@ def _apply_to_image(
     if reading.get("columns") is not None:
         raise LatentiaError(f"{source}: an image, and the model was learned from columns of a table.")
     n, colour = model.components_.shape[1], reading.get("colour", False)
-    channels = COLOURS if colour else 1
+    channels = len(COLOURS) if colour else 1
     size = reading.get("patch", round((n / channels) ** 0.5))
     if size * size * channels != n:
         raise LatentiaError(

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from ..datasets.arrays import is_array, read_array
-from ..datasets.images import image_files, is_image, read_image, write_image
+from ..datasets.images import Pictures, check_pixels, image_words, is_image, pixel_names, read_pictures, write_image
 from ..evidence.sizes import CANDIDATES
 from ..exceptions import LatentiaError
 from ..nmf import SeparableNMF
@@ -33,6 +33,7 @@ from ._shared import (
     Splits,
     check_choice,
     hold_out,
+    in_words_of_options,
     learn,
     parse_sizes,
     possible_sizes,
@@ -102,8 +103,7 @@ class _Data:
         if self.labels.names:
             return list(self.labels.names)
         if self.image is not None:
-            height, width = self.image
-            return [f"row {i} column {j}" for i in range(1, height + 1) for j in range(1, width + 1)]
+            return pixel_names(self.image)
         return [f"{self.unit} {number}" for number in self.labels.rows]
 
 
@@ -232,72 +232,39 @@ def _table(
     announce(table, console)
     called = table.names if names is None else [str(name) for name in table.texts[names]]
     reading, labels = {"columns": table.columns, "names": names}, Labels(table.rows, called)
-    return _fitting(
-        _Data(table.values, table.columns, table.source, described(table), reading, labels, table.unit, image, picture)
+    with in_words_of_options():
+        check_pixels(table.values, table.source, image=image, shape=picture)
+    return _Data(
+        table.values, table.columns, table.source, described(table), reading, labels, table.unit, image, picture
     )
 
 
 def _array(source: Path, name: str | None, image: Shape, picture: Shape, console: Console) -> _Data:
     """An array of NumPy: a table, or an image of several bands."""
-    found = read_array(source, name)
+    with in_words_of_options():
+        found = read_array(source, name, image=image, shape=picture)
     n, d = found.values.shape
-    if found.image is not None and image is not None and image != found.image:
-        raise LatentiaError(f"--image: {source.name} holds an image of {image_words(found.image)}; leave it out.")
     text = f"{source.name}, array {found.name}" if found.name else source.name
     columns, reading = [str(i) for i in range(1, d + 1)], {"array": found.name}
     labels = Labels(range(1, n + 1))
-    data = _fitting(
-        _Data(found.values, columns, source.name, text, reading, labels, image=found.image or image, picture=picture)
-    )
     what = f"{n:,} rows, {d} columns" if found.image is None else f"{image_words(found.image)} in {d} bands"
     say(console, f"{text}: {what}.")
-    return data
-
-
-def _fitting(data: _Data) -> _Data:
-    """The data, if it has as many rows as the image has pixels, and as many columns as a picture."""
-    n, d = data.rows.shape
-    for option, shape, size, what in (("image", data.image, n, "rows"), ("shape", data.picture, d, "columns")):
-        if shape is not None and shape[0] * shape[1] != size:
-            raise LatentiaError(
-                f"--{option} {shape[1]}x{shape[0]}: these are {shape[0] * shape[1]:,} pixels, and {data.source} has {size:,} "
-                f"{what}."
-            )
-    return data
+    return _Data(found.values, columns, source.name, text, reading, labels, image=found.image or image, picture=picture)
 
 
 def _pictures(source: Path, console: Console) -> _Data:
     """Pictures as rows, one a file, all of one size, in grey."""
     if not source.is_dir():
         raise LatentiaError(f"{source}: one picture, and mixtures need several: give a folder of pictures of one size.")
-    values, shape, labels = _read_pictures(source)
-    name = source.resolve().name
-    columns = [f"row {i} column {j}" for i in range(1, shape[0] + 1) for j in range(1, shape[1] + 1)]
-    text = f"{name}: {count(len(values), 'picture')} of {image_words(shape)}"
+    found, name = read_pictures(source), source.resolve().name
+    text = f"{name}: {count(len(found.values), 'picture')} of {image_words(found.shape)}"
     say(console, f"{text}, grey.")
-    return _Data(values, columns, name, text, {"picture": list(shape)}, labels, picture=shape)
+    reading, labels = {"picture": list(found.shape)}, _labels(found)
+    return _Data(found.values, pixel_names(found.shape), name, text, reading, labels, picture=found.shape)
 
 
-def _read_pictures(source: Path) -> tuple[np.ndarray, tuple[int, int], Labels]:
-    """A picture, or those of a folder, as rows; their height and width, and their numbers and names."""
-    files = image_files(source) if source.is_dir() else [source]
-    if not files:
-        raise LatentiaError(f"{source}: no images in this folder: PNG, JPEG and TIFF are read.")
-    images = [read_image(file, grey=True) for file in files]
-    for file, one in zip(files, images, strict=True):
-        if one.shape != images[0].shape:
-            raise LatentiaError(
-                f"{file}: {image_words(one.shape)}, and {files[0].name} has {image_words(images[0].shape)}: pictures of one "
-                "size are needed."
-            )
-    height, width = images[0].shape
-    names = [str(file.relative_to(source)) if source.is_dir() else file.name for file in files]
-    return np.array([one.ravel() for one in images]), (height, width), Labels(range(1, len(files) + 1), names)
-
-
-def image_words(shape: Sequence[int]) -> str:
-    """``95 x 60 pixels`` of a height and a width."""
-    return f"{shape[1]} x {shape[0]} pixels"
+def _labels(found: Pictures) -> Labels:
+    return Labels(range(1, len(found.names) + 1), found.names)
 
 
 # --- fitting --------------------------------------------------------------------------------------------------------
@@ -372,11 +339,12 @@ def apply_nmf(model: Any, source: Path, console: Console, how: Reading) -> Calla
     if "picture" in reading:
         if not source.is_dir() and not is_image(source):
             raise LatentiaError(f"{source}: no picture, and the model is of pictures. PNG, JPEG and TIFF are read.")
-        rows, shape, labels = _read_pictures(source)
-        if list(shape) != list(reading["picture"]):
+        found = read_pictures(source)
+        if list(found.shape) != list(reading["picture"]):
             raise LatentiaError(
-                f"{source}: {image_words(shape)}, and the model is of pictures of {image_words(reading['picture'])}."
+                f"{source}: {image_words(found.shape)}, and the model is of pictures of {image_words(reading['picture'])}."
             )
+        rows, labels = found.values, _labels(found)
     elif is_array(source):
         rows = read_array(source, reading.get("array") or None if source.suffix == ".npz" else None).values
         if rows.shape[1] != model.n_features_in_:

@@ -4,9 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from . import readers
+from .arrays import read_array
 from .bundled import load_bible
 from .graphs import read_graph
-from .images import image_from_patches, image_patches, read_image
+from .images import image_from_patches, image_patches, read_image, read_patches, read_pictures
 from .labelled import Labelled, read_labelled
 from .pairs import Pairs, read_pairs
 from .readers import Corpus, Texts
@@ -28,10 +29,13 @@ __all__ = [
     "instances",
     "load_bible",
     "planted",
+    "read_array",
     "read_graph",
     "read_image",
     "read_labelled",
     "read_pairs",
+    "read_patches",
+    "read_pictures",
     "read_sequences",
     "read_table",
     "read_text_pairs",

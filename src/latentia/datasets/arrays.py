@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ..passes.formats import readable
+from .images import check_pixels, image_words
 
 __all__ = ["ArrayTable", "is_array", "read_array"]
 
@@ -39,25 +41,73 @@ class ArrayTable:
 
 
 def is_array(path: str | os.PathLike[str]) -> bool:
-    """Whether the name says that the file holds arrays of NumPy."""
+    """Whether the name says that the file holds arrays of NumPy.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or folder.
+
+    Returns
+    -------
+    bool
+    """
     return Path(path).name.lower().endswith(_SUFFIXES)
 
 
-def read_array(path: str | os.PathLike[str], name: str | None = None) -> ArrayTable:
+def read_array(
+    path: str | os.PathLike[str],
+    name: str | None = None,
+    *,
+    image: Sequence[int] | None = None,
+    shape: Sequence[int] | None = None,
+) -> ArrayTable:
     """Read an array of two dimensions, or of three: then it is an image of several bands, and its pixels become rows.
 
     Parameters
     ----------
     path : path
+        A ``.npy`` or ``.npz`` file, also one of `scipy.sparse.save_npz`.
     name : str, optional
         Of the array in a ``.npz`` file; by default its largest one.
+    image : (int, int), optional
+        Height and width of the image whose pixels the rows are: so many rows there must be.
+    shape : (int, int), optional
+        Height and width of the pictures that the rows are: so many columns there must be.
 
     Returns
     -------
     ArrayTable
-        Pixels are in the order in which an image is read: row by row.
+        Values, shape (n_rows, d). Pixels are in the order in which an image is read: row by row.
+
+    Raises
+    ------
+    LatentiaError
+        If the file or the array cannot be read, is no table of numbers, or has another number of rows or columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from latentia.datasets.arrays import read_array
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/cube.npy", np.zeros((4, 5, 3)))
+    ...     found = read_array(f"{folder}/cube.npy")
+    >>> found.values.shape, found.image
+    ((20, 3), (4, 5))
     """
-    target = Path(path)
+    found = _read(Path(path), name)
+    source = Path(path).name
+    if found.image is not None and image is not None and tuple(image) != found.image:
+        raise LatentiaError(
+            f"{source} holds an image of {image_words(found.image)}; leave it out.",
+            parameter="image", value=f"{image[1]}x{image[0]}",
+        )  # fmt: skip
+    check_pixels(found.values, source, image=image, shape=shape)
+    return found
+
+
+def _read(target: Path, name: str | None) -> ArrayTable:
     with readable(target):
         if not target.is_file():
             raise LatentiaError(f"{target}: {'a folder, and a file is needed' if target.is_dir() else 'no such file'}.")

@@ -5,21 +5,89 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from .._parameters import Integer, check_parameter, seed_of
-from ..exceptions import FileNotice, LatentiaError, MissingExtraError, warn
+from .._parameters import Integer, OrNone, check_parameter, seed_of
+from ..exceptions import DroppedDataWarning, FileNotice, LatentiaError, MissingExtraError, warn
 from ..passes.formats import readable
 
-__all__ = ["image_files", "image_from_patches", "image_patches", "is_image", "noise_level", "read_image", "write_image"]
+__all__ = [
+    "Patches",
+    "Pictures",
+    "check_pixels",
+    "image_files",
+    "image_from_patches",
+    "image_patches",
+    "is_image",
+    "noise_level",
+    "pixel_names",
+    "read_image",
+    "read_patches",
+    "read_pictures",
+    "write_image",
+]
 
+COLOURS = "red", "green", "blue"
 _SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff")
 _WHITE_8, _WHITE_16 = 255.0, 65535.0
+_ROUNDING = 1e-12
 _NORMAL_MEDIAN = 0.6745  # of the size of a standard normal number
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Pictures of one size, as rows of a table.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_pictures, height * width)
+        From 0, black, to 1, white, pixel by pixel, row by row.
+    shape : (int, int)
+        Height and width of a picture.
+    names : list of str
+        Of the files, seen from the folder.
+    """
+
+    values: np.ndarray
+    shape: tuple[int, int]
+    names: list[str]
+
+
+@dataclass(frozen=True)
+class Patches:
+    """Patches of images, as rows of a table.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_patches, size * size) or (n_patches, size * size * 3)
+        Each without its mean in every colour; those of one colour are zeros.
+    shape : tuple of int
+        Height and width of a patch, and 3 where there are colours.
+    images : list of ndarray
+        The images, shape (height, width), or all (height, width, 3) where one has colours.
+    names : list of str
+        Of their files, seen from the folder.
+    left_out : list of str
+        The files of images that are smaller than a patch.
+    """
+
+    values: np.ndarray
+    shape: tuple[int, ...]
+    images: list[np.ndarray]
+    names: list[str]
+    left_out: list[str]
+
+    @property
+    def n_places(self) -> int:
+        """How many patches the images have, of which ``values`` may be some."""
+        size = self.shape[0]
+        return sum((image.shape[0] - size + 1) * (image.shape[1] - size + 1) for image in self.images)
 
 
 def is_image(path: str | os.PathLike[str]) -> bool:
@@ -86,6 +154,161 @@ def read_image(path: str | os.PathLike[str], *, grey: bool = False) -> np.ndarra
         values = np.asarray(picture.convert("RGB"), dtype=np.float64) / _WHITE_8
         same = (values == values[..., :1]).all()
         return np.ascontiguousarray(values[..., 0]) if same else values
+
+
+def read_pictures(path: str | os.PathLike[str]) -> Pictures:
+    """Read a picture, or all of a folder and those below it, in grey, as rows of a table; they must be of one size.
+
+    Parameters
+    ----------
+    path : path
+        A PNG, JPEG or TIFF file, see `read_image`, or a folder of them.
+
+    Returns
+    -------
+    Pictures
+        Values, shape (n_pictures, height * width), with height and width, and the names of the files, in whose order they are.
+
+    Raises
+    ------
+    LatentiaError
+        If there are no images, one cannot be read, or two differ in size. The message names the file.
+
+    See Also
+    --------
+    read_image : One image, in its colours.
+    """
+    files, names = _listed(Path(path))
+    images = [read_image(file, grey=True) for file in files]
+    for file, one in zip(files, images, strict=True):
+        if one.shape != images[0].shape:
+            raise LatentiaError(
+                f"{file}: {image_words(one.shape)}, and {files[0].name} has {image_words(images[0].shape)}: pictures of one "
+                "size are needed."
+            )
+    height, width = images[0].shape
+    return Pictures(np.array([one.ravel() for one in images]), (height, width), names)
+
+
+def read_patches(
+    path: str | os.PathLike[str],
+    size: int = 8,
+    *,
+    n_patches: int | None = 20_000,
+    grey: bool = False,
+    random_state: Any = 0,
+) -> Patches:
+    """Read squares of an image, or of all in a folder and those below it, as rows of a table, each without its mean.
+
+    Parameters
+    ----------
+    path : path
+        A PNG, JPEG or TIFF file, see `read_image`, or a folder of them. Images that are smaller than a patch are left
+        out, with a warning.
+    size : int
+        Height and width of a patch.
+    n_patches : int or None
+        How many of them to draw from all places, each at most once; None takes all. They stay in their order.
+    grey : bool
+        Whether colours become the grey of the same brightness. Otherwise all images are in colour if one is.
+    random_state : int, RandomState or None
+        Of the drawing.
+
+    Returns
+    -------
+    Patches
+        Values, shape (n_patches, size * size) or (n_patches, size * size * 3), and the images that they are of.
+
+    Raises
+    ------
+    LatentiaError
+        If there are no images, one cannot be read, all are smaller than a patch, or all patches are of one colour.
+
+    See Also
+    --------
+    image_patches : Patches of images in memory, with their means.
+    """
+    check_parameter("size", size, Integer(1))
+    check_parameter("n_patches", n_patches, OrNone(Integer(1)))
+    files, names = _listed(Path(path))
+    images = [read_image(file, grey=grey) for file in files]
+    large = [min(image.shape[:2]) >= size for image in images]
+    if not any(large):
+        raise LatentiaError(
+            f"{files[0]}: {image_words(images[0].shape)}, and patches of {size} x {size} do not fit; choose smaller ones with "
+            "size=."
+        )
+    left_out = [name for name, fits in zip(names, large, strict=True) if not fits]
+    if left_out:
+        what = "image is" if len(left_out) == 1 else "images are"
+        warn(f"{path}: {len(left_out)} {what} smaller than {size} x {size} pixels and left out.", DroppedDataWarning)
+    kept = list(compress(images, large))
+    if any(image.ndim == 3 for image in kept):
+        kept = [in_colour(image) for image in kept]
+    found = image_patches(kept, size, n_patches=n_patches, random_state=random_state)
+    channels = kept[0].shape[2:]
+    values = found - patch_means(found, channels)
+    values[np.abs(values).max(axis=1) < _ROUNDING] = 0.0
+    if not values.any():
+        raise LatentiaError(f"{path}: all patches are of one colour: there is nothing to learn from.")
+    return Patches(values, (size, size, *channels), kept, list(compress(names, large)), left_out)
+
+
+def pixel_names(shape: Sequence[int]) -> list[str]:
+    """Names of the pixels of an image, row by row; in colour, of the three values of each.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Height and width, and 3 where there are colours.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> from latentia.datasets.images import pixel_names
+    >>> pixel_names((1, 2))
+    ['row 1 column 1', 'row 1 column 2']
+    """
+    each = [f"row {i} column {j}" for i in range(1, shape[0] + 1) for j in range(1, shape[1] + 1)]
+    return [f"{one} {colour}" for one in each for colour in COLOURS] if len(shape) > 2 else each
+
+
+def check_pixels(
+    values: Any, source: str, *, image: Sequence[int] | None = None, shape: Sequence[int] | None = None
+) -> None:
+    """Raise unless a table has a row for every pixel of an image, or a column for every pixel of pictures.
+
+    Parameters
+    ----------
+    values : ndarray or sparse matrix of shape (n_rows, d)
+        The table.
+    source : str
+        What the error calls it.
+    image : (int, int), optional
+        Height and width of the image whose pixels the rows are.
+    shape : (int, int), optional
+        Height and width of the pictures that the rows are.
+
+    Raises
+    ------
+    LatentiaError
+        If there are more or fewer of them.
+    """
+    n, d = values.shape
+    for parameter, given, size, what in (("image", image, n, "rows"), ("shape", shape, d, "columns")):
+        if given is not None and given[0] * given[1] != size:
+            raise LatentiaError(
+                f"these are {given[0] * given[1]:,} pixels, and {source} has {size:,} {what}.",
+                parameter=parameter, value=f"{given[1]}x{given[0]}",
+            )  # fmt: skip
+
+
+def image_words(shape: Sequence[int]) -> str:
+    """``95 x 60 pixels`` of a height and a width."""
+    return f"{shape[1]} x {shape[0]} pixels"
 
 
 def write_image(path: str | os.PathLike[str], image: np.ndarray) -> Path:
@@ -202,6 +425,18 @@ def image_from_patches(patches: np.ndarray, shape: Sequence[int], *, stride: int
     return (total / times).reshape(tuple(shape))
 
 
+def in_colour(image: np.ndarray) -> np.ndarray:
+    """The image with three colours, which are the same where it is grey."""
+    return image if image.ndim == 3 else np.repeat(image[:, :, None], len(COLOURS), axis=2)
+
+
+def patch_means(patches: np.ndarray, channels: Sequence[int]) -> np.ndarray:
+    """The mean of every patch, of each of its colours, in the shape of the patches."""
+    n = int(np.prod(channels))
+    means = patches.reshape(len(patches), -1, n).mean(axis=1)
+    return np.tile(means, patches.shape[1] // n)
+
+
 def noise_level(image: np.ndarray) -> float:
     """Standard deviation of the noise in an image, shape (height, width) or (height, width, channels), of 2 x 2 pixels or more.
 
@@ -222,6 +457,16 @@ def noise_level(image: np.ndarray) -> float:
 
 
 # --- files ----------------------------------------------------------------------------------------------------------
+
+
+def _listed(source: Path) -> tuple[list[Path], list[str]]:
+    """The image, or those of a folder, and their names as seen from it."""
+    if not source.is_dir():
+        return [source], [source.name]
+    files = image_files(source)
+    if not files:
+        raise LatentiaError(f"{source}: no images in this folder: PNG, JPEG and TIFF are read.")
+    return files, [str(file.relative_to(source)) for file in files]
 
 
 def pillow(purpose: str) -> Any:

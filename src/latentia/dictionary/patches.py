@@ -1,4 +1,4 @@
-"""Dictionaries of patches of images: patches without their means, what atoms make of an image, and atoms as one image."""
+"""Dictionaries of patches of images: what atoms make of an image, and atoms as one image."""
 
 from __future__ import annotations
 
@@ -8,39 +8,17 @@ from typing import Any
 import numpy as np
 
 from .._progress import progress_bar
-from ..datasets.images import image_from_patches, image_patches
+from ..datasets.images import COLOURS, image_from_patches, image_patches, in_colour, patch_means
 from .pursuit import matching_pursuit
 
-__all__ = ["COLOURS", "as_grey", "in_colour", "mosaic", "patches_to_learn", "psnr", "restored"]
+__all__ = ["as_grey", "mosaic", "psnr", "restored"]
 
-COLOURS = 3
 _BATCH, _MOST_PLACES = 20_000, 300_000  # patches at a time, and those of which an image is rebuilt
-_ROUNDING = 1e-12
 _LEAST_DIMENSIONS = 4  # pixels for each atom of a patch that is freed of noise
 _ABOVE_NOISE = 1.1  # times the level of the noise, down to which atoms are taken
 _GAP = 1  # pixels between the atoms of a mosaic
 _WORST = 100.0  # decibels of pictures that are the same
 _INK_GREY = 0.5
-
-
-def in_colour(image: np.ndarray) -> np.ndarray:
-    """The image with three colours, which are the same where it is grey."""
-    return image if image.ndim == 3 else np.repeat(image[:, :, None], COLOURS, axis=2)
-
-
-def patches_to_learn(images: Sequence[np.ndarray], size: int, n_patches: int, seed: int) -> np.ndarray:
-    """Patches drawn from all places, each without its mean in every colour; those of one colour are zeros."""
-    found = image_patches(images, size, n_patches=n_patches, random_state=seed)
-    rows = found - _means(found, images[0].shape[2:])
-    rows[np.abs(rows).max(axis=1) < _ROUNDING] = 0.0
-    return rows
-
-
-def _means(patches: np.ndarray, channels: Sequence[int]) -> np.ndarray:
-    """The mean of every patch, of each of its colours, in the shape of the patches."""
-    n = int(np.prod(channels))
-    means = patches.reshape(len(patches), -1, n).mean(axis=1)
-    return np.tile(means, patches.shape[1] // n)
 
 
 # --- images from atoms ----------------------------------------------------------------------------------------------
@@ -80,7 +58,7 @@ def restored(
         found = _rebuilt(model, in_colour(image), level, most, progress)
         return found if image.ndim == 3 else np.asarray(found.mean(axis=2))
     if image.ndim == 3:
-        parts = [_rebuilt(model, image[:, :, c], level, most, progress) for c in range(COLOURS)]
+        parts = [_rebuilt(model, image[:, :, c], level, most, progress) for c in range(len(COLOURS))]
         return np.stack(parts, axis=2)
     return _rebuilt(model, image, level, most, progress)
 
@@ -94,7 +72,7 @@ def _rebuilt(model: Any, image: np.ndarray, level: float | None, most: int, prog
     with progress_bar("rebuilding" if progress else "", len(patches), "patches") as advance:
         for start in range(0, len(patches), _BATCH):
             part = patches[start : start + _BATCH]
-            means = _means(part, channels)
+            means = patch_means(part, channels)
             rows = part - means
             part[:] = means + (
                 model.transform(rows) @ model.components_ if level is None else _down_to(model, rows, level)

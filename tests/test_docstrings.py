@@ -15,7 +15,7 @@ from latentia._records import attributes_of, fields_of
 FAMILIES = tuple(family.package for family in families.FAMILIES)
 ROOMS = (
     "clusters", "datasets", "datasets.baskets", "datasets.images", "datasets.instances", "datasets.planted", "datasets.readers",
-    "datasets.tables", "dictionary.clusters",
+    "datasets.tables", "datasets.views", "dictionary.clusters",
     "evidence", "evidence.bounds", "exceptions", "families", "likelihood", "linalg", "metrics", "moments", "passes",
     "persistence", "plots", "report", "simplex", "summaries", "tensor", "words",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..datasets import tables
-from ..datasets.tables import CellError, Table, Wanted
+from ..datasets.tables import CellError, Table, Wanted, known, listed, naming
 from ..exceptions import LatentiaError
 from ..summaries import Column
 from ._shared import Reading, say
@@ -41,11 +41,11 @@ MayBeMissing = Annotated[str | None, typer.Option("--missing", help=missing_help
 def announce(table: Table, console: Console) -> None:
     """Print what was read and what was not, and which columns merely count the rows."""
     n, width = table.values.shape
-    say(console, f"{table.source}: {n:,} rows, {width} columns: {_listed(table.columns, 10)}")
+    say(console, f"{table.source}: {n:,} rows, {width} columns: {listed(table.columns, 10)}")
     if table.names:
-        say(console, f"rows are named as in the first column of text: {_listed(table.names, 3)}")
+        say(console, f"rows are named as in the first column of text: {listed(table.names, 3)}")
     if table.left_out:
-        say(console, f"not used: {_listed(table.left_out, 10)}")
+        say(console, f"not used: {listed(table.left_out, 10)}")
     if sparse.issparse(table.values) or n < 3:
         return
     counting = (np.diff(table.values, axis=0) == 1).all(axis=0)
@@ -86,8 +86,13 @@ def read_table(
         return table if len(set(table.names)) > 1 else replace(table, names=())
     except CellError as error:
         text = f"{error.problem.removesuffix('.')}, or use other columns with {other}." if other else error.problem
-        ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]
-        raise LatentiaError(" ".join([text, *([f"{', and '.join(ways)}."] if ways else [])])) from error
+        raise LatentiaError(in_ways(text, error, reading)) from error
+
+
+def in_ways(text: str, error: CellError, reading: Reading) -> str:
+    """What is said of a cell, with what --missing may do about it."""
+    ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]
+    return " ".join([text, *([f"{', and '.join(ways)}."] if ways else [])])
 
 
 def read_numbers(
@@ -122,11 +127,6 @@ def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, re
         return Wanted(found, names=naming(kinds))
 
     return read_table(path, choose, reading, other="")
-
-
-def naming(kinds: Mapping[str, str]) -> str | None:
-    """The column that names the rows: the first one of text."""
-    return next((name for name, kind in kinds.items() if kind == "text"), None)
 
 
 @dataclass(frozen=True)
@@ -164,11 +164,6 @@ def labels_of(table: Table | Labels) -> tuple[Column, ...]:
     return Column("row", table.rows, where="f"), *names
 
 
-def dense(table: Table) -> np.ndarray:
-    """Its values as an array."""
-    return table.values.toarray() if sparse.issparse(table.values) else table.values
-
-
 def numeric_columns(
     path: Path,
     kinds: Mapping[str, str],
@@ -178,30 +173,8 @@ def numeric_columns(
     why: str = "one or more are needed",
     option: str = "--columns",
 ) -> list[str]:
-    """The columns that an option names, or else all that hold numbers, less those to ignore; ``why`` so many are needed."""
-    known(path, kinds, option, columns or ())
-    known(path, kinds, "--ignore", ignore)
-    both = [name for name in columns or () if name in ignore]
-    if both:
-        raise LatentiaError(f"--columns and --ignore both name {both[0]!r}: name it in one.")
-    chosen = list(columns) if columns else [name for name, kind in kinds.items() if kind != "text"]
-    chosen = [name for name in chosen if name not in ignore]
-    if len(chosen) < least:
-        found = (
-            f"{len(chosen)} column{'' if len(chosen) == 1 else 's'} of numbers" if chosen else "no column of numbers"
-        )
-        raise LatentiaError(f"{path}: {found}; {why}. There are {_listed(kinds)}.")
-    return chosen
-
-
-def known(path: Path, kinds: Mapping[str, str], option: str | None, names: Sequence[str]) -> None:
-    """Raise unless the table has the columns that an option, or a model, names, each once."""
-    for name in names:
-        if name not in kinds:
-            who = "the model needs" if option is None else f"{option} names"
-            raise LatentiaError(f"{path}: no column {name!r}, which {who}. There are {_listed(kinds)}.")
-        if list(names).count(name) > 1:
-            raise LatentiaError(f"{option} names {name!r} twice.")
+    """As `datasets.tables.numeric_columns`, where options choose the columns."""
+    return tables.numeric_columns(path, kinds, columns, ignore, least, why, (option, "--ignore"))
 
 
 def split_names(text: str | None, separator: str = ",") -> list[str] | None:
@@ -261,8 +234,3 @@ def scaled_rows(values: Any, reading: Mapping[str, Any]) -> Any:
         found.data *= (1 / reading["divided_by"])[found.indices]
         return found
     return (values - reading["subtracted"]) / reading["divided_by"]
-
-
-def _listed(names: Any, most: int = 30) -> str:
-    names = list(names)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -11,6 +11,7 @@ from .pairs import Pairs, read_pairs
 from .readers import Corpus, Texts
 from .tables import read_table
 from .text_pairs import read_text_pairs
+from .views import Views, read_views
 
 if TYPE_CHECKING:
     from . import instances, planted
@@ -19,6 +20,7 @@ __all__ = [
     "Corpus",
     "Pairs",
     "Texts",
+    "Views",
     "image_from_patches",
     "image_patches",
     "instances",
@@ -29,6 +31,7 @@ __all__ = [
     "read_pairs",
     "read_table",
     "read_text_pairs",
+    "read_views",
     "readers",
 ]
 

@@ -182,6 +182,63 @@ def _all_numbers(kinds: Mapping[str, str]) -> Wanted:
     return Wanted([name for name, kind in kinds.items() if kind != "text"])
 
 
+# --- columns ----------------------------------------------------------------------------------------------------
+
+
+def numeric_columns(
+    path: Path,
+    kinds: Mapping[str, str],
+    columns: Sequence[str] | None,
+    ignore: Sequence[str] = (),
+    least: int = 1,
+    why: str = "one or more are needed",
+    called: tuple[str, str] = ("columns=", "ignore="),
+) -> list[str]:
+    """The columns that are named, or else all that hold numbers, less those to ignore; ``why`` so many are needed.
+
+    Errors say that the columns are ``called`` by the first, and ignored by the second.
+    """
+    known(path, kinds, called[0], columns or ())
+    known(path, kinds, called[1], ignore)
+    both = [name for name in columns or () if name in ignore]
+    if both:
+        raise LatentiaError(f"{called[0]} and {called[1]} both name {both[0]!r}: name it in one.")
+    chosen = list(columns) if columns else [name for name, kind in kinds.items() if kind != "text"]
+    chosen = [name for name in chosen if name not in ignore]
+    if len(chosen) < least:
+        found = (
+            f"{len(chosen)} column{'' if len(chosen) == 1 else 's'} of numbers" if chosen else "no column of numbers"
+        )
+        raise LatentiaError(f"{path}: {found}; {why}. There are {listed(kinds)}.")
+    return chosen
+
+
+def known(path: Path, kinds: Mapping[str, str], called: str | None, names: Sequence[str]) -> None:
+    """Raise unless the table has the columns that are named, by a parameter or option or the model, each once."""
+    for name in names:
+        if name not in kinds:
+            who = "the model needs" if called is None else f"{called} names"
+            raise LatentiaError(f"{path}: no column {name!r}, which {who}. There are {listed(kinds)}.")
+        if list(names).count(name) > 1:
+            raise LatentiaError(f"{called} names {name!r} twice.")
+
+
+def naming(kinds: Mapping[str, str]) -> str | None:
+    """The column that names the rows: the first one of text."""
+    return next((name for name, kind in kinds.items() if kind == "text"), None)
+
+
+def dense(table: Table) -> np.ndarray:
+    """Its values as an array."""
+    return table.values.toarray() if sparse.issparse(table.values) else table.values
+
+
+def listed(names: Any, most: int = 30) -> str:
+    """The first names, and how many more there are."""
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 # --- rows of texts ----------------------------------------------------------------------------------------------
 
 

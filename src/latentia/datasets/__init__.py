@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import readers
 from .bundled import load_bible
-from .graphs import read_graph
+from .graphs import NewNodes, read_graph, read_new_nodes
 from .images import image_from_patches, image_patches, read_image
 from .pairs import Pairs, read_pairs
 from .readers import Corpus, Texts
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Corpus",
+    "NewNodes",
     "Pairs",
     "Texts",
     "Views",
@@ -28,6 +29,7 @@ __all__ = [
     "planted",
     "read_graph",
     "read_image",
+    "read_new_nodes",
     "read_pairs",
     "read_table",
     "read_text_pairs",

@@ -15,7 +15,7 @@ from latentia._records import attributes_of, fields_of
 FAMILIES = tuple(family.package for family in families.FAMILIES)
 ROOMS = (
     "clusters", "datasets", "datasets.arrays", "datasets.baskets", "datasets.images", "datasets.instances", "datasets.labelled",
-    "datasets.planted", "datasets.readers", "datasets.sequences", "datasets.tables", "dictionary.clusters",
+    "datasets.planted", "datasets.readers", "datasets.sequences", "datasets.tables", "datasets.views", "dictionary.clusters",
     "evidence", "evidence.bounds", "exceptions", "families", "likelihood", "linalg", "metrics", "moments", "passes",
     "persistence", "plots", "report", "simplex", "summaries", "tensor", "words",
 )  # fmt: skip

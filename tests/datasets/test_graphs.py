@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from latentia.datasets import graphs, read_graph
+from latentia.datasets import graphs, read_graph, read_new_nodes
 from latentia.exceptions import FileNotice, LatentiaError
 
 
@@ -285,3 +285,20 @@ def test_a_graph_is_read_from_a_path_or_made_of_a_matrix(tmp_path):
     assert edges(graphs.graph_of(tmp_path / "x.txt")) == {("a", "b"): 1, ("b", "c"): 1}
     assert graphs.graph_of(str(tmp_path / "x.txt"), directed=True).directed
     assert graphs.graph_of([[0, 1], [1, 0]]).n_edges == 1
+
+
+def test_edges_of_new_nodes(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("w,from,to\n2,n,a\n3,b,m\n5,b,a\n7,p,q\n11,n,n\n13,m,c\n")
+    found = read_new_nodes(path, ["a", "b", "c"], columns=["from", "to", "w"])
+    names = sorted(found.names)
+    order = [found.names.index(name) for name in names]
+    assert names == ["b", "m", "n"]  # of an edge between two of the model's, the first is taken as new
+    np.testing.assert_array_equal(found.leading.toarray()[order], [[5, 0, 0], [0, 0, 13], [2, 0, 0]])
+    np.testing.assert_array_equal(found.coming.toarray()[order], [[0, 0, 0], [0, 3, 0], [0, 0, 0]])
+    assert (found.n_edges, found.n_ignored, found.ignored, found.n_loops) == (4, 1, ("p", "q"), 1)
+    path = tmp_path / "x.txt"
+    path.write_text("7 0\n7 1\n")
+    assert read_new_nodes(path, range(2), columns=["from", "to"]).names == ["7"]  # a list has no columns
+    with pytest.raises(LatentiaError, match=r"x.txt: the model has none of its nodes. Every edge needs one"):
+        read_new_nodes(path, ["a"])

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from ..datasets import tables
-from ..datasets.tables import CellError, Table, Wanted, check_columns, numeric_columns
+from ..datasets.tables import CellError, Table, Wanted, check_columns, listed, naming, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
 from ._shared import Reading, in_words_of_options, say
@@ -41,11 +41,11 @@ MayBeMissing = Annotated[str | None, typer.Option("--missing", help=missing_help
 def announce(table: Table, console: Console) -> None:
     """Print what was read and what was not, and which columns merely count the rows."""
     n, width = table.values.shape
-    say(console, f"{table.source}: {n:,} rows, {width} columns: {_listed(table.columns, 10)}")
+    say(console, f"{table.source}: {n:,} rows, {width} columns: {listed(table.columns, 10)}")
     if table.names:
-        say(console, f"rows are named as in the first column of text: {_listed(table.names, 3)}")
+        say(console, f"rows are named as in the first column of text: {listed(table.names, 3)}")
     if table.left_out:
-        say(console, f"not used: {_listed(table.left_out, 10)}")
+        say(console, f"not used: {listed(table.left_out, 10)}")
     if sparse.issparse(table.values) or n < 3:
         return
     counting = (np.diff(table.values, axis=0) == 1).all(axis=0)
@@ -89,8 +89,13 @@ def read_table(
         return table if len(set(table.names)) > 1 else replace(table, names=())
     except CellError as error:
         text = f"{error.problem.removesuffix('.')}, or use other columns with {other}." if other else error.problem
-        ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]
-        raise LatentiaError(" ".join([text, *([f"{', and '.join(ways)}."] if ways else [])])) from error
+        raise LatentiaError(in_ways(text, error, reading)) from error
+
+
+def in_ways(text: str, error: CellError, reading: Reading) -> str:
+    """What is said of a cell, with what --missing may do about it."""
+    ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]
+    return " ".join([text, *([f"{', and '.join(ways)}."] if ways else [])])
 
 
 def read_numbers(
@@ -127,11 +132,6 @@ def read_known_columns(path: Path, columns: Sequence[str] | None, width: int, re
     return read_table(path, choose, reading, other="")
 
 
-def naming(kinds: Mapping[str, str]) -> str | None:
-    """The column that names the rows: the first one of text."""
-    return next((name for name, kind in kinds.items() if kind == "text"), None)
-
-
 @dataclass(frozen=True)
 class Labels:
     """What tells the rows of a file apart in results.
@@ -165,11 +165,6 @@ def labels_of(table: Table | Labels) -> tuple[Column, ...]:
     """What tells the rows of a file apart, as columns of results: their lines or numbers, and names where they have them."""
     names = (Column("name", table.names, where="f"),) if table.names else ()
     return Column("row", table.rows, where="f"), *names
-
-
-def dense(table: Table) -> np.ndarray:
-    """Its values as an array."""
-    return table.values.toarray() if sparse.issparse(table.values) else table.values
 
 
 def split_names(text: str | None, separator: str = ",") -> list[str] | None:
@@ -229,8 +224,3 @@ def scaled_rows(values: Any, reading: Mapping[str, Any]) -> Any:
         found.data *= (1 / reading["divided_by"])[found.indices]
         return found
     return (values - reading["subtracted"]) / reading["divided_by"]
-
-
-def _listed(names: Any, most: int = 30) -> str:
-    names = list(names)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

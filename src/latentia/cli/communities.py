@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.console import Console
-from scipy import sparse
 
 from ..communities import MixedMembershipBlockModel
-from ..datasets import read_graph
-from ..datasets.separated import has_columns
+from ..datasets import read_graph, read_new_nodes
 from ..exceptions import LatentiaError
 from ..moments import Graph
 from ..report.communities import memberships_of, summarize_communities
@@ -74,7 +72,7 @@ def communities(
     if not 0 < threshold <= 1:
         raise LatentiaError(f"--threshold {threshold:g}: a share above 0 and up to 1 is needed.")
     results, names = run.results(source, *_FILES), split_names(columns)
-    graph = _read(source, names, directed, run.reading())
+    graph = read_graph(source, columns=names, directed=directed, **_ways(run.reading()))
     name = "standard input" if str(source) == "-" else source.name
     say(run.console, _counted(name, graph))
     linked = graph.n_nodes - len(graph.isolated)
@@ -105,10 +103,8 @@ def communities(
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path, columns: Sequence[str] | None, directed: bool | None, how: Reading) -> Graph:
-    return read_graph(
-        path, columns=columns, directed=directed, encoding=how.encoding, cache=how.cache, progress=how.progress
-    )
+def _ways(how: Reading) -> dict[str, Any]:
+    return {"encoding": how.encoding, "cache": how.cache, "progress": how.progress}
 
 
 def _counted(name: str, graph: Graph) -> str:
@@ -129,40 +125,18 @@ def _links(model: Any) -> dict[str, Any]:
 
 
 def apply_communities(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
-    """Read edges of new nodes to those of the model; gives the function that writes what the new ones belong to.
-
-    An edge is of a new node, first, and of one of the model's. Where only the first is one of the model's, the second is new.
-    """
+    """Read edges of new nodes to those of the model; gives the function that writes what the new ones belong to."""
     reading = model.reading_ or {"columns": None, "threshold": _THRESHOLD}
-    columns = reading["columns"] if has_columns(source) else None
-    graph = _read(source, columns, True, how)
-    assert graph.names is not None
-    numbers = {str(name): i for i, name in enumerate(model.names_ or range(model.n_features_in_))}
-    place = np.array([numbers.get(name, -1) for name in graph.names])
-    cells = graph.adjacency.tocoo()
-    first, second = cells.coords
-    forward = place[second] >= 0
-    backward = ~forward & (place[first] >= 0)
-    known = forward | backward
-    if not known.any():
-        raise LatentiaError(f"{source.name}: the model has none of its nodes. Every edge needs one of them.")
-    nodes = np.unique(np.where(forward, first, second)[known])
-
-    def table(these: np.ndarray, new: np.ndarray, old: np.ndarray) -> sparse.csr_array:
-        places = np.searchsorted(nodes, new[these]), place[old[these]]
-        return sparse.csr_array((cells.data[these], places), shape=(len(nodes), len(numbers)))
-
-    leading, coming = table(forward, first, second), table(backward, second, first)
-    edges, of = count(int(known.sum()), "edge"), count(len(nodes), "node")
+    known = model.names_ or range(model.n_features_in_)
+    found = read_new_nodes(source, known, columns=reading["columns"], **_ways(how))
+    edges, of = count(found.n_edges, "edge"), count(len(found.names), "node")
     say(console, f"{source.name}: {edges} of {of} to those of the model")
-    if not known.all():
-        a, b = (graph.names[ends[int(known.argmin())]] for ends in (first, second))
-        text = f"{count(int((~known).sum()), 'edge')} between nodes that the model does not have: ignored"
-        say(console, f"{text}, such as that of {a!r} and {b!r}.")
-    if graph.n_loops:
-        loops = count(graph.n_loops, "edge")
+    if found.ignored:
+        text = f"{count(found.n_ignored, 'edge')} between nodes that the model does not have: ignored"
+        say(console, f"{text}, such as that of {found.ignored[0]!r} and {found.ignored[1]!r}.")
+    if found.n_loops:
+        loops = count(found.n_loops, "edge")
         say(console, f"{loops} of a node to itself: ignored, as new nodes need names of their own.")
-    shares = model.transform(leading, coming) if model.directed_ else model.transform(leading + coming)
-    degrees = np.asarray((leading + coming).sum(axis=1)).ravel()
-    names = [graph.names[i] for i in nodes]
-    return memberships_of(names, degrees, shares, reading["threshold"]).write
+    leading, both = found.leading, found.leading + found.coming
+    shares = model.transform(leading, found.coming) if model.directed_ else model.transform(both)
+    return memberships_of(found.names, np.asarray(both.sum(axis=1)).ravel(), shares, reading["threshold"]).write

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from ..datasets.tables import dense
 from ..ica import TensorICA
 from ..report.ica import excess_kurtosis, rows_of, summarize_ica
 from ._shared import Columns, Comparison, Ignore, Reading, Refine, Run, learn, parse_sizes, possible_sizes, sizes_help
@@ -17,7 +18,6 @@ from ._tables import (
     MISSING,
     MayBeMissing,
     announce,
-    dense,
     described,
     labels_of,
     read_known_columns,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from . import readers
 from .arrays import read_array
 from .bundled import load_bible
-from .graphs import read_graph
+from .graphs import NewNodes, read_graph, read_new_nodes
 from .images import image_from_patches, image_patches, read_image, read_patches, read_pictures
 from .labelled import Labelled, read_labelled
 from .pairs import Pairs, read_pairs
@@ -14,6 +14,7 @@ from .readers import Corpus, Texts
 from .sequences import Sequences, read_sequences
 from .tables import read_table
 from .text_pairs import read_text_pairs
+from .views import Views, read_views
 
 if TYPE_CHECKING:
     from . import instances, planted
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Corpus",
     "Labelled",
+    "NewNodes",
     "Pairs",
     "Sequences",
     "Texts",
+    "Views",
     "image_from_patches",
     "image_patches",
     "instances",
@@ -33,12 +36,14 @@ __all__ = [
     "read_graph",
     "read_image",
     "read_labelled",
+    "read_new_nodes",
     "read_pairs",
     "read_patches",
     "read_pictures",
     "read_sequences",
     "read_table",
     "read_text_pairs",
+    "read_views",
     "readers",
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from ..passes.parsing import NEWLINE, SPACE, count_lines, read_decimal, read_who
 from ._edges import ListOf, numbered_rows, order_of_numbers, read_square
 from .separated import has_columns
 
-__all__ = ["graph_of", "read_graph"]
+__all__ = ["NewNodes", "graph_of", "read_graph", "read_new_nodes"]
 
 _LEAST, _MOST = 1e-15, 1e15  # weights, as `as_graph` takes them
 _COMMENT = ("#", "%")
@@ -122,6 +122,104 @@ def graph_of(source: Any, directed: bool | None = None, progress: bool = False) 
     if isinstance(source, (str, os.PathLike)):
         return read_graph(source, directed=directed, progress=progress)
     return as_graph(source, directed)
+
+
+@dataclass(frozen=True)
+class NewNodes:
+    """Nodes that a model was not fitted on, and their edges to those that it was.
+
+    Attributes
+    ----------
+    names : list of str
+        Of the new nodes.
+    leading : csr_array of shape (n_new, n_known)
+        Weights of edges from new nodes to those of the model.
+    coming : csr_array of shape (n_new, n_known)
+        Weights of edges to new nodes from those of the model.
+    n_edges, n_ignored, n_loops : int
+        How many edges these are; how many are between other nodes, and how many of a node to itself: both are left out.
+    ignored : (str, str) or None
+        The first edge between other nodes.
+    """
+
+    names: list[str]
+    leading: sparse.csr_array
+    coming: sparse.csr_array
+    n_edges: int
+    n_ignored: int
+    n_loops: int
+    ignored: tuple[str, str] | None
+
+
+def read_new_nodes(
+    path: str | os.PathLike[str],
+    known: Sequence[object],
+    *,
+    columns: Sequence[str] | None = None,
+    encoding: str | None = None,
+    cache: str | os.PathLike[str] | bool | None = None,
+    progress: bool = False,
+) -> NewNodes:
+    r"""Read edges of new nodes to those of a model, as `MixedMembershipBlockModel.transform` takes them.
+
+    An edge is of a new node, first, and of one of the model's. Where only the first is one of the model's, the second is new.
+
+    Parameters
+    ----------
+    path : path
+        A graph, as `read_graph` reads it.
+    known : sequence
+        Names of the model's nodes, such as its ``names_``, or their numbers.
+    columns : sequence of str, optional
+        Of a table with headings, see `read_graph`; other files are read without them.
+    encoding, cache, progress : optional
+        See `read_graph`.
+
+    Returns
+    -------
+    NewNodes
+
+    Raises
+    ------
+    LatentiaError
+        If the file cannot be read as a graph, or no edge has one of the model's nodes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from latentia.datasets import read_new_nodes
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "edges.txt"
+    ...     _ = path.write_text("new a\nnew b\nb other\nc d\n")
+    ...     found = read_new_nodes(path, ["a", "b"])
+    >>> found.names, found.leading.toarray().tolist(), found.coming.toarray().tolist(), found.ignored
+    (['new', 'other'], [[1, 1], [0, 0]], [[0, 0], [0, 1]], ('c', 'd'))
+    """
+    columns = columns if has_columns(Path(path)) else None
+    graph = read_graph(path, columns=columns, directed=True, encoding=encoding, cache=cache, progress=progress)
+    assert graph.names is not None
+    numbers = {str(name): i for i, name in enumerate(known)}
+    place = np.array([numbers.get(name, -1) for name in graph.names])
+    cells = graph.adjacency.tocoo()
+    first, second = cells.coords
+    forward = place[second] >= 0
+    backward = ~forward & (place[first] >= 0)
+    used = forward | backward
+    if not used.any():
+        raise LatentiaError(f"{Path(path).name}: the model has none of its nodes. Every edge needs one of them.")
+    nodes = np.unique(np.where(forward, first, second)[used])
+
+    def table(these: np.ndarray, new: np.ndarray, old: np.ndarray) -> sparse.csr_array:
+        places = np.searchsorted(nodes, new[these]), place[old[these]]
+        return sparse.csr_array((cells.data[these], places), shape=(len(nodes), len(numbers)))
+
+    at, n = int(used.argmin()), int(used.sum())
+    ignored = None if used.all() else (graph.names[first[at]], graph.names[second[at]])
+    return NewNodes(
+        [graph.names[i] for i in nodes], table(forward, first, second), table(backward, second, first), n, len(used) - n,
+        graph.n_loops, ignored,
+    )  # fmt: skip
 
 
 def _read_graph(

@@ -182,6 +182,9 @@ def _all_numbers(kinds: Mapping[str, str]) -> Wanted:
     return Wanted([name for name, kind in kinds.items() if kind != "text"])
 
 
+# --- columns ----------------------------------------------------------------------------------------------------
+
+
 def check_columns(path: Path, kinds: Mapping[str, str], parameter: str | None, names: Sequence[str]) -> None:
     """Raise unless a table has the columns that a parameter, or a model, names, each once.
 
@@ -202,7 +205,7 @@ def check_columns(path: Path, kinds: Mapping[str, str], parameter: str | None, n
     for name in names:
         if name not in kinds:
             who = "the model needs" if parameter is None else f"{parameter} names"
-            raise LatentiaError(f"{path}: no column {name!r}, which {who}. There are {_listed(kinds)}.")
+            raise LatentiaError(f"{path}: no column {name!r}, which {who}. There are {listed(kinds)}.")
         if list(names).count(name) > 1:
             raise LatentiaError(f"{parameter} names {name!r} twice.")
 
@@ -215,6 +218,7 @@ def numeric_columns(
     least: int = 1,
     why: str = "one or more are needed",
     parameter: str = "columns=",
+    ignored: str = "ignore=",
 ) -> list[str]:
     """The columns that are named, or else all that hold numbers, less those to ignore.
 
@@ -230,8 +234,8 @@ def numeric_columns(
         How many are needed.
     why : str
         Why so many.
-    parameter : str
-        What names ``columns``.
+    parameter, ignored : str
+        What names ``columns`` and ``ignore``.
 
     Returns
     -------
@@ -243,23 +247,34 @@ def numeric_columns(
         If there are fewer, or others are named than there are.
     """
     check_columns(path, kinds, parameter, columns or ())
-    check_columns(path, kinds, "ignore=", ignore)
+    check_columns(path, kinds, ignored, ignore)
     both = [name for name in columns or () if name in ignore]
     if both:
-        raise LatentiaError(f"{parameter} and ignore= both name {both[0]!r}: name it in one.")
+        raise LatentiaError(f"{parameter} and {ignored} both name {both[0]!r}: name it in one.")
     chosen = list(columns) if columns else [name for name, kind in kinds.items() if kind != "text"]
     chosen = [name for name in chosen if name not in ignore]
     if len(chosen) < least:
         found = (
             f"{len(chosen)} column{'' if len(chosen) == 1 else 's'} of numbers" if chosen else "no column of numbers"
         )
-        raise LatentiaError(f"{path}: {found}; {why}. There are {_listed(kinds)}.")
+        raise LatentiaError(f"{path}: {found}; {why}. There are {listed(kinds)}.")
     return chosen
 
 
-def _listed(names: Mapping[str, str], most: int = 30) -> str:
-    listed = list(names)
-    return ", ".join(listed[:most]) + (f" and {len(listed) - most} more" if len(listed) > most else "")
+def naming(kinds: Mapping[str, str]) -> str | None:
+    """The column that names the rows: the first one of text."""
+    return next((name for name, kind in kinds.items() if kind == "text"), None)
+
+
+def dense(table: Table) -> np.ndarray:
+    """Its values as an array."""
+    return table.values.toarray() if sparse.issparse(table.values) else table.values
+
+
+def listed(names: Any, most: int = 30) -> str:
+    """The first names, and how many more there are."""
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 # --- rows of texts ----------------------------------------------------------------------------------------------

@@ -81,11 +81,13 @@ def read_table(
     path: Path, choose: Callable[[Mapping[str, str]], Wanted], reading: Reading, other: str = "--columns"
 ) -> Table:
     """Read columns as `datasets.tables.read_table` does; the option ``other``, if there is one, chooses other columns."""
-    try:
+
+    def wanted(kinds: Mapping[str, str]) -> Wanted:
         with in_words_of_options():
-            table = tables.read_table(
-                path, choose, missing=reading.missing, cache=reading.cache, encoding=reading.encoding
-            )
+            return choose(kinds)
+
+    try:
+        table = tables.read_table(path, wanted, missing=reading.missing, cache=reading.cache, encoding=reading.encoding)
         return table if len(set(table.names)) > 1 else replace(table, names=())
     except CellError as error:
         text = f"{error.problem.removesuffix('.')}, or use other columns with {other}." if other else error.problem

@@ -7,7 +7,7 @@ from . import readers
 from .bundled import load_bible
 from .graphs import NewNodes, read_graph, read_new_nodes
 from .images import image_from_patches, image_patches, read_image
-from .pairs import Pairs, read_pairs
+from .pairs import KnownPairs, Pairs, match_pairs, read_pairs
 from .readers import Corpus, Texts
 from .tables import read_table
 from .text_pairs import read_text_pairs
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Corpus",
+    "KnownPairs",
     "NewNodes",
     "Pairs",
     "Texts",
@@ -26,6 +27,7 @@ __all__ = [
     "image_patches",
     "instances",
     "load_bible",
+    "match_pairs",
     "planted",
     "read_graph",
     "read_image",

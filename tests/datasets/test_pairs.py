@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from latentia.datasets import read_pairs, read_text_pairs
+from latentia.datasets import match_pairs, read_pairs, read_text_pairs
 from latentia.exceptions import LatentiaError
 
 
@@ -197,3 +197,15 @@ def test_texts_without_words(tmp_path):
 def test_the_first_column_may_follow_a_mark_of_utf8(tmp_path):
     (tmp_path / "x.csv").write_bytes(b"\xef\xbb\xbfa,b\r\np,q\r\n")
     assert counted(read_pairs(tmp_path / "x.csv", columns=["a", "b"])) == {("p", "q"): 1}
+
+
+def test_pairs_of_words_that_a_model_has(tmp_path):
+    path = tmp_path / "x.txt"
+    path.write_text("a b 2\nb c 3\nc a 5\na q 7\n")
+    pairs = read_pairs(path)
+    found = match_pairs(pairs, ["c", "b", "a"])
+    cells = zip(found.first.tolist(), found.second.tolist(), found.times.tolist(), strict=True)
+    assert sorted(cells) == [(0, 2, 5), (1, 0, 3), (2, 1, 2)]
+    assert (found.n_ignored, found.n_unknown) == (1, 1)
+    with pytest.raises(LatentiaError, match=r"x.txt: the model has none of its pairs. Was it learned from words"):
+        match_pairs(pairs, range(3))

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from ..datasets import Pairs, read_pairs, read_text_pairs
+from ..datasets import Pairs, match_pairs, read_pairs, read_text_pairs
 from ..datasets.separated import has_columns
 from ..exceptions import LatentiaError
 from ..matrices import ProbabilityMatrix
@@ -175,19 +175,12 @@ def apply_matrix(model: Any, source: Path, console: Console, how: Reading) -> Ca
         reading = reading | {"column": None, "columns": None}
     pairs = _read(source, reading, None, 1, how)
     names = range(model.n_features_in_) if model.vocabulary is None else model.vocabulary
-    numbers = {str(name): i for i, name in enumerate(names)}
-    places = np.array([numbers.get(word, -1) for word in pairs.words])
-    cells = pairs.counts.tocoo()
-    first, second = (places[part] for part in cells.coords)
-    known = (first >= 0) & (second >= 0)
-    say(console, f"{pairs.source}: {cells.nnz:,} different pairs of {len(pairs.words):,} words")
-    if not known.any():
-        why = "the model has none of its pairs. Was it learned from words of another kind?"
-        raise LatentiaError(f"{pairs.source}: {why}")
-    if not known.all():
-        strange = f"{int((places < 0).sum()):,} words that the model does not have"
-        say(console, f"{int((~known).sum()):,} pairs with {strange} are ignored.")
-    return _probabilities(model, names, first[known], second[known], cells.data[known]).write
+    say(console, f"{pairs.source}: {pairs.counts.nnz:,} different pairs of {len(pairs.words):,} words")
+    found = match_pairs(pairs, names)
+    if found.n_ignored:
+        strange = f"{found.n_unknown:,} words that the model does not have"
+        say(console, f"{found.n_ignored:,} pairs with {strange} are ignored.")
+    return _probabilities(model, names, found.first, found.second, found.times).write
 
 
 def _probabilities(model: Any, names: Any, first: np.ndarray, second: np.ndarray, times: np.ndarray) -> Table:

@@ -9,7 +9,7 @@ from .bundled import load_bible
 from .graphs import NewNodes, read_graph, read_new_nodes
 from .images import image_from_patches, image_patches, read_image, read_patches, read_pictures
 from .labelled import Labelled, read_labelled
-from .pairs import Pairs, read_pairs
+from .pairs import KnownPairs, Pairs, match_pairs, read_pairs
 from .readers import Corpus, Texts
 from .sequences import Sequences, read_sequences
 from .tables import read_table
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Corpus",
+    "KnownPairs",
     "Labelled",
     "NewNodes",
     "Pairs",
@@ -31,6 +32,7 @@ __all__ = [
     "image_patches",
     "instances",
     "load_bible",
+    "match_pairs",
     "planted",
     "read_array",
     "read_graph",

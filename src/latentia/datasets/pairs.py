@@ -18,7 +18,7 @@ from ._edges import ListOf, numbered_rows, order_of_numbers, read_square
 from .separated import has_columns
 from .texts import read_lines
 
-__all__ = ["Pairs", "read_pairs"]
+__all__ = ["KnownPairs", "Pairs", "match_pairs", "read_pairs"]
 
 _PAIRS = ListOf(
     things="pairs",
@@ -53,6 +53,68 @@ class Pairs:
     words: list[str]
     source: str
     left_out: int = 0
+
+
+@dataclass(frozen=True)
+class KnownPairs:
+    """Different pairs of words that a model has.
+
+    Attributes
+    ----------
+    first, second : ndarrays of shape (n_pairs,)
+        Numbers of the words in the model.
+    times : ndarray of shape (n_pairs,)
+        How often each pair occurs.
+    n_ignored : int
+        How many other pairs there are.
+    n_unknown : int
+        How many words the model does not have.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    times: np.ndarray
+    n_ignored: int
+    n_unknown: int
+
+
+def match_pairs(pairs: Pairs, words: Sequence[object]) -> KnownPairs:
+    """Pairs whose words a model has, as `ProbabilityMatrix.entries` takes them.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    words : sequence
+        The model's words in their order, such as its ``vocabulary``, or their numbers.
+
+    Returns
+    -------
+    KnownPairs
+
+    Raises
+    ------
+    LatentiaError
+        If the model has none of the pairs.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from latentia.datasets import Pairs, match_pairs
+    >>> pairs = Pairs(sparse.csr_array([[0, 2, 1], [0, 0, 0], [0, 0, 0]]), ["cat", "sat", "mew"], "a text")
+    >>> found = match_pairs(pairs, ["sat", "cat"])
+    >>> found.first.tolist(), found.second.tolist(), found.times.tolist(), found.n_ignored
+    ([1], [0], [2], 1)
+    """
+    numbers = {str(word): i for i, word in enumerate(words)}
+    places = np.array([numbers.get(word, -1) for word in pairs.words])
+    cells = pairs.counts.tocoo()
+    first, second = (places[part] for part in cells.coords)
+    known = (first >= 0) & (second >= 0)
+    if not known.any():
+        why = "the model has none of its pairs. Was it learned from words of another kind?"
+        raise LatentiaError(f"{pairs.source}: {why}")
+    times, n_unknown = cells.data[known], int((places < 0).sum())
+    return KnownPairs(first[known], second[known], times, int((~known).sum()), n_unknown)
 
 
 def read_pairs(

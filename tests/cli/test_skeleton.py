@@ -23,6 +23,7 @@ from latentia.datasets import planted
 from latentia.evidence import Check, Evidence, at_most
 from latentia.exceptions import DroppedDataWarning, FileNotice, LatentiaError
 from latentia.passes import formats
+from latentia.summaries import Column, Table
 
 LEARN = ("topics", "labels", "hmm", "mixture", "ica", "noisy-or", "matrix", "communities", "dictionary")
 LONG = {
@@ -362,8 +363,8 @@ def test_lines_of_checks_end_where_the_screen_does(capsys, width, full):
 
 
 def test_ten_components_are_listed(capsys):
-    rows = [[str(i), "[red] " * 50] for i in range(12)]
-    shared.print_components(Console(width=60), "12 [b]things", {"thing": "right", "words": "left"}, rows, "x.csv")
+    columns = Column("thing", range(12)), Column("words", [["[red] " * 50]] * 12, kind="words")
+    shared.print_listing(Table("things", columns, caption="12 [b]things", file="x.csv"), Console(width=60))
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3 + 10 + 1
     assert lines[0].strip() == "12 [b]things"

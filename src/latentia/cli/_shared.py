@@ -454,7 +454,7 @@ def _compared(
     sizes: Sequence[int | None],
     console: Console,
     progress: bool,
-    evidence: Callable[[Any], Evidence],
+    evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
 ) -> tuple[Rows, int, str]:
     """A row of measures for every number of components that the data can carry, printed; the best number, and why."""
     rows: Rows = []

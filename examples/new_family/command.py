@@ -12,7 +12,8 @@ from page import rows_of, summarize_exponentials
 from rich.console import Console
 
 from latentia.cli._shared import Comparison, Reading, Run, Splits, learn, parse_sizes, sizes_help
-from latentia.cli._tables import announce, dense, described, labels_of, read_known_columns, read_numbers
+from latentia.cli._tables import announce, described, labels_of, read_known_columns, read_numbers
+from latentia.datasets.tables import dense
 
 
 def exponentials(

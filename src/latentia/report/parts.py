@@ -110,7 +110,7 @@ def column_names(
 
 def evidence_of(model: Any) -> Evidence:
     """The evidence of a model; one without checks where it has none."""
-    return model.evidence_  # type: ignore[no-any-return]
+    return model.evidence_ or Evidence([])
 
 
 def component_marks(evidence: Evidence, n_components: int) -> list[tuple[float | None, Mark]]:

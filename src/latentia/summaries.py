@@ -62,8 +62,6 @@ class Column:
         How many of ``words`` are shown; pages say how many more there are.
     empty : str
         What pages show where there is no value, or there are no ``words``.
-    on_screen : int, optional
-        How many of ``words`` the screen shows.
     """
 
     name: str
@@ -82,7 +80,6 @@ class Column:
     after: str = " ({})"
     most: int | None = None
     empty: str = ""
-    on_screen: int | None = None
     screen: str | Callable[[Any], str] | None = None
 
     @property
@@ -97,7 +94,7 @@ class Column:
     def shown(self, value: Any) -> str:
         """A value as pages and the screen have it."""
         if self.kind == "words":
-            return self.between.join(self.words(value)[: self.on_screen or self.most])
+            return self.between.join(self.words(value)[: self.most])
         if self.kind == "share" and self.short is None and value is not None:
             return f"{100 * value:.1f}%"
         return _written(self.text if self.short is None else self.short, value)

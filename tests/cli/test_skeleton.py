@@ -389,7 +389,9 @@ def _comparison(most, values):
 
 
 def test_numbers_that_the_data_cannot_carry_are_skipped(capsys):
-    rows, best, why = shared._compared(_comparison(3, {2: 0.5, 3: 0.1}), [2, 3, 4, 5], Console(), False)
+    rows, best, why = shared._compared(
+        _comparison(3, {2: 0.5, 3: 0.1}), [2, 3, 4, 5], Console(), False, lambda model: model.evidence_
+    )
     assert [(row["things"], row["score"], row["grade"]) for row in rows] == [
         (2, 0.5, "not measured"), (3, 0.1, "not measured"),
     ]  # fmt: skip
@@ -401,7 +403,7 @@ def test_numbers_that_the_data_cannot_carry_are_skipped(capsys):
     assert "-k 4 and more are skipped: this data supports at most 3 components." in printed
     assert "2 things are best." in printed
     with pytest.raises(LatentiaError, match="at most 1 components"):
-        shared._compared(_comparison(1, {}), [2, 3], Console(), False)
+        shared._compared(_comparison(1, {}), [2, 3], Console(), False, lambda model: model.evidence_)
 
 
 def test_what_was_not_measured_is_never_the_best():

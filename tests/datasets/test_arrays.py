@@ -71,12 +71,14 @@ def test_files_that_are_no_tables(tmp_path):
     np.save(tmp_path / "empty.npy", np.zeros((0, 3)))
     np.save(tmp_path / "objects.npy", np.array([[{}]], dtype=object))
     np.savez(tmp_path / "none.npz")
+    (tmp_path / "text.npy").write_text("a,b\n1,2\n")
     (tmp_path / "damaged.npz").write_bytes(b"PK\x03\x04 not a zip file")
     for name, message in (
         ("empty.npy", r"shape \(0, 3\)"),
         ("objects.npy", "not a readable file of NumPy"),
         ("none.npz", "there are no arrays in the file"),
         ("damaged.npz", "not a readable file of NumPy"),
+        ("text.npy", r"not a readable file of NumPy \(it begins like neither .npy nor .npz\)\.$"),
         ("missing.npy", "no such file"),
     ):
         with pytest.raises(LatentiaError, match=message):

@@ -27,6 +27,7 @@ from rich.table import Table
 from .. import persistence
 from .._progress import progress_bar
 from .._scratch import can_write, scratch_folder
+from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import Check, describe, number_text
 from ..evidence.grades import status
@@ -111,8 +112,10 @@ _OPTIONS = {
 """What commands call the parameters of estimators and readers, None if they set them themselves; other options have the name
 of the parameter."""
 _NAMED = re.compile(
-    r"\b(cache|columns?|encoding|ignore|lower|min_count|sequence|size|tags)=(?=[\s.,])"
+    r"\b(cache|columns?|columns_v|encoding|ignore|lower|min_count|sequence|size|tags|target)=(?=[\s.,)])"
 )  # in texts of readers
+_VALUES = {"cache=False": "--no-cache", "classes=True": "--fit logistic", "classes=False": "--fit regression"}
+_WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "takes them as not seen"}
 
 
 # --- a command --------------------------------------------------------------------------------------------------
@@ -454,7 +457,7 @@ def _compared(
     sizes: Sequence[int | None],
     console: Console,
     progress: bool,
-    evidence: Callable[[Any], Evidence] = lambda model: model.evidence_,
+    evidence: Callable[[Any], Evidence],
 ) -> tuple[Rows, int, str]:
     """A row of measures for every number of components that the data can carry, printed; the best number, and why."""
     rows: Rows = []
@@ -521,20 +524,31 @@ def named(source: str) -> Iterator[None]:
 
 
 @contextmanager
-def in_words_of_options() -> Iterator[None]:
-    """Errors of a reader name the command's option instead of the parameter."""
+def in_words_of_options(reading: Reading | None = None) -> Iterator[None]:
+    """Errors of a reader name the command's option instead of the parameter, and what --missing may do about a cell."""
     try:
         yield
     except LatentiaError as error:
-        error.problem, error.parameter = in_options(error), None
+        text = in_options(error)
+        if isinstance(error, CellError) and reading is not None:
+            text = in_ways(text, error, reading)
+        error.problem, error.parameter = text, None
         error.args = (error.problem,)
         raise
+
+
+def in_ways(text: str, error: CellError, reading: Reading) -> str:
+    """What is said of a cell, with what --missing may do about it."""
+    ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]
+    return " ".join([text, *([f"{', and '.join(ways)}."] if ways else [])])
 
 
 def in_options(error: LatentiaError) -> str:
     """What an error says, with the command's option instead of the parameter."""
     name = _option_of(error.parameter) if error.parameter else None
-    problem = error.problem.replace("cache=False", "--no-cache")
+    problem = error.problem
+    for value, option in _VALUES.items():
+        problem = problem.replace(value, option)
     problem = re.sub(r"\bmissing='(\w+)'", r"--missing \1", problem)
     problem = _NAMED.sub(lambda found: str(_option_of(found[1])), problem)
     if name is None:

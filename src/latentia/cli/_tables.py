@@ -18,11 +18,10 @@ from ..datasets import tables
 from ..datasets.tables import CellError, Table, Wanted, check_columns, listed, naming, numeric_columns
 from ..exceptions import LatentiaError
 from ..summaries import Column
-from ._shared import Reading, in_words_of_options, say
+from ._shared import Reading, in_ways, in_words_of_options, say
 
 MISSING = "drop", "mean"
 _FEW = 20  # values of a column that may be labels, and rows for each of them
-_WAYS = {"drop": "leaves such rows out", "mean": "fills such cells", "keep": "takes them as not seen"}
 
 
 def missing_help(*ways: str, note: str = "") -> str:
@@ -92,12 +91,6 @@ def read_table(
     except CellError as error:
         text = f"{error.problem.removesuffix('.')}, or use other columns with {other}." if other else error.problem
         raise LatentiaError(in_ways(text, error, reading)) from error
-
-
-def in_ways(text: str, error: CellError, reading: Reading) -> str:
-    """What is said of a cell, with what --missing may do about it."""
-    ways = [f"--missing {way} {_WAYS[way]}" for way in reading.ways if error.missing and reading.missing == "error"]
-    return " ".join([text, *([f"{', and '.join(ways)}."] if ways else [])])
 
 
 def read_numbers(

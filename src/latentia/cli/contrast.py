@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +13,7 @@ from rich.console import Console
 
 from .. import contrastive
 from ..contrastive.views import MOST_IN_TENSORS
-from ..datasets.tables import CellError, dense
+from ..datasets.tables import dense
 from ..datasets.views import Views, match_rows, read_views
 from ..exceptions import LatentiaError
 from ..report.contrast import FILES, NOUNS, SCORES, rows_of, summarize_contrast
@@ -28,7 +26,7 @@ from ._shared import (
     Rows,
     Run,
     check_choice,
-    in_options,
+    in_words_of_options,
     learn,
     parse_sizes,
     possible_sizes,
@@ -40,7 +38,6 @@ from ._tables import (
     Labels,
     MayBeMissing,
     announce,
-    in_ways,
     labels_of,
     read_known_columns,
     scaled_rows,
@@ -54,11 +51,6 @@ _FILES = (*sorted(set(FILES.values())), SCORES, "map.csv", "peers.csv", "scaling
 _WIDE = MOST_IN_TENSORS  # columns of both tables, beyond which all pairs of rows are looked at
 _WIDEST = {"logistic": _WIDE, "mixture": 160}  # whose fourth, or third, cumulants are learned from
 _SLOW = 5000  # rows from which on that takes long
-_SAID = {
-    "columns=": "--columns", "columns_v=": "--columns-v", "ignore=": "--ignore", "target=": "--target",
-    "missing='mean'": "--missing mean", "classes=True": "--fit logistic", "classes=False": "--fit regression",
-}  # fmt: skip
-"""Options in place of the parameters of `read_views`."""
 
 
 def contrast(
@@ -203,7 +195,7 @@ def _read(
 ) -> Views:
     """The two tables and the target, with what is to be said of them."""
     least = 1 if fit in (*_TARGETED, "components") else 2
-    with _in_options(how):
+    with in_words_of_options(how):
         views = read_views(
             source, other, target=target, classes=fit == "logistic", min_columns=least, missing=how.missing, cache=how.cache,
             encoding=how.encoding, **more,
@@ -224,20 +216,6 @@ def _read(
             more_of = f" and {len(gone) - 5} more" if len(gone) > 5 else ""
             say(console, f"note: constant columns of {letter} are left out: {', '.join(gone[:5])}{more_of}.")
     return views
-
-
-@contextmanager
-def _in_options(how: Reading) -> Iterator[None]:
-    """Errors of the reader name options instead of parameters."""
-    try:
-        yield
-    except LatentiaError as error:
-        text = in_ways(error.problem, error, how) if isinstance(error, CellError) else in_options(error)
-        for parameter, option in _SAID.items():
-            text = re.sub(rf"\b{parameter}(?=[\s.,)])", option, text)
-        if text == str(error):
-            raise
-        raise LatentiaError(text) from error
 
 
 def _remarks(views: Views) -> list[str]:
@@ -296,7 +274,7 @@ def apply_contrast(
         tables.append(read_known_columns(other, reading["columns_v"], model.n_features_v_, how))
     for table in tables:
         announce(table, console)
-    with _in_options(how):
+    with in_words_of_options(how):
         kept = match_rows(tables, [source, *([] if other is None else [other])], cache=how.cache, encoding=how.encoding)
     if other is None:
         say(console, "note: without V what it shares with U is not removed: U is taken to have nothing of it.")

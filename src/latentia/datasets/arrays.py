@@ -19,6 +19,7 @@ __all__ = ["ArrayTable", "is_array", "read_array"]
 
 _SUFFIXES = (".npy", ".npz")
 _KINDS = "biuf"
+_MAGIC = 6  # bytes by which NumPy knows its files
 _TABLE, _CUBE = 2, 3  # dimensions
 
 
@@ -133,6 +134,9 @@ def _read(target: Path, name: str | None) -> ArrayTable:
 
 def _loaded(path: Path, name: str | None) -> tuple[str, Any]:
     """Name and content of the array that is asked for."""
+    with open(path, "rb") as file:
+        if not file.read(_MAGIC).startswith((b"\x93NUMPY", b"PK")):
+            raise LatentiaError(f"{path}: not a readable file of NumPy (it begins like neither .npy nor .npz).")
     loaded = np.load(path, allow_pickle=False)
     if isinstance(loaded, np.ndarray):
         if name is not None:

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import MultiLabelBinarizer
 
+from ..evidence.checks import count
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
@@ -221,10 +222,6 @@ def _naming(path: Path) -> Iterator[None]:
         raise LatentiaError(f"{path}: {error}") from error
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
-
-
 # --- counts -----------------------------------------------------------------------------------------------------
 
 
@@ -266,10 +263,10 @@ def _promised(path: Path) -> tuple[int, ...] | None:
 
 def _check_sizes(path: Path, found: tuple[int, ...], other: str, n_words: int, n_labels: int | None) -> None:
     """Raise unless the numbers of words, and of labels unless these are None, are those of ``other``."""
-    has, needed = [_count(found[0], "word")], [_count(n_words, "word")]
+    has, needed = [count(found[0], "word")], [count(n_words, "word")]
     if n_labels is not None:
-        has.append(_count(found[1], "label") if len(found) > 1 else "no labels")
-        needed.append(_count(n_labels, "label"))
+        has.append(count(found[1], "label") if len(found) > 1 else "no labels")
+        needed.append(count(n_labels, "label"))
     if has != needed:
         raise LatentiaError(
             f"{path}: has {' and '.join(has)}, and {other} {' and '.join(needed)}: they must agree. Rows to predict are "
@@ -289,7 +286,7 @@ def _names(
     while names and not names[-1]:
         names.pop()
     if len(names) != needed:
-        problem = f"{_count(len(names), 'name')}, and {source} has {needed:,} {what}: they must agree."
+        problem = f"{count(len(names), 'name')}, and {source} has {needed:,} {what}: they must agree."
         raise LatentiaError(problem, parameter=parameter, value=str(path))
     if "" in names:
         place = f"{path}, line {names.index('') + 1}"
@@ -342,6 +339,6 @@ def _known(path: Path, tags: Sequence[Sequence[str]], labels: Sequence[str]) -> 
     new = sorted(set().union(*tags).difference(labels))
     if new:
         some = ", ".join(new[:_NAMED]) + (", ..." if len(new) > _NAMED else "")
-        what = f"{_count(len(new), 'tag')} that no row learned from has, and that cannot be predicted"
+        what = f"{count(len(new), 'tag')} that no row learned from has, and that cannot be predicted"
         warn(f"{path}: {what}: {some}.", DroppedDataWarning)
     return [[tag for tag in one if tag not in new] for one in tags]

@@ -16,6 +16,7 @@ __all__ = [
     "at_least",
     "at_most",
     "between",
+    "count",
     "describe",
     "equal_to",
     "number_text",
@@ -148,6 +149,11 @@ class Check:
 def number_text(value: float) -> str:
     """Whole numbers as they are, others with three digits."""
     return f"{int(value)}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:.3g}"
+
+
+def count(number: int, noun: str) -> str:
+    """``1 row``, ``2,000 rows``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def describe(check: Check) -> Sequence[str]:

@@ -190,6 +190,10 @@ def _pixels(shape: Sequence[int] | None) -> str:
 # --- tables ---------------------------------------------------------------------------------------------------------
 
 
+def _few(entries: list[tuple[str, float]]) -> str:
+    return ", ".join(f"{name} {short_number(entry)}" for name, entry in entries[:_PRINTED])
+
+
 def _table(seen: _Seen) -> Table:
     one, size, model, evidence = seen.one, len(seen.called), seen.model, evidence_of(seen.model)
     own = {"pixel": "The spectrum of a material.", "picture": "A picture."}.get(
@@ -197,7 +201,7 @@ def _table(seen: _Seen) -> Table:
     )
     told = [[(seen.names[d], W[d]) for d in largest(W, _STRONGEST) if W[d] > 0] for W in model.components_]
     where = "p" if axis_of(seen.names) is not None else "ps"
-    listed = Column("largest entries", told, short=short_number, kind="words", on_screen=_PRINTED, where=where)
+    listed = Column("largest entries", told, short=short_number, screen=_few, kind="words", where=where)
     left = f"{100 * model.relative_error_:.3g}"
     cone, alone = model.mixing_kind_ == "cone", seen.picture_shape is None and seen.axis is None
     taken = "" if not model.pooled else "Others that noise cannot tell from it are averaged with it."

@@ -28,32 +28,17 @@ P = ParamSpec("P")
 def write_summary(path: str | os.PathLike[str], summary: Summary) -> Path:
     """Write a summary to one HTML file that works offline; the file appears complete or not at all."""
     one, many, rows = summary.nouns
-    told = (entry for part in summary.parts if isinstance(part, Section) for entry in part.data.items())
-    page = render(
-        "summary.html",
-        summary=summary.says,
-        nouns=Nouns(many, one, rows),
-        evidence=evidence_parts(summary.evidence),
-        parts=[_part(part) for part in summary.parts],
-        data=summary.figures | dict(told),
-        comparison=comparison_rows(summary.comparison, summary.size),
-        version=version(),
-        **{
-            name: getattr(summary, name)
-            for name in (
-                "title",
-                "source",
-                "error",
-                "missing",
-                "note",
-                "styles",
-                "scripts",
-                "glossary",
-                "numbered",
-                "colours",
-            )
-        },
-    )
+    told = {
+        "summary": summary.says,
+        "nouns": Nouns(many, one, rows),
+        "evidence": evidence_parts(summary.evidence),
+        "parts": [_part(part) for part in summary.parts],
+        "data": summary.figures | summary.data,
+        "comparison": comparison_rows(summary.comparison, summary.size),
+        "glossary": summary.glossary,
+        "version": version(),
+    }
+    page = render("summary.html", **vars(summary) | told)
     return write_page(path, page)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..evidence import GRADES, Evidence, Grade
-from ..evidence.checks import describe
+from ..evidence.checks import count, describe
 from ..evidence.grades import status
 from ..exceptions import LatentiaError
 from ..summaries import Column
@@ -222,11 +222,6 @@ def directions(values: np.ndarray, edge: float) -> tuple[Column, ...]:
     """Columns of a table of eigenvalues, which are numbered from 1, and of the edge of the noise."""
     edges = Column("edge of the noise", [edge] * len(values), ".8g")
     return Column("direction", range(1, len(values) + 1)), Column("eigenvalue", values, ".8g"), edges
-
-
-def count(number: int, noun: str) -> str:
-    """``1 row``, ``2,000 rows``."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def version() -> str:

@@ -33,6 +33,7 @@ from _worlds import FAMILIES, one_world, worlds_of
 from scipy.stats import spearmanr
 from threadpoolctl import threadpool_limits
 
+from latentia.evidence import again
 from latentia.exceptions import LatentiaError
 
 GRADES = ("supported", "with care", "partly", "not supported")
@@ -88,12 +89,10 @@ def components(evidence: Any, errors: np.ndarray) -> list[Fit]:
     expected = evidence.component_errors
     expected = [None] * len(errors) if expected is None else [float(e) for e in expected]
     known = zip(records, errors, expected, strict=False)
-    return [
-        {"share": r.get("share"), "grade": r.get("grade"), "expected": e, "true": float(true)} for r, true, e in known
-    ]
+    return [{**{name: r.get(name) for name in _RECORD}, "expected": e, "true": float(true)} for r, true, e in known]
 
 
-_RECORD = ("share", "grade")
+_RECORD = ("share", "grade", "found_again")
 
 
 # --- what a fit is ------------------------------------------------------------------------------------------------
@@ -180,12 +179,15 @@ def of_wrong(family: str, fits: list[Fit]) -> Fit:
 
 
 def of_empty(family: str, fits: list[Fit]) -> Fit:
+    every = [one for fit in fits for one in fit.get("components", [])]
+    compared = [one for one in every if one.get("found_again") is not None]
     return {
         "empty": family,
         "fits": len(fits),
         "1st": sum(map(trusted, fits)),
         "2nd": sum(trusted(fit, 2) and not trusted(fit) for fit in fits),
         "partly": sum(fit["grade"] == GRADES[2] for fit in fits),
+        "% found again": percent(compared, lambda one: again(one["found_again"]) == "yes"),
     }
 
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, Self, TypeAlias
@@ -25,13 +26,14 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from ._base import Estimator
-from .evidence import Check, Evidence, PartErrors
+from .evidence import Check, Evidence, PartErrors, Reading, neighbour_checks, repeated
 from .exceptions import LatentiaError
 from .likelihood import Refinement
-from .passes import Blocks, RowGroups, deal
+from .passes import Blocks, RowGroups, deal, sample_rows
 
 Groups: TypeAlias = tuple[int, ...]
 
+_READ = 1000  # rows on which what people read of components is compared
 _CLEARLY = 10.0  # nats by which one optimum must be more likely than another one on the same rows
 
 
@@ -75,6 +77,8 @@ class Fitted:
         What ``_moments`` returned.
     found, model
         What ``_recover`` and ``_refine`` make of all rows.
+    compared : list of tuple of int
+        Halves whose answers `errors` has compared with that.
     """
 
     def __init__(self, method: Staged, rows: Any, dealt: RowGroups, moments: Any) -> None:
@@ -82,6 +86,7 @@ class Fitted:
         self._found: dict[Groups, Any] = {}
         self._models: dict[Groups, Any] = {}
         self._restarted: dict[Groups, Any] = {}
+        self.compared: list[Groups] = []
         self.model = self.model_of(dealt.all)
         self.found = self._found[dealt.all]
 
@@ -128,6 +133,7 @@ class Fitted:
             return PartErrors.none()
         halves = [half for split in self._splits(n_splits) for half in split]
         found, reason = self._distances(halves)
+        self.compared = [half for half in halves if half in self._models]
         estimates, n_parts, n_failed = [found] if found else [], len(halves), len(halves) - len(found)
         if len(self.dealt.all) == 4 and (self.method._cost() == "free" or not found):
             quarters = [tuple(i for i in self.dealt.all if i != g) for g in self.dealt.all]
@@ -149,6 +155,35 @@ class Fitted:
                 with contextlib.suppress(LatentiaError):
                     found.append((self._part(first), self._part(second)))
         return found
+
+    def found_again(self) -> np.ndarray | None:
+        """How much of what people read of each component is the same on halves, shape (K,); None where there are no halves."""
+        whole = self.reading
+        if whole is None or len(whole.shares) < 2:
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            halves = [self._as_fitted(half)._reading(self) for half in self.compared]
+        return np.mean([repeated(whole, half) for half in halves if half is not None], axis=0)
+
+    @cached_property
+    def reading(self) -> Reading | None:
+        """What people read of the answer of all rows, where there is one of halves to compare it with."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.method._reading(self) if self.compared else None
+
+    @cached_property
+    def some(self) -> Blocks:
+        """Some of the rows, on which the answers of parts are compared."""
+        return Blocks.from_array(*sample_rows(self.rows, _READ))
+
+    def _as_fitted(self, groups: Groups) -> Staged:
+        """The estimator with what a fit on some groups alone gives."""
+        one, fitted = copy(self.method), copy(self)
+        fitted.model, fitted.found = self.model_of(groups), self.found_of(groups)
+        one._keep(fitted)
+        return one
 
     def _splits(self, n_splits: int) -> Sequence[tuple[Groups, Groups]]:
         return self.dealt.splits[: min(n_splits, 1) if self.method._cost() == "passes" else n_splits]
@@ -232,9 +267,17 @@ class Staged(Estimator):
         """Checks and expected errors, or what these are weighed into."""
         raise NotImplementedError
 
+    def _reading(self, fitted: Fitted) -> Reading | None:
+        """What people read of the components of this estimator, mostly in ``fitted.some`` rows; None where it is one number."""
+        return None
+
     def _weighed(self, fitted: Fitted) -> np.ndarray | None:
         """What share of the data each component stands for, shape (K,), where no fitted attribute tells."""
         return None
+
+    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+        """How much of each component is found again on other rows, shape (K,)."""
+        return fitted.found_again()
 
     def _fit_stages(self, rows: Any, exact: Any = None) -> Self:
         """Fit: the stages in their order; exact moments take the place of those of rows, of which there are none then."""
@@ -245,5 +288,9 @@ class Staged(Estimator):
         if not isinstance(weighed, Evidence):
             checks, parts = weighed
             weighed = Evidence(checks, parts.errors, shares=self._weighed(fitted))
+        components = weighed.of_components
+        components.found_again = self._found_again(fitted)
+        if fitted.reading is not None:
+            components.checks += neighbour_checks(fitted.reading, dealt.stretch)
         self.evidence_ = weighed.bind(self)
         return self

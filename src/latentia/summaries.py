@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ._scratch import whole_file
-from .evidence import Evidence
+from .evidence import Evidence, again_text
 from .exceptions import MissingExtraError
 
 __all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
@@ -126,12 +126,18 @@ def block(names: Sequence[object], values: Any, text: str = ".8g") -> tuple[Colu
 def graded(
     evidence: Evidence, n: int, name: str = "expected error", *, unit: str = "", meaning: str = ""
 ) -> tuple[Column, ...]:
-    """Expected error and grade of each of ``n`` components."""
+    """Expected error and grade of each of ``n`` components, and whether it is found again, where that was measured."""
     errors, components = evidence.component_errors, evidence.components
     measured = [None] * n if errors is None else [float(error) for error in errors]
     grades = [one.grade for one in components] if len(components) == n else [""] * n
     error = Column(name, measured, ".4f", ".2f", unit=unit, head="error", where="sf", meaning=meaning)
-    return error, Column("grade", grades, kind="grade", heading=error.title)
+    grade = Column("grade", grades, kind="grade", heading=error.title)
+    found = evidence.of_components.found_again
+    if found is None or len(found) != n:
+        return error, grade
+    says = f"Whether fits on halves of the {evidence.dealt} have the same one: yes from 75%, mostly from 50%. It says nothing of numbers."
+    again = Column("found again", found, ".3f", again_text, kind="text", where="psf", meaning=says)
+    return error, grade, again
 
 
 def histogram(name: str, of: str, values: np.ndarray, edges: Sequence[int]) -> Table:

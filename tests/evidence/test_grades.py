@@ -142,7 +142,7 @@ def test_a_dozen_lines_and_the_notes_apart():
 
 def test_components_as_a_frame():
     frame = evidence(0.2, shares=(0.5, 0.5)).components.to_frame()
-    assert list(frame.columns) == ["component", "share", "expected_error", "grade"]
+    assert list(frame.columns) == ["component", "share", "expected_error", "grade", "found_again"]
     assert list(frame["expected_error"]) == [0.1, 0.2]
     assert len(evidence(None, errors=None).components) == 0
 

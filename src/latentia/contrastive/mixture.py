@@ -24,7 +24,7 @@ from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Integer, Seed
 from .._stages import Fitted
-from ..evidence import Check, above, at_most, separation_limit
+from ..evidence import Check, Reading, above, at_most, separation_limit
 from ..exceptions import LatentiaError
 from ..likelihood import normalised
 from ..tensor import apply_to_modes, decompose
@@ -270,6 +270,10 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
                 "Components are longer in some directions, or there are more of them: compare with more components.",
             )
         ]  # fmt: skip
+
+    def _reading(self, fitted: Fitted) -> Reading:
+        """Probabilities of the components of rows."""
+        return Reading(self.predict_proba(fitted.some).T)
 
     def _distances(self, other: ContrastiveGaussianMixture) -> np.ndarray:
         return cdist(self.means_, other.means_).min(axis=1)

@@ -17,6 +17,7 @@ from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Integer, OrNone
 from .._stages import Fitted
+from ..evidence import Reading
 from ..exceptions import LatentiaError
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
 from .views import view_table
@@ -163,6 +164,10 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
     def _apart(self, learned: _Axes, other: _Axes) -> np.ndarray:
         cosines = np.abs(np.einsum("kd,kd->k", learned.directions, other.directions))
         return np.sqrt(np.clip(1 - cosines**2, 0, None))
+
+    def _reading(self, fitted: Fitted) -> Reading:
+        """Coordinates of rows along the directions."""
+        return Reading(self.transform(fitted.some).T, signed=True)
 
     def _distances(self, other: ContrastivePCA) -> np.ndarray:
         mine, others = (_Axes(np.empty(0), one.components_, 1.0) for one in (self, other))

@@ -24,7 +24,7 @@ from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Integer, Seed, seed_of
 from .._stages import Fitted, Part, Staged
 from .._validation import check_sizes, table_blocks
-from ..evidence import Check, Evidence, PartErrors
+from ..evidence import Check, Evidence, PartErrors, Reading, repeated
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
 from ..passes import Blocks, RowGroups
@@ -215,6 +215,14 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             setattr(self, f"{name}_", None if layers[0].real is None else getattr(layers[0].real, name))
         self.n_passes_ = 1 if fitted.moments.dealt.leaders is None else 2
         self._warn()
+
+    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+        """By the columns that stand below units, on halves of the rows."""
+        whole = _columns_below(fitted.model)
+        if not self.n_splits or len(whole) < 2:
+            return None
+        halves = [_columns_below(fitted.found_of(half)) for half in fitted.dealt.splits[0]]
+        return np.mean([repeated(Reading(whole), Reading(half)) for half in halves], axis=0)
 
     def _weighed(self, fitted: Fitted) -> np.ndarray:
         return shares_of(fitted.model)
@@ -425,3 +433,11 @@ def _ones_of(table: Any, rows: np.ndarray, names: Any) -> sparse.csr_array:
         found = found.copy()
         found.eliminate_zeros()
     return found
+
+
+def _columns_below(layers: list[Layer]) -> np.ndarray:
+    """How often paths of positive edges lead from each unit of all layers to each column, shape (n_units, n_observed)."""
+    below = [layers[0].members.astype(float)]
+    for layer in layers[1:]:
+        below.append(layer.members @ below[-1])
+    return np.vstack([one.toarray() for one in below])

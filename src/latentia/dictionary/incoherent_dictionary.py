@@ -26,7 +26,7 @@ from .._base import fitted, fitting
 from .._parameters import Choice, Integer, NComponents, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import number_table, table_blocks
-from ..evidence import Check, PartErrors
+from ..evidence import Check, PartErrors, Reading
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refinement, over, refine
 from ..metrics import atom_coherence, atom_distances
@@ -242,6 +242,10 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
 
     def _distance(self, one: _Refined, other: _Refined, moments: Any) -> np.ndarray:
         return atom_distances(one.atoms, other.atoms)
+
+    def _reading(self, fitted: Fitted) -> Reading:
+        """Codes of rows."""
+        return Reading(self.transform(fitted.some).T, signed=True)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of parts, widened by what the codes leave of rows beyond noise; and what other rows say of a half's atoms."""

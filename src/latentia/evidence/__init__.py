@@ -6,6 +6,7 @@ from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors
+from .repeats import Reading, again, again_text, neighbour_checks, repeated
 from .settled import settled_checks
 from .sizes import CANDIDATES, Size, enough_sizes, recommend
 from .spectrum import left_out, noise_limit
@@ -26,12 +27,15 @@ __all__ = [
     "Grade",
     "Misfit",
     "PartErrors",
+    "Reading",
     "Size",
     "Spread",
     "TensorMeasured",
     "ViewMisfits",
     "WhitenedMoments",
     "above",
+    "again",
+    "again_text",
     "at_least",
     "at_most",
     "between",
@@ -43,9 +47,11 @@ __all__ = [
     "half_split_errors",
     "left_out",
     "misfit_of_tensor",
+    "neighbour_checks",
     "noise_limit",
     "rank_checks",
     "recommend",
+    "repeated",
     "separation_limit",
     "settled_checks",
     "spread_of_documents",

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from .checks import Check, describe, number_text
 from .grades import Components, Grade, Status, status
+from .repeats import again_text
 
 # Words stand beside the colours, and white letters on them are readable.
 _GRADES = {
@@ -109,17 +110,20 @@ def _components(evidence: Shown) -> str:
         return ""
     one, many, rows = evidence.nouns
     shared = all(record.share is not None for record in records)
+    measured = all(record.found_again is not None for record in records)
     lines = [
         [
             str(record.component),
             *([f"{100 * (record.share or 0.0):.1f}%"] if shared else []),
             _error(record.expected_error),
             _badge(*_GRADES[record.grade], record.grade),
+            *([again_text(record.found_again)] if measured else []),
         ]
         for record in records[:_MOST]
     ]
     share = [(f"share of the {rows}", _NUMBER)] if shared else []
-    headings = [(one, _NUMBER), *share, ("expected error", _NUMBER), ("grade", _CELL)]
+    found = [("found again", _CELL)] if measured else []
+    headings = [(one, _NUMBER), *share, ("expected error", _NUMBER), ("grade", _CELL), *found]
     more = f"<p>and {len(records) - _MOST} more</p>" if len(records) > _MOST else ""
     return _folded(f"The {len(records)} {many}", _table(headings, lines) + more)
 

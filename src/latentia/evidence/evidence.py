@@ -15,12 +15,14 @@ from ..exceptions import LatentiaError, MissingExtraError
 from ._html import evidence_page
 from .checks import EXPECTED_ERROR, Check, describe
 from .grades import Component, Components, Grade, Status, component_grades, grade_of, status
+from .repeats import again
 
 __all__ = ["Evidence"]
 
 _COLUMNS = ("name", "symbol", "measured", "needed", "holds", "meaning", "reference")
 _WIDTH = 110
 _USE = "Use them for rows like those that were learned from."
+_DEALT = {"nodes": "edges", "variance": "rows"}  # what halves are of, where shares are of something else
 
 
 @dataclass
@@ -42,6 +44,9 @@ class Evidence:
         What one component is called, several, and the rows of the data.
     shares : ndarray of shape (K,) or None
         What share of the data each component stands for.
+    found_again : ndarray of shape (K,) or None
+        How much of what people read of each component is the same in fits on halves of the data, see
+        `latentia.evidence.repeats`; None where it was not measured.
     topics : Evidence or None
         Of a classifier that predicts without its topics: what the data says of these. Grade, verdict and checks are then on the
         predictions, and ``components`` and expected errors on the topics.
@@ -53,6 +58,7 @@ class Evidence:
     nouns: tuple[str, str, str] = ("component", "components", "rows")
     shares: Annotated[np.ndarray | None, of.shares("K")] = None
     topics: Evidence | None = None
+    found_again: Annotated[np.ndarray | None, of.shares("K")] = None
     _estimator: Any = field(default=None, repr=False, compare=False)
 
     # --- the verdict --------------------------------------------------------------------------------------------
@@ -69,18 +75,22 @@ class Evidence:
 
     @property
     def components(self) -> Components:
-        """A record of each component: number, share of the data, expected error, grade; empty where no errors were measured."""
+        """A record of each component: number, share of the data, expected error, grade, and whether it is found again.
+
+        It is empty where no errors were measured.
+        """
         if self.topics is not None:
             return self.topics.components
         grades = component_grades(self.checks, self.component_errors, self.limit)
         errors: Any = [] if self.component_errors is None else self.component_errors
-        shares = [None] * len(grades) if self.shares is None or len(self.shares) != len(grades) else self.shares
-        return Components(
-            [
-                Component(i, None if share is None else float(share), float(error), grade)
-                for i, (share, error, grade) in enumerate(zip(shares, errors, grades, strict=False))
-            ]
-        )
+        shares, found = (_numbers(values, len(grades)) for values in (self.shares, self.found_again))
+        records = zip(shares, map(float, errors), grades, found, strict=False)
+        return Components([Component(i, *record) for i, record in enumerate(records)])
+
+    @property
+    def of_components(self) -> Evidence:
+        """The evidence that says of the components what it does: itself, or that on the topics of a classifier."""
+        return self if self.topics is None else self.topics
 
     @property
     def _judged(self) -> Components:
@@ -101,17 +111,32 @@ class Evidence:
                 f"{rest} not" if rest else "",
             ]  # fmt: skip
             head = "PARTLY SUPPORTED" if self.grade == "partly" else "SUPPORTED WITH CARE"
-            return f"{head}. {', '.join(part for part in parts if part)}."
+            return f"{head}. {', '.join(part for part in parts if part)}{self._again}."
         if self.grade in ("supported", "with care"):
-            return f"SUPPORTED{' WITH CARE' if self.grade == 'with care' else ''}. The data supports {self._subject}."
+            how = " WITH CARE" if self.grade == "with care" else ""
+            return f"SUPPORTED{how}. The data supports {self._subject}{self._again}."
         if self.measured:
-            return f"NOT SUPPORTED. The data does not support {self._subject}."
+            numbers = " as numbers" if self._again else ""
+            return f"NOT SUPPORTED. The data does not support {self._subject}{numbers}{self._again}."
         return f"NOT MEASURED. How far to trust {self._subject} was not measured."
 
     @property
     def _subject(self) -> str:
         n = 0 if self.component_errors is None else len(self.component_errors)
         return self.subject or (f"these {n} {self.nouns[1]}" if n > 1 else f"this {self.nouns[0]}" if n else "this fit")
+
+    @property
+    def _again(self) -> str:
+        """How many components are found again, where some are, and where their grades leave it open."""
+        n, found = len(self._judged), sum(again(one.found_again) == "yes" for one in self._judged)
+        if not found or (found == n and self.grade == "supported"):
+            return ""
+        return f"; {found} of {n} {'is' if found == 1 else 'are'} found again in halves of the {self.dealt}"
+
+    @property
+    def dealt(self) -> str:
+        """What the halves are halves of."""
+        return _DEALT.get(self.nouns[2], self.nouns[2])
 
     @property
     def advice(self) -> str:
@@ -277,6 +302,11 @@ class Evidence:
     def _repr_html_(self) -> str:
         """What notebooks show."""
         return evidence_page(self)
+
+
+def _numbers(values: np.ndarray | None, n: int) -> list[float | None]:
+    """Of each component, where they are known."""
+    return [None] * n if values is None or len(values) != n else [float(value) for value in values]
 
 
 def _of_data(components: Sequence[Component], rows: str) -> str:

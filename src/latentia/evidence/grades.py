@@ -41,12 +41,16 @@ class Component:
         Of the data; None where the model has none.
     expected_error : float or None
     grade : {"supported", "with care", "not supported"}
+    found_again : float or None
+        How much of what people read of it is the same on other rows, from 0 to 1, see `latentia.evidence.repeats`; None where
+        it was not measured.
     """
 
     component: int
     share: float | None
     expected_error: float | None
     grade: Grade
+    found_again: float | None = None
 
 
 class Components(Sequence[Component]):

@@ -27,6 +27,7 @@ from .._validation import number_table, table_blocks
 from ..evidence import (
     Check,
     PartErrors,
+    Reading,
     TensorMeasured,
     above,
     at_most,
@@ -259,6 +260,10 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
 
     def _cost(self) -> Literal["free"]:
         return "free"
+
+    def _reading(self, fitted: Fitted) -> Reading:
+        """The sources of rows."""
+        return Reading(self.transform(fitted.some).T, signed=True)
 
     def _distance(self, one: _Unmixing, other: _Unmixing, moments: _Moments) -> np.ndarray:
         return _crosstalk(other.matrix @ one.inverse)

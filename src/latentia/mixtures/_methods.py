@@ -10,6 +10,8 @@ import numpy as np
 
 from .. import _fields as of
 from .._base import Estimator, fitted
+from .._stages import Fitted
+from ..evidence import Reading
 from ..likelihood import normalised
 
 
@@ -28,6 +30,10 @@ class MixtureMethods(Estimator):
     @abstractmethod
     def _n_parameters(self) -> int:
         """Free parameters."""
+
+    def _reading(self, fitted: Fitted) -> Reading | None:
+        """Probabilities of the components of rows."""
+        return Reading(self.predict_proba(fitted.some).T)
 
     @fitted
     def predict(self, X: Any) -> np.ndarray:

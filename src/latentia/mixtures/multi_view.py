@@ -25,6 +25,7 @@ from .._validation import check_same_rows, finite_blocks, number_table
 from ..evidence import (
     Check,
     PartErrors,
+    Reading,
     TensorMeasured,
     ViewMisfits,
     counted_parameters,
@@ -260,6 +261,10 @@ class MultiViewMixture(MixtureMethods, Staged):
             self.variances_ = mixture.variances
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = fitted.moments.n_passes + len(self.refinement_)
+
+    def _reading(self, fitted: Fitted) -> Reading | None:
+        """Without a likelihood rows have no probabilities."""
+        return None if self.distribution is None else super()._reading(fitted)
 
     @property
     def _steps(self) -> Refine:

@@ -26,7 +26,7 @@ from .._base import fitting, halves_of_rows
 from .._parameters import Choice, Flag, Names, NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import check_same_rows, check_vocabulary, table_blocks
-from ..evidence import Evidence, PartErrors
+from ..evidence import Evidence, PartErrors, Reading
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_distances
@@ -322,6 +322,11 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             half = fitted.made(found.parts.dealt.splits[0][0])
         first = None if half is None else half.parameters
         return weigh_evidence(self, documents, found, chosen, fitted.model.refinement, parts, first)
+
+    def _reading(self, fitted: Fitted) -> Reading:
+        """Probabilities of the topics given each label."""
+        joint = self.weights_[:, None] * self.label_probabilities_
+        return Reading(joint / np.maximum(joint.sum(axis=0), np.finfo(float).tiny), ordered=False)
 
     @property
     def _farthest(self) -> float:

@@ -11,8 +11,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .. import _fields as of
 from .._base import fitted
-from .._stages import Staged
+from .._stages import Fitted, Staged
 from .._validation import number_table, table_blocks
+from ..evidence import Reading
 from ..exceptions import LatentiaError
 from ._descent import row_weights
 
@@ -29,6 +30,10 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     weights_: Annotated[np.ndarray, of.shares("K")]
     reconstruction_err_: Annotated[float, of.number(0.0)]
     relative_error_: Annotated[float, of.number(0.0)]
+
+    def _reading(self, fitted: Fitted) -> Reading:
+        """Weights of rows."""
+        return Reading(self.transform(fitted.some).T)
 
     @fitted
     def transform(self, X: Any) -> np.ndarray:

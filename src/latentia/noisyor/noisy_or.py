@@ -21,7 +21,7 @@ from .._base import fitting
 from .._parameters import Integer, Number, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
-from ..evidence import Check, Misfit, PartErrors, trivial_checks
+from ..evidence import Check, Misfit, PartErrors, Reading, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, over
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
@@ -307,6 +307,10 @@ class NoisyOr(NetworkMethods, Staged):
 
     def _distance(self, one: RefinedNetwork, other: RefinedNetwork, moments: Any) -> np.ndarray:
         return relative_distances(one.network.weights, other.network.weights).min(axis=1)
+
+    def _reading(self, fitted: Fitted) -> Reading:
+        """Strengths of findings."""
+        return Reading(self.strengths_, ordered=False)
 
     def _cost(self) -> Literal["free", "passes"]:
         return "passes" if self.refine or self._as_printed else "free"

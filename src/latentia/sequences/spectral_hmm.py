@@ -25,6 +25,7 @@ from .._validation import finite_blocks
 from ..evidence import (
     Check,
     PartErrors,
+    Reading,
     TensorMeasured,
     ViewMisfits,
     above,
@@ -326,6 +327,12 @@ class SpectralHMM(ChainMethods, Staged):
 
     def _distance(self, one: _RefinedChain, other: _RefinedChain, moments: _Moments) -> np.ndarray:
         return moments.kind.nearest(one.parameters.emissions, other.parameters.emissions, moments.deviations)
+
+    def _reading(self, fitted: Fitted) -> Reading:
+        """Probabilities of the states in some stretches."""
+        some = some_stretches(fitted.rows.observed, _TRIED, _TRIED_AT_ONCE)
+        found = [forward_backward(*self._kind.arguments(self._chain, block))[1] for block in some]
+        return Reading(np.vstack(found).T, ordered=False)
 
     @property
     def _farthest(self) -> float:

@@ -14,10 +14,12 @@ from sklearn.pipeline import Pipeline
 from .. import _fields as of
 from .._base import check_size, fitted
 from .._parameters import seed_of
+from .._stages import Fitted
 from .._validation import check_vocabulary, column_names, table_blocks
+from ..evidence import Reading
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, WordSampler, fold_in
-from ..metrics import completion_log_likelihood
+from ..metrics import RELEVANCE, completion_log_likelihood
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..passes.dask import is_collection
@@ -26,6 +28,7 @@ from ._refine import smoothed
 from ._tables import TopicTables
 from .prevalence import InGroups
 
+_WORDS_READ = 10  # of each topic
 SMOOTHING = 0.05  # share of the word frequencies in topics that a likelihood is taken of
 
 
@@ -128,6 +131,10 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
 
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         return super()._halves(self.counted(X), random_state, **fit_parameters)
+
+    def _reading(self, fitted: Fitted) -> Reading:
+        """Shares of the topics in documents, and the words that tables show of them."""
+        return Reading(self.transform(fitted.some).T, self._ranked(_WORDS_READ, RELEVANCE))
 
     def _tables(self, X: Any) -> Iterator[Any]:
         """Checked tables of new documents, one block at a time."""

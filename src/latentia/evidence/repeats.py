@@ -1,0 +1,123 @@
+"""What people read of components, and whether it is found again on other rows.
+
+Expected errors are about numbers. A topic whose probabilities are off by a half may have the same words and the same documents
+in every fit: it is *found again*. The reverse is rare. So this is a second statement on a component, beside its grade, which it
+neither lifts nor lowers: halves agree on the shells that a mixture cuts a single cloud into, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from .checks import Check, at_most
+
+__all__ = ["Again", "Reading", "again", "again_text", "neighbour_checks", "repeated"]
+
+Again = Literal["yes", "mostly", "no"]
+
+_NEIGHBOURS = 5  # rows of a stretch, among those that are read
+_ALIKE = 0.1  # correlation of neighbours that is worth a word
+_YES, _MOSTLY = 0.75, 0.5
+_NAMED = 0.25  # weight of the columns that are named, where they repeat less than shares do
+_TINY = 1e-12  # of the squared length of shares: what varies less is constant up to rounding
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What people read of the components of a fitted model.
+
+    Attributes
+    ----------
+    shares : ndarray of shape (K, n)
+        How much of each component is in each of some rows: shares, probabilities, activations or memberships.
+    shown : ndarray of int, shape (K, m), optional
+        Columns that tables name for each component.
+    signed : bool
+        Whether a component may be turned round in another fit.
+    ordered : bool
+        Whether the rows are some of those that were dealt, in their order.
+    """
+
+    shares: np.ndarray
+    shown: np.ndarray | None = None
+    signed: bool = False
+    ordered: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shares", np.asarray(self.shares))  # from a data frame, if `transform` returns one
+
+
+def repeated(one: Reading, other: Reading) -> np.ndarray:
+    """How much of each component another fit has, from 0 to 1, shape (K,).
+
+    Components are matched one to one: of two that stand for the same one, the other fit has one. It is the correlation of
+    the shares of matched ones in the same rows; where tables name columns, three quarters of that and a quarter of the share of
+    the named columns that both name, if that is less.
+    """
+    alike = _correlations(one.shares, other.shares)
+    alike = np.abs(alike) if one.signed else np.maximum(alike, 0.0)
+    mine, theirs = linear_sum_assignment(-alike)
+    found = np.zeros(len(alike))
+    found[mine] = alike[mine, theirs]
+    if one.shown is not None and other.shown is not None:
+        pairs = zip(one.shown[mine], other.shown[theirs], strict=True)
+        named = np.array([len(np.intersect1d(a, b)) / max(len(a), 1) for a, b in pairs])
+        found[mine] = np.minimum(found[mine], (1 - _NAMED) * found[mine] + _NAMED * named)
+    return found
+
+
+def neighbour_checks(reading: Reading, stretch: int) -> list[Check]:
+    """How alike neighbouring rows are, where stretches of them were dealt to the same half."""
+    if stretch < 2 or not reading.ordered or reading.shares.shape[1] < 2 * _NEIGHBOURS:
+        return []
+    return [
+        Check(
+            "likeness of neighbours", "", _within_stretches(reading.shares), at_most(_ALIKE, "0 for rows in no order"),
+            "Correlation of the components' shares in neighbouring rows. Neighbours were kept together, so that errors are for "
+            "other stretches of rows, and not for other rows in between.",
+            "not in the papers", "note",
+            "Neighbouring rows are alike, and were kept together: where their order means nothing, evidence_.stability(X) has "
+            "the errors for rows dealt one by one.",
+        )
+    ]  # fmt: skip
+
+
+def _within_stretches(shares: np.ndarray) -> float:
+    """Intraclass correlation of shares (K, n) in stretches of some rows, the mean over components that vary."""
+    n = shares.shape[1] // _NEIGHBOURS
+    table = shares[:, : n * _NEIGHBOURS].reshape(len(shares), n, _NEIGHBOURS)
+    between = _NEIGHBOURS * table.mean(axis=2).var(axis=1) * n / (n - 1)
+    within = table.var(axis=2, ddof=1).mean(axis=1)
+    total = between + (_NEIGHBOURS - 1) * within
+    alike = (between - within)[total > 0] / total[total > 0]
+    return float(alike.mean()) if len(alike) else 0.0
+
+
+def again(share: float | None) -> Again | Literal[""]:
+    """The same in a word; nothing where it was not measured."""
+    if share is None:
+        return ""
+    return "yes" if share >= _YES else "mostly" if share >= _MOSTLY else "no"
+
+
+def again_text(share: float | None) -> str:
+    """``yes, 93%``."""
+    return "" if share is None else f"{again(share)}, {share:.0%}"
+
+
+def _correlations(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Between rows, shape (K, K'); 0 where one of them is constant."""
+    first, second = (_standard(shares) for shares in (one, other))
+    return np.clip(first @ second.T, -1.0, 1.0)
+
+
+def _standard(shares: np.ndarray) -> np.ndarray:
+    """Rows with mean zero and length one, or zero."""
+    centred = shares - shares.mean(axis=1, keepdims=True)
+    squares = np.einsum("kn,kn->k", centred, centred)
+    varies = squares > _TINY * np.einsum("kn,kn->k", shares, shares)
+    return np.asarray(centred * np.where(varies, 1 / np.sqrt(np.where(varies, squares, 1.0)), 0.0)[:, None])

@@ -1,0 +1,91 @@
+"""Whether components are found again on other rows: one statement, beside the grade."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from latentia.datasets import planted
+from latentia.evidence import Evidence, Reading, again, again_text, repeated
+from latentia.mixtures import SphericalGaussianMixture
+from latentia.topics import AnchorTopics
+
+
+def _shares(rng: np.random.Generator, k: int = 3, n: int = 200) -> np.ndarray:
+    return rng.dirichlet(np.ones(k), n).T
+
+
+def test_the_same_components_in_another_order_are_found_again() -> None:
+    shares = _shares(np.random.default_rng(0))
+    assert repeated(Reading(shares), Reading(shares[[2, 0, 1]])) == pytest.approx(1.0)
+
+
+def test_of_two_that_stand_for_one_the_other_fit_has_one() -> None:
+    rng = np.random.default_rng(1)
+    shares = _shares(rng)
+    doubled = np.vstack([shares, shares[:1] + 1e-3 * rng.standard_normal(200)])
+    found = repeated(Reading(doubled), Reading(shares))
+    assert np.sort(found)[0] == 0
+    assert np.sort(found)[1:] == pytest.approx(1.0, abs=1e-3)
+
+
+def test_components_that_are_turned_round_are_found_again_where_they_have_no_sign() -> None:
+    shares = np.random.default_rng(2).standard_normal((3, 300))
+    assert repeated(Reading(shares, signed=True), Reading(-shares)) == pytest.approx(1.0)
+    assert repeated(Reading(shares), Reading(-shares)).max() < 0.3
+
+
+def test_the_same_rows_under_other_words_are_not_quite_the_same() -> None:
+    shares, words = _shares(np.random.default_rng(3)), np.arange(30).reshape(3, 10)
+    found = repeated(Reading(shares, words), Reading(shares, words + 30))
+    assert found == pytest.approx(0.75)
+    assert repeated(Reading(shares, words), Reading(shares, words)) == pytest.approx(1.0)
+
+
+def test_constant_shares_say_nothing() -> None:
+    shares = np.full((2, 50), 1 / 3)
+    assert repeated(Reading(shares), Reading(shares)) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(("share", "word"), [(None, ""), (0.2, "no"), (0.5, "mostly"), (0.75, "yes"), (1.0, "yes")])
+def test_a_share_in_a_word(share: float | None, word: str) -> None:
+    assert again(share) == word
+    assert again_text(share).startswith(word)
+
+
+def test_topics_are_found_again_and_surplus_ones_are_not() -> None:
+    corpus = planted.topic_corpus(2000, n_topics=4, n_words=300, random_state=5)
+    evidence = AnchorTopics(6).fit(corpus.counts).evidence_
+    found = [one.found_again for one in evidence.components]
+    assert sum(again(value) == "yes" for value in found) == 4
+    assert "4 of 6 are found again in halves of the documents" in evidence.verdict
+    frame = evidence.components.to_frame()
+    assert list(frame["found_again"]) == found
+    assert "expected_error" in frame
+
+
+def test_it_is_on_the_page_in_the_tables_and_in_the_notebook() -> None:
+    data = planted.gaussian_mixture(1500, n_components=3, n_features=6, random_state=3)
+    model = SphericalGaussianMixture(3).fit(data.X)
+    column = model.tables["components"]["found again"]
+    assert [column.shown(value) for value in column.values] == ["yes, 100%"] * 3
+    assert "found again" in model.evidence_._repr_html_()
+    assert "yes, 100%" in model.evidence_._repr_html_()
+
+
+def test_it_is_not_measured_without_halves_and_for_one_component() -> None:
+    X = planted.gaussian_mixture(600, n_components=2, n_features=3, random_state=6).X
+    without = SphericalGaussianMixture(2, n_splits=0).fit(X)
+    assert without.evidence_.found_again is None
+    assert "found again" not in without.evidence_.verdict
+    assert SphericalGaussianMixture(1).fit(X).evidence_.found_again is None
+
+
+def test_it_neither_lifts_a_grade_nor_lowers_one() -> None:
+    data = planted.gaussian_mixture(1500, n_components=3, n_features=6, random_state=3)
+    evidence = SphericalGaussianMixture(3).fit(data.X).evidence_
+    grades = [one.grade for one in evidence.components]
+    for found in (None, np.zeros(3), np.ones(3)):
+        other = Evidence(evidence.checks, evidence.component_errors, found_again=found)
+        assert other.grade == evidence.grade
+        assert [one.grade for one in other.components] == grades

@@ -314,6 +314,35 @@ class Vectors:
         ]  # fmt: skip
 
 
+def chances_of_unseen(emissions: np.ndarray, weights: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Probability that a state shows a symbol that has not been seen, shape (K,).
+
+    By leaving one step out (Good and Turing): what was seen once would then be new. A state gets one step more, which is new as
+    often as in all states together.
+
+    Parameters
+    ----------
+    emissions : ndarray of shape (K, S)
+    weights : ndarray of shape (K,)
+        Shares of the steps in each state.
+    counts : ndarray of shape (S,)
+        How often each symbol was seen.
+    """
+    if counts.all():
+        return np.zeros(len(weights))
+    n, once = counts.sum(), counts == 1
+    of_state = weights[:, None] * emissions[:, once]
+    alone = (of_state / np.maximum(of_state.sum(axis=0), np.finfo(float).tiny)).sum(axis=1)
+    return np.asarray((alone + (once.sum() + 0.5) / (n + 1)) / (weights * n + 1))
+
+
+def with_unseen(emissions: np.ndarray, chances: np.ndarray, unseen: np.ndarray) -> np.ndarray:
+    """Emissions (K, S) of which ``chances`` (K,) go, in equal shares, to the symbols of the mask ``unseen``."""
+    found = emissions * (1 - chances)[:, None]
+    found[:, unseen] += (chances / max(int(unseen.sum()), 1))[:, None]
+    return found
+
+
 def _prior(values: np.ndarray) -> np.ndarray:
     """Pseudo-counts of probabilities: none for those that are zero, which stay so."""
     return np.where(values > 0, _PRIOR, 0.0)

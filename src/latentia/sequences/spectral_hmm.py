@@ -35,7 +35,7 @@ from ..evidence import (
     tensor_checks,
     trivial_checks,
 )
-from ..exceptions import LatentiaError
+from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, over, race, race_updates, refine, settle, updated
 from ..likelihood.gaussian import check_covariances
 from ..moments import (
@@ -57,7 +57,7 @@ from ..tensor import Decomposition, decompose
 from ._chain import SEQUENCES_PER_STATE, Chain, stationary
 from ._classes import chain_of_classes
 from ._clusters import chain_of_clusters
-from ._emissions import Covariance, Emissions, Symbols, Vectors
+from ._emissions import Covariance, Emissions, Symbols, Vectors, chances_of_unseen, with_unseen
 from ._lags import lagged_coordinates, means_of_neighbours, past_and_future
 from ._methods import ChainMethods
 from ._start import given_chain
@@ -148,6 +148,9 @@ class SpectralHMM(ChainMethods, Staged):
         What EM started from.
     symbols_ : ndarray of shape (S,)
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
+    unseen_ : ndarray of shape (K,)
+        Probability that a state shows one of the symbols that the fit has not seen, where ``n_symbols`` allows for such: by
+        leaving one step out. `score`, `predict` and all that reads new sequences use it; ``emissionprob_`` is as fitted.
     evidence_ : Evidence
         Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1 distance
         of its distribution, of a possible 2; for vectors the l2 distance of its mean in standard deviations of the
@@ -209,6 +212,7 @@ class SpectralHMM(ChainMethods, Staged):
     start_: str
     symbols_: Annotated[np.ndarray, of.optional(of.symbols("S"))]
     emissionprob_: Annotated[np.ndarray, of.optional(of.distributions("K S"))]
+    unseen_: Annotated[np.ndarray, of.optional(of.shares("K"))]
     means_: Annotated[np.ndarray, of.optional(of.numbers("K V"))]
     variances_: Annotated[np.ndarray, of.optional(of.numbers("K V", of.LEAST))]
     covariances_: Annotated[np.ndarray, of.optional(of.numbers("... V V"))]
@@ -429,6 +433,8 @@ class SpectralHMM(ChainMethods, Staged):
         )
         if chain.variances is None:
             self.emissionprob_ = chain.emissions
+            counts = np.round(fitted.moments.marginal * fitted.rows.observed.n_rows)
+            self.unseen_ = chances_of_unseen(chain.emissions, self.weights_, counts)
         else:
             self.means_, self.variances_ = chain.emissions, chain.variances
         if chain.covariances is not None:
@@ -480,8 +486,8 @@ class SpectralHMM(ChainMethods, Staged):
     @fitted
     def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
         total, posteriors, n = 0.0, [], 0
-        for block in self._read(X, lengths, reset=False):
-            found = forward_backward(*self._kind.arguments(self._chain, block))
+        for block, chain in self._new_steps(X, lengths):
+            found = forward_backward(*chain)
             total += found[0]
             posteriors.append(found[1])
             n += int((~self._kind.missing(block[0])).sum())
@@ -493,8 +499,25 @@ class SpectralHMM(ChainMethods, Staged):
 
     def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[Any, ...]]:
         """Arguments of the recursions, block by block."""
-        blocks = self._read(X, lengths, reset=False)
-        return (self._kind.arguments(self._chain, block) for block in blocks)
+        return (chain for _, chain in self._new_steps(X, lengths))
+
+    def _new_steps(self, X: Any, lengths: Any) -> Iterator[tuple[Block, tuple[Any, ...]]]:
+        """Blocks of steps with the arguments of the recursions; symbols that the fit has not seen are possible, and counted."""
+        chain, unseen, n = self._chain, np.empty(0, int), 0
+        if chain.variances is None and self.unseen_.any():
+            new = ~chain.emissions.any(axis=0)
+            chain, unseen = (
+                replace(chain, emissions=with_unseen(chain.emissions, self.unseen_, new)),
+                np.flatnonzero(new),
+            )
+        for block in self._read(X, lengths, reset=False):
+            n += int(np.isin(block[0], unseen).sum()) if len(unseen) else 0
+            yield block, self._kind.arguments(chain, block)
+        if n:
+            warn(
+                f"Steps with symbols that the fit has not seen: {n}. Their probability is that of unseen_.",
+                LatentiaWarning,
+            )
 
     def _steps(self, X: Any, lengths: Any) -> _Steps:
         """The steps of a fit."""
@@ -526,7 +549,7 @@ class SpectralHMM(ChainMethods, Staged):
         is_symbols = "symbols_" in own
         if isinstance(self._kind, Symbols) is not is_symbols:
             raise LatentiaError("_kind is not that of the symbols")
-        needed = ("emissionprob_",) if is_symbols else ("means_", "variances_")
+        needed = ("emissionprob_", "unseen_") if is_symbols else ("means_", "variances_")
         if any(name not in own for name in needed) or (chain.variances is None) is not is_symbols:
             raise LatentiaError(f"{needed[0]} is missing")
         if isinstance(self._kind, Symbols):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import expit
+from sklearn.metrics import f1_score
 
 import latentia
 from latentia import LatentiaError
@@ -378,6 +379,27 @@ def test_probabilities_are_frequencies(corpus, head):
     assert p.mean() == pytest.approx(right.mean(), rel=0.1)
     for own in np.array_split(np.argsort(p), 20)[5:]:
         assert p[own].mean() == pytest.approx(right[own].mean(), abs=0.05)
+
+
+@pytest.mark.parametrize("head", ["auto", *KINDS])
+def test_the_threshold_of_f1_finds_more_of_rare_labels(corpus, head, tmp_path):
+    fresh = corpus.truth.sample(4000, random_state=5)
+    model = MomentMultiLabelClassifier(6, head=head, topics=False).fit(corpus.X, corpus.Y)
+    f1 = {t: f1_score(fresh.Y, model.predict(fresh.X, threshold=t), average="micro") for t in (0.5, "f1")}
+    best = max(
+        f1_score(fresh.Y, model.predict(fresh.X, threshold=t), average="micro") for t in np.arange(0.05, 0.5, 0.05)
+    )
+    assert 0 < model.threshold_ < 0.5
+    assert f1["f1"] > f1[0.5]
+    assert f1["f1"] > best - 0.01
+    assert latentia.load(latentia.save(model, tmp_path / "model")).threshold_ == model.threshold_
+
+
+def test_thresholds_that_are_none(corpus):
+    model = MomentMultiLabelClassifier(6, head="bayes").fit(corpus.X, corpus.Y)
+    assert model.threshold_ == 0.5
+    with pytest.raises(LatentiaError, match="threshold='f2'"):
+        model.predict(corpus.X, threshold="f2")
 
 
 # --- without topics -------------------------------------------------------------------------------------------------

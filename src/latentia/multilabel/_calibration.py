@@ -13,7 +13,7 @@ Source: M. Kull, T. Silva Filho, P. Flach, Beta calibration, AISTATS 2017.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
@@ -42,6 +42,8 @@ class Calibration:
         Mean frequency of a label, below which scores of least squares are bent.
     low, high, shift : float
         a, c and b.
+    threshold : float
+        Probability from which on labels, taken as predicted, have the highest micro F1.
     """
 
     logistic: bool
@@ -49,6 +51,7 @@ class Calibration:
     low: Annotated[float, of.number()] = 1.0
     high: Annotated[float, of.number()] = 1.0
     shift: Annotated[float, of.number()] = 0.0
+    threshold: Annotated[float, of.number(0.0, 1.0)] = 0.5
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Probabilities of scores of any shape."""
@@ -78,7 +81,17 @@ def calibrated(plain: Calibration, scores: np.ndarray, labels: sparse.csr_array)
         low = high = max(slope, _LEAST)
         if slope < _LEAST:
             (shift,) = _fitted(np.ones((len(chosen), 1)), y, weight, _LEAST * (below + above))
-    return Calibration(plain.logistic, plain.edge, float(low), float(high), float(shift))
+    found = Calibration(plain.logistic, plain.edge, float(low), float(high), float(shift))
+    return replace(found, threshold=float(found(_best_cut(positive, negative))))
+
+
+def _best_cut(positive: np.ndarray, negative: np.ndarray) -> np.ndarray:
+    """The score from which on labels have the highest micro F1, from scores of labels that rows have, and that they lack."""
+    cuts = np.unique(positive)
+    hits = len(positive) - np.searchsorted(np.sort(positive), cuts)
+    false = len(negative) - np.searchsorted(np.sort(negative), cuts)
+    f1 = 2 * hits / (hits + false + len(positive))
+    return np.asarray(cuts[np.argmax(f1)] if len(cuts) else np.inf)
 
 
 def _fitted(table: np.ndarray, y: np.ndarray, weight: np.ndarray, offset: np.ndarray | float = 0.0) -> np.ndarray:

@@ -142,7 +142,7 @@ class LabelMethods(ClassifierMixin, Estimator):
         return np.concatenate([p[0] for p in pieces]), np.concatenate([p[1] for p in pieces])
 
     @fitted
-    def predict(self, X: Any, n_labels: int | None = None, threshold: float = 0.5) -> Any:
+    def predict(self, X: Any, n_labels: int | None = None, threshold: float | Literal["f1"] = 0.5) -> Any:
         """Return label sets: the ``n_labels`` most probable labels of every row, or those with a probability of ``threshold``.
 
         Parameters
@@ -151,8 +151,9 @@ class LabelMethods(ClassifierMixin, Estimator):
             Nonnegative weights of words, with the columns of the fit.
         n_labels : int, optional
             How many labels each row gets; by default as many as are probable enough.
-        threshold : float, default=0.5
-            Least probability of a label, where ``n_labels`` is not given.
+        threshold : float or "f1", default=0.5
+            Least probability of a label, where ``n_labels`` is not given. "f1" takes ``threshold_``, from which on labels had
+            the highest micro F1 on rows that were held out in the fit.
 
         Returns
         -------
@@ -161,6 +162,8 @@ class LabelMethods(ClassifierMixin, Estimator):
         """
         if self._labels.one_class:
             return self.classes_[self.top_labels(X, 1)[0][:, 0]]
+        if threshold == "f1":
+            threshold = self.threshold_
         check_parameter("threshold", threshold, Number(0, 1, "both"))
         if n_labels is not None:
             indices, _ = self.top_labels(X, n_labels)
@@ -316,6 +319,11 @@ class LabelMethods(ClassifierMixin, Estimator):
         ndarray of the same shape
         """
         return scores if self._calibration is None else self._calibration(scores)
+
+    @property
+    def threshold_(self) -> float:
+        """Probability from which on labels had the highest micro F1 on rows held out; 0.5 where none were."""
+        return 0.5 if self._calibration is None else self._calibration.threshold
 
     def _check_size(self, rows: int) -> None:
         size = 8 * rows * len(self.label_frequencies_)

@@ -131,7 +131,9 @@ def best_threshold(split: Split, strength: float) -> float:
     held = np.random.default_rng(0).random(split.X.shape[0]) < 0.2
     Y = sparse.csr_array(split.Y, dtype=np.int64)
     model = one_vs_rest(strength).fit(weighted(split, split.X[~held]), Y[~held])
-    p = expit(model.decision_function(weighted(split, split.X[held]))).ravel()
+    scores = model.decision_function(weighted(split, split.X[held]))
+    scores[:, np.asarray(Y[~held].sum(axis=0)).ravel() == 0] = -np.inf
+    p = expit(scores).ravel()
     order = np.argsort(-p)
     right = (Y[held].toarray() != 0).ravel()[order]
     f1 = 2 * np.cumsum(right) / (np.arange(1, len(right) + 1) + right.sum())

@@ -3,7 +3,7 @@
 Too few components stand for several each, which goodness of fit and rank see; too many are not told from noise, which the
 expected error sees: it jumps. So the largest number of the best grade is recommended, before the first jump of the error.
 Where fits are partly supported at best, it is the largest of these numbers with about the least error, and where none is
-supported, the one with the least.
+supported, the one with the least among those that predict better than a model without components, if any do.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class Size:
     expected_error, limit : float or None
     goodness : float or None
         What the components leave of the moments, over noise.
+    vetoed : bool
+        Whether a veto failed: the fit predicts no better than a model without components, for instance.
     """
 
     n_components: int
@@ -47,6 +49,7 @@ class Size:
     expected_error: float | None
     limit: float | None
     goodness: float | None = None
+    vetoed: bool = False
 
     @classmethod
     def of(cls, n_components: int, evidence: Evidence) -> Size:
@@ -54,7 +57,8 @@ class Size:
         evidence = evidence.topics or evidence
         fit = next((check for check in evidence.checks if check.name == "goodness of fit"), None)
         goodness = fit.measured if fit is not None and isinstance(fit.measured, (int, float)) else None
-        return cls(n_components, evidence.grade, evidence.expected_error, evidence.limit, goodness)
+        vetoed = any(check.role == "veto" and check.holds is False for check in evidence.checks)
+        return cls(n_components, evidence.grade, evidence.expected_error, evidence.limit, goodness, vetoed)
 
     @property
     def ratio(self) -> float:
@@ -112,6 +116,7 @@ def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str
         why = "the most that the evidence supports" + (" with care" if best == "with care" else "")
         why += " before the expected error jumps" if chosen is not of_best[-1] else ""
     else:
+        of_best = [size for size in of_best if not size.vetoed] or of_best
         least = min(size.error for size in of_best)
         near = _AS_GOOD if best == "partly" else 1.0
         chosen = [size for size in of_best if size.error <= near * least][-1]

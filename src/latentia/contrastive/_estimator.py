@@ -128,8 +128,12 @@ class ContrastiveEstimator(Staged):
         """Errors of parts; what these cannot see is how far the answer is pulled towards no correction."""
         own: Own = fitted.found
         learned, joint = fitted.model, fitted.moments
-        parts = fitted.errors(self.n_splits).widened(self._pull(learned, own), self._farthest)
+        parts = self._errors(fitted)
         return self._lines(learned, own, parts, joint.signal, joint.choice) + self._more_checks(learned, own), parts
+
+    def _errors(self, fitted: Fitted) -> PartErrors:
+        """Of parts of the rows, and the pull."""
+        return fitted.errors(self.n_splits).widened(self._pull(fitted.model, fitted.found), self._farthest)
 
     def _pull(self, learned: Any, own: Own) -> np.ndarray:
         """Distance to what is learned if the linear map misses what it may, relative to the larger one of the two answers."""

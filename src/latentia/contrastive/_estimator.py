@@ -136,12 +136,16 @@ class ContrastiveEstimator(Staged):
         return fitted.errors(self.n_splits).widened(self._pull(fitted.model, fitted.found), self._farthest)
 
     def _pull(self, learned: Any, own: Own) -> np.ndarray:
-        """Distance to what is learned if the linear map misses what it may, relative to the larger one of the two answers."""
-        alternative = own.alternative()
-        if alternative is own:
-            return np.zeros(len(self._apart(learned, learned)))
-        other = self._learn(alternative)
-        return np.minimum(self._apart(learned, other), self._apart(other, learned))
+        """Distance to what is learned if the linear map misses what it may, or if it is another one in the other order.
+
+        Relative to the larger one of the two answers.
+        """
+        bias = np.zeros(len(self._apart(learned, learned)))
+        for alternative in (own.alternative(), own.of_other_order()):
+            if alternative is not own:
+                other = self._learn(alternative)
+                bias = np.maximum(bias, np.minimum(self._apart(learned, other), self._apart(other, learned)))
+        return bias
 
     def _checked_target(self, y: Any) -> Any:
         return y
@@ -201,7 +205,7 @@ class ContrastiveEstimator(Staged):
         """Whether y says nothing of v, which it does not where it depends on s1 alone."""
         if not self._target:
             return []
-        misfit = _of_target(own)
+        misfit = of_target(own)
         return [
             Check(
                 "target independent of V", "|cov(v, y)|^2 / |N|^2", misfit.ratio, at_most(misfit.most, "1 for noise"),
@@ -296,7 +300,7 @@ def misfit_of_parts(left: np.ndarray, parts: Sequence[np.ndarray], extra: float 
     return replace(misfit, most=BY_CHANCE * misfit.most)
 
 
-def _of_target(own: Own) -> Misfit:
+def of_target(own: Own) -> Misfit:
     """cov(v, y) in the metric of v, against its scatter over the groups of rows."""
     m = own.moments
     weight = np.linalg.inv(own.found.sums.covariance[m.v, m.v])
@@ -331,9 +335,18 @@ class Own:
         s = found.sums.covariance
         shared = s[m.u, m.u] - found.alternative
         forward = np.linalg.lstsq(shared, s[m.u, m.v], rcond=None)[0].T
-        return replace(
-            self, found=replace(found, covariance=found.alternative, map=replace(found.map, forward=forward))
-        )
+        shares = found.shares and replace(found.shares, mean=found.shares.mean + found.shares.apart)
+        changed = replace(found, covariance=found.alternative, map=replace(found.map, forward=forward), shares=shares)
+        return replace(self, found=changed)
+
+    def of_other_order(self) -> Own:
+        """By the cumulants that A is not learned from, where no A explains those of both orders."""
+        found, m = self.found, self.moments
+        choice = found.map.choice
+        left = left_by_map(m, choice)
+        if left is None or left <= _MOST_LEFT:
+            return self
+        return replace(self, found=extract(m, found.groups, replace(choice, order=7 - choice.order)))
 
     def without(self) -> list[Own]:
         """The same of all rows but those of each group."""

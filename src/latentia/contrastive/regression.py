@@ -8,6 +8,7 @@ Source: R. Ge and J. Zou, Rich component analysis, 2015, sections 4.1 and 4.2.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from .._parameters import Choice, Number, OrNone
 from .._stages import Fitted
 from .._validation import check_same_rows
 from ..evidence import Evidence, PartErrors
-from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, of_target
 from ._weak import Told
 from .views import target_column
 
@@ -172,6 +173,16 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         both = slice(0, m.n_views)
         self.covariates_coef_ = np.linalg.solve(s[both, both], s[both, m.y][:, 0])[m.u] * of_y / own.scale
         self.naive_coef_ = np.linalg.solve(s[m.u, m.u], s[m.u, m.y][:, 0]) * of_y / own.scale
+
+    def _pull(self, learned: np.ndarray, own: Own) -> np.ndarray:
+        """And how far the answer moves without what y has in common with v, where there is more of it than noise."""
+        pull, misfit, found, m = super()._pull(learned, own), of_target(own), own.found, own.moments
+        if misfit.ratio is None or misfit.ratio <= misfit.most:
+            return pull
+        s = found.sums.covariance
+        without = (s[m.u, m.y] - found.map.inverse @ s[m.v, m.y])[:, 0]  # u - B v has no s2
+        other = self._learn(replace(own, found=replace(found, target=without)))
+        return np.maximum(pull, np.minimum(self._apart(learned, other), self._apart(other, learned)))
 
     def _errors(self, fitted: Fitted) -> PartErrors:
         """What parts tell, and no less than how far coefficients are expected to be from what cannot be told."""

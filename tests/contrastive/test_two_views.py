@@ -393,6 +393,41 @@ def test_a_gaussian_shared_part_is_not_supported():
     assert refused >= 9
 
 
+@pytest.mark.parametrize("method", [ContrastiveComponents, ContrastivePCA])
+@pytest.mark.parametrize("bent", [False, True])
+def test_a_map_that_is_not_linear_is_not_supported(method, bent):
+    data = planted.contrastive_views(10_000, 4, "pca", shared="exponential", linear_map="orthogonal", random_state=500)
+    squares = (data.shared**2 - (data.shared**2).mean(axis=0)) @ data.linear_map.T
+    evidence = method().fit(data.U, data.V + (0.9 * squares if bent else 0)).evidence_
+    assert (evidence.grade == "not supported") == bent
+    vetoed = {check.name for check in evidence.checks if check.role == "veto" and not check.holds}
+    assert ({"goodness of fit", "both orders explained"} <= vetoed) == bent
+
+
+def test_the_expected_error_sees_a_map_that_differs_between_orders():
+    """Vetoes apart, the answer by cumulants of the other order tells how far off it may be."""
+    data = planted.contrastive_views(
+        10_000, 4, "regression", shared="exponential", linear_map="orthogonal", random_state=500
+    )
+    squares = (data.shared**2 - (data.shared**2).mean(axis=0)) @ data.linear_map.T
+    straight, bent = (ContrastiveComponents().fit(data.U, data.V + more) for more in (0.0, 0.9 * squares))
+    assert bent.evidence_.expected_error > 4 * straight.evidence_.expected_error
+
+
+@pytest.mark.parametrize("seed", [500, 501])
+def test_a_target_that_depends_on_the_shared_part_widens_the_error(seed):
+    data = planted.contrastive_views(
+        10_000, 5, "regression", shared="exponential", linear_map="orthogonal", random_state=seed
+    )
+    models = [ContrastiveRegression().fit(data.U, data.V, data.y + more) for more in (0.0, data.shared.sum(axis=1))]
+    expected = [model.evidence_.expected_error for model in models]
+    true = [np.abs((model.coef_ - data.truth) * model.scale_).mean() for model in models] / np.sqrt(
+        np.mean((data.truth * models[0].scale_) ** 2)
+    )
+    assert true[1] > 3 * true[0]
+    assert true[1] < 2 * expected[1]
+
+
 @pytest.mark.parametrize("n_components", [2, 3])
 def test_clusters_are_not_supported_where_there_are_none(n_components):
     data = planted.contrastive_views(20_000, 6, "pca", shared="exponential", linear_map="orthogonal")

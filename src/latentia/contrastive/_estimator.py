@@ -26,6 +26,7 @@ _SURELY = 10.0  # of those, which Gaussian views with a long memory seldom have 
 _MOST_BESIDE = 1.4  # times the noise, in directions that no A explains: they were chosen to have little
 _HEAVY = 15.0  # kurtosis
 _MOST_LEFT = 3.2  # standard deviations of what A leaves of cross-cumulants of either order
+_OF_MODEL = ("goodness of fit", "both orders explained", "symmetry of cov(s2)", "variances of the parts")
 _TOLD = 0.25  # of the noise, from which on a shared direction is told from none
 
 
@@ -129,7 +130,8 @@ class ContrastiveEstimator(Staged):
         own: Own = fitted.found
         learned, joint = fitted.model, fitted.moments
         parts = self._errors(fitted)
-        return self._lines(learned, own, parts, joint.signal, joint.choice) + self._more_checks(learned, own), parts
+        lines = self._lines(learned, own, parts, joint.signal, joint.choice)
+        return _with_vetoes(lines) + self._more_checks(learned, own), parts
 
     def _errors(self, fitted: Fitted) -> PartErrors:
         """Of parts of the rows, and the pull."""
@@ -247,6 +249,12 @@ class ContrastiveEstimator(Staged):
     def _check_fitted(self) -> None:
         if self._own_given_views.shape[1] != self.n_features_in_ + self.n_features_v_:
             raise LatentiaError("_own_given_views has not the columns of both views")
+
+
+def _with_vetoes(lines: list[Check]) -> list[Check]:
+    """One sign that parts are dependent or the map is not linear may be chance; with another one it is none."""
+    signs = [check for check in lines if check.name in _OF_MODEL and check.holds is False]
+    return [replace(check, role="veto") if len(signs) > 1 and check in signs else check for check in lines]
 
 
 def _left_checks(moments: JointMoments, own: Own, choice: Choice) -> list[Check]:

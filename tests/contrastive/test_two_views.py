@@ -16,10 +16,12 @@ from latentia.contrastive import (
     ContrastivePCA,
     ContrastiveRegression,
 )
+from latentia.contrastive._estimator import _with_vetoes
 from latentia.contrastive._extract import Shares, _Metric, own_cumulant, parts_of_cumulant
 from latentia.contrastive._weak import Told
 from latentia.contrastive.regression import _divisor
 from latentia.datasets import planted
+from latentia.evidence import Check, at_most
 from latentia.moments import cross_cumulant, moments_to_cumulants
 from latentia.passes import Blocks, deal
 
@@ -393,25 +395,13 @@ def test_a_gaussian_shared_part_is_not_supported():
     assert refused >= 9
 
 
-@pytest.mark.parametrize("method", [ContrastiveComponents, ContrastivePCA])
-@pytest.mark.parametrize("bent", [False, True])
-def test_a_map_that_is_not_linear_is_not_supported(method, bent):
-    data = planted.contrastive_views(10_000, 4, "pca", shared="exponential", linear_map="orthogonal", random_state=500)
-    squares = (data.shared**2 - (data.shared**2).mean(axis=0)) @ data.linear_map.T
-    evidence = method().fit(data.U, data.V + (0.9 * squares if bent else 0)).evidence_
-    assert (evidence.grade == "not supported") == bent
-    vetoed = {check.name for check in evidence.checks if check.role == "veto" and not check.holds}
-    assert ({"goodness of fit", "both orders explained"} <= vetoed) == bent
-
-
-def test_the_expected_error_sees_a_map_that_differs_between_orders():
-    """Vetoes apart, the answer by cumulants of the other order tells how far off it may be."""
-    data = planted.contrastive_views(
-        10_000, 4, "regression", shared="exponential", linear_map="orthogonal", random_state=500
-    )
-    squares = (data.shared**2 - (data.shared**2).mean(axis=0)) @ data.linear_map.T
-    straight, bent = (ContrastiveComponents().fit(data.U, data.V + more) for more in (0.0, 0.9 * squares))
-    assert bent.evidence_.expected_error > 4 * straight.evidence_.expected_error
+@pytest.mark.parametrize(("failing", "role"), [(1, "caution"), (2, "veto")])
+def test_two_signs_of_another_model_are_a_veto(failing, role):
+    names = ["goodness of fit", "both orders explained", "tails of the columns"]
+    lines = [
+        Check(name, "", 2.0 if i < failing else 0.0, at_most(1.0), "", "", "caution") for i, name in enumerate(names)
+    ]
+    assert [check.role for check in _with_vetoes(lines)] == [role] * failing + ["caution"] * (3 - failing)
 
 
 @pytest.mark.parametrize("seed", [500, 501])

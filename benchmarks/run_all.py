@@ -61,6 +61,7 @@ COMMANDS = [
     ["two_state_detection.py"],
     ["blocks_at_low_degree.py"],
     ["contrastive_recovery.py"],
+    ["contrastive_weak_directions.py"],
     ["contrastive_figure_1.py"],
     ["contrastive_gram.py"],
     ["contrastive_rich.py"],

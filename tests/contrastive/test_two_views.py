@@ -16,8 +16,12 @@ from latentia.contrastive import (
     ContrastivePCA,
     ContrastiveRegression,
 )
-from latentia.contrastive._extract import own_cumulant, parts_of_cumulant
+from latentia.contrastive._estimator import _with_vetoes
+from latentia.contrastive._extract import Shares, _Metric, own_cumulant, parts_of_cumulant
+from latentia.contrastive._weak import Told
+from latentia.contrastive.regression import _divisor
 from latentia.datasets import planted
+from latentia.evidence import Check, at_most
 from latentia.moments import cross_cumulant, moments_to_cumulants
 from latentia.passes import Blocks, deal
 
@@ -195,22 +199,84 @@ def test_regression_without_the_shared_part(seed):
     assert model.score(data.U, data.V, data.y) > 0.05
 
 
-def test_penalties():
+class Divided(ContrastiveRegression):
+    """Keeps the covariance by which that with y is divided."""
+
+    def _keep(self, fitted):
+        super()._keep(fitted)
+        self.divisor = _divisor(fitted.found)
+
+
+@pytest.mark.parametrize("method", ["auto", "eq2"])
+def test_penalties(method):
     data = planted.contrastive_views(10_000, 6, "regression", linear_map="orthogonal", shared="exponential")
-    plain = ContrastiveRegression().fit(data.U, data.V, data.y)
-    none = [ContrastiveRegression(penalty=p, alpha=0.0).fit(data.U, data.V, data.y) for p in ("l1", "l2")]
+    plain = Divided(method=method).fit(data.U, data.V, data.y)
+    everything = ContrastiveComponents(method=method).fit(data.U, data.V).covariance(1)
+    np.testing.assert_allclose(plain.divisor, everything, atol=0 if method == "eq2" else 0.01)
+    none = [Divided(method=method, penalty=p, alpha=0.0).fit(data.U, data.V, data.y) for p in ("l1", "l2")]
     for model in none:
         np.testing.assert_allclose(model.coef_, plain.coef_, rtol=1e-6)
-    ridge = ContrastiveRegression(penalty="l2", alpha=1.0).fit(data.U, data.V, data.y)
+    ridge = Divided(method=method, penalty="l2", alpha=1.0).fit(data.U, data.V, data.y)
     assert np.linalg.norm(ridge.coef_) < 0.6 * np.linalg.norm(plain.coef_)
-    lasso = ContrastiveRegression(penalty="l1", alpha=0.08).fit(data.U, data.V, data.y)
+    lasso = Divided(method=method, penalty="l1", alpha=0.08).fit(data.U, data.V, data.y)
     assert 0 < (lasso.coef_ == 0).sum() < 6
     # Slopes of the penalised objective are zero where coefficients are not.
-    everything = ContrastiveComponents().fit(data.U, data.V)
-    slope = everything.covariance(1) @ (plain.coef_ - lasso.coef_)
+    slope = plain.divisor @ (plain.coef_ - lasso.coef_)
     on = lasso.coef_ != 0
     np.testing.assert_allclose(slope[on], 0.08 * np.sign(lasso.coef_[on]), atol=1e-5)
     assert (np.abs(slope[~on]) <= 0.08 + 1e-5).all()
+
+
+def weak_directions(seed, n=10_000, d=10):
+    """Views with an s1 of standard deviations from 0.5 down to 0.005 or 0.04; U, V, y and beta."""
+    rng = np.random.default_rng(seed)
+    deviations = np.geomspace(0.5, np.exp(rng.uniform(np.log(0.005), np.log(0.04))), d)
+    turn, linear_map = (np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(2))
+    beta = rng.standard_normal(d) / np.sqrt(d)
+    own = rng.standard_normal((n, d)) * deviations @ turn.T
+    shared = rng.standard_exponential((n, d)) - 1
+    views = own + shared, shared @ linear_map.T + 0.3 * rng.uniform(-np.sqrt(3), np.sqrt(3), (n, d))
+    return *views, own @ beta + 0.3 * rng.standard_normal(n), beta
+
+
+def test_directions_with_little_variance_do_not_spoil_coefficients():
+    ratios, told = [], []
+    for seed in range(500, 508):
+        *tables, beta = weak_directions(seed)
+        model = ContrastiveRegression().fit(*tables)
+        error, beside = (float(((one - beta) ** 2).sum()) for one in (model.coef_, model.covariates_coef_))
+        ratios.append(error / beside)
+        true = np.abs(model.coef_ - beta) * model.scale_ / np.sqrt(np.mean((beta * model.scale_) ** 2))
+        told.append(model.evidence_.expected_error / true.mean())
+        assert model.evidence_.grade in ("partly", "not supported")
+    assert np.median(ratios) < 0.9
+    assert max(ratios) < 1.3
+    assert (np.abs(np.log2(told)) < 1).sum() >= 7
+
+
+def test_what_is_told_of_a_regression():
+    """Shares that are known are divided by; without any knowledge of them V is as good as a covariate."""
+    rng = np.random.default_rng(0)
+    factor = rng.standard_normal((4, 4))
+    metric = _Metric.of(factor @ factor.T + np.eye(4))
+    true, beta, none = np.diag([0.9, 0.5, 0.2, 0.05]), rng.standard_normal(4), np.zeros((4, 4))
+    target = metric.root @ true @ metric.root @ beta
+    known = Told.of(Shares(metric, true, none, none), target, 0.0)
+    np.testing.assert_allclose(np.linalg.solve(known.covariance, target), beta, rtol=1e-3)
+    assert known.deviations.max() < 0.05
+    unknown = Told.of(Shares(metric, true, 1e6 * np.eye(4), 1e3 * np.eye(4)), target, 0.0)
+    beside = metric.inverse @ metric.inverse @ target
+    found = np.linalg.solve(unknown.covariance, target)
+    assert found @ beside / np.linalg.norm(found) / np.linalg.norm(beside) > 0.99
+    assert np.linalg.norm(found) <= 1.5 * np.linalg.norm(beside)
+    # The larger the noise of shares or of the target, the less is told.
+    sizes = [
+        np.linalg.norm(
+            np.linalg.solve(Told.of(Shares(metric, true, noise * np.eye(4), none), target, of_y).covariance, target)
+        )
+        for noise, of_y in ((0.0, 0.0), (0.0, 0.01), (0.01, 0.01), (0.04, 0.01))
+    ]
+    assert sizes == sorted(sizes, reverse=True)
 
 
 @pytest.mark.parametrize("classes", [(0, 1), ("no", "yes")])
@@ -327,6 +393,29 @@ def test_a_gaussian_shared_part_is_not_supported():
         evidence = ContrastiveRegression().fit(data.U, data.V, data.y).evidence_
         refused += evidence.grade == "not supported"
     assert refused >= 9
+
+
+@pytest.mark.parametrize(("failing", "role"), [(1, "caution"), (2, "veto")])
+def test_two_signs_of_another_model_are_a_veto(failing, role):
+    names = ["goodness of fit", "both orders explained", "tails of the columns"]
+    lines = [
+        Check(name, "", 2.0 if i < failing else 0.0, at_most(1.0), "", "", "caution") for i, name in enumerate(names)
+    ]
+    assert [check.role for check in _with_vetoes(lines)] == [role] * failing + ["caution"] * (3 - failing)
+
+
+@pytest.mark.parametrize("seed", [500, 501])
+def test_a_target_that_depends_on_the_shared_part_widens_the_error(seed):
+    data = planted.contrastive_views(
+        10_000, 5, "regression", shared="exponential", linear_map="orthogonal", random_state=seed
+    )
+    models = [ContrastiveRegression().fit(data.U, data.V, data.y + more) for more in (0.0, data.shared.sum(axis=1))]
+    expected = [model.evidence_.expected_error for model in models]
+    true = [np.abs((model.coef_ - data.truth) * model.scale_).mean() for model in models] / np.sqrt(
+        np.mean((data.truth * models[0].scale_) ** 2)
+    )
+    assert true[1] > 3 * true[0]
+    assert true[1] < 2 * expected[1]
 
 
 @pytest.mark.parametrize("n_components", [2, 3])

@@ -26,6 +26,7 @@ _SURELY = 10.0  # of those, which Gaussian views with a long memory seldom have 
 _MOST_BESIDE = 1.4  # times the noise, in directions that no A explains: they were chosen to have little
 _HEAVY = 15.0  # kurtosis
 _MOST_LEFT = 3.2  # standard deviations of what A leaves of cross-cumulants of either order
+_OF_MODEL = ("goodness of fit", "both orders explained", "symmetry of cov(s2)", "variances of the parts")
 _TOLD = 0.25  # of the noise, from which on a shared direction is told from none
 
 
@@ -128,16 +129,25 @@ class ContrastiveEstimator(Staged):
         """Errors of parts; what these cannot see is how far the answer is pulled towards no correction."""
         own: Own = fitted.found
         learned, joint = fitted.model, fitted.moments
-        parts = fitted.errors(self.n_splits).widened(self._pull(learned, own), self._farthest)
-        return self._lines(learned, own, parts, joint.signal, joint.choice) + self._more_checks(learned, own), parts
+        parts = self._errors(fitted)
+        lines = self._lines(learned, own, parts, joint.signal, joint.choice)
+        return _with_vetoes(lines) + self._more_checks(learned, own), parts
+
+    def _errors(self, fitted: Fitted) -> PartErrors:
+        """Of parts of the rows, and the pull."""
+        return fitted.errors(self.n_splits).widened(self._pull(fitted.model, fitted.found), self._farthest)
 
     def _pull(self, learned: Any, own: Own) -> np.ndarray:
-        """Distance to what is learned if the linear map misses what it may, relative to the larger one of the two answers."""
-        alternative = own.alternative()
-        if alternative is own:
-            return np.zeros(len(self._apart(learned, learned)))
-        other = self._learn(alternative)
-        return np.minimum(self._apart(learned, other), self._apart(other, learned))
+        """Distance to what is learned if the linear map misses what it may, or if it is another one in the other order.
+
+        Relative to the larger one of the two answers.
+        """
+        bias = np.zeros(len(self._apart(learned, learned)))
+        for alternative in (own.alternative(), own.of_other_order()):
+            if alternative is not own:
+                other = self._learn(alternative)
+                bias = np.maximum(bias, np.minimum(self._apart(learned, other), self._apart(other, learned)))
+        return bias
 
     def _checked_target(self, y: Any) -> Any:
         return y
@@ -197,7 +207,7 @@ class ContrastiveEstimator(Staged):
         """Whether y says nothing of v, which it does not where it depends on s1 alone."""
         if not self._target:
             return []
-        misfit = _of_target(own)
+        misfit = of_target(own)
         return [
             Check(
                 "target independent of V", "|cov(v, y)|^2 / |N|^2", misfit.ratio, at_most(misfit.most, "1 for noise"),
@@ -239,6 +249,12 @@ class ContrastiveEstimator(Staged):
     def _check_fitted(self) -> None:
         if self._own_given_views.shape[1] != self.n_features_in_ + self.n_features_v_:
             raise LatentiaError("_own_given_views has not the columns of both views")
+
+
+def _with_vetoes(lines: list[Check]) -> list[Check]:
+    """One sign that parts are dependent or the map is not linear may be chance; with another one it is none."""
+    signs = [check for check in lines if check.name in _OF_MODEL and check.holds is False]
+    return [replace(check, role="veto") if len(signs) > 1 and check in signs else check for check in lines]
 
 
 def _left_checks(moments: JointMoments, own: Own, choice: Choice) -> list[Check]:
@@ -292,7 +308,7 @@ def misfit_of_parts(left: np.ndarray, parts: Sequence[np.ndarray], extra: float 
     return replace(misfit, most=BY_CHANCE * misfit.most)
 
 
-def _of_target(own: Own) -> Misfit:
+def of_target(own: Own) -> Misfit:
     """cov(v, y) in the metric of v, against its scatter over the groups of rows."""
     m = own.moments
     weight = np.linalg.inv(own.found.sums.covariance[m.v, m.v])
@@ -327,9 +343,18 @@ class Own:
         s = found.sums.covariance
         shared = s[m.u, m.u] - found.alternative
         forward = np.linalg.lstsq(shared, s[m.u, m.v], rcond=None)[0].T
-        return replace(
-            self, found=replace(found, covariance=found.alternative, map=replace(found.map, forward=forward))
-        )
+        shares = found.shares and replace(found.shares, mean=found.shares.mean + found.shares.apart)
+        changed = replace(found, covariance=found.alternative, map=replace(found.map, forward=forward), shares=shares)
+        return replace(self, found=changed)
+
+    def of_other_order(self) -> Own:
+        """By the cumulants that A is not learned from, where no A explains those of both orders."""
+        found, m = self.found, self.moments
+        choice = found.map.choice
+        left = left_by_map(m, choice)
+        if left is None or left <= _MOST_LEFT:
+            return self
+        return replace(self, found=extract(m, found.groups, replace(choice, order=7 - choice.order)))
 
     def without(self) -> list[Own]:
         """The same of all rows but those of each group."""

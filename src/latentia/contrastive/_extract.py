@@ -18,6 +18,29 @@ _DOUBT = 0.2  # share of the signal from which on its pull towards regression is
 
 
 @dataclass(frozen=True)
+class Shares:
+    """How well the covariance of s1 is told, in the metric of the residual covariance R of the regression of u on v.
+
+    There its eigenvalues are shares of the variance that v leaves of u: between 0, no s1, and 1, no s2.
+
+    Attributes
+    ----------
+    metric : _Metric
+    mean : ndarray of shape (d_u, d_u)
+        cov(s1), shrunk; noise may have taken eigenvalues of it out of [0, 1].
+    noise : ndarray of shape (d_u, d_u)
+        Mean square N^2 of its noise N.
+    apart : ndarray of shape (d_u, d_u)
+        How far the alternative is from it.
+    """
+
+    metric: _Metric
+    mean: np.ndarray
+    noise: np.ndarray
+    apart: np.ndarray
+
+
+@dataclass(frozen=True)
 class Extracted:
     """What some rows say of s1, in units of the columns' standard deviations.
 
@@ -38,6 +61,8 @@ class Extracted:
         Of cov(u, B v), which is cov(s2) where the model holds and so symmetric; measured for total least squares alone.
     outside : float or None
         By how much the variances of s1 are below zero, or above what v leaves of u, against their noise, in squares; as before.
+    shares : Shares or None
+        None for the paper's cov(u) - cov(s2), and where there is one group of rows alone.
     """
 
     groups: tuple[int, ...]
@@ -49,6 +74,7 @@ class Extracted:
     target: np.ndarray | None
     symmetry: Misfit | None = None
     outside: float | None = None
+    shares: Shares | None = None
 
 
 def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> Extracted:
@@ -76,7 +102,8 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
     metric = _Metric.of(residual)
     raw = metric.shares(s[u, u] - s[u, v] @ found.inverse.T)
     own, turned = (raw + raw.T) / 2, (raw - raw.T) / 2
-    noise, noise_turned = _noise_of_shares(moments, groups, choice)
+    noisy, noisy_turned = _noise_of_shares(moments, groups, choice)
+    noise, noise_turned = float((noisy**2).sum()), float((noisy_turned**2).sum())
     mean, eye = float(np.trace(own)) / len(own), np.eye(len(own))
     deviations = own - mean * eye
     kept = 1 - min(1.0, noise / max(float((deviations**2).sum()), np.finfo(float).tiny))
@@ -99,8 +126,13 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
         if asymmetric or outside > 1:
             size = _size(turned) if asymmetric else 0.0
             alternative = metric.matrix(shares - size - (beyond if outside > 1 else 0.0), _LEAST_SHARE)
+    told = None
+    if np.isfinite(noise):
+        of_mean = float((np.einsum("gii->g", noisy) ** 2).sum()) / len(own) ** 2
+        left = kept * np.einsum("gij,gjk->ik", noisy, noisy) + (1 - kept) * of_mean * eye
+        told = Shares(metric, shares, left, metric.shares(alternative - covariance))
     target = (s[u, y] - regression @ s[v, y])[:, 0] if has_target else None
-    return Extracted(groups, sums, found, regression, covariance, alternative, target, symmetry, outside)
+    return Extracted(groups, sums, found, regression, covariance, alternative, target, symmetry, outside, told)
 
 
 def _alternative(
@@ -155,13 +187,13 @@ def _undone(kept: float) -> float:
     return max(1.0, kept / (kept**2 + _DOUBT**2))
 
 
-def _noise_of_shares(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> tuple[float, float]:
-    """Squared Frobenius norms of the noise of cov(s1) in the metric of R, and of what is not symmetric of it.
+def _noise_of_shares(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> tuple[np.ndarray, np.ndarray]:
+    """Noise of cov(s1) in the metric of R: deviations whose squares add up to its variance, shape (G, d_u, d_u).
 
-    The jackknife over groups of rows.
+    The jackknife over groups of rows; and the same of what is not symmetric.
     """
     if len(groups) < 2:
-        return np.inf, np.inf
+        return (np.full((1, moments.widths[0], moments.widths[0]), np.inf),) * 2
     found = []
     for left in groups:
         some = tuple(g for g in groups if g != left)
@@ -170,10 +202,9 @@ def _noise_of_shares(moments: JointMoments, groups: tuple[int, ...], choice: Cho
         regression = np.linalg.solve(s[v, v], s[v, u]).T
         metric = _Metric.of(s[u, u] - regression @ s[v, u])
         found.append(metric.shares(s[u, u] - s[u, v] @ find_map(moments, some, sums, choice).inverse.T))
-    apart = np.array(found) - np.mean(found, axis=0)
+    apart = np.sqrt(1 - 1 / len(groups)) * (np.array(found) - np.mean(found, axis=0))
     symmetric = (apart + apart.transpose(0, 2, 1)) / 2
-    share = 1 - 1 / len(groups)
-    return share * float((symmetric**2).sum()), share * float(((apart - symmetric) ** 2).sum())
+    return symmetric, apart - symmetric
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ Source: R. Ge and J. Zou, Rich component analysis, 2015, sections 4.1 and 4.2.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -20,8 +21,9 @@ from .._base import fitted, fitting
 from .._parameters import Choice, Number, OrNone
 from .._stages import Fitted
 from .._validation import check_same_rows
-from ..evidence import Evidence
-from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
+from ..evidence import Evidence, PartErrors
+from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own, of_target
+from ._weak import Told
 from .views import target_column
 
 __all__ = ["ContrastiveRegression"]
@@ -68,6 +70,10 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     Differences from the paper, besides those of `ContrastiveComponents`:
 
     1. cov(s1, y) is cov(u, y) less the regression of u on v, whose covariance with y is noise.
+    2. Where cov(s1) has so little variance in a direction that the moments do not tell it from none, dividing by it would let
+       the coefficients explode. They are the best linear estimate by the error bars of cov(s1) instead, which goes over to
+       those with V as covariates, and the expected errors contain what is not told; ``method="eq2"`` divides. A penalty is
+       added to the cov(s1) that stands for this estimate, so that alpha = 0 is no penalty.
 
     References
     ----------
@@ -148,7 +154,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
 
     def _learn(self, own: Own) -> np.ndarray:
         """Coefficients for columns in unit variance."""
-        covariance, target = own.covariance, own.target
+        covariance, target = _divisor(own), own.target
         if self.penalty == "l2":
             covariance = covariance + self.alpha * np.eye(len(covariance))
         if self.penalty == "l1" and self.alpha:
@@ -167,6 +173,27 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         both = slice(0, m.n_views)
         self.covariates_coef_ = np.linalg.solve(s[both, both], s[both, m.y][:, 0])[m.u] * of_y / own.scale
         self.naive_coef_ = np.linalg.solve(s[m.u, m.u], s[m.u, m.y][:, 0]) * of_y / own.scale
+
+    def _pull(self, learned: np.ndarray, own: Own) -> np.ndarray:
+        """And how far the answer moves without what y has in common with v, where there is more of it than noise."""
+        pull, misfit, found, m = super()._pull(learned, own), of_target(own), own.found, own.moments
+        if misfit.ratio is None or misfit.ratio <= misfit.most:
+            return pull
+        s = found.sums.covariance
+        without = (s[m.u, m.y] - found.map.inverse @ s[m.v, m.y])[:, 0]  # u - B v has no s2
+        other = self._learn(replace(own, found=replace(found, target=without)))
+        return np.maximum(pull, np.minimum(self._apart(learned, other), self._apart(other, learned)))
+
+    def _errors(self, fitted: Fitted) -> PartErrors:
+        """What parts tell, and no less than how far coefficients are expected to be from what cannot be told."""
+        parts, told, learned = super()._errors(fitted), _told(fitted.found), fitted.model
+        if told is None or parts.errors is None:
+            return parts
+        of_y = fitted.found.moments.scale[fitted.found.moments.y]
+        deviations = told.deviations * of_y
+        size = np.sqrt(np.mean(learned**2) + np.mean(deviations**2))
+        expected = np.sqrt(2 / np.pi) * deviations / size
+        return parts.widened(np.sqrt(np.maximum(expected**2 - parts.errors**2, 0)), self._farthest)
 
     def _apart(self, learned: np.ndarray, other: np.ndarray) -> np.ndarray:
         return np.abs(learned - other) / max(float(np.sqrt(np.mean(learned**2))), np.finfo(float).tiny)
@@ -218,6 +245,24 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         found = self.predict(U, V)
         check_same_rows(U=len(found), y=len(true))
         return float(r2_score(true, found))
+
+
+def _divisor(own: Own) -> np.ndarray:
+    """The covariance of s1, or what stands for it where that is not told in all directions, in the units of the data."""
+    told = _told(own)
+    return own.covariance if told is None else told.covariance * np.outer(own.scale, own.scale)
+
+
+def _told(own: Own) -> Told | None:
+    """How far the coefficients are told; None for the paper's method."""
+    m, found = own.moments, own.found
+    if found.shares is None:
+        return None
+    assert found.target is not None
+    s, both = found.sums.covariance, slice(0, m.n_views)
+    crossed = s[both, m.y][:, 0]
+    left = float(s[m.y, m.y][0, 0] - crossed @ np.linalg.solve(s[both, both], crossed))
+    return Told.of(found.shares, found.target, max(left, 0.0) / found.sums.n)
 
 
 def _lasso(covariance: np.ndarray, target: np.ndarray, alpha: float) -> np.ndarray:

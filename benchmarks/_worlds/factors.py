@@ -164,11 +164,11 @@ WORLDS = worlds(
     },
     empty={
         "uniform": without(lambda rng, n: rng.random((n, 40)), nothing=True),
-        "exponential": without(lambda rng, n: rng.exponential(size=(n, 40)), nothing=True),
+        "exponential entries": without(lambda rng, n: rng.exponential(size=(n, 40)), nothing=True),
         "counts": without(lambda rng, n: rng.poisson(3.0, (n, 50)).astype(float), nothing=True),
         "zeros and ones": without(lambda rng, n: (rng.random((n, 48)) < 0.2).astype(float), nothing=True),
         "permuted features": without(permuted, nothing=True),
-        "few rows": without(lambda rng, n: rng.random((n, 60)), 60, 3, nothing=True),
+        "uniform, few rows": without(lambda rng, n: rng.random((n, 60)), 60, 3, nothing=True),
         "one row and noise": without(
             lambda rng, n: rng.random(40) + 0.1 * rng.standard_normal((n, 40)), asked=3, nothing=True
         ),

@@ -217,7 +217,7 @@ def evidence_checks(
     )
     pure = _pure(measured)
     lines += [
-        structure_check(rows, components, mixing, seed),
+        structure_check(structure(rows, components, mixing, seed)),
         Check(
             "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio, at_most(max(_OUTSIDE, hull.most), "1 for noise"),
             "What the hull of the components leaves of rows in its own span, against what noise leaves. More says that some "
@@ -239,10 +239,10 @@ def evidence_checks(
     return lines, parts
 
 
-def structure_check(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) -> Check:
+def structure_check(misfit: Misfit) -> Check:
     """Whether there is more than noise beyond the components."""
     return Check(
-        "goodness of fit", "|R|^2 / |N|^2", _structure(rows, components, mixing, seed), at_most(_STRUCTURE, "1 for noise"),
+        "goodness of fit", "|R|^2 / |N|^2", misfit.ratio, at_most(_STRUCTURE, "1 for noise"),
         "The largest direction of what the components leave of the rows, against the same with random signs.",
         "not in the papers", "caution",
         "The rows have structure beyond these components: compare with more of them.",
@@ -263,13 +263,14 @@ def _energy(measured: Measured) -> float:
     return float(measured.points.var(axis=0).sum())
 
 
-def _structure(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) -> float:
-    """Largest eigenvalue of what is left, over that with random signs."""
+def structure(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) -> Misfit:
+    """Largest direction of what is left, against that with random signs."""
     residual = _beyond(rows, row_weights(rows, components, mixing))
     residual = residual.T if residual.shape[0] < residual.shape[1] else residual
     signs = np.random.default_rng([seed, 101]).choice([-1.0, 1.0], residual.shape)
     left, noise = (float(np.linalg.eigvalsh(one.T @ one)[-1]) for one in (residual, residual * signs))
-    return 0.0 if left <= _HARDLY * float(np.einsum("ij,ij->", rows, rows)) else left / noise
+    whole = float(np.einsum("ij,ij->", rows, rows))
+    return Misfit(0.0) if left <= _HARDLY * whole else Misfit.of(left, noise, whole)
 
 
 def _surplus(measured: Measured) -> float | None:

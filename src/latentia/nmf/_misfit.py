@@ -8,14 +8,18 @@ inside of the hull of the true ones, or further ones are missing, it moves them 
 many: its error is as large as its distance to the next one.
 
 *A response that bends.* A detector that reads f(x) for x does not read mixtures as mixtures of what it reads. With
-f(x) = x + b x^2 / m, where m is the mean entry, residuals are b times the squares of fitted entries, as far as weights and
-components do not take these up: Tukey's one degree of freedom. Components are then off by b w^2 / m.
+f(x) = x + b g(x), residuals are b g of the fitted entries, as far as weights and components do not take these up: Tukey's one
+degree of freedom. Components are then off by b g(w). Of g(x) = x^2 / m and x log(x / m), where m is the mean entry, the one is
+taken that explains more.
+
+*Entries that cannot be negative.* Where rows have no pure ones, least squares with noise moves components towards each other or
+apart, and those of all parts of the rows alike. So it does once more with residuals of random signs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -27,7 +31,7 @@ from ._descent import Descent, FactorUpdate, row_weights
 
 Mixing = Literal["simplex", "cone"]
 
-_ROUNDS, _ROWS = 20, 1000  # of least squares, and points at most that it is done on
+_ROUNDS, _ROWS = 20, 1000  # of least squares, and rows at most that it is done on
 _MOST = 2.0  # times the squared distance that noise moves components, that noise alone seldom does
 _PART = 1.25  # errors of components whose rows are not pure, in distances that so many rounds move them
 _MANY = 1e6  # times what noise gives, beyond which it does not matter
@@ -42,12 +46,40 @@ def length_of(vertices: np.ndarray) -> float:
 
 def moved(points: np.ndarray, vertices: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:
     """How far least squares moves each vertex, over their length; of directions for "cone"; shape (r,)."""
-    some = np.linspace(0, len(points) - 1, min(len(points), _ROWS)).astype(np.int64)
-    update = FactorUpdate(vertices, mixing, Descent(), nonnegative=False)
-    found = refine(update, over(Blocks.from_array(points[some]), n_jobs), _ROUNDS).values[0]
+    found = _descended(_some(points), vertices, mixing, False, n_jobs)
     if mixing == "cone":
         vertices, found = unit_rows(vertices), unit_rows(found)
     return np.asarray(np.linalg.norm(found - vertices, axis=1) / length_of(vertices))
+
+
+def noise_bias(
+    rows: np.ndarray, components: np.ndarray, n_draws: int, seed: int, n_jobs: int | None = None
+) -> np.ndarray:
+    """How far residuals of random signs move components on average, beyond chance; of directions, shape (r,)."""
+    if n_draws < 2:
+        return np.zeros(len(components))
+    rows = _some(rows)
+    (n, d), r = rows.shape, len(components)
+    fitted = row_weights(rows, components, "cone", n_jobs) @ components
+    free = np.sqrt(n * d / max((n - r) * (d - r), 1))
+    draws = []
+    for number in range(n_draws):
+        signs = np.random.default_rng([seed, 103, number]).choice([-1.0, 1.0], rows.shape)
+        drawn = np.maximum(fitted + free * signs * (rows - fitted), 0.0)
+        draws.append(unit_rows(_descended(drawn, components, "cone", True, n_jobs)) - unit_rows(components))
+    squared = (np.mean(draws, axis=0) ** 2).sum(axis=1) - np.var(draws, axis=0, ddof=1).sum(axis=1) / n_draws
+    return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
+
+
+def _some(rows: np.ndarray) -> np.ndarray:
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), _ROWS)).astype(np.int64)]
+
+
+def _descended(
+    rows: np.ndarray, components: np.ndarray, mixing: Mixing, nonnegative: bool, n_jobs: int | None
+) -> np.ndarray:
+    update = FactorUpdate(components, mixing, Descent(), nonnegative)
+    return np.asarray(refine(update, over(Blocks.from_array(rows), n_jobs), _ROUNDS).values[0])
 
 
 @dataclass(frozen=True)
@@ -116,12 +148,12 @@ def single_row_check(held: np.ndarray) -> Check:
 
 @dataclass(frozen=True)
 class Bend:
-    """How much an entry of mean size bends, and the error that this makes of each component.
+    """How much the response bends, and the error that this makes of each component.
 
     Attributes
     ----------
     size : float or None
-        b: below zero where the response saturates. None where rows leave nothing to tell it by.
+        b, of the curve that leaves less: below zero where the response saturates. None where rows leave nothing to tell it by.
     bias : ndarray of shape (r,)
         Over the length of the components; of directions for "cone".
     """
@@ -141,30 +173,44 @@ class Bend:
             left = table - of_rows @ (of_rows.T @ table)
             return np.asarray(left - (left @ of_features) @ of_features.T)
 
-        squares, residual = beyond(fitted**2 / mean), beyond(rows)
-        size = float(np.einsum("ij,ij->", squares, squares))
-        if size <= _VANISHED * float(np.einsum("ij,ij->", fitted, fitted)):
-            return cls(None, np.zeros(len(components)))
-        bend = float(np.einsum("ij,ij->", residual, squares)) / size
-        scores = (residual - bend * squares) * squares
-        error = max(float(np.linalg.norm(scores.sum(axis=axis))) for axis in (0, 1)) / size
-        away = components**2 / mean  # but for a factor, of each component or of all
-        axis: Any = 1 if mixing == "cone" else None
-        along = (away * components).sum(axis=axis, keepdims=True) / np.maximum(
-            (components**2).sum(axis=axis, keepdims=True), np.finfo(float).tiny
-        )
-        off = np.linalg.norm(away - along * components, axis=1)
-        lengths: Any = np.linalg.norm(components, axis=1) if mixing == "cone" else length_of(components)
-        surely = max(abs(bend) - _SURE * error, 0.0)
-        return cls(bend, surely * off / np.maximum(lengths, np.finfo(float).tiny))
+        residual, best, found = beyond(rows), 0.0, cls(None, np.zeros(len(components)))
+        for curve in _CURVES:
+            bent = beyond(mean * curve(fitted / mean))
+            size, along = float((bent**2).sum()), float((residual * bent).sum())
+            if size <= _VANISHED * float((fitted**2).sum()) or along**2 / size <= best:
+                continue
+            scores = (residual - along / size * bent) * bent
+            error = max(float(np.linalg.norm(scores.sum(axis=axis))) for axis in (0, 1))
+            surely = max(abs(along) - _SURE * error, 0.0) / size
+            best = along**2 / size
+            found = cls(along / size, surely * _turned(components, mean * curve(components / mean), mixing))
+        return found
 
     def check(self, limit: float) -> Check:
         """One line, which asks for care where the bend alone makes errors of half the limit."""
         bend = "not measured" if self.size is None else f"{self.size:+.2g}"
         return Check(
             "straight response", "mean |w - f(w)|", float(self.bias.mean()), at_most(limit / 2),
-            f"The error of components if entries are f(x) = x + b x^2 / m, where m is the mean entry and b = {bend}, less its "
-            "noise. Expected errors are widened by it.", "Tukey 1949", "caution",
+            f"The error of components if entries are f(x) = x + b g(x), with b = {bend}, less its noise; g is x^2 or x log x, "
+            "over the mean entry. Expected errors are widened by it.", "Tukey 1949", "caution",
             "Entries of mixtures are not the sums of their parts: the response bends. Make it straight first, such as by "
             "absorbances in place of transmissions, or leave out what is saturated.",
         )  # fmt: skip
+
+
+def _power(x: np.ndarray) -> np.ndarray:
+    """What a power a little above one adds: x log x."""
+    return np.asarray(x * np.log(np.maximum(np.abs(x), np.finfo(float).tiny)))
+
+
+_CURVES = np.square, _power
+
+
+def _turned(components: np.ndarray, added: np.ndarray, mixing: Mixing) -> np.ndarray:
+    """How far what is added moves components, but for a factor: of each for "cone", of all for "simplex"; shape (r,)."""
+    inner, squared = (added * components).sum(axis=1), (components**2).sum(axis=1)
+    if mixing == "simplex":
+        inner, squared = np.full(len(components), inner.mean()), np.full(len(components), squared.mean())
+    squared = np.maximum(squared, np.finfo(float).tiny)
+    off = np.linalg.norm(added - (inner / squared)[:, None] * components, axis=1)
+    return np.asarray(off / np.sqrt(squared))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from latentia.datasets import planted
-from latentia.nmf import SeparableNMF
-from latentia.nmf._misfit import Bend, WithoutPure, moved, shared
+from latentia.nmf import ApproximateNMF, SeparableNMF
+from latentia.nmf._misfit import Bend, WithoutPure, moved, noise_bias, shared
 
 FIRST_TWO = "supported", "with care"
 
@@ -100,3 +100,24 @@ def test_what_other_rows_hold_of_a_component():
     held = shared(weights, W, "simplex", 1e-4)
     assert held[:2].min() > 100
     assert held[2] == 0
+
+
+def test_noise_that_is_cut_at_zero_moves_components():
+    rng = np.random.default_rng(0)
+    W = rng.exponential(size=(3, 30)) * (rng.random((3, 30)) < 0.4)
+    exact = rng.dirichlet(np.full(3, 0.5), 300) @ W
+    assert noise_bias(exact, W, 3, 0).max() < 1e-6
+    loud = np.maximum(exact + 0.5 * exact.mean() * rng.standard_normal(exact.shape), 0)
+    assert noise_bias(loud, W, 3, 0).max() > 0.01
+    assert (noise_bias(loud, W, 0, 0) == 0).all()
+
+
+def test_without_pure_rows_a_bend_and_further_structure_widen_the_errors():
+    rng = np.random.default_rng(0)
+    W = rng.exponential(size=(3, 30)) * (rng.random((3, 30)) < 0.4)
+    A = rng.dirichlet(np.full(3, 0.5), 200)
+    straight = A @ W * (1 + 0.03 * rng.standard_normal((200, 30)))
+    further = straight + 0.5 * straight.mean() * rng.exponential(size=(200, 1)) * rng.random(30)
+    expected = [ApproximateNMF(3, n_init=3).fit(X).evidence_.expected_error for X in (straight, straight**2, further)]
+    assert expected[0] < 0.1
+    assert min(expected[1:]) > 2 * expected[0]

@@ -164,6 +164,17 @@ def few(k: int) -> Weights:
     return weights
 
 
+def near_copies(count: int) -> Weights:
+    """The first rows are this many of each component, pure but for a hundredth."""
+
+    def weights(rng: Rng, n: int, r: int) -> np.ndarray:
+        found = rng.dirichlet(np.full(r, 0.5), n)
+        found[: count * r] = 0.99 * np.repeat(np.eye(r), count, axis=0) + 0.01 * found[: count * r]
+        return found
+
+    return weights
+
+
 def at_most(purity: float, concentration: float = 0.5) -> Weights:
     """No row has more than this of one component."""
 
@@ -285,6 +296,45 @@ def filled(rng: Rng, X: np.ndarray) -> np.ndarray:
 
 def saturated(rng: Rng, X: np.ndarray) -> np.ndarray:
     return np.minimum(X, np.quantile(X, 0.8))
+
+
+def concave(strength: float) -> After:
+    """A response that bends: entries far above the mean are cut at (1 + strength) / strength of it."""
+    return lambda rng, X: X * (1 + strength) / (1 + strength * np.maximum(X, 0) / X.mean())
+
+
+def gains_by_row(size: float) -> After:
+    """Slowly changing from row to row, the same for all features."""
+    return lambda rng, X: X * np.exp(size * remembering(rng, len(X), 1, 0.99))
+
+
+def gains_by_feature(size: float) -> After:
+    """Each feature's drifts from the first row to the last."""
+
+    def after(rng: Rng, X: np.ndarray) -> np.ndarray:
+        return X * np.exp(size * np.linspace(-1, 1, len(X))[:, None] * rng.standard_normal(X.shape[1]))
+
+    return after
+
+
+def baselines(size: float, count: int = 2) -> After:
+    """Smooth ones, nonnegative, that change slowly from row to row."""
+
+    def after(rng: Rng, X: np.ndarray) -> np.ndarray:
+        amounts = np.abs(remembering(rng, len(X), count, 0.98))
+        return X + size * X.mean() * amounts @ curves(rng, count, X.shape[1])
+
+    return after
+
+
+def more_of(size: float, count: int = 3, share: float = 0.3) -> After:
+    """Some rows hold further things, in any amount."""
+
+    def after(rng: Rng, X: np.ndarray) -> np.ndarray:
+        amounts = rng.exponential(size=(len(X), count)) * (rng.random((len(X), count)) < share)
+        return X + size * X.mean() * amounts @ exponential(rng, count, X.shape[1])
+
+    return after
 
 
 def squared(rng: Rng, X: np.ndarray) -> np.ndarray:
@@ -529,8 +579,32 @@ WORLDS = worlds(
         "counts of 5": mixed(1000, 100, 5, scales=0.3, after=poisson(5), components=exponential, pure=5),
         "simplex, told": mixed(1000, 40, 6, 0.05, mixing="simplex"),
         "4000 rows": mixed(4000, 60, 10, 0.05, pure=3),
+        **{f"{r} components, noise {e}": mixed(800, 60, r, e, pure=2) for r in (3, 6, 12) for e in (0.02, 0.08)},
+        "eight, wide": mixed(500, 300, 8, 0.1, components=exponential, pure=2),
+        "four, narrow": mixed(1000, 12, 4, 0.03, pure=3),
+        "near copies of pure rows": mixed(1000, 50, 5, 0.01, weights=near_copies(40)),
+        "near copies of pure rows, noise": mixed(1000, 50, 5, 0.1, weights=near_copies(40)),
+        "loners": mixed(1000, 50, 5, 0.02, weights=dirichlet(2.0)),
+        "loners, exact": mixed(600, 50, 6, weights=dirichlet(3.0)),
+        "loners, noise": mixed(1000, 80, 4, 0.06, weights=dirichlet(1.5), pure=2),
+        "rare": mixed(1500, 50, 5, 0.03, weights=dirichlet(0.5, 100), pure=2),
+        "rare, exact": mixed(1000, 50, 5, weights=dirichlet(0.5, 200)),
     },
     wrong={
+        **{f"at most .5, {r}": mixed(1000, 50, r, 0.01, weights=at_most(0.5), pure=0) for r in (3, 6, 10)},
+        **{f"at most .7, {r}": mixed(1000, 50, r, 0.02, weights=at_most(0.7), pure=0) for r in (3, 6, 10)},
+        "at most .5, cone": mixed(1000, 50, 5, 0.01, weights=at_most(0.5), pure=0, scales=0.4),
+        **{f"concave {s}": mixed(1000, 50, 4, 0.01, after=concave(s), pure=3) for s in (0.1, 0.5, 2.0)},
+        "concave, cone": mixed(1000, 50, 5, 0.02, after=concave(0.5), scales=0.4, pure=3),
+        **{f"gains by row {s}": mixed(1000, 50, 5, 0.01, after=gains_by_row(s), pure=3) for s in (0.02, 0.1, 0.4)},
+        **{f"gains by feature {s}": mixed(1000, 50, 5, 0.01, after=gains_by_feature(s), pure=3) for s in (0.03, 0.1, 0.3)},
+        **{f"baselines {s}": mixed(1000, 50, 4, 0.01, after=baselines(s), pure=3) for s in (0.05, 0.2, 0.8)},
+        "baselines, cone": mixed(1000, 60, 4, 0.02, after=baselines(0.3), scales=0.4, pure=3),
+        **{f"more, {s}": mixed(1000, 50, 5, 0.02, after=more_of(s), pure=3) for s in (0.05, 0.2, 0.8)},
+        **{f"half of {r}": mixed(1000, 60, r, 0.03, asked=r // 2, pure=2) for r in (6, 10, 16)},
+        **{f"twice {r}": mixed(1000, 60, r, 0.03, asked=2 * r, pure=2) for r in (3, 6, 8)},
+        "twice 4, cone": mixed(1000, 60, 4, 0.03, asked=8, pure=2, scales=0.4),
+        **{f"outliers of {s}": mixed(1000, 50, 5, 0.03, after=outliers(0.005, s), pure=2) for s in (1.0, 2.0, 10.0)},
         "no pure rows": mixed(1000, 50, 4, weights=dirichlet(2.0), pure=0),
         "no pure rows, far": mixed(1000, 50, 5, weights=dirichlet(5.0), pure=0),
         "no pure rows, noise": mixed(1000, 50, 4, 0.05, weights=dirichlet(2.0), pure=0),

@@ -24,6 +24,7 @@ from ..linalg import unit_rows
 from ..metrics import nearest_others
 from ..simplex import hull_separation
 from ._descent import row_weights
+from ._misfit import Bend, WithoutPure, length_of, moved, shared, single_row_check
 
 _TRUSTED = 0.2  # error of a component up to which it is the true one, in lengths of a component
 _LEVERAGE = 0.8  # of a feature in the span of the components, beyond which residuals say nothing of noise by features
@@ -31,11 +32,6 @@ _RADIUS = 2.0  # standard deviations of noise within which rows count as pure
 _HARDLY = 1e-12  # share of the rows' squared length that counts as nothing
 _OUTSIDE = 2.0  # times what noise puts outside of the hull
 _STRUCTURE = 1.5  # times the largest direction of noise
-
-
-def length_of(vertices: np.ndarray) -> float:
-    """Root mean square length of components."""
-    return max(float(np.sqrt(np.einsum("ij,ij->", vertices, vertices) / len(vertices))), np.finfo(float).tiny)
 
 
 def component_distances(first: np.ndarray, second: np.ndarray, mixing: str) -> np.ndarray:
@@ -147,10 +143,13 @@ class Redrawn:
     errors : PartErrors
     in_span : float or None
         Mean of `Measured.in_span` over these fits.
+    moved : float or None
+        Mean squared distance that least squares moves a vertex in them.
     """
 
     errors: PartErrors
     in_span: float | None = None
+    moved: float | None = None
 
     @classmethod
     def of(cls, measured: Measured, again: Callable[[np.ndarray], Measured], n_draws: int, seed: int) -> Redrawn:
@@ -161,7 +160,7 @@ class Redrawn:
         """
         if not n_draws:
             return cls(PartErrors.none("Needs fits with noise drawn again: n_splits is 0."))
-        distances, in_span, reason = [], [], ""
+        distances, in_span, far, reason = [], [], [], ""
         for number in range(n_draws):
             try:
                 other = again(measured.drawn(np.random.default_rng([seed, number])))
@@ -170,12 +169,14 @@ class Redrawn:
                 continue
             distances.append(_distances(measured, other))
             in_span.append(other.in_span)
+            far.append(float((moved(other.points, other.vertices, other.mixing) ** 2).mean()))
         if not distances:
             return cls(
                 PartErrors(None, n_draws, n_draws, f"No fit with noise drawn again has as many components. {reason}")
             )
         errors = np.mean(distances, axis=0)
-        return cls(PartErrors(errors, n_draws, n_draws - len(distances), reason), float(np.mean(in_span)))
+        parts = PartErrors(errors, n_draws, n_draws - len(distances), reason)
+        return cls(parts, float(np.mean(in_span)), float(np.mean(far)))
 
 
 def _distances(measured: Measured, other: Measured) -> np.ndarray:
@@ -206,19 +207,26 @@ def evidence_checks(
     """
     mixing, (limit, apart) = measured.mixing, trusted_error(measured.vertices, measured.mixing)
     hull = Misfit.of(measured.in_span, redrawn.in_span, _energy(measured)) if redrawn.in_span else Misfit()
-    parts = redrawn.errors.widened(hull.bias(apart))
+    second = WithoutPure(moved(measured.points, measured.vertices, mixing), redrawn.moved)
+    held = shared(measured.weights, measured.vertices, mixing, measured.noise)
+    bend = Bend.of(rows, components, mixing)
+    alone = np.where((held > 1) | ~np.isfinite(apart), 0.0, apart)
+    parts = redrawn.errors.widened(second.bias).widened(alone).widened(bend.bias, np.sqrt(2))
     lines = error_checks(
         parts, limit, "mean |w - w'|", "in lengths of a component", "component", "noise that was drawn again"
     )
     pure = _pure(measured)
     lines += [
-        structure_check(rows, components, mixing, seed),
+        structure_check(structure(rows, components, mixing, seed)),
         Check(
             "rows outside of the hull", "|R|^2 / |N|^2", hull.ratio, at_most(max(_OUTSIDE, hull.most), "1 for noise"),
             "What the hull of the components leaves of rows in its own span, against what noise leaves. More says that some "
             "components have no pure row, or that rows are no mixtures.", "Theorem 2.46", "caution",
             "No rows seem to be a component alone: look at the rows with the largest residual, or use ApproximateNMF.",
         ),
+        second.check(),
+        single_row_check(held),
+        bend.check(limit),
         surplus_check(measured),
         Check(
             "pure rows", "least of a component", float(pure.min()), at_least(2),
@@ -231,10 +239,10 @@ def evidence_checks(
     return lines, parts
 
 
-def structure_check(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) -> Check:
+def structure_check(misfit: Misfit) -> Check:
     """Whether there is more than noise beyond the components."""
     return Check(
-        "goodness of fit", "|R|^2 / |N|^2", _structure(rows, components, mixing, seed), at_most(_STRUCTURE, "1 for noise"),
+        "goodness of fit", "|R|^2 / |N|^2", misfit.ratio, at_most(_STRUCTURE, "1 for noise"),
         "The largest direction of what the components leave of the rows, against the same with random signs.",
         "not in the papers", "caution",
         "The rows have structure beyond these components: compare with more of them.",
@@ -255,13 +263,14 @@ def _energy(measured: Measured) -> float:
     return float(measured.points.var(axis=0).sum())
 
 
-def _structure(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) -> float:
-    """Largest eigenvalue of what is left, over that with random signs."""
+def structure(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) -> Misfit:
+    """Largest direction of what is left, against that with random signs."""
     residual = _beyond(rows, row_weights(rows, components, mixing))
     residual = residual.T if residual.shape[0] < residual.shape[1] else residual
     signs = np.random.default_rng([seed, 101]).choice([-1.0, 1.0], residual.shape)
     left, noise = (float(np.linalg.eigvalsh(one.T @ one)[-1]) for one in (residual, residual * signs))
-    return 0.0 if left <= _HARDLY * float(np.einsum("ij,ij->", rows, rows)) else left / noise
+    whole = float(np.einsum("ij,ij->", rows, rows))
+    return Misfit(0.0) if left <= _HARDLY * whole else Misfit.of(left, noise, whole)
 
 
 def _surplus(measured: Measured) -> float | None:

@@ -25,7 +25,7 @@ from .._base import fitted, fitting
 from .._parameters import Integer, NComponents, Number, Seed, check_parameter
 from .._stages import Fitted, Part
 from .._validation import table_blocks
-from ..evidence import Check, PartErrors, at_least, at_most, bounds, error_checks
+from ..evidence import Check, Misfit, PartErrors, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
 from ..likelihood import over, refine
 from ..linalg import unit_rows
@@ -35,10 +35,12 @@ from ._evidence import (
     Measured,
     component_distances,
     held_out_checks,
+    structure,
     structure_check,
     surplus_check,
     trusted_error,
 )
+from ._misfit import Bend, noise_bias
 from ._model import FactorModel, dense
 from ._points import Table, leading_triplets, table_of
 from ._selection import nonnegative_projections
@@ -102,8 +104,9 @@ class ApproximateNMF(FactorModel):
     starts_ : ndarray of shape (n,)
         Error over lower bound that each start led to after its first rounds, in the order they were made.
     evidence_ : Evidence
-        Checks. Expected errors (``component_errors``) are distances of components to the true ones, all of unit length; where
-        other answers are as good as this one, they include how far those are.
+        Checks. Expected errors (``component_errors``) are distances of components to the true ones, all of unit length. They
+        include how far other answers are that are as good as this one, and what residuals say of the noise, of a response that
+        bends, and of structure beyond the components.
     n_passes_ : int
         Number of passes over the data, those for the expected errors not counted.
 
@@ -277,19 +280,32 @@ class ApproximateNMF(FactorModel):
         return component_distances(one.components, other.components, "cone")
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, widened by other factorizations that are as good, near or far, and the certificate."""
+        """Errors of parts, widened by what these share: answers that are as good, near or far, clipped noise, and misfit."""
         found: _Found = fitted.model
         parts = fitted.errors(self.n_splits)
         if parts.errors is not None and found.others:
-            apart = [component_distances(found.components, one, "cone") for one in found.others]
-            parts = parts.widened(np.mean(apart, axis=0), self._farthest)
+            others = [component_distances(found.components, one, "cone") for one in found.others]
+            parts = parts.widened(np.mean(others, axis=0), self._farthest)
         rows = dense(sample_rows(fitted.rows, _SAMPLE)[0]) / found.unit
         weights = row_weights(rows, found.components, "cone", self.n_jobs)
-        parts = parts.widened(freedom(found.components, weights), self._farthest)
-        return self._lines(found, rows, weights, parts), parts
+        limit, apart = trusted_error(found.components, "cone")
+        bend = Bend.of(rows, found.components, "cone", self.n_jobs)
+        misfit = structure(rows, found.components, "cone", self._seed)
+        clipped = noise_bias(rows, found.components, self.n_splits, self._seed, self.n_jobs)
+        for shared in (freedom(found.components, weights), clipped, bend.bias, misfit.bias(apart)):
+            parts = parts.widened(shared, self._farthest)
+        return self._lines(found, rows, weights, parts, limit, bend, misfit), parts
 
-    def _lines(self, found: _Found, rows: np.ndarray, weights: np.ndarray, parts: PartErrors) -> list[Check]:
-        limit, _ = trusted_error(found.components, "cone")
+    def _lines(
+        self,
+        found: _Found,
+        rows: np.ndarray,
+        weights: np.ndarray,
+        parts: PartErrors,
+        limit: float,
+        bend: Bend,
+        misfit: Misfit,
+    ) -> list[Check]:
         measured = Measured(
             rows, found.components, weights, "cone", np.ones(len(rows)), rows.shape[1], 0.0, np.ones(len(weights.T))
         )
@@ -306,7 +322,8 @@ class ApproximateNMF(FactorModel):
                 "rows; the theorem bounds the error of A W, not that of W.", "section 2.5", "caution",
                 "Other components may give the same rows: do not read much into the small entries of these.",
             ),
-            structure_check(rows, found.components, "cone", self._seed),
+            bend.check(limit),
+            structure_check(misfit),
             surplus_check(measured),
         ]  # fmt: skip
         lines += held_out_checks(rows, found.components, "cone", self._seed)

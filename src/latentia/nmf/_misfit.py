@@ -1,0 +1,216 @@
+"""What rows that are no mixtures with pure ones do to components: errors that fits with new noise cannot see.
+
+*Without pure rows.* Least squares moves components to where all rows want them, whether or not any is pure. Where the model
+holds it moves them by noise, about as far as it does in rows whose noise was drawn again; where components are outliers, or lie
+inside of the hull of the true ones, or further ones are missing, it moves them by about their error.
+
+*A single row.* A component that no row but its own holds more of than noise makes it hold may be an outlier, or a mixture too
+many: its error is as large as its distance to the next one.
+
+*A response that bends.* A detector that reads f(x) for x does not read mixtures as mixtures of what it reads. With
+f(x) = x + b g(x), residuals are b g of the fitted entries, as far as weights and components do not take these up: Tukey's one
+degree of freedom. Components are then off by b g(w). Of g(x) = x^2 / m and x log(x / m), where m is the mean entry, the one is
+taken that explains more.
+
+*Entries that cannot be negative.* Where rows have no pure ones, least squares with noise moves components towards each other or
+apart, and those of all parts of the rows alike. So it does once more with residuals of random signs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..evidence import Check, above, at_most
+from ..likelihood import over, refine
+from ..linalg import unit_rows
+from ..passes import Blocks
+from ._descent import Descent, FactorUpdate, row_weights
+
+Mixing = Literal["simplex", "cone"]
+
+_ROUNDS, _ROWS = 20, 1000  # of least squares, and rows at most that it is done on
+_MOST = 2.0  # times the squared distance that noise moves components, that noise alone seldom does
+_PART = 1.25  # errors of components whose rows are not pure, in distances that so many rounds move them
+_MANY = 1e6  # times what noise gives, beyond which it does not matter
+_SURE = 3.0  # standard errors of a bend that do not count
+_VANISHED = 1e-20  # share of squared lengths that counts as nothing
+
+
+def length_of(vertices: np.ndarray) -> float:
+    """Root mean square length of components."""
+    return max(float(np.sqrt(np.einsum("ij,ij->", vertices, vertices) / len(vertices))), np.finfo(float).tiny)
+
+
+def moved(points: np.ndarray, vertices: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:
+    """How far least squares moves each vertex, over their length; of directions for "cone"; shape (r,)."""
+    found = _descended(_some(points), vertices, mixing, False, n_jobs)
+    if mixing == "cone":
+        vertices, found = unit_rows(vertices), unit_rows(found)
+    return np.asarray(np.linalg.norm(found - vertices, axis=1) / length_of(vertices))
+
+
+def noise_bias(
+    rows: np.ndarray, components: np.ndarray, n_draws: int, seed: int, n_jobs: int | None = None
+) -> np.ndarray:
+    """How far residuals of random signs move components on average, beyond chance; of directions, shape (r,)."""
+    if n_draws < 2:
+        return np.zeros(len(components))
+    rows = _some(rows)
+    (n, d), r = rows.shape, len(components)
+    fitted = row_weights(rows, components, "cone", n_jobs) @ components
+    free = np.sqrt(n * d / max((n - r) * (d - r), 1))
+    draws = []
+    for number in range(n_draws):
+        signs = np.random.default_rng([seed, 103, number]).choice([-1.0, 1.0], rows.shape)
+        drawn = np.maximum(fitted + free * signs * (rows - fitted), 0.0)
+        draws.append(unit_rows(_descended(drawn, components, "cone", True, n_jobs)) - unit_rows(components))
+    squared = (np.mean(draws, axis=0) ** 2).sum(axis=1) - np.var(draws, axis=0, ddof=1).sum(axis=1) / n_draws
+    return np.asarray(np.sqrt(np.maximum(squared, 0.0)))
+
+
+def _some(rows: np.ndarray) -> np.ndarray:
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), _ROWS)).astype(np.int64)]
+
+
+def _descended(
+    rows: np.ndarray, components: np.ndarray, mixing: Mixing, nonnegative: bool, n_jobs: int | None
+) -> np.ndarray:
+    update = FactorUpdate(components, mixing, Descent(), nonnegative)
+    return np.asarray(refine(update, over(Blocks.from_array(rows), n_jobs), _ROUNDS).values[0])
+
+
+@dataclass(frozen=True)
+class WithoutPure:
+    """How far least squares moves components, and how far noise alone has it do so.
+
+    Attributes
+    ----------
+    moved : ndarray of shape (r,)
+    noise : float or None
+        Mean squared distance in fits with noise drawn again; None if there are none.
+    """
+
+    moved: np.ndarray
+    noise: float | None
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Error that it says each component has, shape (r,)."""
+        noise = np.inf if self.noise is None else self.noise
+        return np.asarray(_PART * np.sqrt(np.maximum(self.moved**2 - _MOST * noise, 0.0)))
+
+    def check(self) -> Check:
+        """One line, which asks for care where components move farther than noise moves them."""
+        left = float((self.moved**2).mean())
+        ratio = None if self.noise is None else left / max(self.noise, _VANISHED)
+        return Check(
+            "found without pure rows", "|w - w'|^2 / |N|^2", ratio, at_most(_MOST, "1 for noise"),
+            "How far least squares from all rows, which needs no pure ones, moves the components, against how far it does "
+            "where rows are mixtures with noise. Expected errors are widened by what is more.", "not in the papers", "caution",
+            "Rows that are no component alone say that the components lie elsewhere: look for outliers, compare with other "
+            "numbers of components, or use ApproximateNMF.",
+        )  # fmt: skip
+
+
+def shared(weights: np.ndarray, vertices: np.ndarray, mixing: Mixing, noise: float) -> np.ndarray:
+    """What other rows than the purest one hold of each component, over what noise makes them hold; squares, shape (r,).
+
+    Parameters
+    ----------
+    weights : ndarray of shape (m, r)
+    vertices : ndarray of shape (r, k)
+    noise : float
+        Variance of a coordinate.
+    """
+    r, unit = len(vertices), length_of(vertices)
+    covariance = vertices @ vertices.T / unit**2
+    if mixing == "simplex":  # weights that sum to one
+        covariance = np.block([[covariance, np.ones((r, 1))], [np.ones((1, r)), np.zeros((1, 1))]])
+    variance = noise / unit**2 * np.diag(np.linalg.pinv(covariance, hermitian=True))[:r]
+    squares = weights**2
+    others = squares.sum(axis=0) - squares.max(axis=0)
+    by_noise = len(weights) / 2 * np.maximum(variance, 0.0)  # half of it is below zero, and cut
+    return np.asarray(np.minimum(others / np.maximum(by_noise, _VANISHED), _MANY))
+
+
+def single_row_check(held: np.ndarray) -> Check:
+    """One line, which asks for care where a component is in no other row."""
+    return Check(
+        "components in other rows", "least, over noise", float(held.min()), above(1),
+        "Squared weights on a component in other rows than the one that is purest, against those that noise alone gives. Where "
+        "there are no more, the expected error is the distance to the next component.", "not in the papers", "caution",
+        "Some components are in one row alone: leave that out if it is an outlier, or ask for fewer components.",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Bend:
+    """How much the response bends, and the error that this makes of each component.
+
+    Attributes
+    ----------
+    size : float or None
+        b, of the curve that leaves less: below zero where the response saturates. None where rows leave nothing to tell it by.
+    bias : ndarray of shape (r,)
+        Over the length of the components; of directions for "cone".
+    """
+
+    size: float | None
+    bias: np.ndarray
+
+    @classmethod
+    def of(cls, rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> Bend:
+        """From some rows, all features of them; standard errors are those of sums over rows, or features, whichever is more."""
+        weights = row_weights(rows, components, mixing, n_jobs)
+        fitted, mean = weights @ components, max(float(np.abs(rows).mean()), np.finfo(float).tiny)
+        of_rows, of_features = np.linalg.qr(weights)[0], np.linalg.qr(components.T)[0]
+
+        def beyond(table: np.ndarray) -> np.ndarray:
+            """What neither other components nor other weights take up."""
+            left = table - of_rows @ (of_rows.T @ table)
+            return np.asarray(left - (left @ of_features) @ of_features.T)
+
+        residual, best, found = beyond(rows), 0.0, cls(None, np.zeros(len(components)))
+        for curve in _CURVES:
+            bent = beyond(mean * curve(fitted / mean))
+            size, along = float((bent**2).sum()), float((residual * bent).sum())
+            if size <= _VANISHED * float((fitted**2).sum()) or along**2 / size <= best:
+                continue
+            scores = (residual - along / size * bent) * bent
+            error = max(float(np.linalg.norm(scores.sum(axis=axis))) for axis in (0, 1))
+            surely = max(abs(along) - _SURE * error, 0.0) / size
+            best = along**2 / size
+            found = cls(along / size, surely * _turned(components, mean * curve(components / mean), mixing))
+        return found
+
+    def check(self, limit: float) -> Check:
+        """One line, which asks for care where the bend alone makes errors of half the limit."""
+        bend = "not measured" if self.size is None else f"{self.size:+.2g}"
+        return Check(
+            "straight response", "mean |w - f(w)|", float(self.bias.mean()), at_most(limit / 2),
+            f"The error of components if entries are f(x) = x + b g(x), with b = {bend}, less its noise; g is x^2 or x log x, "
+            "over the mean entry. Expected errors are widened by it.", "Tukey 1949", "caution",
+            "Entries of mixtures are not the sums of their parts: the response bends. Make it straight first, such as by "
+            "absorbances in place of transmissions, or leave out what is saturated.",
+        )  # fmt: skip
+
+
+def _power(x: np.ndarray) -> np.ndarray:
+    """What a power a little above one adds: x log x."""
+    return np.asarray(x * np.log(np.maximum(np.abs(x), np.finfo(float).tiny)))
+
+
+_CURVES = np.square, _power
+
+
+def _turned(components: np.ndarray, added: np.ndarray, mixing: Mixing) -> np.ndarray:
+    """How far what is added moves components, but for a factor: of each for "cone", of all for "simplex"; shape (r,)."""
+    inner, squared = (added * components).sum(axis=1), (components**2).sum(axis=1)
+    if mixing == "simplex":
+        inner, squared = np.full(len(components), inner.mean()), np.full(len(components), squared.mean())
+    squared = np.maximum(squared, np.finfo(float).tiny)
+    off = np.linalg.norm(added - (inner / squared)[:, None] * components, axis=1)
+    return np.asarray(off / np.sqrt(squared))

@@ -135,7 +135,10 @@ def graded(
     found = evidence.of_components.found_again
     if found is None or len(found) != n:
         return error, grade
-    says = f"Whether fits on halves of the {evidence.dealt} have the same one: yes from 75%, mostly from 50%. It says nothing of numbers."
+    says = (
+        f"Whether fits on halves of the {evidence.dealt} have the same one: yes from 75%, mostly from 50%. It says nothing of "
+        "numbers."
+    )
     again = Column("found again", found, ".3f", again_text, kind="text", where="psf", meaning=says)
     return error, grade, again
 

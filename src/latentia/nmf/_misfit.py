@@ -35,7 +35,7 @@ _ROUNDS, _ROWS = 20, 1000  # of least squares, and rows at most that it is done 
 _MOST = 2.0  # times the squared distance that noise moves components, that noise alone seldom does
 _PART = 1.25  # errors of components whose rows are not pure, in distances that so many rounds move them
 _MANY = 1e6  # times what noise gives, beyond which it does not matter
-_SURE = 3.0  # standard errors of a bend that do not count
+_SURE = 7.0  # standard errors of a bend that do not count: counts of Poisson look bent by up to six
 _VANISHED = 1e-20  # share of squared lengths that counts as nothing
 
 

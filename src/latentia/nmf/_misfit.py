@@ -35,7 +35,8 @@ _ROUNDS, _ROWS = 20, 1000  # of least squares, and rows at most that it is done 
 _MOST = 2.0  # times the squared distance that noise moves components, that noise alone seldom does
 _PART = 1.25  # errors of components whose rows are not pure, in distances that so many rounds move them
 _MANY = 1e6  # times what noise gives, beyond which it does not matter
-_SURE = 7.0  # standard errors of a bend that do not count: counts of Poisson look bent by up to six
+_SURE = 3.0  # standard errors of a bend that do not count,
+_CERTAIN = 7.0  # if it is of so many: counts look bent by up to six
 _VANISHED = 1e-20  # share of squared lengths that counts as nothing
 
 
@@ -181,7 +182,7 @@ class Bend:
                 continue
             scores = (residual - along / size * bent) * bent
             error = max(float(np.linalg.norm(scores.sum(axis=axis))) for axis in (0, 1))
-            surely = max(abs(along) - _SURE * error, 0.0) / size
+            surely = (abs(along) - _SURE * error) / size if abs(along) > _CERTAIN * error else 0.0
             best = along**2 / size
             found = cls(along / size, surely * _turned(components, mean * curve(components / mean), mixing))
         return found

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ._scratch import whole_file
-from .evidence import Evidence, again_text
+from .evidence import Evidence, again_text, dealt_rows
 from .exceptions import MissingExtraError
 
 __all__ = ["Column", "Figure", "Section", "Summary", "Table", "block", "graded", "histogram"]
@@ -136,8 +136,8 @@ def graded(
     if found is None or len(found) != n:
         return error, grade
     says = (
-        f"Whether fits on halves of the {evidence.dealt} have the same one: yes from 75%, mostly from 50%. It says nothing of "
-        "numbers."
+        f"Whether fits on halves of the {dealt_rows(evidence.nouns)} have the same one: yes from 75%, mostly from 50%. It says "
+        "nothing of numbers."
     )
     again = Column("found again", found, ".3f", again_text, kind="text", where="psf", meaning=says)
     return error, grade, again

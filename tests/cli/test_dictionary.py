@@ -61,7 +61,7 @@ def of_patches(picture, tmp_path_factory):
 
 
 def _atoms(found):
-    return np.array([[float(value) for value in list(row.values())[4:]] for row in found])
+    return np.array([[float(value) for value in list(row.values())[5:]] for row in found])
 
 
 def _codes(found, first, shape):
@@ -94,12 +94,13 @@ def test_tables_agree_with_the_model(rows, learned, data):
     model = latentia.load(learned / "model.npz")
     found = rows(learned / "atoms.csv")
     np.testing.assert_allclose(_atoms(found), model.components_, atol=1e-7)
-    assert list(found[0])[4:7] == ["sensor 0", "sensor 1", "sensor 2"]
+    assert list(found[0])[4:8] == ["found again", "sensor 0", "sensor 1", "sensor 2"]
     for i, row in enumerate(found):
         assert int(row["atom"]) == i
         assert float(row["usage"]) == pytest.approx(model.usage_[i], abs=1e-6)
         assert float(row["expected error"]) == pytest.approx(model.evidence_.component_errors[i], abs=1e-4)
         assert row["grade"] == model.evidence_.components[i].grade
+        assert float(row["found again"]) == pytest.approx(model.evidence_.components[i].found_again, abs=1e-3)
     codes = _codes(rows(learned / "codes.csv"), 2, (3000, 40))
     np.testing.assert_allclose(codes, model.transform(data.X), atol=1e-4)
     weights = [abs(float(row["weight"])) for row in rows(learned / "codes.csv") if row["row"] == "2"]

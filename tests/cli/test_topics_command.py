@@ -116,7 +116,7 @@ def test_uci_and_folder_and_csv(tmp_path, corpus):
         file.writelines(f"{d + 1} {w + 1} {c}\n" for d, w, c in zip(coo.row, coo.col, coo.data, strict=True))
     (tmp_path / "vocab.p.txt").write_text("".join(f"w{i}\n" for i in range(coo.shape[1])))
     run("topics", tmp_path / "docword.p.txt", "-k", 10, "--out", tmp_path / "o", "-q", "--refine", 0)
-    assert table(tmp_path / "o" / "topics.csv")[1][6].startswith("w")
+    assert table(tmp_path / "o" / "topics.csv")[1][7].startswith("w")
     folder = tmp_path / "folder"
     folder.mkdir()
     for i, text in enumerate(load_bible().texts[:60]):

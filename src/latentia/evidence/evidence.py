@@ -15,14 +15,13 @@ from ..exceptions import LatentiaError, MissingExtraError
 from ._html import evidence_page
 from .checks import EXPECTED_ERROR, Check, describe
 from .grades import Component, Components, Grade, Status, component_grades, grade_of, status
-from .repeats import again
+from .repeats import again_sentence
 
 __all__ = ["Evidence"]
 
 _COLUMNS = ("name", "symbol", "measured", "needed", "holds", "meaning", "reference")
 _WIDTH = 110
 _USE = "Use them for rows like those that were learned from."
-_DEALT = {"nodes": "edges", "variance": "rows"}  # what halves are of, where shares are of something else
 
 
 @dataclass
@@ -101,6 +100,7 @@ class Evidence:
     def verdict(self) -> str:
         """The grade as a sentence."""
         _, many, rows = self.nouns
+        again = again_sentence(self._judged, self.grade, self.nouns)
         if self.grade == "partly" or (self.grade == "with care" and len(self._judged)):
             supported, care = self.components.of("supported"), self.components.of("with care")
             n, rest = len(self.components), len(self.components.of("not supported"))
@@ -111,32 +111,19 @@ class Evidence:
                 f"{rest} not" if rest else "",
             ]  # fmt: skip
             head = "PARTLY SUPPORTED" if self.grade == "partly" else "SUPPORTED WITH CARE"
-            return f"{head}. {', '.join(part for part in parts if part)}{self._again}."
+            return f"{head}. {', '.join(part for part in parts if part)}{again}."
         if self.grade in ("supported", "with care"):
             how = " WITH CARE" if self.grade == "with care" else ""
-            return f"SUPPORTED{how}. The data supports {self._subject}{self._again}."
+            return f"SUPPORTED{how}. The data supports {self._subject}{again}."
         if self.measured:
-            numbers = " as numbers" if self._again else ""
-            return f"NOT SUPPORTED. The data does not support {self._subject}{numbers}{self._again}."
+            numbers = " as numbers" if again else ""
+            return f"NOT SUPPORTED. The data does not support {self._subject}{numbers}{again}."
         return f"NOT MEASURED. How far to trust {self._subject} was not measured."
 
     @property
     def _subject(self) -> str:
         n = 0 if self.component_errors is None else len(self.component_errors)
         return self.subject or (f"these {n} {self.nouns[1]}" if n > 1 else f"this {self.nouns[0]}" if n else "this fit")
-
-    @property
-    def _again(self) -> str:
-        """How many components are found again, where some are, and where their grades leave it open."""
-        n, found = len(self._judged), sum(again(one.found_again) == "yes" for one in self._judged)
-        if not found or (found == n and self.grade == "supported"):
-            return ""
-        return f"; {found} of {n} {'is' if found == 1 else 'are'} found again in halves of the {self.dealt}"
-
-    @property
-    def dealt(self) -> str:
-        """What the halves are halves of."""
-        return _DEALT.get(self.nouns[2], self.nouns[2])
 
     @property
     def advice(self) -> str:

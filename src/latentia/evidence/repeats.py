@@ -7,6 +7,7 @@ neither lifts nor lowers: halves agree on the shells that a mixture cuts a singl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,6 +15,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from .checks import Check, at_most
+from .grades import Component, Grade
 
 __all__ = ["Again", "Reading", "again", "again_text", "neighbour_checks", "repeated"]
 
@@ -23,6 +25,7 @@ _NEIGHBOURS = 5  # rows of a stretch, among those that are read
 _ALIKE = 0.1  # correlation of neighbours that is worth a word
 _YES, _MOSTLY = 0.75, 0.5
 _NAMED = 0.25  # weight of the columns that are named, where they repeat less than shares do
+_DEALT = {"nodes": "edges", "variance": "rows"}
 _TINY = 1e-12  # of the squared length of shares: what varies less is constant up to rounding
 
 
@@ -107,6 +110,19 @@ def again(share: float | None) -> Again | Literal[""]:
 def again_text(share: float | None) -> str:
     """``yes, 93%``."""
     return "" if share is None else f"{again(share)}, {share:.0%}"
+
+
+def again_sentence(components: Sequence[Component], grade: Grade, nouns: tuple[str, str, str]) -> str:
+    """How many components are found again, as the end of a verdict; nothing where none is, or where grades say as much."""
+    n, found = len(components), sum(again(one.found_again) == "yes" for one in components)
+    if not found or (found == n and grade == "supported"):
+        return ""
+    return f"; {found} of {n} {'is' if found == 1 else 'are'} found again in halves of the {dealt_rows(nouns)}"
+
+
+def dealt_rows(nouns: tuple[str, str, str]) -> str:
+    """What halves are of: the rows, where shares are not of something else."""
+    return _DEALT.get(nouns[2], nouns[2])
 
 
 def _correlations(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _fields as of
 from .._base import Estimator, fitted
 from ._chain import stationary
-from .recursions import log_likelihood, viterbi
+from .recursions import forward_backward, log_likelihood, viterbi
 
 
 class ChainMethods(Estimator):
@@ -25,16 +25,18 @@ class ChainMethods(Estimator):
     converged_: bool
 
     @abstractmethod
-    def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
-        """Log-likelihood, posteriors (n_steps, K), and the number of steps that are not missing."""
-
-    @abstractmethod
-    def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[Any, ...]]:
-        """Arguments of the recursions, for sequences one after another."""
+    def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """Of sequences, block by block: how many steps are not missing, and the arguments of the recursions."""
 
     @abstractmethod
     def _n_parameters(self) -> int:
         """Free parameters."""
+
+    @fitted
+    def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
+        """Log-likelihood, posteriors (n_steps, K), and the number of steps that are not missing."""
+        found = [(n, *forward_backward(*chain)) for n, chain in self._chains(X, lengths)]
+        return float(sum(one[1] for one in found)), np.vstack([one[2] for one in found]), sum(one[0] for one in found)
 
     def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Return the most probable path of states (Viterbi), shape (n_steps,).
@@ -75,7 +77,7 @@ class ChainMethods(Estimator):
         path : ndarray of int, shape (n_steps,)
             The states.
         """
-        found = [viterbi(*chain) for chain in self._chains(X, lengths)]
+        found = [viterbi(*chain) for _, chain in self._chains(X, lengths)]
         return float(sum(value for _, value in found)), np.concatenate([states for states, _ in found])
 
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
@@ -114,7 +116,7 @@ class ChainMethods(Estimator):
         LatentiaError
             If X has symbols that the fit has not seen, or another number of features.
         """
-        return float(sum(log_likelihood(*chain) for chain in self._chains(X, lengths)))
+        return float(sum(log_likelihood(*chain) for _, chain in self._chains(X, lengths)))
 
     def score_samples(self, X: Any, lengths: Any = None) -> tuple[float, np.ndarray]:
         """Return the log-likelihood and the posteriors of the states.

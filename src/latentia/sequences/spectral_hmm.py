@@ -483,36 +483,22 @@ class SpectralHMM(ChainMethods, Staged):
             states[t] = state
         return self._kind.draw(self._chain, states, rng), states
 
-    @fitted
-    def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
-        total, posteriors, n = 0.0, [], 0
-        for block, chain in self._new_steps(X, lengths):
-            found = forward_backward(*chain)
-            total += found[0]
-            posteriors.append(found[1])
-            n += int((~self._kind.missing(block[0])).sum())
-        return total, np.vstack(posteriors), n
-
     def _n_parameters(self) -> int:
         k = len(self.startprob_)
         return k - 1 + k * (k - 1) + self._kind.n_parameters(self._chain)
 
-    def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[Any, ...]]:
-        """Arguments of the recursions, block by block."""
-        return (chain for _, chain in self._new_steps(X, lengths))
-
-    def _new_steps(self, X: Any, lengths: Any) -> Iterator[tuple[Block, tuple[Any, ...]]]:
-        """Blocks of steps with the arguments of the recursions; symbols that the fit has not seen are possible, and counted."""
+    def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """Symbols that the fit has not seen are possible, and counted."""
         chain, unseen, n = self._chain, np.empty(0, int), 0
         if chain.variances is None and self.unseen_.any():
-            new = ~chain.emissions.any(axis=0)
+            new = np.asarray(~chain.emissions.any(axis=0))
             chain, unseen = (
                 replace(chain, emissions=with_unseen(chain.emissions, self.unseen_, new)),
                 np.flatnonzero(new),
             )
         for block in self._read(X, lengths, reset=False):
             n += int(np.isin(block[0], unseen).sum()) if len(unseen) else 0
-            yield block, self._kind.arguments(chain, block)
+            yield int((~self._kind.missing(block[0])).sum()), self._kind.arguments(chain, block)
         if n:
             warn(
                 f"Steps with symbols that the fit has not seen: {n}. Their probability is that of unseen_.",

@@ -41,7 +41,7 @@ from ._methods import ChainMethods
 from ._pair_evidence import Measured, PairFit, chain_checks
 from ._pair_method import Found, Learned, PairMethod, Steps, counted_steps
 from ._steps import all_steps, alphabet, encoded, has_symbols, long_enough, pieces, sequence_blocks
-from .recursions import forward_backward, log_likelihood
+from .recursions import log_likelihood
 from .updates import EmissionUpdate
 
 __all__ = ["TwoStateHMM"]
@@ -336,11 +336,6 @@ class TwoStateHMM(ChainMethods, Staged):
 
     # --- use ----------------------------------------------------------------------------------------------------
 
-    @fitted
-    def _smoothed(self, X: Any, lengths: Any) -> tuple[float, np.ndarray, int]:
-        total, posteriors, *_ = forward_backward(*self._arguments(X, lengths))
-        return total, posteriors, len(posteriors)
-
     def _n_parameters(self) -> int:
         return 1 + 2 + 2 * (len(self.symbols_) - 1)
 
@@ -387,13 +382,9 @@ class TwoStateHMM(ChainMethods, Staged):
             table = np.log(self.emissionprob_.T)
         return -float(log_likelihood(self.startprob_, self.transmat_, table, [n_steps], numbers)) / n_steps
 
-    def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[Any, ...]]:
-        return iter([self._arguments(X, lengths)])
-
-    def _arguments(self, X: Any, lengths: Any) -> tuple[Any, ...]:
-        """Arguments of the recursions."""
+    def _chains(self, X: Any, lengths: Any) -> Iterator[tuple[int, tuple[Any, ...]]]:
         symbols, lengths = self._read(X, lengths, reset=False)
-        return self.startprob_, self.transmat_, log(self.emissionprob_.T), lengths, symbols
+        yield len(symbols), (self.startprob_, self.transmat_, log(self.emissionprob_.T), lengths, symbols)
 
     def _read(self, X: Any, lengths: Any, reset: bool) -> tuple[np.ndarray, np.ndarray]:
         """Symbol numbers (n,) and lengths of the sequences."""

@@ -53,7 +53,8 @@ from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
 from ._ordering import OwnOrder
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
-from ._refine import SETTLED, RefinedTopics, led_astray, n_candidates, refine_topics, smoothed, sweeps_bias
+from ._refine import LARGE, SETTLED, RefinedTopics, led_astray, n_candidates, refine_topics, smoothed, sweeps_bias
+from ._repeated import repeated_spectrum
 from .prevalence import confusions_of
 
 __all__ = ["AnchorTopics"]
@@ -330,7 +331,7 @@ class AnchorTopics(Admixture, Staged):
         learned: RefinedTopics = fitted.model.parameters
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
         parts = fitted.errors(self._splits(learned)) if self.recover == "l2" else PartErrors.none(unmeasured)
-        bias = Misfit(share=share_left_out(fitted.moments.embedding) / 2).bias(nearest_others(learned.topics))
+        bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(learned.topics))
         bias = np.hypot(bias, sweeps_bias(learned.topics, fitted.found.topics, learned.is_swept))
         parts = parts.widened(bias, self._farthest)
         others = [] if parts.errors is None else self._of_other_documents(fitted)
@@ -342,7 +343,7 @@ class AnchorTopics(Admixture, Staged):
         self._keep_refinement(learned.refinement)
         n_passes = moments.sketches.q.n_passes + len(self.refinement_) + learned.n_undone
         own = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
-        found = moments.embedding, fitted.found.anchors, learned.topics, moments.words, moments.documents
+        found = moments.repeated(), fitted.found.anchors, learned.topics, moments.words, moments.documents
         self._read_off(*found, n_passes, own)
         if learned.dirichlet is not None and self.dirichlet == "likelihood":
             self.dirichlet_ = learned.dirichlet
@@ -630,6 +631,21 @@ class _Counted:
     def embedding(self) -> Embedding:
         """The sketch of all documents."""
         return self.sketches.embedding(self.sketches.dealt.all, self.n_topics)
+
+    def repeated(self) -> Embedding:
+        """The same, with eigenvalues as large as other documents have them, where there seem to be more than topics."""
+        dealt = self.sketches.dealt
+        if self.rank <= self.n_topics or not dealt.splits:
+            return self.embedding
+        most = int(LARGE / max(self.n_entries / self.documents.used, 1.0))
+        halves = [
+            sparse.csr_array(self.order.group(half, dealt).blocks.some_rows(most)[0], dtype=np.float64)
+            for half in dealt.splits[0]
+        ]
+        frequent = np.isin(self.order.columns, self.choice.candidates)
+        spectrum = self.embedding.spectrum
+        others = repeated_spectrum([half[:, frequent] for half in halves], self.documents.length, len(spectrum))
+        return replace(self.embedding, spectrum=np.minimum(spectrum[: len(others)], others))
 
     @property
     def n_entries(self) -> float:

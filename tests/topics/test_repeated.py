@@ -7,8 +7,9 @@ import pytest
 from scipy import sparse
 
 from latentia.metrics import nearest_distances
-from latentia.topics import AnchorTopics
+from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from latentia.topics._repeated import repeated_spectrum
+from latentia.topics.single_topic import _unneeded
 
 
 def corpus(n: int, k: int, seed: int = 0, v: int = 500) -> tuple[sparse.csr_array, np.ndarray]:
@@ -56,4 +57,54 @@ def test_halves_of_nothing_in_common_have_nothing():
     counts, _ = corpus(400, 2, seed=2)
     empty = sparse.csr_array(counts.shape)
     assert (repeated_spectrum([counts, empty], 40.0, 5) == 0).all()
-    assert len(repeated_spectrum([counts[:200, :3], counts[200:, :3]], 40.0, 5)) == 3
+    assert (repeated_spectrum([counts[:200, :3], counts[200:, :3]], 40.0, 5)[3:] == 0).all()
+
+
+@pytest.fixture(scope="module")
+def single() -> tuple[sparse.csr_array, np.ndarray]:
+    """Documents of one topic each, of a thousand words by the law of Zipf."""
+    rng = np.random.default_rng(3)
+    common = rng.permutation(1 / (np.arange(1000) + 3.0))
+    topics = rng.standard_gamma(300 * common / common.sum(), (5, 1000)) + 1e-12
+    topics /= topics.sum(axis=1, keepdims=True)
+    counts = rng.multinomial(rng.poisson(30, 2500) + 3, topics[rng.integers(0, 5, 2500)])
+    return sparse.csr_array(counts, dtype=float), topics
+
+
+@pytest.mark.parametrize("estimator", [SingleTopicModel, SpectralLDA])
+def test_noise_of_rare_words_is_no_rank(single, estimator):
+    model = estimator(5).fit(single[0])
+    assert model.evidence_["rank supported"].holds
+    assert model.evidence_.grade == "supported"
+    assert model.evidence_.expected_error == pytest.approx(
+        nearest_distances(model.components_, single[1]).mean(), rel=0.4
+    )
+
+
+@pytest.mark.parametrize("n_topics", [3, 4])
+def test_too_few_single_topics_ask_for_care(single, n_topics):
+    evidence = SingleTopicModel(n_topics).fit(single[0]).evidence_
+    assert evidence["rank supported"].measured == 5
+    assert evidence["rank supported"].holds is False
+    assert evidence.grade != "supported"
+
+
+@pytest.mark.parametrize("n_topics", [7, 10])
+def test_empty_topics_have_the_error_of_nothing_known(single, n_topics):
+    counts, topics = single
+    model = SingleTopicModel(n_topics).fit(counts)
+    true = nearest_distances(model.components_, topics)
+    empty = model.weights_ < 0.01
+    assert empty.sum() == n_topics - 5
+    assert model.evidence_["topics that predict nothing"].measured == n_topics - 5
+    assert (model.evidence_.component_errors[empty] > true[empty] / 1.5).all()
+    assert true.mean() / 1.5 < model.evidence_.expected_error < 1.5 * true.mean()
+
+
+def test_few_long_documents_do_not_make_topics_idle(single):
+    counts, topics = single
+    rng = np.random.default_rng(4)
+    long = rng.multinomial(20_000, topics[[0, 0, 1, 1]])
+    idle = _unneeded(sparse.csr_array(sparse.vstack([counts, long])), topics + 1e-6, np.full(5, 0.2))
+    assert not idle.any()
+    assert _unneeded(counts, np.vstack([topics, topics[[2, 2]]]) + 1e-6, np.full(7, 1 / 7)).sum() == 2

@@ -15,6 +15,27 @@ import numpy as np
 from scipy import sparse
 
 from ..linalg import converged_eigenspace
+from ..passes import Blocks, RowGroups
+from ._refine import LARGE
+
+
+def repeated_in(blocks: Blocks, dealt: RowGroups, frequent: np.ndarray, length: float, width: int) -> np.ndarray:
+    """`repeated_spectrum` of two halves of documents, or of as many of them as are read into memory.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    dealt : RowGroups
+    frequent : ndarray of bool or int
+        Columns of words in so many documents (`least_documents`) that no few of them make a direction.
+    length, width
+        As in `repeated_spectrum`.
+    """
+    most = int(LARGE / length)
+    halves = [
+        sparse.csr_array(blocks.group(half, dealt).some_rows(most)[0], dtype=np.float64) for half in dealt.splits[0]
+    ]
+    return repeated_spectrum([half[:, frequent] for half in halves], length, width)
 
 
 def repeated_spectrum(halves: Sequence[sparse.csr_array], length: float, width: int) -> np.ndarray:
@@ -27,16 +48,14 @@ def repeated_spectrum(halves: Sequence[sparse.csr_array], length: float, width: 
     length : float
         Mean number of words of a document.
     width : int
-        How many are measured, at most V.
 
     Returns
     -------
     ndarray of shape (width,)
-        The mean over both halves of what the other one has of each; zeros where one of them has no pair of words.
+        The mean over both halves of what the other one has of each; zeros beyond V, and where a half has no pair of words.
     """
     sizes = [np.asarray(half.sum(axis=1)).ravel() for half in halves]
     weights = [np.where(n < 2, 0.0, np.minimum((n - 1) / length, 1.0)) for n in sizes]
-    width = min(width, halves[0].shape[1])
     if min(w.sum() for w in weights) == 0:
         return np.zeros(width)
     marginal = np.sum(
@@ -45,12 +64,12 @@ def repeated_spectrum(halves: Sequence[sparse.csr_array], length: float, width: 
     root = np.sqrt(marginal / marginal.sum())
     scale = np.where(root > 0, 1 / np.where(root > 0, root, 1.0), 0.0)
     first, second = (_product(half, n, w, scale) for half, n, w in zip(halves, sizes, weights, strict=True))
-    start = np.repeat(root[:, None], width, axis=1)
+    start = np.repeat(root[:, None], min(width, len(root)), axis=1)
     found = []
     for own, other in ((first, second), (second, first)):
         _, vectors = converged_eigenspace(own, start)
         found.append(np.sort([v @ other(v) for v in vectors.T])[::-1])
-    return np.asarray(np.mean(found, axis=0))
+    return np.pad(np.mean(found, axis=0), (0, width - start.shape[1]))
 
 
 def _product(

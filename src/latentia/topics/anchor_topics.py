@@ -45,7 +45,15 @@ from ..simplex import simplex_least_squares
 from . import _embedding
 from ._anchors import Anchor, choose_anchors, exclusive_words, parse_anchors, vertex_rows
 from ._collapsed import fit_in_memory
-from ._corpus import Documents, Words, check_n_topics, count_documents, in_own_order, merge_rare_words
+from ._corpus import (
+    Documents,
+    Words,
+    check_n_topics,
+    count_documents,
+    in_own_order,
+    least_documents,
+    merge_rare_words,
+)
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
@@ -53,8 +61,8 @@ from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
 from ._ordering import OwnOrder
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
-from ._refine import LARGE, SETTLED, RefinedTopics, led_astray, n_candidates, refine_topics, smoothed, sweeps_bias
-from ._repeated import repeated_spectrum
+from ._refine import SETTLED, RefinedTopics, led_astray, n_candidates, refine_topics, smoothed, sweeps_bias
+from ._repeated import repeated_in
 from .prevalence import confusions_of
 
 __all__ = ["AnchorTopics"]
@@ -463,7 +471,7 @@ class AnchorTopics(Admixture, Staged):
         """The anchors that are given, and the words that the others may be."""
         none_given = isinstance(self.anchors, str)
         given = [] if none_given else parse_anchors(self.anchors, column_names(self), words.own_columns)
-        least = np.clip(documents.used // 200, 3, 50) if self.min_df is None else self.min_df
+        least = least_documents(documents.used) if self.min_df is None else self.min_df
         frequent = np.flatnonzero(words.document_frequency >= max(least, self.runoff_df))
         frequent = frequent[np.argsort(words.codes[frequent], kind="stable")]
         return _Choice(given, frequent, words.codes, self.anchors if none_given else "greedy")
@@ -637,15 +645,10 @@ class _Counted:
         dealt = self.sketches.dealt
         if self.rank <= self.n_topics or not dealt.splits:
             return self.embedding
-        most = int(LARGE / max(self.n_entries / self.documents.used, 1.0))
-        halves = [
-            sparse.csr_array(self.order.group(half, dealt).blocks.some_rows(most)[0], dtype=np.float64)
-            for half in dealt.splits[0]
-        ]
         frequent = np.isin(self.order.columns, self.choice.candidates)
-        spectrum = self.embedding.spectrum
-        others = repeated_spectrum([half[:, frequent] for half in halves], self.documents.length, len(spectrum))
-        return replace(self.embedding, spectrum=np.minimum(spectrum[: len(others)], others))
+        spectrum, length = self.embedding.spectrum, self.documents.length
+        others = repeated_in(self.order.blocks, dealt, frequent, length, len(spectrum))
+        return replace(self.embedding, spectrum=np.minimum(spectrum, others))
 
     @property
     def n_entries(self) -> float:

@@ -108,3 +108,15 @@ def test_few_long_documents_do_not_make_topics_idle(single):
     idle = _unneeded(sparse.csr_array(sparse.vstack([counts, long])), topics + 1e-6, np.full(5, 0.2))
     assert not idle.any()
     assert _unneeded(counts, np.vstack([topics, topics[[2, 2]]]) + 1e-6, np.full(7, 1 / 7)).sum() == 2
+
+
+def test_topics_without_words_of_their_own_ask_for_care(tailed):
+    """Every word has a share of a common background in each topic: none is separable."""
+    rng = np.random.default_rng(5)
+    own = rng.dirichlet(np.full(300, 1.0), 5)
+    topics = 0.4 * own + 0.6 * rng.dirichlet(np.full(300, 1.0))
+    counts = rng.multinomial(rng.poisson(100, 3000) + 2, rng.dirichlet(np.full(5, 0.15), 3000) @ topics)
+    evidence = AnchorTopics(5).fit(sparse.csr_array(counts, dtype=float)).evidence_
+    assert evidence["words of its own"].holds is False
+    assert evidence.grade != "supported"
+    assert AnchorTopics(6, n_splits=0).fit(tailed[0]).evidence_["words of its own"].holds

@@ -57,7 +57,7 @@ from ._corpus import (
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
-from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
+from ._evidence import TRUSTED, Measured, anchor_checks, own_share, share_left_out
 from ._ordering import OwnOrder
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
@@ -565,6 +565,7 @@ class AnchorTopics(Admixture, Staged):
             prevalence=self.prevalence_,
             anchor_documents=np.array([words.document_frequency[own].max() for own in anchor_words]),
             anchor_probability=np.array([self.components_[k, own].sum() for k, own in enumerate(anchor_words)]),
+            own_share=own_share(self.components_, self.prevalence_),
             documents=self._documents,
             words=words,
             dirichlet_total=float(self.dirichlet_.sum()),

@@ -121,8 +121,8 @@ def _own_words(m: Measured) -> list[Check]:
     return [
         Check(
             "words of its own", "", float(m.own_share[least]), at_least(_OWN_SHARE),
-            f"Probability in topic {least} of words that are mostly of that topic. Anchors need some: without them the topic may "
-            "be mixed with others, and parts of the data are mixed alike.", "Def. 3.1", "caution",
+            f"Probability in topic {least} of words that are mostly of that topic. Anchors need some: without them it may be "
+            "mixed with others, and parts of the data are mixed alike.", "Def. 3.1", "caution",
             f"Topic {least} has hardly any words of its own: compare with latent Dirichlet allocation, which needs none.",
         )
     ]  # fmt: skip

@@ -52,12 +52,12 @@ def repeated_spectrum(halves: Sequence[sparse.csr_array], length: float, width: 
     Returns
     -------
     ndarray of shape (width,)
-        The mean over both halves of what the other one has of each; zeros beyond V, and where a half has no pair of words.
+        The mean over both halves of what the other one has of each, zero beyond V; infinite where one has no pair of words.
     """
     sizes = [np.asarray(half.sum(axis=1)).ravel() for half in halves]
     weights = [np.where(n < 2, 0.0, np.minimum((n - 1) / length, 1.0)) for n in sizes]
     if min(w.sum() for w in weights) == 0:
-        return np.zeros(width)
+        return np.full(width, np.inf)
     marginal = np.sum(
         [half.T @ (w / np.maximum(n, 1.0)) for half, n, w in zip(halves, sizes, weights, strict=True)], axis=0
     )

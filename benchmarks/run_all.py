@@ -35,6 +35,7 @@ COMMANDS = [
     ["tensor_real_data.py"],
     ["evidence_of_tensor_models.py"],
     ["evidence_on_wrong_models.py", "--refine", "both", "--report"],
+    ["evidence_on_other_corpora.py"],
     ["em_that_settles.py"],
     ["passes_on_cluster.py"],
     ["checkpoints.py"],

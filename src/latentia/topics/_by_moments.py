@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,8 +33,9 @@ from ..moments import Cooccurrence, DocumentMoments, WordMoments, leading_words
 from ..passes import Blocks, RowGroups
 from ..simplex import distributions
 from ..tensor import WhitenedDecomposition, apply_to_modes, decompose_whitened
-from ._corpus import Documents, check_n_topics, count_documents
+from ._corpus import Documents, check_n_topics, count_documents, least_documents
 from ._evidence import TRUSTED, topic_error_checks
+from ._repeated import repeated_in
 
 ROUGH = 1e-5  # tolerance of decompositions of parts of the documents, whose noise is far larger
 _OVERSAMPLE = 12
@@ -86,6 +88,20 @@ class CorpusMoments:
 
     def of(self, groups: tuple[int, ...]) -> WordMoments:
         return self.moments.of(groups)
+
+    @cached_property
+    def repeated(self) -> np.ndarray:
+        """Eigenvalues of the pairs of words as large as other documents have them, as many as the moments have dimensions."""
+        q, width = self.moments.q, self.moments.coordinates.shape[1]
+        frequent = q.sums.document_frequency >= least_documents(self.documents.used)
+        return repeated_in(q.blocks, self.dealt, frequent, self.documents.length, width)
+
+    def spectrum(self, fit: WhitenedDecomposition, edge: float) -> np.ndarray:
+        """What was whitened; eigenvalues beyond the topics as large as other documents have them, where noise seems less."""
+        spectrum, k = fit.whitening.spectrum, len(fit.weights)
+        if (spectrum > edge).sum() <= k:
+            return spectrum
+        return np.append(spectrum[:k], np.minimum(spectrum[k:], self.repeated[k : len(spectrum)]))
 
 
 @dataclass(frozen=True)
@@ -161,7 +177,7 @@ def clear(parts: PartErrors, topics: np.ndarray) -> bool:
 
 
 def misfit_of(
-    fit: WhitenedDecomposition, dealt: RowGroups, moments: Callable[[tuple[int, ...]], WordMoments]
+    fit: WhitenedDecomposition, corpus: CorpusMoments, moments: Callable[[tuple[int, ...]], WordMoments]
 ) -> Misfit:
     """What the topics leave of the whitened tensor, and leave out of the pairs of words; ``moments`` as in `moment_checks`.
 
@@ -173,14 +189,21 @@ def misfit_of(
         return WhitenedMoments(matrix.T @ m.second @ matrix, apply_to_modes(m.third, matrix))
 
     try:
-        splits = [(moments(first), moments(second)) for first, second in dealt.splits]
+        splits = [(moments(first), moments(second)) for first, second in corpus.dealt.splits]
     except LatentiaError:
         return Misfit()
     halves = [(whitened(first), whitened(second)) for first, second in splits]
     misfit = misfit_of_tensor(fit.tensor, fit.weights, fit.vectors, halves)
+    return replace(misfit, share=float(np.hypot(misfit.share, share_left_out(fit, corpus, moments))))
+
+
+def share_left_out(
+    fit: WhitenedDecomposition, corpus: CorpusMoments, moments: Callable[[tuple[int, ...]], WordMoments]
+) -> float:
+    """What the topics leave out of the pairs of words in further directions, as a share of a misfit."""
+    splits = [(moments(first), moments(second)) for first, second in corpus.dealt.splits]
     edge = float(np.mean([np.linalg.norm(first.second - second.second, 2) / 2 for first, second in splits]))
-    beyond = left_out(fit.whitening.spectrum, len(fit.weights), edge, first=1)
-    return replace(misfit, share=float(np.hypot(misfit.share, _MERGED * beyond)))
+    return _MERGED * left_out(corpus.spectrum(fit, edge), len(fit.weights), edge, first=1)
 
 
 def moment_checks(
@@ -196,13 +219,15 @@ def moment_checks(
     ``moments`` gives those of some groups of documents that are sums over topics, which the decomposition took.
     """
     first, second = (moments(half) for half in corpus.dealt.splits[0])
+    noise = whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third))
     measured = TensorMeasured(
-        spectrum=fit.whitening.spectrum,
+        spectrum=fit.whitening.spectrum if noise.spectrum is None else corpus.spectrum(fit, noise.spectrum),
         weights=fit.weights,
         residual=fit.info.residual,
         stable=fit.info.stable,
         samples=corpus.n_triples,
-        noise=whitened_noise(fit.whitening.matrix, (first.second, first.third), (second.second, second.third)),
+        noise=noise,
+        exact=True,
     )
     limit = separation_limit(refined.parameters.topics, "cityblock", TRUSTED)
     errors = topic_error_checks(parts, limit, corpus.documents.used)

@@ -156,6 +156,11 @@ def count_documents(q: Cooccurrence, n_rows: int) -> Documents:
     return Documents(used, empty, short - empty, float(sums.occurrences.sum() / used))
 
 
+def least_documents(n_documents: int) -> int:
+    """In how many documents a word must be for what it occurs with to be known: one in 200, but at least 3 and at most 50."""
+    return int(np.clip(n_documents // 200, 3, 50))
+
+
 def check_n_topics(n_components: int, documents: Documents, n_words: int) -> None:
     """Raise for more topics than documents or words."""
     most = min(documents.used, n_words)

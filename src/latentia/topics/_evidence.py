@@ -13,6 +13,7 @@ from ._embedding import Embedding
 TRUSTED = 0.4  # mean l1 error, of a possible 2, below which topics are worth reading one by one
 _ANCHOR_DOCUMENTS = 20
 _LEFT_OUT = 0.15
+_OWN, _OWN_SHARE = 0.8, 0.03  # of a word, that makes it a topic's own; of a topic, that is in such words
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Measured:
     prevalence : ndarray of shape (K,)
     anchor_documents, anchor_probability : ndarray of shape (K,)
         Document frequency of each anchor, and its probability in its topic.
+    own_share : ndarray of shape (K,)
+        Of each topic in words of its own.
     documents : Documents
     words : Words
     dirichlet_total : float
@@ -42,6 +45,7 @@ class Measured:
     prevalence: np.ndarray
     anchor_documents: np.ndarray
     anchor_probability: np.ndarray
+    own_share: np.ndarray
     documents: Documents
     words: Words
     dirichlet_total: float
@@ -56,7 +60,15 @@ def topic_error_checks(parts: PartErrors, limit: float = TRUSTED, n_documents: i
 def anchor_checks(m: Measured, parts: PartErrors, limit: float) -> list[Check]:
     """The lines of the evidence table; those about documents only where the model was fitted on documents."""
     of_documents = [*_anchor_frequency(m), *_dropped(m), *_theorems(m)] if m.documents.used else []
-    return [*topic_error_checks(parts, limit, m.documents.used), *_simplex(m), *_topic_mixture(m), *of_documents]
+    errors = topic_error_checks(parts, limit, m.documents.used)
+    return [*errors, *_simplex(m), *_own_words(m), *_topic_mixture(m), *of_documents]
+
+
+def own_share(topics: np.ndarray, prevalence: np.ndarray) -> np.ndarray:
+    """Probability of the words that are mostly of one topic, 80% of their occurrences at least, in each topic, shape (K,)."""
+    joint = prevalence[:, None] * topics
+    own = joint >= _OWN * joint.sum(axis=0)
+    return np.asarray((topics * own).sum(axis=1))
 
 
 def share_left_out(embedding: Embedding) -> float:
@@ -100,6 +112,20 @@ def _simplex(m: Measured) -> list[Check]:
             )
         )  # fmt: skip
     return lines
+
+
+def _own_words(m: Measured) -> list[Check]:
+    if len(m.own_share) == 1:
+        return []
+    least = int(m.own_share.argmin())
+    return [
+        Check(
+            "words of its own", "", float(m.own_share[least]), at_least(_OWN_SHARE),
+            f"Probability in topic {least} of words that are mostly of that topic. Anchors need some: without them it may be "
+            "mixed with others, and parts of the data are mixed alike.", "Def. 3.1", "caution",
+            f"Topic {least} has hardly any words of its own: compare with latent Dirichlet allocation, which needs none.",
+        )
+    ]  # fmt: skip
 
 
 def _anchor_frequency(m: Measured) -> list[Check]:

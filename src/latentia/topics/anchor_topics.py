@@ -45,15 +45,24 @@ from ..simplex import simplex_least_squares
 from . import _embedding
 from ._anchors import Anchor, choose_anchors, exclusive_words, parse_anchors, vertex_rows
 from ._collapsed import fit_in_memory
-from ._corpus import Documents, Words, check_n_topics, count_documents, in_own_order, merge_rare_words
+from ._corpus import (
+    Documents,
+    Words,
+    check_n_topics,
+    count_documents,
+    in_own_order,
+    least_documents,
+    merge_rare_words,
+)
 from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
-from ._evidence import TRUSTED, Measured, anchor_checks, share_left_out
+from ._evidence import TRUSTED, Measured, anchor_checks, own_share, share_left_out
 from ._ordering import OwnOrder
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
 from ._refine import SETTLED, RefinedTopics, led_astray, n_candidates, refine_topics, smoothed, sweeps_bias
+from ._repeated import repeated_in
 from .prevalence import confusions_of
 
 __all__ = ["AnchorTopics"]
@@ -330,7 +339,7 @@ class AnchorTopics(Admixture, Staged):
         learned: RefinedTopics = fitted.model.parameters
         unmeasured = f"Not measured for recover={self.recover!r}: call evidence_.stability(X)."
         parts = fitted.errors(self._splits(learned)) if self.recover == "l2" else PartErrors.none(unmeasured)
-        bias = Misfit(share=share_left_out(fitted.moments.embedding) / 2).bias(nearest_others(learned.topics))
+        bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(learned.topics))
         bias = np.hypot(bias, sweeps_bias(learned.topics, fitted.found.topics, learned.is_swept))
         parts = parts.widened(bias, self._farthest)
         others = [] if parts.errors is None else self._of_other_documents(fitted)
@@ -342,7 +351,7 @@ class AnchorTopics(Admixture, Staged):
         self._keep_refinement(learned.refinement)
         n_passes = moments.sketches.q.n_passes + len(self.refinement_) + learned.n_undone
         own = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
-        found = moments.embedding, fitted.found.anchors, learned.topics, moments.words, moments.documents
+        found = moments.repeated(), fitted.found.anchors, learned.topics, moments.words, moments.documents
         self._read_off(*found, n_passes, own)
         if learned.dirichlet is not None and self.dirichlet == "likelihood":
             self.dirichlet_ = learned.dirichlet
@@ -462,7 +471,7 @@ class AnchorTopics(Admixture, Staged):
         """The anchors that are given, and the words that the others may be."""
         none_given = isinstance(self.anchors, str)
         given = [] if none_given else parse_anchors(self.anchors, column_names(self), words.own_columns)
-        least = np.clip(documents.used // 200, 3, 50) if self.min_df is None else self.min_df
+        least = least_documents(documents.used) if self.min_df is None else self.min_df
         frequent = np.flatnonzero(words.document_frequency >= max(least, self.runoff_df))
         frequent = frequent[np.argsort(words.codes[frequent], kind="stable")]
         return _Choice(given, frequent, words.codes, self.anchors if none_given else "greedy")
@@ -556,6 +565,7 @@ class AnchorTopics(Admixture, Staged):
             prevalence=self.prevalence_,
             anchor_documents=np.array([words.document_frequency[own].max() for own in anchor_words]),
             anchor_probability=np.array([self.components_[k, own].sum() for k, own in enumerate(anchor_words)]),
+            own_share=own_share(self.components_, self.prevalence_),
             documents=self._documents,
             words=words,
             dirichlet_total=float(self.dirichlet_.sum()),
@@ -630,6 +640,16 @@ class _Counted:
     def embedding(self) -> Embedding:
         """The sketch of all documents."""
         return self.sketches.embedding(self.sketches.dealt.all, self.n_topics)
+
+    def repeated(self) -> Embedding:
+        """The same, with eigenvalues as large as other documents have them, where there seem to be more than topics."""
+        dealt = self.sketches.dealt
+        if self.rank <= self.n_topics or not dealt.splits:
+            return self.embedding
+        frequent = np.isin(self.order.columns, self.choice.candidates)
+        spectrum, length = self.embedding.spectrum, self.documents.length
+        others = repeated_in(self.order.blocks, dealt, frequent, length, len(spectrum))
+        return replace(self.embedding, spectrum=np.minimum(spectrum, others))
 
     @property
     def n_entries(self) -> float:

@@ -51,6 +51,7 @@ from ._by_moments import (
     moment_checks,
     moments_of,
     recover,
+    share_left_out,
 )
 from ._documents import SMOOTHING, OfDocuments
 from ._mixing import Corpus, Mixing, mixing_by_moments
@@ -67,6 +68,7 @@ _SURE = 2.0  # standard errors of the noise that do not count
 _SIDEWAYS = 1.2  # error of a topic, in distances of its documents from one another
 _ALIKE = 0.1  # distance up to which documents are as good as of one topic
 _CLEARLY, _DOCUMENTS = 3.0, 4000  # standard errors of a gain in likelihood, and documents that it is measured on
+_SURELY = 5.0  # nats that a document counts for at most, so that no few long ones decide
 _LEAN = 0.25  # of the pseudo-counts that predict best: topics with these are nearest to true ones in l1
 
 
@@ -339,11 +341,14 @@ class SingleTopicModel(OfDocuments, Staged):
 
     def _misfit(self, clusters: Clusters, recovered: Recovered, moments: CorpusMoments) -> Misfit:
         """What the topics leave of the moments: of pairs of words, and of the tensor where they come from it alone."""
-        of_tensor = misfit_of(recovered.fit, moments.dealt, moments.of)
+        of_tensor = misfit_of(recovered.fit, moments, moments.of)
         if of_tensor.ratio is None:
             return of_tensor
         of_pairs = _misfit_of_pairs(clusters, moments)
-        return of_pairs if self._steps else replace(of_tensor, share=max(of_tensor.share, of_pairs.share))
+        if self._steps:
+            beyond = share_left_out(recovered.fit, moments, moments.of)
+            return replace(of_pairs, share=float(np.hypot(of_pairs.share, beyond)))
+        return replace(of_tensor, share=max(of_tensor.share, of_pairs.share))
 
     def _assigned(self, found: TopicShares, moments: CorpusMoments, part: Part) -> Refined:
         """After passes over the documents of a part."""
@@ -467,15 +472,18 @@ class SingleTopicModel(OfDocuments, Staged):
 
 
 def _misfit_of_pairs(clusters: Clusters, corpus: CorpusMoments) -> Misfit:
-    """What topics leave of the pairs of words beyond noise, in the coordinates of the moments.
+    """What topics leave of the pairs of words beyond noise, in the K leading directions of these.
 
-    The shares of the topics are those that leave least.
+    In further ones, that were chosen for what these documents have, noise is larger than between halves. The shares of the
+    topics are those that leave least.
     """
-    topics, second = clusters.topics @ corpus.moments.coordinates, corpus.of(corpus.dealt.all).second
+    second = corpus.of(corpus.dealt.all).second
+    leading = np.linalg.eigh(second)[1][:, -len(clusters.topics) :]
+    topics, second = clusters.topics @ corpus.moments.coordinates @ leading, leading.T @ second @ leading
     pairs = np.einsum("ki,kj->ijk", topics, topics).reshape(second.size, -1)
     left = second.ravel() - pairs @ np.linalg.lstsq(pairs, second.ravel(), rcond=None)[0]
-    halves = [(corpus.of(first).second, corpus.of(other).second) for first, other in corpus.dealt.splits]
-    noise = float(np.mean([((first - other) ** 2).sum() / 4 for first, other in halves]))
+    halves = [corpus.of(first).second - corpus.of(other).second for first, other in corpus.dealt.splits]
+    noise = float(np.mean([((leading.T @ apart @ leading) ** 2).sum() / 4 for apart in halves]))
     whole = float((np.linalg.eigvalsh(second)[:-1] ** 2).sum())
     entries = len(second) * (len(second) + 1) / 2
     found = Misfit.of(float(left @ left), noise, whole, entries, len(halves))
@@ -517,11 +525,9 @@ def _idle(
     fitted: Fitted,
     topics: np.ndarray,
 ) -> tuple[np.ndarray, list[Check]]:
-    """Topics of a half of the documents that do not help to predict the others, but for one that could take their place.
+    """Topics of a half of the documents that do not help to predict the others; their error is the distance to one that does.
 
-    A topic is merged with the one that is nearest to it. Where the likelihood of the other documents hardly falls, the rarer
-    of the two does not help, and its error is its distance to the nearest one that does. Returns the bias of each of the
-    topics of all documents, shape (K,), and a line.
+    Returns the bias of each of the topics of all documents, shape (K,), and a line.
     """
     try:
         half = None if others is None else learned_from(others.learned)
@@ -532,18 +538,8 @@ def _idle(
     dealt: RowGroups = fitted.moments.dealt
     unseen = fitted.rows.group([g for g in dealt.all if g not in others.learned], dealt)
     rows = sparse.csr_array(sample_rows(unseen, _DOCUMENTS)[0], dtype=np.float64)
-    words, shares = half.model(fitted.moments.word_probabilities)
-    k, logs = len(shares), rows @ np.log(words).T + np.log(shares)
-    apart = l1_distances(half.topics, half.topics) + 3.0 * np.eye(k)
-    partner, whole = apart.argmin(axis=1), logsumexp(logs, axis=1)
-    both = shares + shares[partner]
-    merged = (shares[:, None] * words + shares[partner, None] * words[partner]) / both[:, None]
-    joint, idle = rows @ np.log(merged).T + np.log(both), np.zeros(k, dtype=bool)
-    for j in range(k):
-        rest = np.delete(logs, [j, partner[j]], axis=1)
-        gain = whole - logsumexp(np.column_stack([rest, joint[:, j]]), axis=1)
-        if not gain.mean() > _CLEARLY * gain.std() / np.sqrt(len(gain)):
-            idle[max(j, partner[j])] = True  # the largest shares come first
+    idle = _unneeded(rows, *half.model(fitted.moments.word_probabilities))
+    k = len(idle)
     away = l1_distances(half.topics, half.topics[~idle]).min(axis=1)
     bias = np.where(idle, away, 0.0)[l1_distances(topics, half.topics).argmin(axis=1)]
     n_idle = int(np.count_nonzero(idle))
@@ -554,6 +550,32 @@ def _idle(
         "not in the thesis", "caution", f"Ask for {k - n_idle} topics.",
     )  # fmt: skip
     return bias, [line]
+
+
+def _unneeded(rows: sparse.csr_array, topics: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Which topics do not help to predict documents, bool, shape (K,).
+
+    A topic is merged with the one that is nearest to it. Where the likelihood of the documents hardly falls, the rarer of the
+    two does not help. Those that are left are asked again: where several are alike, or empty, each vouches for another one.
+    """
+    left, k = np.arange(len(shares)), len(shares)
+    logs = rows @ np.log(topics).T
+    while len(left) > 1:
+        words, held, joint = topics[left], shares[left], logs[:, left] + np.log(shares[left])
+        partner = (l1_distances(words, words) + 3.0 * np.eye(len(left))).argmin(axis=1)
+        whole, idle = logsumexp(joint, axis=1), np.zeros(len(left), dtype=bool)
+        both = held + held[partner]
+        merged = (held[:, None] * words + held[partner, None] * words[partner]) / both[:, None]
+        together = rows @ np.log(merged).T + np.log(both)
+        for j in range(len(left)):
+            rest = np.delete(joint, [j, partner[j]], axis=1)
+            gain = np.clip(whole - logsumexp(np.column_stack([rest, together[:, j]]), axis=1), -_SURELY, _SURELY)
+            if not gain.mean() > _CLEARLY * gain.std() / np.sqrt(len(gain)):
+                idle[max(j, partner[j])] = True  # the largest shares come first
+        if not idle.any():
+            break
+        left = left[~idle]
+    return ~np.isin(np.arange(k), left)
 
 
 def _settled(refined: Refined) -> list[Check]:

@@ -275,7 +275,7 @@ class SpectralLDA(Admixture, Staged):
         topics, corpus, alpha0 = refined.parameters.topics, moments.corpus, moments.alpha0
         parts = fitted.errors(self.n_splits)
         mixing = self._mixing(fitted, parts)
-        misfit = misfit_of(recovered.fit, corpus.dealt, moments.of)
+        misfit = misfit_of(recovered.fit, corpus, moments.of)
         bias = np.hypot(misfit.bias(nearest_others(topics)), mixing.bias(topics))
         swept = sweeps_bias(topics, recovered.found.topics, len(refined.refinement.log_likelihood) > 0)
         parts = parts.widened(np.hypot(bias, swept), self._farthest)

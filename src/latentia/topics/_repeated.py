@@ -1,0 +1,87 @@
+"""Directions in which words co-occur in some documents, measured in others.
+
+Noise of D^-1/2 Q D^-1/2 has no sharp edge where lengths of documents differ much: every pair of words of a short document
+weighs a lot, and some such documents make an eigenvector of their own words. It is large in the documents that made it and,
+like all noise, has mean zero in any others. So eigenvectors of one half of the documents are measured in the other half:
+v^T S' v is near zero but for directions that documents have in common. Documents that are shorter than the mean weigh less, by
+their words, so that they do not crowd out these directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy import sparse
+
+from ..linalg import converged_eigenspace
+from ..passes import Blocks, RowGroups
+from ._refine import LARGE
+
+
+def repeated_in(blocks: Blocks, dealt: RowGroups, frequent: np.ndarray, length: float, width: int) -> np.ndarray:
+    """`repeated_spectrum` of two halves of documents, or of as many of them as are read into memory.
+
+    Parameters
+    ----------
+    blocks : Blocks
+    dealt : RowGroups
+    frequent : ndarray of bool or int
+        Columns of words in so many documents (`least_documents`) that no few of them make a direction.
+    length, width
+        As in `repeated_spectrum`.
+    """
+    most = int(LARGE / length)
+    halves = [
+        sparse.csr_array(blocks.group(half, dealt).some_rows(most)[0], dtype=np.float64) for half in dealt.splits[0]
+    ]
+    return repeated_spectrum([half[:, frequent] for half in halves], length, width)
+
+
+def repeated_spectrum(halves: Sequence[sparse.csr_array], length: float, width: int) -> np.ndarray:
+    """Eigenvalues of D^-1/2 Q D^-1/2 as large as other documents have them, descending.
+
+    Parameters
+    ----------
+    halves : two csr_arrays of shape (n, V)
+        Counts in disjoint sets of documents.
+    length : float
+        Mean number of words of a document.
+    width : int
+
+    Returns
+    -------
+    ndarray of shape (width,)
+        The mean over both halves of what the other one has of each, zero beyond V; infinite where one has no pair of words.
+    """
+    sizes = [np.asarray(half.sum(axis=1)).ravel() for half in halves]
+    weights = [np.where(n < 2, 0.0, np.minimum((n - 1) / length, 1.0)) for n in sizes]
+    if min(w.sum() for w in weights) == 0:
+        return np.full(width, np.inf)
+    marginal = np.sum(
+        [half.T @ (w / np.maximum(n, 1.0)) for half, n, w in zip(halves, sizes, weights, strict=True)], axis=0
+    )
+    root = np.sqrt(marginal / marginal.sum())
+    scale = np.where(root > 0, 1 / np.where(root > 0, root, 1.0), 0.0)
+    first, second = (_product(half, n, w, scale) for half, n, w in zip(halves, sizes, weights, strict=True))
+    start = np.repeat(root[:, None], min(width, len(root)), axis=1)
+    found = []
+    for own, other in ((first, second), (second, first)):
+        _, vectors = converged_eigenspace(own, start)
+        found.append(np.sort([v @ other(v) for v in vectors.T])[::-1])
+    return np.pad(np.mean(found, axis=0), (0, width - start.shape[1]))
+
+
+def _product(
+    table: sparse.csr_array, sizes: np.ndarray, weights: np.ndarray, scale: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """The product D^-1/2 Q D^-1/2 v, where documents have weights."""
+    pairs = np.where(weights > 0, weights / np.maximum(sizes * (sizes - 1), 1.0), 0.0) / weights.sum()
+    columns = sparse.csr_array(table.T)
+    diagonal = columns @ pairs
+
+    def product(v: np.ndarray) -> np.ndarray:
+        scaled = scale * v
+        return np.asarray(scale * (columns @ (pairs * (table @ scaled)) - diagonal * scaled))
+
+    return product

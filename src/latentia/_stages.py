@@ -161,10 +161,14 @@ class Fitted:
         whole = self.reading
         if whole is None or len(whole.shares) < 2:
             return None
+        found = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            halves = [self._as_fitted(half)._reading(self) for half in self.compared]
-        return np.mean([repeated(whole, half) for half in halves if half is not None], axis=0)
+            for groups in self.compared:
+                with contextlib.suppress(LatentiaError):
+                    half = self._as_fitted(groups)._reading(self)
+                    found += [] if half is None else [repeated(whole, half)]
+        return np.mean(found, axis=0) if found else None
 
     @cached_property
     def reading(self) -> Reading | None:

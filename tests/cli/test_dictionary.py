@@ -203,7 +203,7 @@ def test_an_image(call, rows, written, picture, tmp_path):
     model = latentia.load(out / "model.npz")
     assert model.components_.shape == (24, 36)
     np.testing.assert_allclose(model.components_.mean(axis=1), 0, atol=1e-9)
-    assert list(rows(out / "atoms.csv")[0])[4:6] == ["row 1 column 1", "row 1 column 2"]
+    assert list(rows(out / "atoms.csv")[0])[5:7] == ["row 1 column 1", "row 1 column 2"]
     assert read_image(out / "atoms.png").shape == (5 * 7 - 1, 5 * 7 - 1)
     page = (out / "report.html").read_text("utf-8")
     assert len(re.findall('<img src="data:image/png;base64,[^"]+" alt="(?:atom|stripes)', page)) == 24 + 2

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from latentia.datasets import planted
+from latentia.dictionary import IncoherentDictionary
 from latentia.evidence import Evidence, Reading, again, again_text, repeated
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.topics import AnchorTopics
@@ -79,6 +80,12 @@ def test_it_is_not_measured_without_halves_and_for_one_component() -> None:
     assert without.evidence_.found_again is None
     assert "found again" not in without.evidence_.verdict
     assert SphericalGaussianMixture(1).fit(X).evidence_.found_again is None
+
+
+@pytest.mark.filterwarnings("ignore::latentia.exceptions.EvidenceWarning")
+def test_copies_of_one_row_leave_a_half_empty() -> None:
+    model = IncoherentDictionary(3, sparsity=1, n_splits=1).fit(np.tile([1.0, 2.0, 3.0, 4.0], (200, 1)))
+    assert model.evidence_.grade == "not supported"
 
 
 def test_it_neither_lifts_a_grade_nor_lowers_one() -> None:

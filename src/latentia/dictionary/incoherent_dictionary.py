@@ -443,7 +443,7 @@ class _Refined(NamedTuple):
     @property
     def noise(self) -> float:
         """Standard deviation of the noise of an entry."""
-        free = self.sums.n_rows * max(self.atoms.shape[1] - self.sparsity, 1)
+        free = max(self.sums.n_rows, 1) * max(self.atoms.shape[1] - self.sparsity, 1)
         return float(np.sqrt(self.sums.left / free))
 
     def after(self, first: _Refined) -> _Refined:

@@ -642,14 +642,14 @@ class _Counted:
         return self.sketches.embedding(self.sketches.dealt.all, self.n_topics)
 
     def repeated(self) -> Embedding:
-        """The same, with eigenvalues as large as other documents have them, where there seem to be more than topics."""
+        """The same, with eigenvalues beyond the topics as large as other documents have them."""
         dealt = self.sketches.dealt
         if self.rank <= self.n_topics or not dealt.splits:
             return self.embedding
         frequent = np.isin(self.order.columns, self.choice.candidates)
-        spectrum, length = self.embedding.spectrum, self.documents.length
-        others = repeated_in(self.order.blocks, dealt, frequent, length, len(spectrum))
-        return replace(self.embedding, spectrum=np.minimum(spectrum, others))
+        spectrum, k = self.embedding.spectrum, self.n_topics
+        others = repeated_in(self.order.blocks, dealt, frequent, self.documents.length, len(spectrum))
+        return replace(self.embedding, spectrum=np.append(spectrum[:k], np.minimum(spectrum[k:], others[k:])))
 
     @property
     def n_entries(self) -> float:

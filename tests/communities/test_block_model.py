@@ -179,6 +179,17 @@ def test_auto_looks_around_the_number_of_the_spectrum():
     assert model.candidates(graph.adjacency) == [2, 4, 5, 6, 7]
 
 
+@pytest.mark.parametrize("spread", [False, True])
+def test_auto_finds_one_community_where_there_is_none(spread):
+    rng = np.random.default_rng(3)
+    activity = 1 + rng.pareto(2.5, 150) if spread else np.ones(150)
+    rates = np.minimum(0.08 * np.outer(activity, activity) / activity.mean() ** 2, 1)
+    table = np.triu(rng.random((150, 150)) < rates, 1).astype(float)
+    model = MixedMembershipBlockModel("auto", n_splits=1).fit(sparse.csr_array(table + table.T))
+    assert [row["n_components"] for row in model.comparison_] == [1, 2, 3]
+    assert model.n_components_ == 1
+
+
 def test_graphs_of_other_packages(graph, model):
     found = nx.from_scipy_sparse_array(graph.adjacency)
     other = MixedMembershipBlockModel(5, n_splits=0).fit(nx.relabel_nodes(found, lambda i: f"n{i}"))

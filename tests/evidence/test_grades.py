@@ -205,3 +205,11 @@ def test_partly_takes_the_most_near_the_least_error():
     number, why = recommend(near)
     assert number == 6
     assert "about the least" in why
+
+
+def test_no_number_is_recommended_that_predicts_no_better_than_none():
+    none, better, worse = (
+        Size(k, "not supported", e, 0.5, vetoed=v) for k, e, v in ((1, 0.0, True), (2, 0.7, False), (2, 0.7, True))
+    )
+    assert recommend([none, better])[0] == 2
+    assert recommend([none, worse])[0] == 1

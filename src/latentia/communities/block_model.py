@@ -416,8 +416,10 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
 
 
 def numbers_around(suggested: int, most: int) -> list[int]:
-    """Numbers of communities to compare, from half of a suggested one to 1.4 times as many."""
-    return sorted({min(max(round(share * suggested), 1), most) for share in (0.5, 0.7, 0.85, 1.0, 1.2, 1.4)})
+    """Numbers of communities to compare, from half of a suggested one to 1.4 times as many, and two more at least."""
+    around = [round(share * suggested) for share in (0.5, 0.7, 0.85, 1.0, 1.2, 1.4)]
+    more = [suggested + 1, suggested + 2] if suggested < 5 else []
+    return sorted({min(max(k, 1), most) for k in around + more})
 
 
 def _scattered(rows: np.ndarray, kept: np.ndarray, n: int, otherwise: float = np.nan) -> np.ndarray:

@@ -180,14 +180,13 @@ def of_wrong(family: str, fits: list[Fit]) -> Fit:
 
 def of_empty(family: str, fits: list[Fit]) -> Fit:
     every = [one for fit in fits for one in fit.get("components", [])]
-    compared = [one for one in every if one.get("found_again") is not None]
     return {
         "empty": family,
         "fits": len(fits),
         "1st": sum(map(trusted, fits)),
         "2nd": sum(trusted(fit, 2) and not trusted(fit) for fit in fits),
         "partly": sum(fit["grade"] == GRADES[2] for fit in fits),
-        "% found again": percent(compared, lambda one: again(one["found_again"]) == "yes"),
+        "% found again": percent(every, lambda one: again(one.get("found_again")) == "yes"),
     }
 
 

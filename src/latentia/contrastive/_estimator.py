@@ -133,6 +133,10 @@ class ContrastiveEstimator(Staged):
         lines = self._lines(learned, own, parts, joint.signal, joint.choice)
         return _with_vetoes(lines) + self._more_checks(learned, own), parts
 
+    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+        """Not measured where nothing tells the shared part: what repeats then is U itself, and no contrast."""
+        return super()._found_again(fitted) if fitted.moments.signal.deviations > _FROM_NOISE else None
+
     def _errors(self, fitted: Fitted) -> PartErrors:
         """Of parts of the rows, and the pull."""
         return fitted.errors(self.n_splits).widened(self._pull(fitted.model, fitted.found), self._farthest)

@@ -26,7 +26,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from ._base import Estimator
-from .evidence import Check, Evidence, PartErrors, Reading, neighbour_checks, repeated
+from .evidence import Check, Evidence, PartErrors, Reading, neighbour_checks, no_better_than_chance, repeated
 from .exceptions import LatentiaError
 from .likelihood import Refinement
 from .passes import Blocks, RowGroups, deal, sample_rows
@@ -161,14 +161,17 @@ class Fitted:
         whole = self.reading
         if whole is None or len(whole.shares) < 2:
             return None
-        found = []
+        halves = []
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for groups in self.compared:
                 with contextlib.suppress(LatentiaError):
                     half = self._as_fitted(groups)._reading(self)
-                    found += [] if half is None else [repeated(whole, half)]
-        return np.mean(found, axis=0) if found else None
+                    halves += [] if half is None else [half]
+        if not halves:
+            return None
+        chance = len(halves) > 1 and no_better_than_chance(*halves[:2])
+        return np.zeros(len(whole.shares)) if chance else np.mean([repeated(whole, half) for half in halves], axis=0)
 
     @cached_property
     def reading(self) -> Reading | None:

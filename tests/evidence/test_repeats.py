@@ -7,7 +7,8 @@ import pytest
 
 from latentia.datasets import planted
 from latentia.dictionary import IncoherentDictionary
-from latentia.evidence import Evidence, Reading, again, again_text, repeated
+from latentia.evidence import Evidence, Reading, again, again_text, no_better_than_chance, repeated
+from latentia.ica import TensorICA
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.topics import AnchorTopics
 
@@ -34,6 +35,22 @@ def test_components_that_are_turned_round_are_found_again_where_they_have_no_sig
     shares = np.random.default_rng(2).standard_normal((3, 300))
     assert repeated(Reading(shares, signed=True), Reading(-shares)) == pytest.approx(1.0)
     assert repeated(Reading(shares), Reading(-shares)).max() < 0.3
+
+
+def test_axes_of_a_cloud_are_near_others_by_chance() -> None:
+    rng = np.random.default_rng(4)
+    shares, found = rng.standard_normal((3, 4000)), []
+    for _ in range(20):
+        turned = np.linalg.qr(rng.standard_normal((3, 3)))[0] @ shares
+        found.append(no_better_than_chance(Reading(shares, signed=True), Reading(turned, signed=True)))
+    assert sum(found) >= 16
+    assert not no_better_than_chance(Reading(shares, signed=True), Reading(-shares[::-1], signed=True))
+
+
+def test_sources_of_a_cloud_are_not_found_again() -> None:
+    rows = np.random.default_rng(2).standard_normal((1000, 3))
+    assert TensorICA().fit(rows).evidence_.found_again.max() < 0.5
+    assert TensorICA().fit(np.random.default_rng(2).laplace(size=(1000, 3))).evidence_.found_again.min() > 0.9
 
 
 def test_the_same_rows_under_other_words_are_not_quite_the_same() -> None:

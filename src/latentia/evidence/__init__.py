@@ -6,7 +6,7 @@ from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors
-from .repeats import Reading, again, again_text, dealt_rows, neighbour_checks, repeated
+from .repeats import Reading, again, again_text, dealt_rows, neighbour_checks, no_better_than_chance, repeated
 from .settled import settled_checks
 from .sizes import CANDIDATES, Size, enough_sizes, recommend
 from .spectrum import left_out, noise_limit
@@ -49,6 +49,7 @@ __all__ = [
     "left_out",
     "misfit_of_tensor",
     "neighbour_checks",
+    "no_better_than_chance",
     "noise_limit",
     "rank_checks",
     "recommend",

@@ -25,6 +25,7 @@ _NEIGHBOURS = 5  # rows of a stretch, among those that are read
 _ALIKE = 0.1  # correlation of neighbours that is worth a word
 _YES, _MOSTLY = 0.75, 0.5
 _NAMED = 0.25  # weight of the columns that are named, where they repeat less than shares do
+_TURNS, _SURE, _MANY = 200, 0.95, 30  # of so many axes and more, hardly any are near others
 _DEALT = {"nodes": "edges", "variance": "rows"}
 _TINY = 1e-12  # of the squared length of shares: what varies less is constant up to rounding
 
@@ -71,6 +72,21 @@ def repeated(one: Reading, other: Reading) -> np.ndarray:
         named = np.array([len(np.intersect1d(a, b)) / max(len(a), 1) for a, b in pairs])
         found[mine] = np.minimum(found[mine], (1 - _NAMED) * found[mine] + _NAMED * named)
     return found
+
+
+def no_better_than_chance(one: Reading, other: Reading) -> bool:
+    """Whether components of two fits on different rows agree no better than axes that are turned at random do.
+
+    A few axes of one space always have near ones among any others: in three dimensions matched ones have a mean correlation
+    of .8. So it is asked of those that have no sign, all together.
+    """
+    k = len(one.shares)
+    if not one.signed or k > _MANY:
+        return False
+    rng = np.random.default_rng(0)
+    turned = [np.abs(np.linalg.qr(rng.standard_normal((k, k)))[0]) for _ in range(_TURNS)]
+    by_chance = [table[linear_sum_assignment(-table)].mean() for table in turned]
+    return bool(repeated(one, other).mean() <= np.quantile(by_chance, _SURE))
 
 
 def neighbour_checks(reading: Reading, stretch: int) -> list[Check]:

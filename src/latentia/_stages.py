@@ -26,7 +26,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from ._base import Estimator
-from .evidence import Check, Evidence, PartErrors, Reading, neighbour_checks, no_better_than_chance, repeated
+from .evidence import DOUBTED, Check, Evidence, PartErrors, Reading, neighbour_checks, no_better_than_chance, repeated
 from .exceptions import LatentiaError
 from .likelihood import Refinement
 from .passes import Blocks, RowGroups, deal, sample_rows
@@ -170,8 +170,8 @@ class Fitted:
                     halves += [] if half is None else [half]
         if not halves:
             return None
-        chance = len(halves) > 1 and no_better_than_chance(*halves[:2])
-        return np.zeros(len(whole.shares)) if chance else np.mean([repeated(whole, half) for half in halves], axis=0)
+        found = np.mean([repeated(whole, half) for half in halves], axis=0)
+        return found * DOUBTED if len(halves) > 1 and no_better_than_chance(*halves[:2]) else found
 
     @cached_property
     def reading(self) -> Reading | None:

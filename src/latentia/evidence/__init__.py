@@ -6,7 +6,7 @@ from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors
-from .repeats import Reading, again, again_text, dealt_rows, neighbour_checks, no_better_than_chance, repeated
+from .repeats import DOUBTED, Reading, again, again_text, dealt_rows, neighbour_checks, no_better_than_chance, repeated
 from .settled import settled_checks
 from .sizes import CANDIDATES, Size, enough_sizes, recommend
 from .spectrum import left_out, noise_limit
@@ -18,6 +18,7 @@ from .views import ViewMisfits, counted_parameters
 
 __all__ = [
     "CANDIDATES",
+    "DOUBTED",
     "GRADES",
     "Bound",
     "Check",

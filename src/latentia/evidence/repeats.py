@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from .checks import Check, at_most
 from .grades import Component, Grade
 
-__all__ = ["Again", "Reading", "again", "again_text", "neighbour_checks", "repeated"]
+__all__ = ["DOUBTED", "Again", "Reading", "again", "again_text", "neighbour_checks", "repeated"]
 
 Again = Literal["yes", "mostly", "no"]
 
@@ -25,6 +25,7 @@ _NEIGHBOURS = 5  # rows of a stretch, among those that are read
 _ALIKE = 0.1  # correlation of neighbours that is worth a word
 _YES, _MOSTLY = 0.75, 0.5
 _NAMED = 0.25  # weight of the columns that are named, where they repeat less than shares do
+DOUBTED = 2 / 3  # of what is found again, where chance would give as much: "mostly" at most
 _TURNS, _SURE, _MANY = 200, 0.95, 30  # of so many axes and more, hardly any are near others
 _DEALT = {"nodes": "edges", "variance": "rows"}
 _TINY = 1e-12  # of the squared length of shares: what varies less is constant up to rounding

@@ -26,7 +26,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from ._base import Estimator
-from .evidence import DOUBTED, Check, Evidence, PartErrors, Reading, neighbour_checks, no_better_than_chance, repeated
+from .evidence import Check, Evidence, PartErrors, Reading, found_again, neighbour_checks
 from .exceptions import LatentiaError
 from .likelihood import Refinement
 from .passes import Blocks, RowGroups, deal, sample_rows
@@ -158,8 +158,7 @@ class Fitted:
 
     def found_again(self) -> np.ndarray | None:
         """How much of what people read of each component is the same on halves, shape (K,); None where there are no halves."""
-        whole = self.reading
-        if whole is None or len(whole.shares) < 2:
+        if self.reading is None:
             return None
         halves = []
         with warnings.catch_warnings():
@@ -168,10 +167,7 @@ class Fitted:
                 with contextlib.suppress(LatentiaError):
                     half = self._as_fitted(groups)._reading(self)
                     halves += [] if half is None else [half]
-        if not halves:
-            return None
-        found = np.mean([repeated(whole, half) for half in halves], axis=0)
-        return found * DOUBTED if len(halves) > 1 and no_better_than_chance(*halves[:2]) else found
+        return found_again(self.reading, halves)
 
     @cached_property
     def reading(self) -> Reading | None:

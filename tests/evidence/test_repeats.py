@@ -7,7 +7,8 @@ import pytest
 
 from latentia.datasets import planted
 from latentia.dictionary import IncoherentDictionary
-from latentia.evidence import Evidence, Reading, again, again_text, no_better_than_chance, repeated
+from latentia.evidence import Evidence, Reading, again, again_text, found_again, repeated
+from latentia.evidence.repeats import no_better_than_chance
 from latentia.ica import TensorICA
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.topics import AnchorTopics
@@ -58,6 +59,13 @@ def test_the_same_rows_under_other_words_are_not_quite_the_same() -> None:
     found = repeated(Reading(shares, words), Reading(shares, words + 30))
     assert found == pytest.approx(0.75)
     assert repeated(Reading(shares, words), Reading(shares, words)) == pytest.approx(1.0)
+
+
+def test_one_component_and_no_halves_leave_nothing_to_say() -> None:
+    shares = _shares(np.random.default_rng(6))
+    assert found_again(Reading(shares[:1]), [Reading(shares[:1])]) is None
+    assert found_again(Reading(shares), []) is None
+    assert found_again(Reading(shares), [Reading(shares), Reading(shares[::-1])]) == pytest.approx(1.0)
 
 
 def test_constant_shares_say_nothing() -> None:

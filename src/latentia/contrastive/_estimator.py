@@ -358,7 +358,8 @@ class Own:
         left = left_by_map(m, choice)
         if left is None or left <= _MOST_LEFT:
             return self
-        return replace(self, found=extract(m, found.groups, replace(choice, order=7 - choice.order)))
+        other = 4 if choice.order == 3 else 3
+        return replace(self, found=extract(m, found.groups, replace(choice, order=other)))
 
     def without(self) -> list[Own]:
         """The same of all rows but those of each group."""

@@ -24,7 +24,7 @@ from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Integer, Seed, seed_of
 from .._stages import Fitted, Part, Staged
 from .._validation import check_sizes, table_blocks
-from ..evidence import Check, Evidence, PartErrors, Reading, repeated
+from ..evidence import Check, Evidence, PartErrors, Reading, found_again
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
 from ..passes import Blocks, RowGroups
@@ -218,11 +218,10 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
         """By the columns that stand below units, on halves of the rows."""
-        whole = _columns_below(fitted.model)
-        if not self.n_splits or len(whole) < 2:
+        if not self.n_splits:
             return None
-        halves = [_columns_below(fitted.found_of(half)) for half in fitted.dealt.splits[0]]
-        return np.mean([repeated(Reading(whole), Reading(half)) for half in halves], axis=0)
+        halves = [Reading(_columns_below(fitted.found_of(half))) for half in fitted.dealt.splits[0]]
+        return found_again(Reading(_columns_below(fitted.model)), halves)
 
     def _weighed(self, fitted: Fitted) -> np.ndarray:
         return shares_of(fitted.model)

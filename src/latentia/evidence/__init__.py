@@ -6,7 +6,7 @@ from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors
-from .repeats import DOUBTED, Reading, again, again_text, dealt_rows, neighbour_checks, no_better_than_chance, repeated
+from .repeats import Reading, again, again_text, dealt_rows, found_again, neighbour_checks, repeated
 from .settled import settled_checks
 from .sizes import CANDIDATES, Size, enough_sizes, recommend
 from .spectrum import left_out, noise_limit
@@ -18,7 +18,6 @@ from .views import ViewMisfits, counted_parameters
 
 __all__ = [
     "CANDIDATES",
-    "DOUBTED",
     "GRADES",
     "Bound",
     "Check",
@@ -46,11 +45,11 @@ __all__ = [
     "enough_sizes",
     "equal_to",
     "error_checks",
+    "found_again",
     "half_split_errors",
     "left_out",
     "misfit_of_tensor",
     "neighbour_checks",
-    "no_better_than_chance",
     "noise_limit",
     "rank_checks",
     "recommend",

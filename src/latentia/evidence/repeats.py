@@ -17,7 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from .checks import Check, at_most
 from .grades import Component, Grade
 
-__all__ = ["DOUBTED", "Again", "Reading", "again", "again_text", "neighbour_checks", "repeated"]
+__all__ = ["Again", "Reading", "again", "again_text", "neighbour_checks", "repeated"]
 
 Again = Literal["yes", "mostly", "no"]
 
@@ -25,7 +25,7 @@ _NEIGHBOURS = 5  # rows of a stretch, among those that are read
 _ALIKE = 0.1  # correlation of neighbours that is worth a word
 _YES, _MOSTLY = 0.75, 0.5
 _NAMED = 0.25  # weight of the columns that are named, where they repeat less than shares do
-DOUBTED = 2 / 3  # of what is found again, where chance would give as much: "mostly" at most
+_DOUBTED = 2 / 3  # of what is found again, where chance would give as much: "mostly" at most
 _TURNS, _SURE, _MANY = 200, 0.95, 30  # of so many axes and more, hardly any are near others
 _DEALT = {"nodes": "edges", "variance": "rows"}
 _TINY = 1e-12  # of the squared length of shares: what varies less is constant up to rounding
@@ -73,6 +73,14 @@ def repeated(one: Reading, other: Reading) -> np.ndarray:
         named = np.array([len(np.intersect1d(a, b)) / max(len(a), 1) for a, b in pairs])
         found[mine] = np.minimum(found[mine], (1 - _NAMED) * found[mine] + _NAMED * named)
     return found
+
+
+def found_again(whole: Reading, halves: Sequence[Reading]) -> np.ndarray | None:
+    """How much of each component fits on halves of the data have in the mean, shape (K,); None of one, or without halves."""
+    if len(whole.shares) < 2 or not halves:
+        return None
+    found = np.mean([repeated(whole, half) for half in halves], axis=0)
+    return found * _DOUBTED if len(halves) > 1 and no_better_than_chance(*halves[:2]) else np.asarray(found)
 
 
 def no_better_than_chance(one: Reading, other: Reading) -> bool:

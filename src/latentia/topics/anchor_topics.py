@@ -351,7 +351,7 @@ class AnchorTopics(Admixture, Staged):
         self._keep_refinement(learned.refinement)
         n_passes = moments.sketches.q.n_passes + len(self.refinement_) + learned.n_undone
         own = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
-        found = moments.repeated(), fitted.found.anchors, learned.topics, moments.words, moments.documents
+        found = moments.repeated, fitted.found.anchors, learned.topics, moments.words, moments.documents
         self._read_off(*found, n_passes, own)
         if learned.dirichlet is not None and self.dirichlet == "likelihood":
             self.dirichlet_ = learned.dirichlet
@@ -641,6 +641,7 @@ class _Counted:
         """The sketch of all documents."""
         return self.sketches.embedding(self.sketches.dealt.all, self.n_topics)
 
+    @cached_property
     def repeated(self) -> Embedding:
         """The same, with eigenvalues beyond the topics as large as other documents have them."""
         dealt = self.sketches.dealt

@@ -192,6 +192,33 @@ def core_and_periphery(rng: Rng, n: int) -> np.ndarray:
     return np.exp(-3 * np.maximum(depth[:, None], depth) - 0.5 * (depth[:, None] + depth))
 
 
+def on_a_torus(rng: Rng, n: int) -> np.ndarray:
+    x = rng.random((n, 2))
+    apart = np.abs(x[:, None] - x)
+    return (np.square(np.minimum(apart, 1 - apart)).sum(axis=2) < 12 / (np.pi * n)).astype(float)
+
+
+def popular_and_similar(rng: Rng, n: int) -> np.ndarray:
+    """Points of a hyperbolic disk: degrees of a power law, and neighbours in the same direction."""
+    radius, sharp = 2 * np.log(n), 0.4
+    r, angle = radius + 1.5 * np.log(rng.random(n)), rng.uniform(0, 2 * np.pi, n)
+    apart = np.pi - np.abs(np.pi - np.abs(angle[:, None] - angle))
+    x = r[:, None] + r + 2 * np.log(np.maximum(apart, 1e-9) / 2)
+    return 1 / (1 + np.exp(np.clip((x - radius) / (2 * sharp), -50, 50)))
+
+
+def bipartite(n: int, degree: float, snr: float) -> Draw:
+    """Three communities on each of two sides, and edges from side to side alone."""
+
+    def world(rng: Rng) -> Case:
+        pi = mixed(rng, n, 6, 0)
+        across = homophily(3, degree, snr)
+        rates = scaled(pi @ np.kron(1 - np.eye(2), across) @ pi.T, degree)
+        return case(rng, lambda rng: drawn(rng, rates), 2, np.hstack([pi, pi @ np.repeat(np.eye(2), 3, axis=0)]))
+
+    return world
+
+
 def small_world(n: int, near: int, rewired: float, k: int) -> Draw:
     """A ring on which everyone knows the next ones, some of them replaced."""
 
@@ -448,6 +475,9 @@ WORLDS = worlds(
         "nested, in between": nested(1800, 3, 3, (15, 10, 10), 6),
         "disks in the plane": of_positions(1000, 6, 20, in_the_plane),
         "positions in the plane": of_positions(1500, 4, 30, in_the_plane_softly),
+        "disks on a torus": of_positions(1500, 5, 12, on_a_torus),
+        "popularity and similarity": of_positions(1500, 5, 20, popular_and_similar),
+        "bipartite": bipartite(1500, 30, 2),
         "ring": small_world(1000, 10, 0.0, 4),
         "small world": small_world(1500, 10, 0.1, 10),
         "preferential attachment": preferential(1500, 5, 4),

@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.metrics import normalized_mutual_info_score as nmi
 
+from latentia.communities import MixedMembershipBlockModel
 from latentia.communities._exchange import exchanged, gain_of_rates
 from latentia.communities._fit import dispersion
 from latentia.communities._model import Communities, Ends, balanced, of_memberships, tied
 from latentia.communities._refine import Shape, averages, one_community
-from latentia.communities._residual import residual_ratio
+from latentia.communities._residual import residual_ratio, triangle_ratios
 from latentia.communities._scatter import Scatter
 from latentia.communities._start import coordinates, spectral_start, suggested_number
 from latentia.communities._weights import Weights
@@ -73,6 +75,29 @@ def test_what_is_left_is_noise_where_the_model_is_right(ends, graph):
     assert residual_ratio(ends, right, space, 0) < 1.08
     merged = np.column_stack([graph.memberships[:, :2], graph.memberships[:, 2:].sum(axis=1)])
     assert residual_ratio(ends, of_memberships(ends, merged, False), space, 0) > 1.3
+
+
+def test_triangles_are_those_of_communities(ends, graph):
+    of_all, of_each = triangle_ratios(ends, of_memberships(ends, graph.memberships, False), 0)
+    assert of_all == pytest.approx(1, abs=0.06)
+    assert (of_each < 1.05).all()
+    directed = planted.mixed_membership_graph(800, 3, alpha0=0, degree=20, spread=0.5, directed=True, random_state=1)
+    both = Ends(directed.adjacency, True)
+    assert triangle_ratios(both, of_memberships(both, directed.memberships, True), 0)[0] == pytest.approx(1, abs=0.06)
+    star = sparse.csr_array(([1.0] * 4, ([0] * 4, range(1, 5))), shape=(5, 5))
+    alone = Ends(star + star.T, False)
+    assert triangle_ratios(alone, of_memberships(alone, np.eye(2)[[0, 0, 0, 1, 1]], False), 0)[0] == 0
+
+
+def test_positions_on_a_map_are_no_communities():
+    rng = np.random.default_rng(1)
+    places = rng.random((600, 2))
+    near = (cdist(places, places) < 0.1) & ~np.eye(600, dtype=bool)
+    evidence = MixedMembershipBlockModel(5).fit(sparse.csr_array(near.astype(float))).evidence_
+    assert evidence.grade == "not supported"
+    check = next(check for check in evidence.checks if check.name == "triangles")
+    assert check.measured > 3
+    assert not check.holds
 
 
 def test_scatter_tells_mixed_nodes():

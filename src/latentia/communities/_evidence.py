@@ -1,7 +1,7 @@
 """What a block model's fit knows about itself, and the checks that follow from it.
 
 Expected errors are l1 distances of a community's memberships, relative to its size: sum_i |pi_ik - pi'_ik| / sum_i pi_ik, of a
-possible 2; their mean by size is the mean l1 error of a node. Four things say how large they are.
+possible 2; their mean by size is the mean l1 error of a node. Five things say how large they are.
 
 - The posterior knows what a node's own edges leave open, but takes all else for known.
 - Fits on three quarters of the edges see all that edges leave open, but near the edge of what can be detected they fall apart
@@ -10,6 +10,7 @@ possible 2; their mean by size is the mean l1 error of a node. Four things say h
   where nodes that were put in one community are in several, where neighbours of a node know each other, and where nodes have
   positions. Fits of parts share this bias; see `Scatter`.
 - So they do that of too few communities, of which the eigenvalues that are left out tell.
+- And that of nodes with positions instead of communities: directions are left, and more triangles than communities explain.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ _LEAST_SNR = 1.2
 _PREDICTED = 0.65  # distance of two fits over the sum of their errors: so it is on graphs with known answers
 _SHARED = 2.0  # error of mixed memberships over the distance, also there: root 3 is of noise, more of shared priors
 _MERGED = 0.5  # error of a community, where two of a size became one
+_POSITIONS = 0.75  # error of a community over its surplus of triangles times that of the leading direction that is left
+_TRIANGLES = 1.5  # over those expected: graphs of people with communities have up to 1.2 times as many
 _TINY = 1e-300
 _NOBODY = 1e-6  # members of a community that is empty: nothing is known of it
 
@@ -87,6 +90,8 @@ class Measured:
     parts : list of Part
     residual : float
         Leading eigenvalue of what the model leaves of the scaled adjacency matrix, over the edge of noise.
+    triangles : float
+        Over those that the communities expect.
     high, low : float
         Mean probability, or weight, of edges inside and across communities.
     scatter : Scatter
@@ -99,6 +104,7 @@ class Measured:
     errors: PartErrors
     parts: list[Part]
     residual: float
+    triangles: float
     high: float
     low: float
     scatter: Scatter
@@ -119,7 +125,15 @@ def relative_spread(found: Found) -> np.ndarray:
     return found.mixed.spread() / np.maximum(pi.sum(axis=0), np.finfo(float).tiny)
 
 
-def expected_errors(found: Found, parts: list[Part], scatter: Scatter, directed: bool) -> np.ndarray:
+def unexplained(found: Found, residual: float, triangles: np.ndarray) -> np.ndarray:
+    """Error of communities among nodes that have positions, of their triangles over those expected, shape (K,)."""
+    left = max(residual / noise_limit(len(found.start.space.scale)) - 1, 0.0)
+    return np.minimum(_POSITIONS * left * np.maximum(triangles - 1, 0.0), 2.0)
+
+
+def expected_errors(
+    found: Found, parts: list[Part], scatter: Scatter, beyond: np.ndarray, directed: bool
+) -> np.ndarray:
     """Expected relative l1 error of each community, shape (K,).
 
     One community a node: the error under the posterior, times the distance of the parts over what the posteriors predict of
@@ -127,7 +141,8 @@ def expected_errors(found: Found, parts: list[Part], scatter: Scatter, directed:
     falls exponentially in its edges, so that three quarters of them have an error of which that of the whole is the power 4/3.
     Mixed memberships: the distance too, as posteriors take for known which community explains an end of an edge.
 
-    To these comes what is beyond the model: every membership that is misplaced counts in two communities.
+    To these comes what is ``beyond`` the model, shape (K,), and every membership that is misplaced, which counts in two
+    communities.
     """
     own, refined = relative_spread(found), len(found.mixed.refinement.log_likelihood) > 0
     distances = np.mean([part.distances for part in parts], axis=0)
@@ -139,7 +154,8 @@ def expected_errors(found: Found, parts: list[Part], scatter: Scatter, directed:
         errors = _inflated(own, np.mean([part.spread for part in parts], axis=0), distances)
     space = found.start.space
     merged = _MERGED * left_out(np.abs(spectrum_of(found, directed)), len(own) - 1, space.edge)
-    return np.minimum(np.hypot(errors, np.hypot(2 * scatter.misplaced, merged)), 2.0)
+    wrong = np.hypot(2 * scatter.misplaced, np.hypot(merged, beyond))
+    return np.minimum(np.hypot(errors, wrong), 2.0)
 
 
 def _inflated(own: np.ndarray, of_parts: np.ndarray, distances: np.ndarray) -> np.ndarray:
@@ -247,6 +263,16 @@ def checks(m: Measured) -> list[Check]:
             "graph has structure that they do not have, such as more communities, or positions on a line or a map.",
             "not in the thesis", "caution",
             "The graph has structure that these communities do not explain: compare with other numbers of them.",
+        )
+    )  # fmt: skip
+    lines.append(
+        Check(
+            "triangles", "t / t'", m.triangles, at_most(_TRIANGLES, "1 for communities alone"),
+            "Edges between two neighbours of a node over those that the communities expect there. Above the limit neighbours know "
+            "each other for other reasons, such as positions on a map, or events at which they met.",
+            "not in the thesis", "caution",
+            "Neighbours of a node know each other far more often than communities say: read them as regions, or groups of people "
+            "who meet, and compare with more of them.",
         )
     )  # fmt: skip
     return [

@@ -1,13 +1,16 @@
-"""What communities leave of the edges."""
+"""What communities leave of the edges: directions, and triangles."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from ..linalg import ScaledSpace, outlying_eigenpairs, sparse_product
-from ._model import Communities, Ends
+from ._model import Communities, Ends, of_memberships
 
 _PASSES = 10
+_OPEN = 200_000  # pairs of neighbours of a node that are looked at
+_DEVIATIONS = 3.0  # of triangles above what is expected of them, that may be chance
 _TINY = 1e-300
 
 
@@ -40,3 +43,31 @@ def residual_ratio(ends: Ends, c: Communities, space: ScaledSpace, seed: int, n_
 
     values, _ = outlying_eigenpairs(apply, len(left), 1, space.edge, n_passes=_PASSES, random_state=seed)
     return float(abs(values[0]) / space.edge)
+
+
+def triangle_ratios(ends: Ends, c: Communities, seed: int) -> tuple[float, np.ndarray]:
+    """Edges between two neighbours of a node over those that communities and degrees expect there; and about each community.
+
+    One, up to chance, where the model holds. Nodes that have positions, on a line or a map, know each other's neighbours far more
+    often. The ratios of communities, shape (K,), are about nodes that are in them, and at most what they surely are.
+    """
+    c = of_memberships(ends, c.memberships, corrected=True)
+    both = sparse.csr_array(ends.adjacency + ends.adjacency.T) if ends.directed else ends.adjacency
+    degrees = np.diff(both.indptr)
+    chances = degrees * (degrees - 1.0)
+    if not chances.any():
+        return 1.0, np.ones(c.memberships.shape[1])
+    rng = np.random.default_rng(seed)
+    middle = rng.choice(len(degrees), _OPEN, p=chances / chances.sum())
+    first = rng.integers(0, degrees[middle])
+    second = rng.integers(0, degrees[middle] - 1)
+    second += second >= first
+    i, j = both.indices[both.indptr[middle] + first], both.indices[both.indptr[middle] + second]
+    seen = np.asarray(both[i, j]).ravel()
+    others = 1 - 1 / np.maximum(ends.degrees, 1.0)  # of the ends of a node, those that are not the middle's
+    expected = (c.rates(i, j) + (c.rates(j, i) if ends.directed else 0.0)) * others[i] * others[j]
+    of_middle = c.memberships[middle]
+    triangles = (seen > 0) @ of_middle * min(float(chances.sum()) / (6 * _OPEN), 1.0)
+    ratios = seen @ of_middle / np.maximum(expected @ of_middle, _TINY)
+    sure = ratios * (1 - np.minimum(_DEVIATIONS / np.sqrt(np.maximum(triangles, 1.0)), 1.0))
+    return float(seen.sum() / max(float(expected.sum()), _TINY)), sure

@@ -41,12 +41,13 @@ from ._evidence import (
     held_out,
     relative_spread,
     spectrum_of,
+    unexplained,
 )
 from ._fit import Begun, Choices, Found, begin, finish, fit_communities
 from ._methods import MembershipMethods
 from ._model import Ends
 from ._refine import averages
-from ._residual import residual_ratio
+from ._residual import residual_ratio, triangle_ratios
 from ._scatter import Scatter
 from ._start import Start, above_noise, spectral_start, suggested_number
 from ._weights import Weights, among
@@ -263,9 +264,11 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
         edges: _Edges = fitted.rows
         found, _, high, low = fitted.model
         scatter = Scatter.of(edges.ends, found.mixed)
-        parts, errors = self._errors(found, edges.ends, scatter)
         residual = residual_ratio(edges.ends, found.communities, found.start.space, self._seed, self.n_jobs)
-        return checks(Measured(edges.graph, edges.ends, found, errors, parts, residual, high, low, scatter)), errors
+        triangles, of_each = triangle_ratios(edges.ends, found.communities, self._seed)
+        parts, errors = self._errors(found, edges.ends, scatter, unexplained(found, residual, of_each))
+        m = Measured(edges.graph, edges.ends, found, errors, parts, residual, triangles, high, low, scatter)
+        return checks(m), errors
 
     def _graph(self, A: Any) -> Graph:
         return graph_of(A, None if self.directed == "auto" else bool(self.directed), progress=bool(self.verbose))
@@ -298,7 +301,9 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
             self.n_components, self.alpha0, corrected, homophilic, self.method, self.refine, self._seed, self.n_jobs
         )
 
-    def _errors(self, found: Found, ends: Ends, scatter: Scatter) -> tuple[list[Part], PartErrors]:
+    def _errors(
+        self, found: Found, ends: Ends, scatter: Scatter, beyond: np.ndarray
+    ) -> tuple[list[Part], PartErrors]:
         """Fits on three quarters of the edges, and the expected error of each community."""
         if not self.n_splits:
             return [], PartErrors.none()
@@ -314,7 +319,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
             return [], PartErrors(
                 None, self.n_splits, self.n_splits, f"No part of the edges can carry the communities. {reason}"
             )
-        errors = expected_errors(found, parts, scatter, ends.directed)
+        errors = expected_errors(found, parts, scatter, beyond, ends.directed)
         return parts, PartErrors(errors, self.n_splits, self.n_splits - len(parts), reason)
 
     def _part(self, found: Found, ends: Ends, known: sparse.csr_array, left_out: sparse.csr_array) -> Part:

@@ -7,6 +7,7 @@ import numbers
 import os
 import re
 import warnings
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
@@ -23,7 +24,7 @@ from . import _fields as of
 from ._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
 from ._presentation import shown_by
 from ._threads import one_blas_thread
-from .evidence.sizes import CANDIDATES, Size, enough_sizes, recommend
+from .evidence.sizes import CANDIDATES, Size, beyond, enough_sizes, recommend
 from .exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
 from .metrics.matching import nearest_distances
 from .passes import Blocks, RowGroups
@@ -211,8 +212,11 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
     fits: dict[int, E] = {}
     heard: dict[int, list[warnings.WarningMessage]] = {}
     found: list[Size] = []
-    own = empty._candidates(*args, **kwargs) if isinstance(asked, str) else sorted(set(asked))
-    for size in CANDIDATES if own is None else own:
+    auto = isinstance(asked, str)
+    own = empty._candidates(*args, **kwargs) if auto else sorted(set(asked))
+    sizes = deque(CANDIDATES if own is None else own)
+    while sizes:
+        size = sizes.popleft()
         one = copy(empty)
         one.__dict__ = empty.__dict__ | {"n_components": int(size)}
         try:
@@ -227,13 +231,16 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
         found.append(Size.of(size, one.evidence_))
         if own is None and enough_sizes(found):
             break
+        if auto and own is not None and not sizes and (further := beyond(found)) is not None:
+            sizes.append(further)
     size, why = recommend(found, empty._nouns[1])
     best = fits[size]
     best.evidence_.forget_sizes(fits)
     for message in heard[size]:
         warn(cast(Any, message.message), cast(Any, message.category))
     best.__dict__ |= {
-        "n_components": asked, "n_components_": size, "comparison_": [one.row() for one in found], "recommendation_": why,
+        "n_components": asked, "n_components_": size, "recommendation_": why,
+        "comparison_": [one.row() for one in sorted(found, key=lambda one: one.n_components)],
     }  # fmt: skip
     return best
 

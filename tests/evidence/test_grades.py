@@ -8,6 +8,7 @@ from latentia.evidence import (
     Size,
     above,
     at_most,
+    beyond,
     enough_sizes,
     error_checks,
     recommend,
@@ -162,6 +163,23 @@ def test_the_last_number_before_the_error_jumps():
     assert number == 5
     assert "before the expected error jumps" in why
     assert recommend(found[:3])[0] == 5
+
+
+def test_a_jump_is_passed_over_where_a_larger_number_is_as_good():
+    ratios = {4: 0.13, 5: 0.14, 6: 0.39, 7: 0.13, 8: 0.14, 9: 0.46, 10: 0.8}
+    found = [size(k, "supported", ratio) for k, ratio in ratios.items()]
+    assert recommend(found)[0] == 8
+    assert recommend(found[:3])[0] == 5
+
+
+def test_numbers_beyond_an_end_at_which_the_best_one_is():
+    best_last = [size(4, "with care", 0.1), size(5, "supported", 0.2)]
+    assert beyond(best_last) == 6
+    assert beyond([*best_last, size(6, "supported", 0.8)]) == 7
+    assert beyond([*best_last, size(6, "supported", 0.8), size(7, "supported", 0.9)]) is None
+    assert beyond([size(6, "supported", 0.1), size(8, "partly", 1.5), size(10, "partly", 1.5)]) == 4
+    assert beyond([size(40, "partly", 1.5), size(50, "partly", 1.4)]) == 30
+    assert beyond([size(1, "not supported", 1.5), size(2, "not supported", 1.6)]) is None
 
 
 def test_the_best_grade_comes_before_the_most_components():

@@ -8,7 +8,7 @@ from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors
 from .repeats import Reading, again, again_text, dealt_rows, found_again, neighbour_checks, repeated
 from .settled import settled_checks
-from .sizes import CANDIDATES, Size, enough_sizes, recommend
+from .sizes import CANDIDATES, Size, beyond, enough_sizes, recommend
 from .spectrum import left_out, noise_limit
 from .spread import Spread, spread_of_documents
 from .stability import half_split_errors
@@ -39,6 +39,7 @@ __all__ = [
     "at_least",
     "at_most",
     "between",
+    "beyond",
     "bounds",
     "counted_parameters",
     "dealt_rows",

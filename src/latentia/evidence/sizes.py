@@ -1,7 +1,8 @@
 """How many components: the number that the evidence recommends, of those that were fitted.
 
 Too few components stand for several each, which goodness of fit and rank see; too many are not told from noise, which the
-expected error sees: it jumps. So the largest number of the best grade is recommended, before the first jump of the error.
+expected error sees: it jumps. So the largest number of the best grade is recommended before the error jumps for good: a jump is
+passed over where a larger number is as good as the one before it.
 Where fits are partly supported at best, it is the largest of these numbers with about the least error, and where none is
 supported, the one with the least among those that predict better than a model without components, if any do.
 """
@@ -10,14 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from .checks import number_text
 from .evidence import Evidence
 from .grades import GRADES, Grade
 
-__all__ = ["CANDIDATES", "Size", "enough_sizes", "recommend"]
+__all__ = ["CANDIDATES", "Size", "beyond", "enough_sizes", "recommend"]
 
 CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 72, 86, 100)
 """Numbers of components that "auto" compares, a fifth apart where there are many."""
@@ -27,6 +27,7 @@ _FROM = 0.25  # and from a quarter of the limit on
 _AS_GOOD = 1.1  # times the least error
 _HOPELESS = 4  # sizes in a row of a worse grade, or of errors well above the least one, after one that is better
 _WELL_ABOVE = 1.25
+_UP, _DOWN = 0.15, 0.75  # to the next numbers beyond those compared
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,18 @@ def enough_sizes(sizes: Sequence[Size]) -> bool:
     return best.grade != "not supported" and all(worse)
 
 
+def beyond(sizes: Sequence[Size]) -> int | None:
+    """The number to compare next, where the best one is at an end of those compared or none can be used; None elsewhere."""
+    tried = sorted(size.n_components for size in sizes)
+    best = recommend(sizes)[0]
+    usable = next(size.grade for size in sizes if size.n_components == best) in ("supported", "with care")
+    if usable and best in tried[-2:]:
+        return tried[-1] + max(1, round(_UP * tried[-1]))
+    if tried[0] > 1 and (not usable or best == tried[0]):
+        return max(1, int(_DOWN * tried[0]))
+    return None
+
+
 def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str]:
     """The number of components to take, and why, in a sentence.
 
@@ -109,10 +122,11 @@ def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str
     of_best = [size for size in ordered if size.grade == best]
     if best in ("supported", "with care"):
         chosen = of_best[0]
-        for before, size in pairwise(of_best):
-            if size.ratio > _FROM and size.ratio > _JUMP * before.ratio:
-                break
-            chosen = size
+        jumped = False
+        for size in of_best[1:]:
+            jumped |= size.ratio > _FROM and size.ratio > _JUMP * chosen.ratio
+            if not jumped or size.ratio <= _AS_GOOD * chosen.ratio:
+                chosen, jumped = size, False
         why = "the most that the evidence supports" + (" with care" if best == "with care" else "")
         why += " before the expected error jumps" if chosen is not of_best[-1] else ""
     else:

@@ -45,6 +45,17 @@ def test_noise_moves_the_atoms_as_much_as_the_evidence_says(coefficients):
     assert model.evidence_.holds
 
 
+def test_directions_of_atoms_that_always_come_together_are_not_trusted():
+    rng = np.random.default_rng(2)
+    atoms = unit_rows(rng.standard_normal((40, 48)))
+    pairs, values = rng.integers(0, 20, 3000), rng.uniform(1, 2, (3000, 2)) * rng.choice([-1, 1], (3000, 2))
+    rows = values[:, :1] * atoms[pairs] + values[:, 1:] * atoms[pairs + 20] + 0.05 * rng.standard_normal((3000, 48))
+    evidence = IncoherentDictionary(40, sparsity=2).fit(rows).evidence_
+    assert not next(check for check in evidence.checks if check.name == "atoms that come together").holds
+    assert not evidence.holds
+    assert evidence.expected_error > 0.5
+
+
 def test_the_clusters_alone_are_near_the_atoms(data):
     for columns in ("svd", "average"):
         model = IncoherentDictionary(64, sparsity=2, atom_update=columns, refine=0, n_splits=0).fit(data.X)

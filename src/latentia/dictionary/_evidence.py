@@ -28,6 +28,10 @@ _TRUSTED = 0.3  # error of an atom up to which it is the true one, of a possible
 _SELDOM = 0.2  # of the uses that atoms have on average
 _QUANTILES = 0.1, 0.5, 0.9
 _SCATTER = 2.0  # variance of what is left of a row, over that of noise
+TOGETHER = 0.5  # share of an atom's uses, beyond those by chance, from which another one is part of it
+_FEW_TOGETHER = 0.05  # of the atoms
+_SMALL = 0.1  # of the size of an atom's coefficients: smaller ones are no uses
+_DEVIATIONS = 2.0
 _OFFSET = 0.05  # share of the rows' energy in their mean
 _HARDLY = 1e-4  # share of the rows' energy that may be left whatever it looks like
 _NOTHING = 1e-10  # share of the energy that counts as nothing
@@ -75,7 +79,25 @@ class Measured:
         return Misfit.of(2 * free * spread**2, 2 * free * noise**2, float(energy.mean()) ** 2)
 
 
-def dictionary_checks(measured: Measured, parts: PartErrors, misfit: Misfit, offset: float) -> list[Check]:
+    def together(self) -> np.ndarray:
+        """Of every atom, the largest share of its uses that are with one other atom, beyond that by chance; shape (m,).
+
+        The least that it surely is. Rows tell the span of atoms that always come together, and not their directions.
+        """
+        table = self.codes.dense(len(self.atoms))
+        sizes = np.sqrt(np.square(table).sum(axis=0) / np.maximum((table != 0).sum(axis=0), 1))
+        used = (np.abs(table) > _SMALL * sizes).astype(np.float32)
+        uses, by_chance = np.maximum(used.sum(axis=0), 1.0), float(used.mean(axis=0).max())
+        both = used.T @ used
+        np.fill_diagonal(both, 0)
+        share = both.max(axis=1) / uses
+        sure = share - _DEVIATIONS * np.sqrt(share * (1 - share) / uses)
+        return np.asarray((sure - by_chance) / max(1 - by_chance, _NOTHING))
+
+
+def dictionary_checks(
+    measured: Measured, parts: PartErrors, misfit: Misfit, together: np.ndarray, offset: float
+) -> list[Check]:
     """The lines of the evidence."""
     m, n = measured.atoms.shape
     k, sums = measured.sparsity, measured.sums
@@ -98,6 +120,12 @@ def dictionary_checks(measured: Measured, parts: PartErrors, misfit: Misfit, off
             if measured.codes.left.shape[1] > k + 1 else None, at_most(WANTING),
             "Another atom would take half as much again of what is left of them as it would of noise.", "the model", "caution",
             "Rows use more atoms than the sparsity allows, or there are more atoms than were asked for.",
+        ),
+        Check(
+            "atoms that come together", "", float((together > TOGETHER).mean()), at_most(_FEW_TOGETHER),
+            "Share of the atoms that hardly occur without a certain other one. Rows tell what such atoms span, and not their "
+            "directions.", "not in the paper", "caution",
+            "Read atoms that always come together as one group: their directions within its span are not told.",
         ),
         Check(
             "mean of the rows", "|E[y]|^2 / E|y|^2", offset, at_most(_OFFSET),

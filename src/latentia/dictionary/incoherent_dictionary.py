@@ -31,7 +31,7 @@ from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refinement, over, refine
 from ..metrics import atom_coherence, atom_distances
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
-from ._evidence import Measured, dictionary_checks, others_checks
+from ._evidence import TOGETHER, Measured, dictionary_checks, others_checks
 from ._sparse_codes import AtomsUpdate, CodeSums, Rounds
 from ._sparsity import better_sparsity
 from ._split import split
@@ -43,6 +43,7 @@ __all__ = ["IncoherentDictionary"]
 _LEAST_DIMENSIONS = 4  # features for every atom that a row may use, where the sparsity is found
 _ROUNDS_EACH = 5
 _ROWS_PER_ATOM = 24  # that splits are looked for in
+_TURNED = 0.75  # distance of directions from others of their plane, about: those of an eighth of a turn
 _EXACT = 1e-12  # share of the rows' squared length that counts as nothing
 _MOST_SWAPS, _ROUNDS_OF_SWAP, _GAIN = 8, 10, 0.9995  # for directions that rows lack, and what is left to be worth it
 _MOST_ATOMS = 1000  # where their number is looked for
@@ -248,11 +249,13 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return Reading(self.transform(fitted.some).T, signed=True)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, widened by what the codes leave of rows beyond noise; and what other rows say of a half's atoms."""
+        """Errors of parts, widened by what codes leave of rows, and where atoms come together; what other rows say of a half's."""
         measured = self._measured(fitted)
         misfit, alike = measured.misfit(), np.minimum(atom_coherence(measured.atoms), 1.0)
         parts = fitted.errors(self.n_splits).widened(misfit.bias(np.sqrt(2 - 2 * alike)), self._farthest)
-        checks = dictionary_checks(measured, parts, misfit, _offset(measured.rows))
+        together = measured.together()
+        parts = parts.widened(np.where(together > TOGETHER, _TURNED, 0.0), self._farthest)
+        checks = dictionary_checks(measured, parts, misfit, together, _offset(measured.rows))
         if self.n_splits:
             dealt: RowGroups = fitted.moments
             learned, others = (_some(fitted.rows.group(half, dealt)) for half in dealt.splits[0])

@@ -2,10 +2,11 @@
 
     python benchmarks/communities_auto.py [--seeds 200-209] [--kind blocks ...] [--data DIR]
 
-Planted graphs of 400 to 1,200 nodes, 3 to 9 communities and a signal of 2 to 5: blocks, nodes of different activity, mixed nodes,
-hubs that know a twentieth of all, weights, directions, and communities whose pairs have rates of their own; and the real graphs of
-DIR/graphs (or LATENTIA_DATA) with labels or circles. ``nmi`` is that of labels with the truth (the largest share of a node);
-``best`` that of the best number from half of the true one to 1.5 times as many, in hindsight, and Leiden's is of modularity. ``shape`` says whether degree correction, directions and one rate for all pairs are those of the truth.
+Planted graphs of 400 to 1,200 nodes, 3 to 9 communities and a signal of 2 to 5: blocks, nodes of different activity, mixed
+nodes, hubs that know a twentieth of all, weights, directions, and communities whose pairs have rates of their own; and the real
+graphs of DIR/graphs (or LATENTIA_DATA) with labels or circles. ``nmi`` is that of labels with the truth (the largest share of a
+node), ``best`` that of the best number from half of the true one to 1.5 times as many, in hindsight, and Leiden's is of
+modularity. ``shape`` says whether degree correction, directions and one rate for all pairs are those of the truth.
 """
 
 from __future__ import annotations

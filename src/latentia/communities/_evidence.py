@@ -268,11 +268,11 @@ def checks(m: Measured) -> list[Check]:
     lines.append(
         Check(
             "triangles", "t / t'", m.triangles, at_most(_TRIANGLES, "1 for communities alone"),
-            "Edges between two neighbours of a node over those that the communities expect there. Above the limit neighbours know "
-            "each other for other reasons, such as positions on a map, or events at which they met.",
+            "Edges between two neighbours of a node over those that the communities expect there. Above the limit neighbours "
+            "know each other for other reasons, such as positions on a map, or events at which they met.",
             "not in the thesis", "caution",
-            "Neighbours of a node know each other far more often than communities say: read them as regions, or groups of people "
-            "who meet, and compare with more of them.",
+            "Neighbours of a node know each other far more often than communities say: read them as regions, or groups of "
+            "people who meet, and compare with more of them.",
         )
     )  # fmt: skip
     return [

@@ -301,9 +301,7 @@ class MixedMembershipBlockModel(MembershipMethods, Staged):
             self.n_components, self.alpha0, corrected, homophilic, self.method, self.refine, self._seed, self.n_jobs
         )
 
-    def _errors(
-        self, found: Found, ends: Ends, scatter: Scatter, beyond: np.ndarray
-    ) -> tuple[list[Part], PartErrors]:
+    def _errors(self, found: Found, ends: Ends, scatter: Scatter, beyond: np.ndarray) -> tuple[list[Part], PartErrors]:
         """Fits on three quarters of the edges, and the expected error of each community."""
         if not self.n_splits:
             return [], PartErrors.none()

@@ -78,7 +78,6 @@ class Measured:
         noise = middle / float(chi2.median(free))
         return Misfit.of(2 * free * spread**2, 2 * free * noise**2, float(energy.mean()) ** 2)
 
-
     def together(self) -> np.ndarray:
         """Of every atom, the largest share of its uses that are with one other atom, beyond that by chance; shape (m,).
 

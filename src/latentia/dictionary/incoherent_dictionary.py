@@ -249,7 +249,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return Reading(self.transform(fitted.some).T, signed=True)
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
-        """Errors of parts, widened by what codes leave of rows, and where atoms come together; what other rows say of a half's."""
+        """Errors of parts, widened by what codes leave and where atoms come together; and a half's atoms on other rows."""
         measured = self._measured(fitted)
         misfit, alike = measured.misfit(), np.minimum(atom_coherence(measured.atoms), 1.0)
         parts = fitted.errors(self.n_splits).widened(misfit.bias(np.sqrt(2 - 2 * alike)), self._farthest)

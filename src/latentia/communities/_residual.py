@@ -48,8 +48,8 @@ def residual_ratio(ends: Ends, c: Communities, space: ScaledSpace, seed: int, n_
 def triangle_ratios(ends: Ends, c: Communities, seed: int) -> tuple[float, np.ndarray]:
     """Edges between two neighbours of a node over those that communities and degrees expect there; and about each community.
 
-    One, up to chance, where the model holds; far more where nodes have positions, on a line or a map. Those of communities, shape
-    (K,), are about nodes that are in them, and at most what they surely are.
+    One, up to chance, where the model holds; far more where nodes have positions, on a line or a map. Those of communities,
+    shape (K,), are about nodes that are in them, and at most what they surely are.
     """
     c = of_memberships(ends, c.memberships, corrected=True)
     both = sparse.csr_array(ends.adjacency + ends.adjacency.T) if ends.directed else ends.adjacency

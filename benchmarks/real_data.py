@@ -3,9 +3,10 @@
     python benchmarks/real_data.py [--family topics labels ...]
 
 One table: a line for each data set of the folder LATENTIA_DATA (and three of scikit-learn) and each measure, with our default
-settings beside the best peer of the same run. Fits, data and peers are those of the benchmarks of each family, which have more of
-both; the kernels of ours were compiled before. Measures are of rows that were held out, or of the known truth. ``level``: within
-20 of perplexity, .02 nats, .05 dB, .005 of angles and Amari's index, and .01 of everything else. CPU seconds of one thread; of peers with several starts, those of all of them; ours have error bars.
+settings beside the best peer of the same run. Fits, data and peers are those of the benchmarks of each family, which have more
+of both; the kernels of ours were compiled before. Measures are of rows that were held out, or of the known truth. ``level``:
+within 20 of perplexity, .02 nats, .05 dB, .005 of angles and Amari's index, and .01 of everything else. CPU seconds of one
+thread; of peers with several starts, those of all of them; ours have error bars.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ def pairs() -> Iterator[Row]:
 def dictionaries() -> Iterator[Row]:
     from dictionary_patches import CODED, coding
 
-    from latentia.datasets import image_from_patches, image_patches, read_image
+    from latentia.datasets import read_image
 
     images = {path.stem: read_image(path, grey=True) for path in sorted((DATA / "images").glob("*.png"))}
     rows = [row | {"ours": row["method"].startswith("ours")} for row in coding(images, *CODED[0], 4000)]

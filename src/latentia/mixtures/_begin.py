@@ -34,6 +34,7 @@ def likeliest_start(
     k: int,
     shape: Shape,
     *,
+    shrink: bool = False,
     others: bool = True,
     ways: tuple[str, ...] = (),
 ) -> Begun:
@@ -49,6 +50,8 @@ def likeliest_start(
     k : int
     shape : {"spherical", "diag", "full", "tied"}
         Other shapes race anew from the best mixture of balls and from the clusters that its starts were.
+    shrink : bool
+        Whether their covariances are shrunk.
     others : bool
         Whether there are starts besides the moments, and moves.
     ways : tuple of str
@@ -66,7 +69,7 @@ def likeliest_start(
         if round_:
             return Begun(moments.in_columns(best.mixture), (found,))
         start = best.shares
-    shaped = GaussianRows.of(blocks, moments.columns.mean, shape, _MOST_ROWS)
+    shaped = GaussianRows.of(blocks, moments.columns.mean, shape, _MOST_ROWS, shrink)
     all_shares = {} if start is None else {_BALLS: start}
     all_shares |= {name: one for name, one in shares.items() if not only or name == only[-1]}
     way, best = search(shaped, {name: shaped.start(one) for name, one in all_shares.items()}, moves)

@@ -16,6 +16,7 @@ from ._search import search
 
 _MOST_ROWS = 10_000  # on which starts are compared
 _MERGERS, _STEPS = 3, 20  # that are tried, and of EM after each
+_FEW_STEPS = 3  # of EM with another shape
 _PER_COLUMN = 10  # rows, from which on a covariance can be fitted
 MOMENTS, _BALLS = "moments", "balls"
 
@@ -84,6 +85,18 @@ def gain_over_one_fewer(blocks: Blocks, moments: Moments, mixture: Mixture) -> f
     best = max(rows.climb(rows.start(shares), _STEPS).height for shares in fewer)
     penalty = 0.5 * (rows.width + 2) * np.log(blocks.n_rows) / blocks.n_rows
     return (whole.height - best) / rows.size - float(penalty)
+
+
+def gain_of_full(rows: np.ndarray, shares: np.ndarray, shape: Shape) -> float | None:
+    """Nats a row by which full covariances predict better, from these shares of rows (K, n) on; None where rows are too few."""
+    if len(rows) < _PER_COLUMN * rows.shape[1]:
+        return None
+    heights = []
+    for one in ("full", shape):
+        free = GaussianRows.of(Blocks.from_array(rows), rows.mean(axis=0), one, shrink=True).taught(shares)
+        told, climbed = free.learn(free.start(shares), _FEW_STEPS)
+        heights.append(told.honest(climbed) / len(rows))
+    return heights[0] - heights[1]
 
 
 def shape_to_try(blocks: Blocks, shares: np.ndarray, shape: Shape, least: float) -> str:

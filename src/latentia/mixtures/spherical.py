@@ -21,6 +21,7 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
@@ -34,7 +35,7 @@ from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
 from ..passes import Blocks, RowGroups, sample_rows
-from ._begin import MOMENTS, gain_over_one_fewer, likeliest_start, shape_to_try
+from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
 from ._methods import MixtureMethods
 from ._moments import Moments, Recovered, recover
@@ -45,6 +46,7 @@ __all__ = ["SphericalGaussianMixture"]
 
 _FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 _ROUNDING = 1e-6  # of a row
+_FULL = 0.1  # nats a row by which full covariances may predict better
 _SETTLED, _NEARLY = 0.02, 0.2  # nats that a step gains where EM has settled, and where that of a part has
 
 
@@ -425,7 +427,26 @@ def _of_rows(mixture: Mixture, blocks: Blocks, shape: str) -> list[Check]:
     if better.holds is False:
         least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
         better = replace(better, remedy=shape_to_try(blocks, shares.T, shape, least) or better.remedy)
-    return [better, *shape_checks(density, shares, mixture.log_dets(), rows.shape[1])]
+    return [
+        better,
+        *shape_checks(density, shares, mixture.log_dets(), rows.shape[1]),
+        *_against_full(rows, shares.T, shape),
+    ]
+
+
+def _against_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:
+    """Whether ellipsoids of any direction and size would predict better, where others have been fitted."""
+    gain = gain_of_full(rows, shares, shape) if shape in ("diag", "tied") and not sparse.issparse(rows) else None
+    if gain is None:
+        return []
+    what = "Columns depend on each other" if shape == "diag" else "Components differ in shape"
+    return [
+        Check(
+            "better than full covariances", "nats a row", -gain, above(-_FULL),
+            "What the fit predicts better than one with any covariances from the same components, on rows left out.",
+            "not in the paper", "caution", f"{what} within components: ask for covariance_type='full'.",
+        )
+    ]  # fmt: skip
 
 
 def _against_one_fewer(fitted: Fitted) -> list[Check]:

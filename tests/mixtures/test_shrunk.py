@@ -83,3 +83,16 @@ def test_covariances_are_averages_with_the_shared_one():
         0, abs=1e-9
     )
     assert prior.cost(np.linalg.inv(shrunk), np.linalg.slogdet(shrunk)[1]) > 0
+
+
+@pytest.mark.parametrize("shape", ["diag", "tied"])
+def test_columns_that_depend_on_each_other_ask_for_full_covariances(shape):
+    name, rng = "better than full covariances", np.random.default_rng(4)
+    labels, means = rng.integers(3, size=900), 4 * rng.standard_normal((3, 5))
+    noise = rng.standard_normal((900, 5))
+    roots = rng.standard_normal((3, 5, 5)) / 2 + np.eye(5)
+    right = noise * (rng.uniform(0.5, 2, (3, 5))[labels] if shape == "diag" else 1.0)
+    for rows, holds in ((right, True), (np.einsum("nij,nj->ni", roots[labels], noise), False)):
+        evidence = SphericalGaussianMixture(3, covariance_type=shape).fit(means[labels] + rows).evidence_
+        assert evidence[name].holds is holds
+    assert "covariance_type='full'" in evidence.advice

@@ -38,12 +38,12 @@ class Effort:
     many: int = 40
     moves: int = 8
     short: int = 4
-    long: int = 12
-    kept: int = 2
-    rounds: int = 3
+    long: int = 30
+    kept: int = 1
+    rounds: int = 2
 
 
-_SHAPED = Effort(few=5, many=20, moves=12, short=2, long=8, kept=3, rounds=3)  # whose steps cost more
+_SHAPED = Effort(few=12, many=20, moves=6, short=4, long=10, kept=2, rounds=4)  # whose steps cost more
 EFFORTS = {"spherical": Effort(), "diag": _SHAPED, "full": _SHAPED, "tied": _SHAPED}
 
 

@@ -30,12 +30,12 @@ from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
 from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
-from ..evidence import Check, PartErrors, above, trivial_checks
+from ..evidence import Check, PartErrors, above, doubted, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
 from ..passes import Blocks, RowGroups, sample_rows
-from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, shape_to_try
+from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, one_along_means, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
 from ._methods import MixtureMethods
 from ._moments import Moments, Recovered, recover
@@ -255,6 +255,14 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
         checks = checks_of(refined, measured, parts) + _of_rows(refined.parameters, fitted.rows, self.covariance_type)
         return checks + _against_one_fewer(fitted), parts
 
+    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+        """Less where components are what a single cloud is cut into: halves cut it alike."""
+        found, mixture, (rows,) = fitted.found_again(), fitted.model.parameters, sample_rows(fitted.rows)
+        if found is None:
+            return None
+        _, shares, better = _against_one(mixture, rows, fitted.rows.n_rows, self.covariance_type)
+        return doubted(found) if better.holds is False and one_along_means(rows, mixture.means, shares.T) else found
+
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
 
@@ -420,10 +428,7 @@ def _of_rows(mixture: Mixture, blocks: Blocks, shape: str) -> list[Check]:
     """What a sample of rows says: whether the fit predicts better than one Gaussian, and whether rows are far off."""
     (rows,) = sample_rows(blocks)
     trivial, few = one_gaussian(rows, blocks.n_rows)
-    extra = n_told(mixture, shape, blocks.n_rows) - few
-    density = mixture.log_density(rows)
-    shares, heights = normalised(density + log(mixture.weights), mixture.weights)
-    (better,) = trivial_checks(heights, trivial, extra=extra, n_rows=blocks.n_rows, against="one component")
+    density, shares, better = _against_one(mixture, rows, blocks.n_rows, shape)
     if better.holds is False:
         least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
         better = replace(better, remedy=shape_to_try(blocks, shares.T, shape, least) or better.remedy)
@@ -432,6 +437,15 @@ def _of_rows(mixture: Mixture, blocks: Blocks, shape: str) -> list[Check]:
         *shape_checks(density, shares, mixture.log_dets(), rows.shape[1]),
         *_against_full(rows, shares.T, shape),
     ]
+
+
+def _against_one(mixture: Mixture, rows: Any, n_rows: int, shape: str) -> tuple[np.ndarray, np.ndarray, Check]:
+    """Log-densities of rows in components, their shares in them, and whether these predict better than one Gaussian."""
+    trivial, few = one_gaussian(rows, n_rows)
+    density = mixture.log_density(rows)
+    shares, heights = normalised(density + log(mixture.weights), mixture.weights)
+    extra = n_told(mixture, shape, n_rows) - few
+    return density, shares, trivial_checks(heights, trivial, extra=extra, n_rows=n_rows, against="one component")[0]
 
 
 def _against_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:

@@ -214,7 +214,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
             components.
         """
         blocks = table_blocks(self, X, reset=True)
-        self._check_count(blocks)
+        _check_count(self, blocks)
         return self._fit_stages(blocks)
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
@@ -366,15 +366,6 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
                 parameter="refine", value=self.refine,
             )  # fmt: skip
 
-    def _check_count(self, blocks: Blocks) -> None:
-        width = self.n_features_in_ if self._by_moments else np.inf
-        if self.n_components > min(blocks.n_rows, width):
-            raise LatentiaError(
-                f"{blocks.n_rows} rows of {self.n_features_in_} features support at most {min(blocks.n_rows, width)} components"
-                + (" by moments." if width < blocks.n_rows else "."),
-                parameter="n_components", value=self.n_components,
-            )  # fmt: skip
-
     def _distances(self, other: SphericalGaussianMixture) -> np.ndarray:
         return cdist(self.means_, other.means_).min(axis=1)
 
@@ -422,6 +413,16 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
                 raise LatentiaError("_covariances has an entry that is no variance")
         elif found is not None:
             check_covariances(found, "_covariances")
+
+
+def _check_count(model: SphericalGaussianMixture, blocks: Blocks) -> None:
+    width = model.n_features_in_ if model._by_moments else np.inf
+    if model.n_components > min(blocks.n_rows, width):
+        raise LatentiaError(
+            f"{blocks.n_rows} rows of {model.n_features_in_} features support at most {min(blocks.n_rows, width)} components"
+            + (" by moments." if width < blocks.n_rows else "."),
+            parameter="n_components", value=model.n_components,
+        )  # fmt: skip
 
 
 def _of_rows(mixture: Mixture, blocks: Blocks, shape: str) -> list[Check]:

@@ -26,6 +26,7 @@ COMMANDS = [
     ["tensor_topics.py"],
     ["tensor_mixtures.py"],
     ["mixtures_real_data.py"],
+    ["mixtures_small_classes.py"],
     ["series_errors.py"],
     ["hmm_ten_seeds.py"],
     ["hmm_words.py"],

@@ -6,7 +6,7 @@ from .evidence import Evidence
 from .goodness import Misfit, WhitenedMoments, misfit_of_tensor
 from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors
-from .repeats import Reading, again, again_text, dealt_rows, found_again, neighbour_checks, repeated
+from .repeats import Reading, again, again_text, dealt_rows, doubted, found_again, neighbour_checks, repeated
 from .settled import settled_checks
 from .sizes import CANDIDATES, Size, beyond, enough_sizes, recommend
 from .spectrum import left_out, noise_limit
@@ -43,6 +43,7 @@ __all__ = [
     "bounds",
     "counted_parameters",
     "dealt_rows",
+    "doubted",
     "enough_sizes",
     "equal_to",
     "error_checks",

@@ -25,7 +25,7 @@ _NEIGHBOURS = 5  # rows of a stretch, among those that are read
 _ALIKE = 0.1  # correlation of neighbours that is worth a word
 _YES, _MOSTLY = 0.75, 0.5
 _NAMED = 0.25  # weight of the columns that are named, where they repeat less than shares do
-_DOUBTED = 2 / 3  # of what is found again, where chance would give as much: "mostly" at most
+_DOUBTED = 2 / 3  # of what is found again
 _TURNS, _SURE, _MANY = 200, 0.95, 30  # of so many axes and more, hardly any are near others
 _DEALT = {"nodes": "edges", "variance": "rows"}
 _TINY = 1e-12  # of the squared length of shares: what varies less is constant up to rounding
@@ -80,7 +80,12 @@ def found_again(whole: Reading, halves: Sequence[Reading]) -> np.ndarray | None:
     if len(whole.shares) < 2 or not halves:
         return None
     found = np.mean([repeated(whole, half) for half in halves], axis=0)
-    return found * _DOUBTED if len(halves) > 1 and no_better_than_chance(*halves[:2]) else np.asarray(found)
+    return doubted(found) if len(halves) > 1 and no_better_than_chance(*halves[:2]) else np.asarray(found)
+
+
+def doubted(found: np.ndarray) -> np.ndarray:
+    """What is found again, where data without components would give as much: "mostly" at best."""
+    return found * _DOUBTED
 
 
 def no_better_than_chance(one: Reading, other: Reading) -> bool:

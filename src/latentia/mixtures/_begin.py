@@ -8,6 +8,7 @@ import numpy as np
 
 from ..clusters import label_starts, shares_of_labels
 from ..exceptions import LatentiaError
+from ..likelihood import one_gaussian
 from ..passes import Blocks, sample_rows
 from ._moments import Moments
 from ._moves import Shape, merged_shares
@@ -16,6 +17,8 @@ from ._search import search
 
 _MOST_ROWS = 10_000  # on which starts are compared
 _MERGERS, _STEPS = 3, 20  # that are tried, and of EM after each
+_FEW_STEPS = 3  # of EM with another shape
+_FLAT = 1e-6  # of the plane of the means, across which they do not differ
 _PER_COLUMN = 10  # rows, from which on a covariance can be fitted
 MOMENTS, _BALLS = "moments", "balls"
 
@@ -34,6 +37,7 @@ def likeliest_start(
     k: int,
     shape: Shape,
     *,
+    shrink: bool = False,
     others: bool = True,
     ways: tuple[str, ...] = (),
 ) -> Begun:
@@ -49,6 +53,8 @@ def likeliest_start(
     k : int
     shape : {"spherical", "diag", "full", "tied"}
         Other shapes race anew from the best mixture of balls and from the clusters that its starts were.
+    shrink : bool
+        Whether their covariances are shrunk.
     others : bool
         Whether there are starts besides the moments, and moves.
     ways : tuple of str
@@ -66,7 +72,7 @@ def likeliest_start(
         if round_:
             return Begun(moments.in_columns(best.mixture), (found,))
         start = best.shares
-    shaped = GaussianRows.of(blocks, moments.columns.mean, shape, _MOST_ROWS)
+    shaped = GaussianRows.of(blocks, moments.columns.mean, shape, _MOST_ROWS, shrink)
     all_shares = {} if start is None else {_BALLS: start}
     all_shares |= {name: one for name, one in shares.items() if not only or name == only[-1]}
     way, best = search(shaped, {name: shaped.start(one) for name, one in all_shares.items()}, moves)
@@ -81,6 +87,29 @@ def gain_over_one_fewer(blocks: Blocks, moments: Moments, mixture: Mixture) -> f
     best = max(rows.climb(rows.start(shares), _STEPS).height for shares in fewer)
     penalty = 0.5 * (rows.width + 2) * np.log(blocks.n_rows) / blocks.n_rows
     return (whole.height - best) / rows.size - float(penalty)
+
+
+def gain_of_full(rows: np.ndarray, shares: np.ndarray, shape: Shape) -> float | None:
+    """Nats a row by which full covariances predict better, from these shares of rows (K, n) on; None where rows are too few."""
+    if len(rows) < _PER_COLUMN * rows.shape[1]:
+        return None
+    heights = []
+    for one in ("full", shape):
+        free = GaussianRows.of(Blocks.from_array(rows), rows.mean(axis=0), one, shrink=True).taught(shares)
+        told, climbed = free.learn(free.start(shares), _FEW_STEPS)
+        heights.append(told.honest(climbed) / len(rows))
+    return heights[0] - heights[1]
+
+
+def one_along_means(rows: np.ndarray, means: np.ndarray, shares: np.ndarray) -> bool:
+    """Whether rows are, in the plane of the means, those of one Gaussian, and not of components with these shares (K, n)."""
+    _, lengths, axes = np.linalg.svd(means - means.mean(axis=0), full_matrices=False)
+    table = np.asarray(rows @ axes[: max(int((lengths > _FLAT * lengths.max()).sum()), 1)].T)
+    one, few = one_gaussian(table, len(table))
+    within = GaussianRows.of(Blocks.from_array(table), table.mean(axis=0), "full")
+    extra = n_parameters(len(means), table.shape[1], "full") - few
+    gain = within.climb(within.start(shares), _STEPS).height - float(one.sum())
+    return gain <= 0.5 * extra * np.log(len(table))
 
 
 def shape_to_try(blocks: Blocks, shares: np.ndarray, shape: Shape, least: float) -> str:

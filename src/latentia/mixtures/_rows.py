@@ -16,7 +16,7 @@ apart.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,12 +29,15 @@ from ..moments import Coordinates
 from ..moments.vectors import squared_distances
 from ..passes import Blocks
 from ._moves import Shape
+from ._shrunk import Prior
 from ._spherical_update import spherical_log_density
 
 _FLOOR = 1e-3  # least variance of a ball, as a share of the mean one at the start
 _RIDGE = 1e-6  # on all variances of other shapes, of the mean variance of a column
+_LESS, _FLAT = 1e-8, 1e-3  # the same where matrices are shrunk, and of columns that vary more than so little
 _STILL = 1e-4  # nats a row that a step gains, below which it is the last in a search
 _MOST_STEPS = 500
+_LESSONS = 5  # of the prior, at most
 _NOTHING = 1e-12
 _AT_ONCE = 1 << 20  # numbers of features in one product
 _KEPT = 1 << 25  # numbers of features that are kept between steps
@@ -44,12 +47,14 @@ class Mixture(NamedTuple):
     """Means (K, D), weights (K,), variances of a single feature (K,) and, where these do not say all, covariances.
 
     Those are (K, D) where they are diagonal, (K, D, D) where they are full, and (1, D, D) where all components have the same.
+    The last number is the strength of their prior, in rows.
     """
 
     means: np.ndarray
     weights: np.ndarray
     variance: np.ndarray
     covariances: np.ndarray | None = None
+    strength: float = 0.0
 
     def sorted(self) -> Mixture:
         """The same, the largest weight first."""
@@ -60,7 +65,8 @@ class Mixture(NamedTuple):
         weights, covariances = self.weights[components], self.covariances
         if covariances is not None and len(covariances) > 1:
             covariances = covariances[components]
-        return Mixture(self.means[components], weights / weights.sum(), self.variance[components], covariances)
+        weights = weights / weights.sum()
+        return Mixture(self.means[components], weights, self.variance[components], covariances, self.strength)
 
     def moved(self, by: np.ndarray) -> Mixture:
         """The same about another origin."""
@@ -104,10 +110,23 @@ def n_parameters(k: int, width: int, shape: Shape) -> int:
     return k * width + k - 1 + {"spherical": k, "diag": k * width, "full": k * whole, "tied": whole}[shape]
 
 
+def n_told(mixture: Mixture, shape: Shape, n_rows: int) -> int:
+    """Of these parameters, how many the rows tell: a covariance counts as far as it is not the one that all share."""
+    k, width = mixture.means.shape
+    mass = np.maximum(n_rows * (np.ones(1) if shape == "tied" else mixture.weights), 1)
+    shared = float((mixture.strength / (mass + mixture.strength)).mean())
+    spare = {"spherical": 0, "diag": k - 1, "full": (k - 1) * (width + 1) / 2, "tied": (width - 1) / 2}[shape] * width
+    return n_parameters(k, width, shape) - round(shared * spare)
+
+
 class Climbed(NamedTuple):
-    """A mixture, its log-likelihood in nats and shares of the rows, shape (K, n), and the heights of the steps to it."""
+    """A mixture, its log-likelihood in nats and shares of the rows, shape (K, n), and the heights of the steps to it.
+
+    The height is the likelihood less what the prior of covariances costs.
+    """
 
     height: float
+    likelihood: float
     mixture: Mixture
     shares: np.ndarray
     heights: list[float]
@@ -124,17 +143,23 @@ class GaussianRows:
     shape : {"spherical", "diag", "full", "tied"}
     width : int
         Number of columns D.
-    least : float
+    least : float or ndarray of shape (D,)
         Least variance of a ball; what is added to the variances of other shapes.
     lengths : ndarray of shape (n,) or None
         Squared distances to the centre over all columns, for balls.
+    shrink : bool
+        Whether covariances are; those of balls are not.
+    prior : Prior or None
+        By which they are, from `taught` on.
     """
 
     table: np.ndarray
     shape: Shape
     width: int
-    least: float
+    least: float | np.ndarray
     lengths: np.ndarray | None = None
+    shrink: bool = False
+    prior: Prior | None = None
     _kept: list[np.ndarray] = field(default_factory=list, repr=False)
 
     @classmethod
@@ -145,16 +170,54 @@ class GaussianRows:
         return cls(coordinates(rows)[:, : coordinates.basis.shape[1]], "spherical", rows.shape[1], least, lengths)
 
     @classmethod
-    def of(cls, blocks: Blocks, center: np.ndarray, shape: Shape, most: int | None = None) -> GaussianRows:
+    def of(
+        cls, blocks: Blocks, center: np.ndarray, shape: Shape, most: int | None = None, shrink: bool = False
+    ) -> GaussianRows:
         """All rows, or at most so many spread over the data."""
         (rows,) = blocks.some_rows(blocks.n_rows if most is None else most)
         table = (rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)) - center
-        ridge = max(_RIDGE * float(table.var(axis=0).mean()), np.finfo(float).tiny)
-        return cls(table, shape, table.shape[1], ridge)
+        variances = table.var(axis=0)
+        flat = variances <= _FLAT * variances.mean() if shrink and shape != "diag" else np.array(True)
+        ridge = np.maximum(np.where(flat, _RIDGE, _LESS) * variances.mean(), np.finfo(float).tiny)
+        return cls(table, shape, table.shape[1], ridge, shrink=shrink)
 
     @property
     def size(self) -> int:
         return len(self.table)
+
+    def shares(self, mixture: Mixture) -> np.ndarray:
+        """Probabilities of the components of every row, shape (K, n)."""
+        return self._expected(mixture)[0]
+
+    def taught(self, shares: np.ndarray) -> GaussianRows:
+        """The same with the prior that components with these shares of the rows speak for, shape (K, n)."""
+        if not self.shrink:
+            return self
+        return replace(self, prior=Prior.of(self.table, shares.argmax(axis=0), self.shape, self.least))
+
+    def learn(self, mixture: Mixture, steps: int, enough: float = _STILL) -> tuple[GaussianRows, Climbed]:
+        """Climb as `climb` does, with a prior that is learned again while rows that are left out become likelier."""
+        rows = self.taught(self.shares(mixture)) if self.shrink else self
+        climbed = rows.climb(mixture, steps, enough)
+        told = rows.taught(climbed.shares)
+        for _ in range(_LESSONS):
+            if told.strength == rows.strength:
+                break
+            rows, further = told, told.climb(climbed.mixture, steps, enough)
+            again = rows.taught(further.shares)
+            if again.honest(further) <= told.honest(climbed):
+                break
+            told, climbed = again, further
+        return told, climbed
+
+    def honest(self, climbed: Climbed) -> float:
+        """The likelihood, less by how much it flatters itself where covariances are shrunk; so starts are compared."""
+        return climbed.likelihood - (0.0 if self.prior is None else self.prior.optimism)
+
+    @property
+    def strength(self) -> float:
+        """Of the prior, in rows."""
+        return 0.0 if self.prior is None else self.prior.strength
 
     def start(self, shares: np.ndarray) -> Mixture:
         """The mixture whose components have these shares of the rows, shape (K, n)."""
@@ -167,18 +230,22 @@ class GaussianRows:
             least = max(_FLOOR * float(mixture.weights @ mixture.variance), least)
         heights: list[float] = []
         for step in range(steps + 1):
-            shares, height = self._expected(mixture)
+            shares, likelihood, cost = self._expected(mixture)
+            height = likelihood - cost
             if step == steps or (heights and height - heights[-1] < enough * self.size):
                 break
             heights.append(height)
             mixture = self._estimate(shares, least)
         heights.append(height)
-        return Climbed(height, mixture, shares, heights)
+        return Climbed(height, likelihood, mixture, shares, heights)
 
     def settled(self, mixture: Mixture, steps: Refine, enough: float) -> tuple[Mixture, Refinement]:
-        """A mixture after so many steps; "auto" makes them until one gains less than so many nats."""
+        """A mixture after so many steps; "auto" makes them until one gains less than so many nats.
+
+        The refinement is that of the last prior.
+        """
         limits = (_MOST_STEPS, enough / self.size) if steps == "auto" else (steps, -np.inf)
-        found = self.climb(mixture, *limits)
+        _, found = self.learn(mixture, *limits)
         calm = len(found.heights) > 1 and found.heights[-1] - found.heights[-2] < enough
         return found.mixture, Refinement((), np.array(found.heights), calm, float("nan"))
 
@@ -211,9 +278,9 @@ class GaussianRows:
             return np.vstack([table, *(table[i] * table[i:] for i in range(len(table)))])
         return table
 
-    def _expected(self, mixture: Mixture) -> tuple[np.ndarray, float]:
-        """Shares (K, n), and the log-likelihood."""
-        slopes, constants, common = self._density(mixture)
+    def _expected(self, mixture: Mixture) -> tuple[np.ndarray, float, float]:
+        """Shares (K, n), the log-likelihood, and what the prior costs."""
+        slopes, constants, common, cost = self._density(mixture)
         shares, height = np.empty((len(constants), self.size)), common
         for rows, features in self._features():
             joint = slopes @ features
@@ -225,54 +292,66 @@ class GaussianRows:
             joint /= total
             height += float(top.sum() + np.log(total).sum())
             shares[:, rows] = joint
-        return shares, height
+        return shares, height, cost
 
-    def _density(self, mixture: Mixture) -> tuple[np.ndarray, np.ndarray, float]:
-        """Slopes (K, p) and constants (K,) of log w_k N(x; mu_k, C_k) in the features, and what all rows add to that."""
-        means, weights, variance, covariances = mixture
+    def _density(self, mixture: Mixture) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """Slopes (K, p) and constants (K,) of log w_k N(x; mu_k, C_k), what all rows add to that, and the prior's cost."""
+        means, weights, variance, covariances, _ = mixture
         if self.shape == "spherical":
             slopes = np.hstack([means, np.full((len(means), 1), -0.5)]) / variance[:, None]
             spread = self.width * np.log(variance) + (means**2).sum(axis=1) / variance
-            return slopes, log(weights) - 0.5 * (spread + self.width * np.log(2 * np.pi)), 0.0
+            return slopes, log(weights) - 0.5 * (spread + self.width * np.log(2 * np.pi)), 0.0, 0.0
         assert covariances is not None
         if self.shape == "diag":
             slopes = np.hstack([means / covariances, -0.5 / covariances])
             spread = (np.log(covariances) + means**2 / covariances).sum(axis=1)
-            return slopes, log(weights) - 0.5 * (spread + self.width * np.log(2 * np.pi)), 0.0
+            cost = self._cost(1 / covariances, np.log(covariances).sum(axis=1))
+            return slopes, log(weights) - 0.5 * (spread + self.width * np.log(2 * np.pi)), 0.0, cost
         precisions, log_det = _inverted(covariances)
+        cost = self._cost(precisions, log_det)
         linear = np.einsum("kij,kj->ki", np.broadcast_to(precisions, (len(means), *precisions.shape[1:])), means)
         spread = log_det + (means * linear).sum(axis=1)
         constants = log(weights) - 0.5 * (spread + self.width * np.log(2 * np.pi))
         if self.shape == "tied":
-            return linear, constants, -0.5 * float((precisions[0] * self._scatter()).sum())
+            return linear, constants, -0.5 * float((precisions[0] * self._scatter()).sum()), cost
         i, j = np.triu_indices(self.width)
-        return np.hstack([linear, np.where(i == j, -0.5, -1.0) * precisions[:, i, j]]), constants, 0.0
+        return np.hstack([linear, np.where(i == j, -0.5, -1.0) * precisions[:, i, j]]), constants, 0.0, cost
+
+    def _cost(self, precisions: np.ndarray, log_dets: np.ndarray) -> float:
+        return 0.0 if self.prior is None else self.prior.cost(precisions, log_dets)
 
     def _scatter(self) -> np.ndarray:
         return self.table.T @ self.table
 
-    def _estimate(self, shares: np.ndarray, least: float) -> Mixture:
-        """EM's new mixture, from shares of the rows (K, n)."""
+    def _sums(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Numbers of rows (K,), means (K, b), and sums of squares about these: (K,), (K, b), (K, b, b) or (1, b, b)."""
         mass = np.maximum(shares.sum(axis=1), _NOTHING)
         sums = sum(shares[:, rows] @ features.T for rows, features in self._features())
         b = self.table.shape[1]
-        means, weights = sums[:, :b] / mass[:, None], mass / mass.sum()
+        means = sums[:, :b] / mass[:, None]
         if self.shape == "spherical":
-            variance = (sums[:, b] / mass - (means**2).sum(axis=1)) / self.width
-            return Mixture(means, weights, np.maximum(variance, least))
+            return mass, means, sums[:, b] - mass * (means**2).sum(axis=1)
         if self.shape == "diag":
-            covariances = np.maximum(sums[:, b:] / mass[:, None] - means**2, 0.0) + least
-        elif self.shape == "tied":
-            covariances = (self._scatter() - (means * mass[:, None]).T @ means)[None] / self.size
-        else:
-            covariances = np.empty((len(mass), b, b))
-            i, j = np.triu_indices(b)
-            covariances[:, i, j] = covariances[:, j, i] = sums[:, b:] / mass[:, None]
-            covariances -= means[:, :, None] * means[:, None, :]
-        if self.shape != "diag":
-            covariances[:, np.arange(b), np.arange(b)] += least
-        spread = covariances if self.shape == "diag" else np.diagonal(covariances, axis1=1, axis2=2)
-        return Mixture(means, weights, np.array(np.broadcast_to(spread.mean(axis=1), len(means))), covariances)
+            return mass, means, np.maximum(sums[:, b:] - mass[:, None] * means**2, 0.0)
+        if self.shape == "tied":
+            return mass, means, (self._scatter() - (means * mass[:, None]).T @ means)[None]
+        scatters = np.empty((len(mass), b, b))
+        i, j = np.triu_indices(b)
+        scatters[:, i, j] = scatters[:, j, i] = sums[:, b:]
+        return mass, means, scatters - means[:, :, None] * (mass[:, None] * means)[:, None, :]
+
+    def _estimate(self, shares: np.ndarray, least: float | np.ndarray) -> Mixture:
+        """EM's new mixture, from shares of the rows (K, n)."""
+        mass, means, scatters = self._sums(shares)
+        weights, of = mass / mass.sum(), np.array([float(self.size)]) if self.shape == "tied" else mass
+        if self.shape == "spherical":
+            return Mixture(means, weights, np.maximum(scatters / mass / self.width, least))
+        prior = self.prior or Prior(0.0, np.zeros(scatters.shape[1:]))
+        covariances = prior.shrunk(scatters, of)
+        diagonal = covariances if self.shape == "diag" else np.einsum("kii->ki", covariances)
+        diagonal += least
+        variance = np.array(np.broadcast_to(diagonal.mean(axis=1), len(means)))
+        return Mixture(means, weights, variance, covariances, prior.strength)
 
 
 def _inverted(covariances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,8 @@
 """The search for the best mixture: starts race by likelihood, and the winner is left for better ones by moves.
 
-Each start climbs a few steps, the highest a good deal more. Then moves of it (see `latentia.mixtures._moves`) climb a few steps
-each, the highest of them some more, and the best one takes the place of the winner if it is higher.
+Each start climbs a few steps, the highest a good deal more; covariances are shrunk as it says that they should be. Then
+moves of it (see `latentia.mixtures._moves`) climb a few steps each, the highest of them some more, and the best one takes the
+place of the winner if it is higher.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ class Effort:
     many: int = 40
     moves: int = 8
     short: int = 4
-    long: int = 12
-    kept: int = 2
-    rounds: int = 3
+    long: int = 30
+    kept: int = 1
+    rounds: int = 2
 
 
-_SHAPED = Effort(few=5, many=20, moves=12, short=2, long=8, kept=3, rounds=3)  # whose steps cost more
+_SHAPED = Effort(few=12, many=20, moves=6, short=4, long=10, kept=2, rounds=4)  # whose steps cost more
 EFFORTS = {"spherical": Effort(), "diag": _SHAPED, "full": _SHAPED, "tied": _SHAPED}
 
 
@@ -60,18 +61,21 @@ def search(rows: GaussianRows, starts: Mapping[str, Mixture], moves: bool = True
     effort = EFFORTS[rows.shape]
 
     def climbed(start: Mixture) -> tuple[float, Climbed]:
-        found = rows.climb(start, effort.few)
-        return found.height, found
+        found = rows.taught(rows.shares(start)).climb(start, effort.few)
+        return rows.taught(found.shares).honest(found), found
 
     won = race(starts, climbed)
-    best = rows.climb(won.reached.mixture, effort.many)
+    rows, best = rows.learn(won.reached.mixture, effort.many)
     for _ in range(effort.rounds if moves else 0):
         moved = moved_shares(rows.table, best.shares, rows.shape, effort.moves)
         tried = sorted((rows.climb(rows.start(one), effort.short) for one in moved), key=_fall)
         further = sorted((rows.climb(one.mixture, effort.long) for one in tried[: effort.kept]), key=_fall)
         if not further or not further[0].height > best.height + _HIGHER * rows.size:
             break
-        best = rows.climb(further[0].mixture, effort.many)
+        told, moved_to = rows.learn(further[0].mixture, effort.many)
+        if not told.honest(moved_to) > rows.honest(best):
+            break
+        rows, best = told, moved_to
     return won.name, best
 
 

@@ -21,30 +21,32 @@ from dataclasses import replace
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import DensityMixin
 
 from .. import _fields as of
 from .._base import check_size, fitted, fitting
-from .._parameters import Choice, NComponents, Seed, seed_of
+from .._parameters import Choice, Flag, NComponents, Seed, seed_of
 from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
-from ..evidence import Check, PartErrors, above, trivial_checks
+from ..evidence import Check, PartErrors, above, doubted, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
 from ..passes import Blocks, RowGroups, sample_rows
-from ._begin import MOMENTS, gain_over_one_fewer, likeliest_start, shape_to_try
+from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, one_along_means, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
 from ._methods import MixtureMethods
 from ._moments import Moments, Recovered, recover
-from ._rows import GaussianRows, Mixture, n_parameters
+from ._rows import GaussianRows, Mixture, n_parameters, n_told
 from ._spherical_update import SphericalMixtureUpdate
 
 __all__ = ["SphericalGaussianMixture"]
 
 _FLOOR = 1e-3  # least variance of a component, as a share of the mean one
 _ROUNDING = 1e-6  # of a row
+_FULL = 0.1  # nats a row by which full covariances may predict better
 _SETTLED, _NEARLY = 0.02, 0.2  # nats that a step gains where EM has settled, and where that of a part has
 
 
@@ -77,6 +79,10 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
         Shape of the components, as in scikit-learn: balls of their own size, a variance for each feature, any ellipsoid, or
         one ellipsoid for all. The last three start from the spherical mixture, or from the clusters that its starts were, and
         are fitted by plain EM, with all rows in memory.
+    shrink : bool, default=True
+        Whether "diag" and "full" covariances are shrunk towards the one within all components, and that towards its diagonal as
+        "tied" ones are, by as much as serves rows that are left out: next to nothing where components have many rows and
+        differ. False gives the maximum of the likelihood, which small components overfit. Balls are not shrunk.
     method : {"auto", "hsu-kakade"}, default="auto"
         Where EM starts. "auto": from the likeliest of the moments' mixture, clusters of Ward's linkage, and two ways to choose
         rows as centres, after moves that merge two components and split a third, on at most 10,000 rows in memory.
@@ -104,13 +110,17 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
         Variances sigma_k^2 of a single feature; where features differ, their mean.
     covariances_ : ndarray of shape (K,), (K, D), (K, D, D) or (D, D)
         As in scikit-learn: of "spherical", "diag", "full" and "tied" components.
+    prior_strength_ : float
+        Rows of the shared covariance that the covariance of every component is an average with, beside its own rows; 0 where
+        nothing is shrunk.
     n_components_ : int
         Number of components that have rows: those that stand for less than one row are dropped, with a warning.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l2 error of every mean in the units of the data
         (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)
-        Log-likelihood of the data at every step of EM, in nats.
+        Log-likelihood of the data at every step of EM, in nats; where covariances are shrunk, less
+        ``prior_strength_`` times their divergences from the shared one.
     n_iter_ : int
         Number of steps of refinement.
     converged_ : bool
@@ -129,7 +139,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
        size D x D appears.
     4. Weights come from the constant's coordinate, E[y] = sum_k w_k nu_k, not from the tensor's eigenvalues w_k^-1/2.
     5. ``refine`` is not in the paper: EM with variances of at least a thousandth of their mean.
-    6. Nor are ``method="auto"``, which also fits what has no moments of full rank, and covariances other than balls. The
+    6. Covariances that are shrunk are not in the papers: see `latentia.mixtures._shrunk`.
+    7. Nor are ``method="auto"``, which also fits what has no moments of full rank, and covariances other than balls. The
        evidence then lacks the lines on moments.
 
     References
@@ -148,12 +159,14 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
     """
 
     _constraints: ClassVar = {
-        "covariance_type": Choice("spherical", "diag", "full", "tied"), "method": Choice("auto", "hsu-kakade"),
+        "covariance_type": Choice("spherical", "diag", "full", "tied"), "shrink": Flag(),
+        "method": Choice("auto", "hsu-kakade"),
     }  # fmt: skip
     _compared = ("means_",)
     n_components_: Annotated[int, of.size("K")]
     means_: Annotated[np.ndarray, of.numbers("K V")]
     variance_: Annotated[np.ndarray, of.numbers("K", of.LEAST)]
+    prior_strength_: Annotated[float, of.number(0.0)]
     _covariances: Annotated[np.ndarray, of.optional(of.numbers("..."))]
 
     def __init__(
@@ -161,6 +174,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
         n_components: NComponents = 10,
         *,
         covariance_type: str = "spherical",
+        shrink: bool = True,
         method: str = "auto",
         refine: Refine = "auto",
         n_splits: int = 3,
@@ -170,6 +184,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
     ) -> None:
         self.n_components = n_components
         self.covariance_type = covariance_type
+        self.shrink = shrink
         self.method = method
         self.refine = refine
         self.n_splits = n_splits
@@ -199,7 +214,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
             components.
         """
         blocks = table_blocks(self, X, reset=True)
-        self._check_count(blocks)
+        _check_count(self, blocks)
         return self._fit_stages(blocks)
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
@@ -216,7 +231,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
             assert by_moments is not None
             return _Begun(found, by_moments, (MOMENTS,))
         start = likeliest_start(
-            part.rows, moments, by_moments, self.n_components, self.covariance_type, others=not self._by_moments, ways=ways
+            part.rows, moments, by_moments, self.n_components, self.covariance_type, shrink=self.shrink,
+            others=not self._by_moments, ways=ways,
         )  # fmt: skip
         return _Begun(found, *start)
 
@@ -238,6 +254,14 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
         parts = fitted.errors(self.n_splits).widened(measured.bias)
         checks = checks_of(refined, measured, parts) + _of_rows(refined.parameters, fitted.rows, self.covariance_type)
         return checks + _against_one_fewer(fitted), parts
+
+    def _found_again(self, fitted: Fitted) -> np.ndarray | None:
+        """Less where components are what a single cloud is cut into: halves cut it alike."""
+        found, mixture, (rows,) = fitted.found_again(), fitted.model.parameters, sample_rows(fitted.rows)
+        if found is None:
+            return None
+        _, shares, better = _against_one(mixture, rows, fitted.rows.n_rows, self.covariance_type)
+        return doubted(found) if better.holds is False and one_along_means(rows, mixture.means, shares.T) else found
 
     def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
         """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
@@ -282,8 +306,9 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
         enough = _SETTLED if part.is_whole else _NEARLY
         if start.covariances is not None:
             center = moments.columns.mean
-            shaped = GaussianRows.of(part.rows, center, self.covariance_type)
-            mixture, refinement = shaped.settled(start.moved(-center), self.refine, enough)
+            start = start.moved(-center)
+            shaped = GaussianRows.of(part.rows, center, self.covariance_type, shrink=self.shrink)
+            mixture, refinement = shaped.settled(start, self.refine, enough)
             return Refined(mixture.moved(center).sorted(), refinement)
         update = SphericalMixtureUpdate(*start[:3], floor=_FLOOR, least=moments.least_variance)
         found = refine(update, over(part.rows, self.n_jobs, self.verbose), self.refine, enough)
@@ -310,7 +335,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
 
     def _keep(self, fitted: Fitted) -> None:
         mixture: Mixture = fitted.model.parameters
-        self.means_, self.weights_, self.variance_, covariances = mixture
+        self.means_, self.weights_, self.variance_, covariances, self.prior_strength_ = mixture
         self.n_components_ = len(mixture.weights)
         if covariances is not None:
             self._covariances = covariances
@@ -328,7 +353,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
 
     @property
     def _mixture(self) -> Mixture:
-        return Mixture(self.means_, self.weights_, self.variance_, vars(self).get("_covariances"))
+        return Mixture(self.means_, self.weights_, self.variance_, vars(self).get("_covariances"), self.prior_strength_)
 
     def _n_parameters(self) -> int:
         k, width = self.means_.shape
@@ -339,15 +364,6 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
             raise LatentiaError(
                 f"covariance_type={self.covariance_type!r} is fitted by EM: the theorem is about balls.",
                 parameter="refine", value=self.refine,
-            )  # fmt: skip
-
-    def _check_count(self, blocks: Blocks) -> None:
-        width = self.n_features_in_ if self._by_moments else np.inf
-        if self.n_components > min(blocks.n_rows, width):
-            raise LatentiaError(
-                f"{blocks.n_rows} rows of {self.n_features_in_} features support at most {min(blocks.n_rows, width)} components"
-                + (" by moments." if width < blocks.n_rows else "."),
-                parameter="n_components", value=self.n_components,
             )  # fmt: skip
 
     def _distances(self, other: SphericalGaussianMixture) -> np.ndarray:
@@ -399,18 +415,53 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
             check_covariances(found, "_covariances")
 
 
+def _check_count(model: SphericalGaussianMixture, blocks: Blocks) -> None:
+    width = model.n_features_in_ if model._by_moments else np.inf
+    if model.n_components > min(blocks.n_rows, width):
+        raise LatentiaError(
+            f"{blocks.n_rows} rows of {model.n_features_in_} features support at most {min(blocks.n_rows, width)} components"
+            + (" by moments." if width < blocks.n_rows else "."),
+            parameter="n_components", value=model.n_components,
+        )  # fmt: skip
+
+
 def _of_rows(mixture: Mixture, blocks: Blocks, shape: str) -> list[Check]:
     """What a sample of rows says: whether the fit predicts better than one Gaussian, and whether rows are far off."""
     (rows,) = sample_rows(blocks)
     trivial, few = one_gaussian(rows, blocks.n_rows)
-    extra = n_parameters(len(mixture.weights), mixture.means.shape[1], shape) - few
-    density = mixture.log_density(rows)
-    shares, heights = normalised(density + log(mixture.weights), mixture.weights)
-    (better,) = trivial_checks(heights, trivial, extra=extra, n_rows=blocks.n_rows, against="one component")
+    density, shares, better = _against_one(mixture, rows, blocks.n_rows, shape)
     if better.holds is False:
         least = float(trivial.mean()) - 0.5 * few * np.log(blocks.n_rows) / blocks.n_rows
         better = replace(better, remedy=shape_to_try(blocks, shares.T, shape, least) or better.remedy)
-    return [better, *shape_checks(density, shares, mixture.log_dets(), rows.shape[1])]
+    return [
+        better,
+        *shape_checks(density, shares, mixture.log_dets(), rows.shape[1]),
+        *_against_full(rows, shares.T, shape),
+    ]
+
+
+def _against_one(mixture: Mixture, rows: Any, n_rows: int, shape: str) -> tuple[np.ndarray, np.ndarray, Check]:
+    """Log-densities of rows in components, their shares in them, and whether these predict better than one Gaussian."""
+    trivial, few = one_gaussian(rows, n_rows)
+    density = mixture.log_density(rows)
+    shares, heights = normalised(density + log(mixture.weights), mixture.weights)
+    extra = n_told(mixture, shape, n_rows) - few
+    return density, shares, trivial_checks(heights, trivial, extra=extra, n_rows=n_rows, against="one component")[0]
+
+
+def _against_full(rows: Any, shares: np.ndarray, shape: str) -> list[Check]:
+    """Whether ellipsoids of any direction and size would predict better, where others have been fitted."""
+    gain = gain_of_full(rows, shares, shape) if shape in ("diag", "tied") and not sparse.issparse(rows) else None
+    if gain is None:
+        return []
+    what = "Columns depend on each other" if shape == "diag" else "Components differ in shape"
+    return [
+        Check(
+            "better than full covariances", "nats a row", -gain, above(-_FULL),
+            "What the fit predicts better than one with any covariances from the same components, on rows left out.",
+            "not in the paper", "caution", f"{what} within components: ask for covariance_type='full'.",
+        )
+    ]  # fmt: skip
 
 
 def _against_one_fewer(fitted: Fitted) -> list[Check]:

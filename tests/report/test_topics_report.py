@@ -429,6 +429,8 @@ def test_the_slider_orders_the_words_anew(opened, data):
         assert cell == ", ".join(_first_words(data[2], names, weight)[:10])
     _find(opened, "#weight").send_keys("\ue014")  # an arrow key moves it, too
     assert _find(opened, "#weight-value").text == "0.7"
+    _find(opened, "#together").click()
+    _check_shown(opened, data[1])
 
 
 def test_a_word_is_found_in_its_topics(opened, data):

@@ -138,12 +138,10 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
         """Shares of the topics in documents, and the words that tables show of them."""
         return Reading(self.transform(fitted.some).T, self._ranked(_WORDS_READ))
 
-    def _order_words(self, fitted: Fitted) -> None:
-        """Choose the words to show, by the documents of the fit, or as many of them as are read into memory."""
-        some = sparse.csr_array(fitted.some.table())
-        most = LARGE * some.shape[0] // max(some.nnz, 1)
+    def _order_words(self, fitted: Fitted, length: float) -> None:
+        """Choose the words to show, by the documents of the fit of this mean length, or as many as are read into memory."""
         documents = Part(fitted.groups, fitted.dealt, fitted.rows).rows
-        table = sparse.csr_array(documents.some_rows(most)[0])
+        table = sparse.csr_array(documents.some_rows(int(LARGE / length))[0])
         self._word_order = ordered_words(self.components_, self._others(), table)
 
     def _tables(self, X: Any) -> Iterator[Any]:

@@ -358,7 +358,7 @@ class AnchorTopics(Admixture, Staged):
         else:
             self.dirichlet_ = _proportions(self, moments.order.restored_table(moments.sketches.documents))
         self._confusions = confusions_of(fitted, self._splits(learned))
-        self._order_words(fitted)
+        self._order_words(fitted, moments.documents.length)
 
     def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
         return nearest_distances(one.parameters.topics, other.parameters.topics)

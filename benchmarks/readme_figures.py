@@ -170,8 +170,9 @@ def block() -> str:
     lines += [
         "",
         "Where peers are ahead: a single start of scikit-learn's mixtures and its spectral clustering take less time,",
-        "and on real text the topics of a long Gibbs sampler are a little more coherent (words that occur together:",
-        f"their normalised mutual information is higher by {number(-behind)} on average).",
+        "and on real text the most probable words of a long Gibbs sampler's topics, though not the words that are shown",
+        "of ours, are a little more coherent (words that occur together: their normalised mutual information is higher by",
+        f"{number(-behind)} on average).",
         "",
         f"**Expected errors hold.** On {of} planted corpora, before any refinement (`refine=0`), they order fits by",
         f"their true errors with a rank correlation of {number(trust['spearman_across_fits'])}, and lie within a factor",

@@ -77,6 +77,8 @@ class Fitted:
         What ``_moments`` returned.
     found, model
         What ``_recover`` and ``_refine`` make of all rows.
+    groups : tuple of int
+        Those whose answer ``model`` is.
     compared : list of tuple of int
         Halves whose answers `errors` has compared with that.
     """
@@ -86,7 +88,7 @@ class Fitted:
         self._found: dict[Groups, Any] = {}
         self._models: dict[Groups, Any] = {}
         self._restarted: dict[Groups, Any] = {}
-        self.compared: list[Groups] = []
+        self.groups, self.compared = dealt.all, list[Groups]()
         self.model = self.model_of(dealt.all)
         self.found = self._found[dealt.all]
 
@@ -184,7 +186,7 @@ class Fitted:
     def _as_fitted(self, groups: Groups) -> Staged:
         """The estimator with what a fit on some groups alone gives."""
         one, fitted = copy(self.method), copy(self)
-        fitted.model, fitted.found = self.model_of(groups), self.found_of(groups)
+        fitted.groups, fitted.model, fitted.found = groups, self.model_of(groups), self.found_of(groups)
         one._keep(fitted)
         return one
 

@@ -13,7 +13,7 @@ from scipy import sparse
 from latentia.datasets import planted
 from latentia.evidence import Check, Evidence, at_most
 from latentia.exceptions import LatentiaError
-from latentia.metrics import RELEVANCE, other_topics, top_words
+from latentia.metrics import other_topics, top_words
 from latentia.passes import Blocks
 from latentia.report import topics as report_topics
 from latentia.report import write_topics_report
@@ -87,6 +87,14 @@ def test_words_are_ranked_as_the_metrics_rank_them(fitted, data, parsed, weight)
         assert set(names[:15]) <= {vocabulary[i] for i in expected}  # equal but for ties of rounded numbers
         assert names[0] == vocabulary[expected[0]]
         assert probabilities[0] == pytest.approx(row[expected[0]], rel=1e-3)
+
+
+def test_words_are_shown_as_the_model_shows_them(fitted, data, parsed):
+    model, _, vocabulary, *_ = fitted
+    listed = parsed.data["vocabulary"]["text"]
+    for topic, expected, own in zip(data, model._ranked(20), model.components_, strict=True):
+        places = {rank: listed[at] for rank, at in zip(topic["words"]["rank"], topic["words"]["at"], strict=True)}
+        assert all(places[i] == vocabulary[word] for i, word in enumerate(expected) if own[word] > 0)
 
 
 def test_the_numbers_of_a_word_say_which_topics_hold_it(fitted, data, parsed):
@@ -331,11 +339,12 @@ def _vocabulary(browser):
 
 
 def _first_words(topic, names, weight):
-    scores = weight * np.log(topic["words"]["p"]) + (1 - weight) * np.array(topic["words"]["lift"])
+    p, lift, rank = (np.array(topic["words"][name]) for name in ("p", "lift", "rank"))
+    scores = -rank if weight is None else weight * np.log(p) + (1 - weight) * lift
     return [names[topic["words"]["at"][i]] for i in np.argsort(-scores, kind="stable")[:20]]
 
 
-def _check_shown(browser, topic, weight=RELEVANCE):
+def _check_shown(browser, topic, weight=None):
     title, words, bars, documents = _shown(browser)
     assert title.startswith(f"Topic {topic['number']}: ")
     assert words == _first_words(topic, _vocabulary(browser)["text"], weight)
@@ -420,6 +429,8 @@ def test_the_slider_orders_the_words_anew(opened, data):
         assert cell == ", ".join(_first_words(data[2], names, weight)[:10])
     _find(opened, "#weight").send_keys("\ue014")  # an arrow key moves it, too
     assert _find(opened, "#weight-value").text == "0.7"
+    _find(opened, "#together").click()
+    _check_shown(opened, data[1])
 
 
 def test_a_word_is_found_in_its_topics(opened, data):

@@ -10,7 +10,7 @@ import latentia
 from latentia import LatentiaError
 from latentia.datasets import Texts, planted, readers
 from latentia.exceptions import MissingExtraError
-from latentia.metrics import RELEVANCE, nearest_distances
+from latentia.metrics import nearest_distances
 from latentia.passes import Blocks
 from latentia.topics import AnchorTopics, SingleTopicModel, SpectralLDA
 from latentia.words import stop_words
@@ -57,7 +57,7 @@ def test_top_words(model):
 
 def test_words_without_names(table):
     model = SingleTopicModel(3, n_splits=0, refine=0).fit(table.to_numpy())
-    assert model.top_words(1)[0, 0] == f"word {int(np.argmax(model._relevance(RELEVANCE)[0]))}"
+    assert model.top_words(1, relevance=0.3)[0, 0] == f"word {int(np.argmax(model._relevance(0.3)[0]))}"
     assert model.get_feature_names_out()[0] == "singletopicmodel0"
     assert len(model.topic_table()) == 3
 

@@ -22,7 +22,7 @@ from ..exceptions import LatentiaError
 
 __all__ = ["RELEVANCE", "other_topics", "relevance", "top_words"]
 
-RELEVANCE = 0.2
+RELEVANCE = 0.5
 """Weight of a word's probability beside its lift, by default."""
 
 _RARE = 0.3  # frequency that lifts are smoothed by, in mean frequencies of a word

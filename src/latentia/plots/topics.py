@@ -36,15 +36,14 @@ def plot_topics(
     n_words: int = 8,
     *,
     topics: Sequence[int] | None = None,
-    relevance: float = RELEVANCE,
+    relevance: float | None = None,
     vocabulary: Sequence[str] | None = None,
     ax: Any = None,
 ) -> Any:
     """Draw the words of topics as bars, a panel for each.
 
     Coloured bars are the probabilities of the words in the topic, grey ones their frequencies in the corpus, and each panel has
-    a scale of its own. Words stand by
-    their relevance, which weighs how probable a word is and how much more so than elsewhere. The colour of the bars is the
+    a scale of its own. The words are those of ``top_words``. The colour of the bars is the
     topic's grade, and the heading has its share of the documents.
 
     Parameters
@@ -55,8 +54,9 @@ def plot_topics(
         Words of every topic.
     topics : sequence of int, optional
         The topics to draw; by default the 12 of the best grade and the largest share.
-    relevance : float
-        Weight of a word's probability beside its lift, from 0 to 1; with 1 the most probable words come first.
+    relevance : float, optional
+        Rank words by relevance instead, with this weight of a word's probability beside its lift, from 0 to 1; with 1 the
+        most probable words come first.
     vocabulary : sequence of str of length V, optional
         Words of the columns; by default those that the model knows.
     ax : array of matplotlib.axes.Axes, optional
@@ -76,10 +76,7 @@ def plot_topics(
     chosen, shares, grades = _chosen(model, topics, len(probabilities))
     if n_words < 1:
         raise LatentiaError("at least one is needed.", parameter="n_words", value=n_words)
-    others = other_topics(
-        probabilities, np.full(len(probabilities), 1 / len(probabilities)) if shares is None else shares
-    )
-    words = top_words(probabilities, n_words, word_frequencies=others, relevance=relevance)[chosen]
+    words = _words(model, probabilities, shares, n_words, relevance)[chosen]
     places = np.arange(words.shape[1])
     panels = several_axes(ax, len(chosen), 4, 2.9, 0.21 * len(places) + 1.0)
     for panel, k, own in zip(panels, chosen, words, strict=True):
@@ -95,6 +92,17 @@ def plot_topics(
     if ax is None:
         _legend(panels[0].get_figure(), {grades[k] for k in chosen})
     return panels
+
+
+def _words(
+    model: Any, probabilities: np.ndarray, shares: np.ndarray | None, n: int, relevance: float | None
+) -> np.ndarray:
+    """Columns of the words to draw, shape (K, n): as the model ranks them, or those of labels by relevance."""
+    if hasattr(model, "top_words"):
+        return model._ranked(n, relevance)  # type: ignore[no-any-return]
+    others = other_topics(probabilities, np.full(len(probabilities), 1.0) if shares is None else shares)
+    weight = RELEVANCE if relevance is None else relevance
+    return top_words(probabilities, n, word_frequencies=others, relevance=weight)
 
 
 def _chosen(model: Any, topics: Sequence[int] | None, n_topics: int) -> tuple[np.ndarray, np.ndarray | None, list[str]]:

@@ -1,7 +1,7 @@
 """Topics, for readers who do not program.
 
-Numbers travel as JSON, and a script draws those of the selected topic. Words come with the two parts of their relevance, so
-that the page ranks them by any weight of these as `latentia.metrics` does.
+Numbers travel as JSON, and a script draws those of the selected topic. Words come with their place among those that the model
+shows, and with the two parts of their relevance, so that the page ranks them by any weight of these as `latentia.metrics` does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .._validation import column_names
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
 from ..metrics import l1_distances
-from ..metrics.relevance import RELEVANCE, other_topics, relevance, top_words
+from ..metrics.relevance import RELEVANCE, relevance
 from ..passes import Blocks
 from ..summaries import Column, Section, Summary, Table, block, graded
 from ..topics import AnchorTopics, SingleTopicModel
@@ -88,8 +88,7 @@ def summarize_topics(
     """
     evidence, size = evidence_of(model), len(model.components_)
     corpus = _read_corpus(model, table, vocabulary, names, texts)
-    others = other_topics(model.components_, _shares(model))
-    ranked = top_words(model.components_, _FILE_WORDS, word_frequencies=others, relevance=RELEVANCE)
+    ranked = model._ranked(_FILE_WORDS)
     known = _columns(model, evidence)
     topics = _topics(model, corpus, component_marks(evidence, size), ranked[:, :_TABLE_WORDS])
     titles = [", ".join(topic["top"][:_TITLE_WORDS]) for topic in topics]
@@ -110,7 +109,7 @@ def summarize_topics(
         ("topic", "topics", "documents"),
         evidence,
         (
-            Section("topics.html", values, tables, data=_data(model, corpus.words, topics, others)),
+            Section("topics.html", values, tables, data=_data(model, corpus.words, topics)),
             _table(known, ranked, corpus.words),
             *prevalence_figures(prevalence or (), titles),
         ),
@@ -274,11 +273,12 @@ def _topics(
     ]  # fmt: skip
 
 
-def _data(model: Any, words: list[str], topics: Sequence[dict[str, Any]], others: np.ndarray) -> dict[str, Any]:
-    """What the script reads: topics by number, with words as places in ``vocabulary``, and the two parts of their rank."""
+def _data(model: Any, words: list[str], topics: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What the script reads: topics by number, with words as places in ``vocabulary``, and what ranks them."""
     components = model.components_
+    ranks, others = np.argsort(model._ranked(components.shape[1]), axis=1), model._others()
     probability, lift = (relevance(components, others, weight) for weight in (1.0, 0.0))
-    kept = np.zeros(components.shape, dtype=bool)
+    kept = (ranks < _BAR_WORDS) & (components > 0)
     for own, p, up in zip(kept, probability, lift, strict=True):
         present = np.flatnonzero(np.isfinite(p))
         for weight in _WEIGHTS:
@@ -293,10 +293,10 @@ def _data(model: Any, words: list[str], topics: Sequence[dict[str, Any]], others
     told = [{name: value for name, value in topic.items() if name != "top"} for topic in topics]
     for k, (topic, at) in enumerate(zip(told, places, strict=True)):
         p, up = _digits(components[k, listed[at]]), np.round(lift[k, listed[at]], 3).tolist()
-        topic["words"] = {"at": at.tolist(), "p": p, "lift": up}
+        topic["words"] = {"at": at.tolist(), "p": p, "lift": up, "rank": ranks[k, listed[at]].tolist()}
     frequencies = _digits(model.word_frequencies_[listed])
     vocabulary = {"text": [words[w] for w in listed], "corpus": frequencies, "total": _digits(total)}
-    return {"weight": RELEVANCE, "size": _BAR_WORDS, "topics": told, "vocabulary": vocabulary}
+    return {"size": _BAR_WORDS, "topics": told, "vocabulary": vocabulary}
 
 
 def _digits(values: np.ndarray) -> list[float]:
@@ -363,10 +363,10 @@ _ERROR = (
 )
 _OTHERS = "other documents of the same kind would give it other words"
 _ORDER = (
-    "Words are ranked by their relevance: λ log p(word in the topic) + (1 \N{MINUS SIGN} λ) times the logarithm of how many "
-    "times as probable the word is there as in the other topics. At 1 the most frequent words of a topic come first, though "
-    "they may be frequent everywhere; at 0 those that hardly occur elsewhere, though they may be rare. "
-    f"{RELEVANCE} is a good middle for most readers (after Sievert and Shirley 2014)."
+    "First come words that surely occur in the same documents as the topic's other ones, of those that are relevant to it. The "
+    "slider ranks by relevance alone: λ log p(word in the topic) + (1 \N{MINUS SIGN} λ) times the logarithm of how many times "
+    "as probable the word is there as in the other topics (after Sievert and Shirley 2014). At 1 the most frequent words of a "
+    "topic come first, though they may be frequent everywhere; at 0 those that hardly occur elsewhere, though they may be rare."
 )
 _FINDING = (
     "Of all uses of the word in the corpus, how many come from each topic, as the model has it. Topics with less than 5% of "

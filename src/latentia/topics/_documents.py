@@ -14,17 +14,18 @@ from sklearn.pipeline import Pipeline
 from .. import _fields as of
 from .._base import check_size, fitted
 from .._parameters import seed_of
-from .._stages import Fitted
+from .._stages import Fitted, Part
 from .._validation import check_vocabulary, column_names, table_blocks
 from ..evidence import Reading
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, WordSampler, fold_in
-from ..metrics import RELEVANCE, completion_log_likelihood
+from ..metrics import completion_log_likelihood
 from ..moments.counts import as_counts, check_counts
 from ..passes import Blocks
 from ..passes.dask import is_collection
 from ..words import WordVectorizer, texts_of
-from ._refine import smoothed
+from ._refine import LARGE, smoothed
+from ._shown import ordered_words
 from ._tables import TopicTables
 from .prevalence import InGroups
 
@@ -49,6 +50,7 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
     n_iter_: Annotated[int, of.count()]
     converged_: bool
     _confusions: Annotated[np.ndarray, of.numbers("* K K")]
+    _word_order: Annotated[np.ndarray, of.optional(of.places("K *", "V"))]
     _n_features_out: Annotated[int, of.size("K")]
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -134,7 +136,13 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
 
     def _reading(self, fitted: Fitted) -> Reading:
         """Shares of the topics in documents, and the words that tables show of them."""
-        return Reading(self.transform(fitted.some).T, self._ranked(_WORDS_READ, RELEVANCE))
+        return Reading(self.transform(fitted.some).T, self._ranked(_WORDS_READ))
+
+    def _order_words(self, fitted: Fitted, length: float) -> None:
+        """Choose the words to show, by the documents of the fit of this mean length, or as many as are read into memory."""
+        documents = Part(fitted.groups, fitted.dealt, fitted.rows).rows
+        table = sparse.csr_array(documents.some_rows(int(LARGE / length))[0])
+        self._word_order = ordered_words(self.components_, self._others(), table)
 
     def _tables(self, X: Any) -> Iterator[Any]:
         """Checked tables of new documents, one block at a time."""

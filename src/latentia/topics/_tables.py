@@ -33,20 +33,25 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
 
     components_: np.ndarray
     _confusions: np.ndarray
+    _word_order: np.ndarray
 
     # --- words ------------------------------------------------------------------------------------------------------
 
     @fitted
-    def top_words(self, n: int = 10, *, relevance: float = RELEVANCE) -> np.ndarray:
+    def top_words(self, n: int = 10, *, relevance: float | None = None) -> np.ndarray:
         """Return the words that stand for each topic, the best first.
+
+        By default those of its relevant words come first that surely occur in the same documents as the others, as they did
+        when the model was fitted.
 
         Parameters
         ----------
         n : int
             Number of words.
-        relevance : float, default=0.2
-            Weight of a word's probability in the topic beside its lift, that is, how much more probable it is there than
-            in the other topics: 1 ranks by probability, 0 by lift. See `latentia.metrics.relevance`.
+        relevance : float, optional
+            Rank by relevance instead, with this weight of a word's probability in the topic beside its lift, that is, how
+            much more probable it is there than in the other topics: 1 ranks by probability, 0 by lift. See
+            `latentia.metrics.relevance`.
 
         Returns
         -------
@@ -79,7 +84,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
             names = input_features
         if names is None:
             return np.asarray(plain)
-        words = self._words_of(names)[self._ranked(_TITLE_WORDS, RELEVANCE)]
+        words = self._words_of(names)[self._ranked(_TITLE_WORDS)]
         return np.array(["_".join([f"topic{k}", *some]) for k, some in enumerate(words)], dtype=object)
 
     @fitted
@@ -105,13 +110,13 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
     # --- tables -----------------------------------------------------------------------------------------------------
 
     @fitted
-    def topic_table(self, n_words: int = 10, *, relevance: float = RELEVANCE) -> Any:
+    def topic_table(self, n_words: int = 10, *, relevance: float | None = None) -> Any:
         """Return a table of the topics, the largest first.
 
         Parameters
         ----------
         n_words : int
-        relevance : float
+        relevance : float, optional
             How words are ranked, see `top_words`.
 
         Returns
@@ -169,7 +174,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         return pd.DataFrame(np.asarray(shares), index=names, columns=self.get_feature_names_out())
 
     @fitted
-    def find_topics(self, words: Any, n: int | None = None, *, relevance: float = RELEVANCE) -> Any:
+    def find_topics(self, words: Any, n: int | None = None, *, relevance: float | None = None) -> Any:
         """Return the topics of a word, the most probable first.
 
         Parameters
@@ -178,7 +183,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
             A word or its column. Of several words, probabilities are averaged.
         n : int, optional
             Number of topics; by default all.
-        relevance : float
+        relevance : float, optional
             How words are ranked, see `top_words`.
 
         Returns
@@ -195,7 +200,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         """
         if n is not None:
             check_parameter("n", n, Integer(1))
-        check_parameter("relevance", relevance, _SHARE)
+        scores = self._standing(relevance)
         columns = self._columns(words)
         held = self._topic_shares()[:, None] * self.components_[:, columns]
         total = held.sum(axis=0)
@@ -203,7 +208,6 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         posterior = np.where(total > 0, held / np.where(total > 0, total, 1.0), self._topic_shares()[:, None]).mean(
             axis=1
         )
-        scores = self._relevance(relevance)
         ranks = [(scores > scores[:, [column]]).sum(axis=1) + 1 for column in columns]
         table = {
             "probability": posterior.tolist(),
@@ -246,6 +250,8 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         model._merge_parts(weights, joined)
         if hasattr(self, "_confusions"):  # errors of proportions, by splits
             model._confusions = joined @ self._confusions @ weights.T
+        if hasattr(self, "_word_order"):
+            model._word_order = _merged_order(self._word_order, weights)
         model.evidence_ = _merged_evidence(self.evidence_, weights).bind(model)
         return model
 
@@ -287,15 +293,26 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         width = self.components_.shape[1]
         return np.array([f"word {i}" for i in range(width)] if names is None else [str(n) for n in names], dtype=object)
 
-    def _relevance(self, weight: float) -> np.ndarray:
+    def _relevance(self, weight: float = RELEVANCE) -> np.ndarray:
         """Relevance of each word to each topic, shape (K, V)."""
-        return relevance_of(self.components_, other_topics(self.components_, self._topic_shares()), weight)
+        return relevance_of(self.components_, self._others(), weight)
 
-    def _ranked(self, n: int, weight: float) -> np.ndarray:
+    def _others(self) -> np.ndarray:
+        """Word probabilities outside of each topic, shape (K, V)."""
+        return other_topics(self.components_, self._topic_shares())
+
+    def _standing(self, weight: float | None = None) -> np.ndarray:
+        """How well each word stands for each topic, shape (K, V): by relevance, or the words that are shown first."""
+        if weight is not None:
+            check_parameter("relevance", weight, _SHARE)
+            return self._relevance(weight)
+        found, first = self._relevance(), getattr(self, "_word_order", np.empty((len(self.components_), 0), int))
+        np.put_along_axis(found, first, found.max() + np.arange(first.shape[1], 0, -1.0)[None], axis=1)
+        return found
+
+    def _ranked(self, n: int, weight: float | None = None) -> np.ndarray:
         """Columns of the words that stand for each topic, shape (K, n)."""
-        check_parameter("relevance", weight, _SHARE)
-        others = other_topics(self.components_, self._topic_shares())
-        return top_words(self.components_, n, word_frequencies=others, relevance=weight)
+        return top_words(self._standing(weight), n)
 
     def _columns(self, words: Any) -> list[int]:
         """Columns of words that are given by name or column."""
@@ -323,6 +340,13 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         if hasattr(self, "vectorizer_"):
             meant += " The vectorizer leaves out stop words, and words in very few or very many documents."
         raise LatentiaError(f"find_topics: {word!r} is none of the model's {width:,} words.{meant}")
+
+
+def _merged_order(order: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The words that merged topics show first: those that stand high in the lists of their parts, by reciprocal ranks."""
+    standing = np.zeros((len(order), order.max(initial=0) + 1))
+    np.put_along_axis(standing, order, 1.0 / np.arange(1, order.shape[1] + 1)[None], axis=1)
+    return top_words(weights @ standing, order.shape[1])
 
 
 def _merged_evidence(evidence: Evidence, weights: np.ndarray) -> Evidence:

@@ -358,6 +358,7 @@ class AnchorTopics(Admixture, Staged):
         else:
             self.dirichlet_ = _proportions(self, moments.order.restored_table(moments.sketches.documents))
         self._confusions = confusions_of(fitted, self._splits(learned))
+        self._order_words(fitted, moments.documents.length)
 
     def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
         return nearest_distances(one.parameters.topics, other.parameters.topics)
@@ -551,6 +552,7 @@ class AnchorTopics(Admixture, Staged):
         self.prevalence_ = self.topic_covariance_.sum(axis=1)
         self.n_passes_, self._n_features_out = n_passes, len(topics)
         self._confusions = np.empty((0, len(topics), len(topics)))
+        self.__dict__.pop("_word_order", None)  # of documents
 
     def _of_anchors(self, parts: PartErrors) -> list[Check]:
         """The expected errors, and what the theorems assume of the anchors and topics that have been read off."""

@@ -297,6 +297,7 @@ class SingleTopicModel(OfDocuments, Staged):
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_, self._n_features_out = moments.n_passes + len(self.refinement_), len(self.components_)
         self._confusions = confusions_of(fitted, self.n_splits)
+        self._order_words(fitted, moments.documents.length)
 
     def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
         return distance(one, other)

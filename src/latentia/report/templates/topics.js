@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const { topics, vocabulary, weight: usual, size, ...figures } =
+  const { topics, vocabulary, size, ...figures } =
     JSON.parse(document.getElementById("report-data").textContent);
   const { button, element, svg, text } = Charts;
   const byId = (id) => document.getElementById(id);
@@ -8,13 +8,13 @@
   const table = byId("topic-table"), rows = [...table.tBodies[0].rows], topicOf = (row) => topics[row.dataset.topic];
   const percent = (x, digits = 1) => (100 * x).toFixed(digits) + "%";
   const [inTable, inTitle, prefixes] = [10, 3, 8];
-  let [selected, weight, sought] = [-1, usual, -1];  // sought: the place of a word in the vocabulary
+  let [selected, weight, sought] = [-1, null, -1];  // sought: the place of a word in the vocabulary
 
-  // --- words: the order is that of latentia.metrics.relevance, from its values with the weights 1 and 0
+  // --- words: as the model shows them, or in the order of latentia.metrics.relevance, from its values with weights 1 and 0
 
   function wordsOf(topic, count = size) {
-    const { at, p, lift } = topic.words;
-    const score = at.map((_, i) => weight * Math.log(p[i]) + (1 - weight) * lift[i]);
+    const { at, p, lift, rank } = topic.words;
+    const score = at.map((_, i) => (weight === null ? -rank[i] : weight * Math.log(p[i]) + (1 - weight) * lift[i]));
     return at.map((_, i) => i).sort((a, b) => score[b] - score[a]).slice(0, count).map((i) => {
       const name = vocabulary.text[at[i]], anchor = topic.anchors?.includes(name) ?? false;
       return { name, anchor, sought: at[i] === sought, topic: p[i], corpus: vocabulary.corpus[at[i]] };
@@ -173,11 +173,15 @@
     drawMap();
   }
 
-  byId("weight").addEventListener("input", () => {
-    weight = Number(byId("weight").value);
-    byId("weight-value").textContent = weight.toFixed(1);
+  function rankBy(chosen) {
+    weight = chosen;
+    byId("weight-value").textContent = weight === null ? "–" : weight.toFixed(1);
+    byId("together").disabled = weight === null;
     refresh();
-  });
+  }
+
+  byId("weight").addEventListener("input", () => rankBy(Number(byId("weight").value)));
+  byId("together").addEventListener("click", () => rankBy(null));
 
   // Topics that hold a word, with their parts of its uses.
   const holders = (place) => topics.filter((topic) => topic.words.at.includes(place)).map((topic) => {
@@ -288,7 +292,7 @@
   byId("previous").addEventListener("click", () => move(-1));
   byId("next").addEventListener("click", () => move(1));
   window.addEventListener("hashchange", () => { if (fromHash() >= 0) select(fromHash(), true); });
-  byId("weight").value = usual;  // a reloaded page would keep another
+  byId("weight").value = byId("weight").defaultValue;  // a reloaded page would keep another
   byId("search").value = "";
   select(fromHash() >= 0 ? fromHash() : topicOf(rows[0]).number, fromHash() >= 0);
   for (const [id, figure] of Object.entries(figures)) Charts.draw(byId(id), figure);

@@ -1,0 +1,68 @@
+"""Which words of a topic are shown first?
+
+A broad topic has frequent words of several themes, and its most probable words need not belong together. First come those that
+surely occur in the same documents as the topic's other words. Of the 50 words of highest relevance r_i
+(`latentia.metrics.relevance`), with log lift l_i, word i scores
+
+    sum_{j != i} exp(r_j) N_ij / sum_{j != i} exp(r_j) + 0.03 l_i.
+
+N_ij is their normalised pointwise mutual information in documents, of two standard errors less than the n_ij documents that
+have both, n_ij - 2 sqrt(n_ij), and -0.5 at least. Long documents have more of all words, so that independent words are
+expected in n_i n_j sum_d m_d^2 / (sum_d m_d)^2 of them together, where document d has m_d words. Without enough documents the
+order is that of lift. All constants were chosen on held-out documents of the Associated Press and the Bible.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from ..metrics import relevance, top_words
+
+_WORDS = 50  # of each topic, that come first
+_SURE = 2.0  # standard errors
+_LEAST = -0.5  # mutual information, that of words which are hardly ever seen together
+_LIFT = 0.03
+_TINY = 1e-12
+
+
+def ordered_words(topics: np.ndarray, others: np.ndarray, table: sparse.csr_array) -> np.ndarray:
+    """Columns of the first words of every topic in the order that they are shown, shape (K, M).
+
+    Parameters
+    ----------
+    topics, others : ndarray of shape (K, V)
+        Word probabilities in each topic, and outside of it.
+    table : csr_array of shape (n_documents, V)
+        Counts of words in documents.
+    """
+    relevant = relevance(topics, others)
+    words = top_words(relevant, _WORDS)
+    lifts = _LIFT * np.take_along_axis(relevance(topics, others, 0.0), words, axis=1)
+    weights = np.exp(np.take_along_axis(relevant, words, axis=1))
+    used, places = np.unique(words, return_inverse=True)
+    present = sparse.csc_array(table[:, used] > 0, dtype=np.float64)
+    lengths = np.diff(table.indptr).astype(np.float64)
+    expected = (lengths**2).sum() / max(lengths.sum() ** 2, 1.0)
+    scores = [
+        _mean_of_others(_surely_together(present[:, at], expected), own) + lift
+        for at, own, lift in zip(places.reshape(words.shape), weights, lifts, strict=True)
+    ]
+    return np.take_along_axis(words, np.argsort(-np.array(scores), axis=1, kind="stable"), axis=1)
+
+
+def _mean_of_others(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted means of the rows of a table (M, M) without its diagonal, shape (M,)."""
+    weights = weights / weights.max() * (1 - np.eye(len(weights)))
+    return np.asarray((weights * values).sum(axis=1) / np.maximum(weights.sum(axis=1), _TINY))
+
+
+def _surely_together(present: sparse.csc_array, expected: float) -> np.ndarray:
+    """Least normalised mutual information of words, by the documents they are in (n, M), shape (M, M)."""
+    common = (present.T @ present).toarray()
+    frequency, sure = np.diag(common), common - _SURE * np.sqrt(common)
+    enough, n = sure > 0, max(present.shape[0], 1)
+    joint = np.where(enough, sure, 1.0)
+    by_chance = np.where(enough, np.outer(frequency, frequency) * expected, 1.0)
+    found = np.log(joint / by_chance) / -np.log(np.minimum(joint / n, 1 - _TINY))
+    return np.where(enough, np.maximum(found, _LEAST), _LEAST)

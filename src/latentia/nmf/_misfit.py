@@ -164,10 +164,14 @@ class WithoutPure:
     @property
     def bias(self) -> np.ndarray:
         """Error that it says each component has, shape (r,)."""
-        if self.structure is not None:
-            return np.full(len(self.moved), _DIRECTIONS * self.structure)
         noise = np.inf if self.noise is None else self.noise
-        return np.asarray(_PART * np.sqrt(np.maximum(self.moved**2 - _MOST * noise, 0.0)))
+        moved = np.asarray(_PART * np.sqrt(np.maximum(self.moved**2 - _MOST * noise, 0.0)))
+        if self.structure is None:
+            return moved
+        size = (
+            _DIRECTIONS * self.structure
+        )  # of a row; vertices are off by that, or may lie among rows that have more of it
+        return np.asarray(np.sqrt(size * np.maximum(moved, size)))
 
     def check(self) -> Check:
         """One line, which asks for care where components move farther than noise moves them."""

@@ -377,7 +377,9 @@ class SeparableNMF(FactorModel):
         if self.pooled:
             again = measured.at(drawn, pooled(drawn, own, again.weights, *again.sizes).vertices(drawn), self.n_jobs)
         if rounds:
-            descent = Descent(outside=lambda now: again.at(drawn, now, self.n_jobs).outside_noise(self._seed, self.n_jobs))
+            descent = Descent(
+                outside=lambda now: again.at(drawn, now, self.n_jobs).outside_noise(self._seed, self.n_jobs)
+            )
             update = FactorUpdate(again.vertices, measured.mixing, descent, bool(drawn.min() >= 0))
             found = refined(update, over(Blocks.from_array(drawn), self.n_jobs), rounds)
             again = measured.at(drawn, found.values[0], self.n_jobs)

@@ -4,9 +4,9 @@
 holds it moves them by noise, about as far as it does in rows whose noise was drawn again; where components are outliers, or lie
 inside of the hull of the true ones, or further ones are missing, it moves them by about their error.
 
-*Structure beyond the components.* Where rows are more than mixtures and noise, least squares has components follow that. It
-leaves a direction then which noise does not, and moves components by a few times its size; without pure rows by far more. Vertices
-are rows, and off by what a row has of it.
+*Structure beyond the components.* Where rows are more than mixtures and noise, components by least squares follow that. They
+leave a direction then which noise does not, and move by a few times its size; without pure rows by far more. Vertices are rows,
+and off by what a row has of it.
 
 *A single row.* A component that no row but its own holds more of than noise makes it hold may be an outlier, or a mixture too
 many: its error is as large as its distance to the next one.
@@ -41,7 +41,7 @@ Mixing = Literal["simplex", "cone"]
 _ROUNDS, ROWS = 20, 1000  # of least squares, and rows at most that it is done on
 _MOST = 2.0  # times the squared distance that noise moves components, that noise alone seldom does
 _PART = 1.25  # errors of components whose rows are not pure, in distances that so many rounds move them
-_FARTHER = 30.0  # times the size of a structure that it does not have least squares move components (1 to 11; else 170 and more)
+_FARTHER = 30.0  # times the size of a structure, up to which components follow it (1 to 13; without pure rows 100 and more)
 _DIRECTION = 1.5  # times what noise leaves in a direction, from which on it is a structure
 _DIRECTIONS = 1.4  # times the size of a structure in its largest direction, that vertices are off: there are others
 _MANY = 1e6  # times what noise gives, beyond which it does not matter
@@ -74,7 +74,7 @@ def left_by(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def beyond_span(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """What the span of the components that are best for the weights leaves of rows: nothing that other weights could take up."""
+    """What the span of the components that are best for the weights leaves of rows, whatever their weights."""
     components = np.linalg.lstsq(weights, rows, rcond=None)[0]
     of_features = np.linalg.qr(components.T)[0]
     return np.asarray(rows - (rows @ of_features) @ of_features.T)
@@ -97,8 +97,8 @@ def followed(
 ) -> float | None:
     """Size of the structure that components follow from vertices to where they were found; None where it is not that.
 
-    Over the length of components: what a row has of the largest direction that they leave. The rows are some, with all features,
-    of which ``points`` are the coordinates.
+    Over the length of components: what a row has of the largest direction that they leave. Some rows have all features, and
+    ``points`` are their coordinates.
     """
     left, noise = _largest(beyond_span(rows, row_weights(points, found, mixing)), seed)
     size = float(np.sqrt(max(left - noise, 0.0) / len(rows))) / length_of(vertices)

@@ -107,8 +107,9 @@ class SeparableNMF(FactorModel):
         Whether a component is the mean of the rows near its anchor, where that has less noise and hardly any bias. False keeps
         the anchors themselves.
     refine : int or "auto", default=0
-        Rounds of coordinate descent from the components, each a pass over the data; "auto" until the error settles. The
-        residual becomes as small as that of other learners, and components are rows of the data no more.
+        Rounds at most of coordinate descent from the components, each a pass over the data. They end where the rows are in the
+        hull but for noise, or the error settles; components are rows of the data no more. Where rows have structure beyond r
+        components that the rounds would follow, the vertices stay, and ``n_iter_`` is 0.
     n_splits : int, default=3
         Times that noise is drawn again for the expected errors; each costs a search. With 0 there are none.
     random_state : int, default=0

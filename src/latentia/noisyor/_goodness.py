@@ -145,7 +145,8 @@ def against_independence(network: Network, rows: Any, frequency: np.ndarray) -> 
 def hardly_on(network: Network, rows: Any, frequency: np.ndarray, n_rows: int) -> Network | None:
     """The network with causes that are hardly ever on, where independent findings are likelier than with them, else None.
 
-    Each weight and prior is charged two nats, for what it owes to rows that it was learned from. Leaks give the frequencies then.
+    Each weight and prior is charged two nats, for what it owes to rows that it was learned from. Leaks then give the
+    frequencies.
     """
     of_causes, of_chance = against_independence(network, rows, frequency)
     charged = _CHARGE * (np.count_nonzero(network.weights) + network.m) / n_rows
@@ -173,10 +174,10 @@ def against_classes(found: np.ndarray, rows: Any, train: Any, n_classes: int, se
     return [
         Check(
             "classes of rows", "nats a row", gain, at_most(_CLASSES),
-            f"What a mixture of {n_classes} classes of rows gains over as many causes in the likelihood of rows that neither was "
-            "learned from. Of causes several are on in a row; a row is of one class.", "not in the paper", "caution",
-            f"Rows fall into classes: MultiViewMixture({n_classes}, distribution='bernoulli') describes them better than causes "
-            "do.",
+            f"What a mixture of {n_classes} classes of rows gains over as many causes in the likelihood of rows that neither "
+            "was learned from. Of causes several are on in a row; a row is of one class.", "not in the paper", "caution",
+            f"Rows fall into classes, which describe them better than causes do: use MultiViewMixture({n_classes}, "
+            "distribution='bernoulli').",
         )
     ]  # fmt: skip
 

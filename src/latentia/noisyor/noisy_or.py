@@ -153,6 +153,8 @@ class NoisyOr(NetworkMethods, Staged):
     9. Findings may be unknown in some rows. Joint absences are then shares of the rows in which all findings of a pair or
        triple are known, and EM sums unknown findings out.
     10. The number of causes is found from the data, where the paper knows it.
+    11. Where independent findings are likelier than the network, unless its prior is given, its causes are hardly ever on
+        (a thousandth of their priors), so that it predicts as they do.
 
     References
     ----------

@@ -137,7 +137,7 @@ def nmf(
     refine: Annotated[
         str,
         typer.Option(
-            help="Rounds of polish by coordinate descent: 0 keeps to single rows, auto goes on until it has settled.",
+            help="Rounds of polish by coordinate descent, at most: 0 keeps to single rows, auto ends at the noise.",
             callback=steps_of,
         ),
     ] = "0",

@@ -6,14 +6,14 @@ the components follow by sweeps of coordinate descent (HALS), each component in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
-from ..likelihood import Values
+from ..likelihood import EStep, Refine, Refinement, Values, refine
 from ..likelihood.residuals import best_gaussian_log_likelihood
 from ..passes import Block
 from ..simplex import nonnegative_least_squares, simplex_least_squares
@@ -23,6 +23,7 @@ Mixing = Literal["simplex", "cone"]
 
 _AT_ONCE = 1 << 22  # entries of rows that are dense at a time
 _SWEEPS = 10
+_MOST_ROUNDS = 200
 _CANCELLED = 1e-8  # share of the energy, below which a difference of squares has lost it
 
 
@@ -70,13 +71,21 @@ class Descent:
     ----------
     tol : float
         Relative change of the error in each of two rounds, below which it has settled.
+    outside : callable or None
+        Of components, what their hull leaves of the rows over what noise leaves: from one on, further rounds fit noise.
+    components : ndarray of shape (r, d)
+        Of the last round.
     """
 
     tol: float = 1e-4
+    outside: Callable[[np.ndarray], float] | None = None
     errors: list[float] = field(default_factory=list)
+    components: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     def settled(self) -> bool:
-        """Whether the last two rounds hardly changed the error."""
+        """Whether the last two rounds hardly changed the error, or the rows are in the hull but for noise."""
+        if self.outside is not None and self.outside(self.components) <= 1:
+            return True
         recent = np.array(self.errors[-3:])
         return len(recent) == 3 and bool((np.abs(np.diff(recent)) <= self.tol * recent[1:]).all())
 
@@ -145,6 +154,12 @@ class FactorUpdate:
         return (_Swept(self, sums),)
 
 
+def refined(start: FactorUpdate, e_step: EStep, rounds: Refine) -> Refinement:
+    """Rounds until they settle, at most so many if that is a number."""
+    most = _MOST_ROUNDS if rounds == "auto" else rounds
+    return refine(start, e_step, "auto" if most else 0, until=start.descent.settled, most=most)
+
+
 def row_weights(rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:
     """Weights of each row on the components by least squares, nonnegative, and summing to one for "simplex"; (n, r)."""
     if mixing == "simplex":
@@ -177,6 +192,7 @@ class _Swept:
                 components[k] += (sums.cross[k] - sums.gram[k] @ components) / sums.gram[k, k]
                 if self.update.nonnegative:
                     np.maximum(components[k], 0.0, out=components[k])
+        self.update.descent.components = components
         return (components,)
 
     def log_prior(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -24,12 +24,13 @@ from ..linalg import unit_rows
 from ..metrics import nearest_others
 from ..simplex import hull_separation
 from ._descent import row_weights
-from ._misfit import Bend, WithoutPure, length_of, moved, shared, single_row_check
+from ._misfit import Bend, WithoutPure, largest_left, left_by, length_of, moved, shared, single_row_check
 
 _TRUSTED = 0.2  # error of a component up to which it is the true one, in lengths of a component
 _LEVERAGE = 0.8  # of a feature in the span of the components, beyond which residuals say nothing of noise by features
 _RADIUS = 2.0  # standard deviations of noise within which rows count as pure
 _HARDLY = 1e-12  # share of the rows' squared length that counts as nothing
+_LEFT = 0.25  # of the way that refining took components, that they are still off
 _OUTSIDE = 2.0  # times what noise puts outside of the hull
 _STRUCTURE = 1.5  # times the largest direction of noise
 
@@ -49,11 +50,6 @@ def trusted_error(vertices: np.ndarray, mixing: str) -> tuple[float, np.ndarray]
         return _TRUSTED, np.full(1, np.inf)
     apart = nearest_others(vertices, "euclidean") / length_of(vertices)
     return min(_TRUSTED, float(apart.mean()) / 3), apart
-
-
-def _beyond(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    gram, cross = weights.T @ weights, weights.T @ rows
-    return np.asarray(rows - weights @ np.linalg.lstsq(gram, cross, rcond=None)[0])
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,7 @@ class Measured:
     @cached_property
     def beyond(self) -> np.ndarray:
         """What the weights leave with the components that are best for them: without the noise of the vertices."""
-        return _beyond(self.points, self.weights)
+        return left_by(self.points, self.weights)
 
     @cached_property
     def noise(self) -> float:
@@ -117,6 +113,16 @@ class Measured:
         """Mean squared length, in the span of the vertices, of what the hull leaves of the points."""
         basis = self._basis()
         return float(((self.residual @ basis.T) ** 2).sum()) / len(self.points)
+
+    def at(self, points: np.ndarray, vertices: np.ndarray, n_jobs: int | None = None) -> Measured:
+        """The same of other points and vertices."""
+        weights = row_weights(points, vertices, self.mixing, n_jobs)
+        return replace(self, points=points, vertices=vertices, weights=weights)
+
+    def outside_noise(self, seed: int, n_jobs: int | None = None) -> float:
+        """What the hull leaves of the points in the span of the vertices, over what it leaves where noise is drawn again."""
+        again = self.at(self.drawn(np.random.default_rng([seed, 104])), self.vertices, n_jobs)
+        return self.in_span / max(again.in_span, np.finfo(float).tiny)
 
     def _basis(self) -> np.ndarray:
         _, sizes, directions = np.linalg.svd(self.vertices, full_matrices=False)
@@ -191,6 +197,8 @@ def evidence_checks(
     measured: Measured,
     redrawn: Redrawn,
     rows: np.ndarray,
+    some: tuple[np.ndarray, np.ndarray],
+    way: np.ndarray,
     components: np.ndarray,
     others: dict[str, np.ndarray],
     seed: int,
@@ -201,17 +209,23 @@ def evidence_checks(
     ----------
     rows : ndarray of shape (s, d)
         Some rows of the data.
+    some : (ndarray of shape (m, d), ndarray of shape (m, k))
+        Scaled rows with all features, and their points.
+    way : ndarray of shape (r,)
+        How far refining took the components.
     components : ndarray of shape (r, d)
     others : dict
         Vertices that other methods found.
     """
     mixing, (limit, apart) = measured.mixing, trusted_error(measured.vertices, measured.mixing)
     hull = Misfit.of(measured.in_span, redrawn.in_span, _energy(measured)) if redrawn.in_span else Misfit()
-    second = WithoutPure(moved(measured.points, measured.vertices, mixing), redrawn.moved)
+    second = WithoutPure.of(*some, measured.vertices, mixing, redrawn.moved, seed)
     held = shared(measured.weights, measured.vertices, mixing, measured.noise)
     bend = Bend.of(rows, components, mixing)
+    if second.structure is not None:  # what interacts is in mixtures alone
+        second = replace(second, structure=second.structure * float(np.sqrt(1 - bend.interacting)))
     alone = np.where((held > 1) | ~np.isfinite(apart), 0.0, apart)
-    parts = redrawn.errors.widened(second.bias).widened(alone).widened(bend.bias, np.sqrt(2))
+    parts = redrawn.errors.widened(_LEFT * way).widened(second.bias).widened(alone).widened(bend.bias, np.sqrt(2))
     lines = error_checks(
         parts, limit, "mean |w - w'|", "in lengths of a component", "component", "noise that was drawn again"
     )
@@ -265,10 +279,7 @@ def _energy(measured: Measured) -> float:
 
 def structure(rows: np.ndarray, components: np.ndarray, mixing: Any, seed: int) -> Misfit:
     """Largest direction of what is left, against that with random signs."""
-    residual = _beyond(rows, row_weights(rows, components, mixing))
-    residual = residual.T if residual.shape[0] < residual.shape[1] else residual
-    signs = np.random.default_rng([seed, 101]).choice([-1.0, 1.0], residual.shape)
-    left, noise = (float(np.linalg.eigvalsh(one.T @ one)[-1]) for one in (residual, residual * signs))
+    left, noise = largest_left(rows, row_weights(rows, components, mixing), seed)
     whole = float(np.einsum("ij,ij->", rows, rows))
     return Misfit(0.0) if left <= _HARDLY * whole else Misfit.of(left, noise, whole)
 

@@ -4,13 +4,18 @@
 holds it moves them by noise, about as far as it does in rows whose noise was drawn again; where components are outliers, or lie
 inside of the hull of the true ones, or further ones are missing, it moves them by about their error.
 
+*Structure beyond the components.* Where rows are more than mixtures and noise, components by least squares follow that. They
+leave a direction then which noise does not, and move by a few times its size; without pure rows by far more. Vertices are rows,
+and off by what a row has of it.
+
 *A single row.* A component that no row but its own holds more of than noise makes it hold may be an outlier, or a mixture too
 many: its error is as large as its distance to the next one.
 
 *A response that bends.* A detector that reads f(x) for x does not read mixtures as mixtures of what it reads. With
 f(x) = x + b g(x), residuals are b g of the fitted entries, as far as weights and components do not take these up: Tukey's one
 degree of freedom. Components are then off by b g(w). Of g(x) = x^2 / m and x log(x / m), where m is the mean entry, the one is
-taken that explains more.
+taken that explains more, if that is about what there is beyond the components. Where components that are in a row together
+interact, residuals are like products of two of them instead, and pure rows are right.
 
 *Entries that cannot be negative.* Where rows have no pure ones, least squares with noise moves components towards each other or
 apart, and those of all parts of the rows alike. So it does once more with residuals of random signs.
@@ -18,6 +23,7 @@ apart, and those of all parts of the rows alike. So it does once more with resid
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,15 +34,20 @@ from ..likelihood import over, refine
 from ..linalg import unit_rows
 from ..passes import Blocks
 from ._descent import Descent, FactorUpdate, row_weights
+from ._points import evenly
 
 Mixing = Literal["simplex", "cone"]
 
-_ROUNDS, _ROWS = 20, 1000  # of least squares, and rows at most that it is done on
+_ROUNDS, ROWS = 20, 1000  # of least squares, and rows at most that it is done on
 _MOST = 2.0  # times the squared distance that noise moves components, that noise alone seldom does
 _PART = 1.25  # errors of components whose rows are not pure, in distances that so many rounds move them
+_FARTHER = 30.0  # times the size of a structure, up to which components follow it (1 to 13; without pure rows 100 and more)
+_DIRECTION = 1.5  # times what noise leaves in a direction, from which on it is a structure
+_DIRECTIONS = 1.4  # times the size of a structure in its largest direction, that vertices are off: there are others
 _MANY = 1e6  # times what noise gives, beyond which it does not matter
 _SURE = 3.0  # standard errors of a bend that do not count,
-_CERTAIN = 7.0  # if it is of so many: counts look bent by up to six
+_CERTAIN = 7.0  # if it is of so many: counts look bent by up to six,
+_ALL = 0.85  # and explains so much of the largest direction beyond the components
 _VANISHED = 1e-20  # share of squared lengths that counts as nothing
 
 
@@ -47,10 +58,52 @@ def length_of(vertices: np.ndarray) -> float:
 
 def moved(points: np.ndarray, vertices: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> np.ndarray:
     """How far least squares moves each vertex, over their length; of directions for "cone"; shape (r,)."""
-    found = _descended(_some(points), vertices, mixing, False, n_jobs)
+    return _apart(vertices, _descended(_some(points), vertices, mixing, False, n_jobs), mixing)
+
+
+def _apart(vertices: np.ndarray, found: np.ndarray, mixing: Mixing) -> np.ndarray:
     if mixing == "cone":
         vertices, found = unit_rows(vertices), unit_rows(found)
     return np.asarray(np.linalg.norm(found - vertices, axis=1) / length_of(vertices))
+
+
+def left_by(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """What weights leave of rows with the components that are best for them."""
+    gram, cross = weights.T @ weights, weights.T @ rows
+    return np.asarray(rows - weights @ np.linalg.lstsq(gram, cross, rcond=None)[0])
+
+
+def beyond_span(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """What the span of the components that are best for the weights leaves of rows, whatever their weights."""
+    components = np.linalg.lstsq(weights, rows, rcond=None)[0]
+    of_features = np.linalg.qr(components.T)[0]
+    return np.asarray(rows - (rows @ of_features) @ of_features.T)
+
+
+def largest_left(rows: np.ndarray, weights: np.ndarray, seed: int) -> tuple[float, float]:
+    """Squared length of the largest direction that weights leave of rows, and of the same with random signs."""
+    return _largest(left_by(rows, weights), seed)
+
+
+def _largest(residual: np.ndarray, seed: int) -> tuple[float, float]:
+    residual = residual.T if residual.shape[0] < residual.shape[1] else residual
+    signs = np.random.default_rng([seed, 101]).choice([-1.0, 1.0], residual.shape)
+    left, noise = (float(np.linalg.eigvalsh(one.T @ one)[-1]) for one in (residual, residual * signs))
+    return left, noise
+
+
+def followed(
+    rows: np.ndarray, points: np.ndarray, vertices: np.ndarray, found: np.ndarray, mixing: Mixing, seed: int
+) -> float | None:
+    """Size of the structure that components follow from vertices to where they were found; None where it is not that.
+
+    Over the length of components: what a row has of the largest direction that they leave. Some rows have all features, and
+    ``points`` are their coordinates.
+    """
+    left, noise = _largest(beyond_span(rows, row_weights(points, found, mixing)), seed)
+    size = float(np.sqrt(max(left - noise, 0.0) / len(rows))) / length_of(vertices)
+    explains = left > _DIRECTION * noise and _apart(vertices, found, mixing).mean() < _FARTHER * size
+    return size if explains else None
 
 
 def noise_bias(
@@ -73,7 +126,7 @@ def noise_bias(
 
 
 def _some(rows: np.ndarray) -> np.ndarray:
-    return rows[np.linspace(0, len(rows) - 1, min(len(rows), _ROWS)).astype(np.int64)]
+    return rows[evenly(len(rows), ROWS)]
 
 
 def _descended(
@@ -92,16 +145,33 @@ class WithoutPure:
     moved : ndarray of shape (r,)
     noise : float or None
         Mean squared distance in fits with noise drawn again; None if there are none.
+    structure : float or None
+        Size of the structure that it follows, if it does.
     """
 
     moved: np.ndarray
     noise: float | None
+    structure: float | None = None
+
+    @classmethod
+    def of(
+        cls, rows: np.ndarray, points: np.ndarray, vertices: np.ndarray, mixing: Mixing, noise: float | None, seed: int
+    ) -> WithoutPure:
+        """Move the vertices of some points, whose rows have all features."""
+        found = _descended(points, vertices, mixing, False, None)
+        return cls(_apart(vertices, found, mixing), noise, followed(rows, points, vertices, found, mixing, seed))
 
     @property
     def bias(self) -> np.ndarray:
         """Error that it says each component has, shape (r,)."""
         noise = np.inf if self.noise is None else self.noise
-        return np.asarray(_PART * np.sqrt(np.maximum(self.moved**2 - _MOST * noise, 0.0)))
+        moved = np.asarray(_PART * np.sqrt(np.maximum(self.moved**2 - _MOST * noise, 0.0)))
+        if self.structure is None:
+            return moved
+        size = (
+            _DIRECTIONS * self.structure
+        )  # of a row; vertices are off by that, or may lie among rows that have more of it
+        return np.asarray(np.sqrt(size * np.maximum(moved, size)))
 
     def check(self) -> Check:
         """One line, which asks for care where components move farther than noise moves them."""
@@ -157,10 +227,13 @@ class Bend:
         b, of the curve that leaves less: below zero where the response saturates. None where rows leave nothing to tell it by.
     bias : ndarray of shape (r,)
         Over the length of the components; of directions for "cone".
+    interacting : float
+        Share of the largest direction beyond the components that products of two of them explain, where they explain more.
     """
 
     size: float | None
     bias: np.ndarray
+    interacting: float = 0.0
 
     @classmethod
     def of(cls, rows: np.ndarray, components: np.ndarray, mixing: Mixing, n_jobs: int | None = None) -> Bend:
@@ -175,16 +248,20 @@ class Bend:
             return np.asarray(left - (left @ of_features) @ of_features.T)
 
         residual, best, found = beyond(rows), 0.0, cls(None, np.zeros(len(components)))
-        for curve in _CURVES:
-            bent = beyond(mean * curve(fitted / mean))
+        left, noise = _largest(residual, 0)
+        structure = max(left - noise, _VANISHED * left, np.finfo(float).tiny)
+        for entries, added in _curved(weights, components / mean):
+            bent = beyond(mean * entries)
             size, along = float((bent**2).sum()), float((residual * bent).sum())
             if size <= _VANISHED * float((fitted**2).sum()) or along**2 / size <= best:
                 continue
             scores = (residual - along / size * bent) * bent
             error = max(float(np.linalg.norm(scores.sum(axis=axis))) for axis in (0, 1))
-            surely = (abs(along) - _SURE * error) / size if abs(along) > _CERTAIN * error else 0.0
             best = along**2 / size
-            found = cls(along / size, surely * _turned(components, mean * curve(components / mean), mixing))
+            certain = abs(along) > _CERTAIN * error and best > _ALL * structure
+            surely = (abs(along) - _SURE * error) / size if certain else 0.0
+            share = min(best / structure, 1.0) if certain and not added.any() else 0.0
+            found = cls(along / size, surely * _turned(components, mean * added, mixing), share)
         return found
 
     def check(self, limit: float) -> Check:
@@ -204,7 +281,12 @@ def _power(x: np.ndarray) -> np.ndarray:
     return np.asarray(x * np.log(np.maximum(np.abs(x), np.finfo(float).tiny)))
 
 
-_CURVES = np.square, _power
+def _curved(weights: np.ndarray, components: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """What curves of the response, and products of two components of a row, add to entries and to components."""
+    fitted = weights @ components
+    yield fitted**2, components**2
+    yield _power(fitted), _power(components)
+    yield fitted**2 - weights**2 @ components**2, np.zeros_like(components)
 
 
 def _turned(components: np.ndarray, added: np.ndarray, mixing: Mixing) -> np.ndarray:

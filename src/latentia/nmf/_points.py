@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -68,6 +68,12 @@ class Table:
         outside = max(energy - float(np.einsum("ij,ij->", points, points)), 0.0) if directions is not None else 0.0
         return Points(mixing, points, scales[self.first], d, outside, directions)
 
+    def scaled(self, points: Points, most: int) -> np.ndarray:
+        """The rows, scaled and with all features, of `Points.some`; shape (most, d)."""
+        at = evenly(len(points.points), most)
+        rows = self.rows[self.first[at]]
+        return np.asarray((rows.toarray() if sparse.issparse(rows) else rows) * points.scales[at, None])
+
     def means(self, members: Sequence[np.ndarray], points: Points) -> np.ndarray:
         """Means of the scaled rows of some points, each brought back to the scale of the first, shape (r, d)."""
         found = []
@@ -109,12 +115,24 @@ class Points:
         """Squared length of the points."""
         return float(np.einsum("ij,ij->", self.points, self.points)) + self.outside
 
+    def some(self, most: int) -> Points:
+        """Some of them."""
+        at = evenly(len(self.points), most)
+        return replace(
+            self, points=self.points[at], scales=self.scales[at], outside=self.outside * len(at) / len(self.points)
+        )
+
     def of(self, components: np.ndarray) -> np.ndarray:
         """Components as vertices among the points, shape (r, k)."""
         if self.mixing == "cone":
             sums = components.sum(axis=1, keepdims=True)
             components = components / np.where(sums > 0, sums, 1.0)
         return components if self.directions is None else np.asarray(components @ self.directions.T)
+
+
+def evenly(n: int, most: int) -> np.ndarray:
+    """At most so many of n numbers, evenly from the first to the last."""
+    return np.linspace(0, n - 1, min(n, most)).astype(np.int64)
 
 
 def leading_triplets(rows: Any, n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

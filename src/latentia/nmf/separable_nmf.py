@@ -25,11 +25,12 @@ from .._stages import Fitted, Part
 from .._validation import table_blocks
 from ..evidence import Check, PartErrors
 from ..exceptions import EvidenceWarning, LatentiaError, warn
-from ..likelihood import Refine, Refinement, over, refine
+from ..likelihood import Refine, Refinement, over
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ._anchors import METHODS, Members, Method, Selection, found_by, means, pooled, raced
-from ._descent import Descent, FactorSums, FactorUpdate, row_weights
+from ._descent import Descent, FactorSums, FactorUpdate, refined, row_weights
 from ._evidence import Measured, Redrawn, component_distances, evidence_checks
+from ._misfit import ROWS, followed
 from ._model import FactorModel, dense
 from ._points import Points, Table, table_of
 
@@ -66,7 +67,7 @@ class _Factors(NamedTuple):
     sums: FactorSums
     shares: np.ndarray
     refinement: Refinement
-    n_rounds: int
+    n_passes: int
 
 
 class SeparableNMF(FactorModel):
@@ -106,8 +107,9 @@ class SeparableNMF(FactorModel):
         Whether a component is the mean of the rows near its anchor, where that has less noise and hardly any bias. False keeps
         the anchors themselves.
     refine : int or "auto", default=0
-        Rounds of coordinate descent from the components, each a pass over the data; "auto" until the error settles. The
-        residual becomes as small as that of other learners, and components are rows of the data no more.
+        Rounds at most of coordinate descent from the components, each a pass over the data. They end where the rows are in the
+        hull but for noise, or the error settles; components are rows of the data no more. Where rows have structure beyond r
+        components that the rounds would follow, the vertices stay, and ``n_iter_`` is 0.
     n_splits : int, default=3
         Times that noise is drawn again for the expected errors; each costs a search. With 0 there are none.
     random_state : int, default=0
@@ -249,10 +251,14 @@ class SeparableNMF(FactorModel):
 
     def _refine(self, found: _Vertices, moments: _Rows, part: Part, whole: Any) -> _Factors:
         """Rounds of descent, and a pass with the components that they end with; the largest share first."""
-        descent, table, mixing = Descent(), moments.table, found.points.mixing
+        table, mixing, some = moments.table, found.points.mixing, found.points.some(_SAMPLE)
         components = table.means(found.pooled.members, found.points)
+        descent = Descent(outside=lambda now: self._outside(some, now))
         start = FactorUpdate(components, mixing, descent, moments.nonnegative, 1 / table.unit)
-        refinement = refine(start, over(part.rows, self.n_jobs, self.verbose), self.refine, until=descent.settled)
+        refinement = refined(start, over(part.rows, self.n_jobs, self.verbose), self.refine)
+        ends = [some.of(one) for one in (components, *refinement.values)]
+        if descent.errors and followed(table.scaled(found.points, _SAMPLE), some.points, *ends, mixing, self._seed):
+            refinement = Refinement.none(components)
         last = start.at(*refinement.values)
         sums: FactorSums = accumulate(part.rows, last, self.n_jobs)
         order = np.argsort(-sums.shares, kind="stable")
@@ -271,27 +277,26 @@ class SeparableNMF(FactorModel):
         self.reconstruction_err_ = float(np.sqrt(model.sums.left)) * table.unit
         self.relative_error_ = model.sums.relative_error
         self._keep_refinement(model.refinement)
-        self.n_passes_ = 2 + model.n_rounds
+        self.n_passes_ = 2 + model.n_passes
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors of fits to rows whose noise was drawn again, and what the theorem assumes of the rows."""
         points, selection, _ = fitted.found
         model: _Factors = fitted.model
         members, table = model.members, fitted.moments.table
-        measured = self._measured(
-            points, points.of(model.components) if model.n_rounds else members.vertices(points.points)
-        )
-        counts = (
-            (measured.weights**2).sum(axis=0) if model.n_rounds else np.array([len(own) for own in members.members])
-        )
+        rounds, vertices = len(model.refinement.log_likelihood), members.vertices(points.points)
+        measured = self._measured(points, points.of(model.components) if rounds else vertices)
+        counts = (measured.weights**2).sum(axis=0) if rounds else np.array([len(own) for own in members.members])
         measured, eps = replace(measured, counts=counts), self._eps(table, selection.scaled)
-        rounds = min(len(model.refinement.log_likelihood), _ROUNDS)
+        rounds = min(rounds, _ROUNDS)
         redrawn = Redrawn.of(
             measured, lambda drawn: self._again(measured, selection, drawn, eps, rounds), self.n_splits, self._seed
         )  # fmt: skip
         rows = dense(sample_rows(fitted.rows, _SAMPLE)[0]) / table.unit
         others = {one: means(points.points, own) for one, own in selection.others.items()}
-        return evidence_checks(measured, redrawn, rows, model.components, others, self._seed)
+        some = table.scaled(points, ROWS), points.some(ROWS).points
+        way = component_distances(measured.vertices, vertices, points.mixing)
+        return evidence_checks(measured, redrawn, rows, some, way, model.components, others, self._seed)
 
     def _signs(self, table: Table) -> bool:
         """Whether all entries are nonnegative; a warning where some are not."""
@@ -355,6 +360,10 @@ class SeparableNMF(FactorModel):
             np.ones(len(vertices)),
         )
 
+    def _outside(self, points: Points, components: np.ndarray) -> float:
+        """What the hull of components leaves of the points, over what noise leaves."""
+        return self._measured(points, points.of(components)).outside_noise(self._seed, self.n_jobs)
+
     def _again(
         self, measured: Measured, selection: Selection, drawn: np.ndarray, eps: float | None, rounds: int
     ) -> Measured:
@@ -365,16 +374,16 @@ class SeparableNMF(FactorModel):
         found = found_by(method, searched, self.n_components, eps=eps, n_jobs=self.n_jobs)
         own = Selection.of(found, selection.method, selection.method, selection.scaled)
 
-        def of(vertices: np.ndarray) -> Measured:
-            weights = row_weights(drawn, vertices, measured.mixing, self.n_jobs)
-            return replace(measured, points=drawn, vertices=vertices, weights=weights)
-
-        again = of(own.vertices(drawn))
+        again = measured.at(drawn, own.vertices(drawn), self.n_jobs)
         if self.pooled:
-            again = of(pooled(drawn, own, again.weights, *again.sizes).vertices(drawn))
+            again = measured.at(drawn, pooled(drawn, own, again.weights, *again.sizes).vertices(drawn), self.n_jobs)
         if rounds:
-            update = FactorUpdate(again.vertices, measured.mixing, Descent(), bool(drawn.min() >= 0))
-            again = of(refine(update, over(Blocks.from_array(drawn), self.n_jobs), rounds).values[0])
+            descent = Descent(
+                outside=lambda now: again.at(drawn, now, self.n_jobs).outside_noise(self._seed, self.n_jobs)
+            )
+            update = FactorUpdate(again.vertices, measured.mixing, descent, bool(drawn.min() >= 0))
+            found = refined(update, over(Blocks.from_array(drawn), self.n_jobs), rounds)
+            again = measured.at(drawn, found.values[0], self.n_jobs)
         return again
 
     def _distances(self, other: SeparableNMF) -> np.ndarray:

@@ -202,12 +202,15 @@ class RefinedNetwork:
         Whether the first E-step said that EM would be biased, so that the network is the one that was given.
     crowded : float
         Share of the rows that have more likely configurations than a step sums over, in the last E-step that counted them.
+    before : Network or None
+        What EM ended at, where independent findings were likelier and the network has causes that are hardly ever on.
     """
 
     network: Network
     refinement: Refinement
     refused: bool = False
     crowded: float = 0.0
+    before: Network | None = None
 
     @property
     def n_steps(self) -> int:

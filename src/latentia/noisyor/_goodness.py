@@ -14,12 +14,13 @@ itself. So three things that it says can be looked at as if causes had been obse
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..evidence import Check, Misfit, at_most
+from ..likelihood import BernoulliClasses
 from ..likelihood.rows import scaled_exp
 from ..passes import RowGroups
 from ._em import Configurations, NoisyOrUpdate
@@ -32,6 +33,9 @@ _DRAWS = 4
 _SURE = 3.0  # standard deviations of the spread that do not count
 _MOST_TOGETHER = 4.0  # mean square of standard scores, one for noise
 _MOST_LEFT, _NOISE = 0.25, 4.0  # the same of findings: above one, and in standard deviations of the mean
+_CHARGE = 2.0  # nats a parameter: those that were chosen to stay fit rows better than one nat each
+_HARDLY = 1e-3  # of the time that causes were on
+_CLASSES = 0.05  # nats a row, up to which classes are no better than causes
 _TINY = 1e-12
 
 
@@ -136,6 +140,52 @@ def against_independence(network: Network, rows: Any, frequency: np.ndarray) -> 
     """Log-likelihoods of rows of 0 and 1 under a network, over the configurations of EM, and under independent findings."""
     _, found = _drawn(NoisyOrUpdate.of(network), rows, np.empty((rows.shape[0], 0)))
     return found, _independent(*_cells(rows), np.clip(frequency, _TINY, 1 - _TINY))
+
+
+def hardly_on(network: Network, rows: Any, frequency: np.ndarray, n_rows: int) -> Network | None:
+    """The network with causes that are hardly ever on, where independent findings are likelier than with them, else None.
+
+    Each weight and prior is charged two nats, for what it owes to rows that it was learned from. Leaks then give the
+    frequencies.
+    """
+    of_causes, of_chance = against_independence(network, rows, frequency)
+    charged = _CHARGE * (np.count_nonzero(network.weights) + network.m) / n_rows
+    if float((of_causes - of_chance).mean()) >= charged:
+        return None
+    priors = _HARDLY * network.priors
+    absent = np.prod(1 + priors[:, None] * np.expm1(-network.weights), axis=0)  # of what the causes would show
+    return replace(network, priors=priors, leak=np.clip(1 - (1 - frequency) / absent, _TINY, 1 - _TINY))
+
+
+def against_classes(found: np.ndarray, rows: Any, train: Any, n_classes: int, seed: int) -> list[Check]:
+    """Whether a mixture of as many classes, learned from other rows, describes rows better than causes do; none of one class.
+
+    Parameters
+    ----------
+    found : ndarray of shape (n,)
+        Log-likelihood of the rows under causes.
+    rows, train : tables of 0, 1 and NaN
+        Of shape (n, n_findings), and those that classes are learned from.
+    """
+    if n_classes < 2:
+        return []
+    classes = BernoulliClasses.of(*_known(train), n_classes, seed)
+    gain = float((classes.log_likelihood(*_known(rows)) - found).mean())
+    return [
+        Check(
+            "classes of rows", "nats a row", gain, at_most(_CLASSES),
+            f"What a mixture of {n_classes} classes of rows gains over as many causes in the likelihood of rows that neither "
+            "was learned from. Of causes several are on in a row; a row is of one class.", "not in the paper", "caution",
+            f"Rows fall into classes, which describe them better than causes do: use MultiViewMixture({n_classes}, "
+            "distribution='bernoulli').",
+        )
+    ]  # fmt: skip
+
+
+def _known(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Which findings are present, and which are known, as numbers, (n, n_findings)."""
+    present, missing = _cells(rows)
+    return present, (~missing).astype(float)
 
 
 def _independent(present: np.ndarray, missing: np.ndarray, chance: np.ndarray) -> np.ndarray:

@@ -23,11 +23,19 @@ from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
 from ..evidence import Check, Misfit, PartErrors, Reading, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
-from ..likelihood import Refine, Refinement, over
+from ..likelihood import EStep, Refine, Refinement, over
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ._em import MOST_CROWDED, RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
-from ._goodness import Goodness, against_independence, missing_by_chance, pairs_misfit, rows_goodness
+from ._goodness import (
+    Goodness,
+    against_classes,
+    against_independence,
+    hardly_on,
+    missing_by_chance,
+    pairs_misfit,
+    rows_goodness,
+)
 from ._learners import InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
 from ._methods import NetworkMethods
 from ._recovery import LEAST_ODDS, random_partitions
@@ -40,6 +48,7 @@ __all__ = ["NoisyOr"]
 _DEVIATIONS = 2.0  # of the gain over independent findings that do not count
 _MIN_ROWS = 100
 _MOST_ERROR = 2.0
+_OF_CLASSES = 10_000  # rows that classes are learned from
 _LISTED = 5  # findings that a warning names
 
 Groups = tuple[int, ...]
@@ -144,6 +153,8 @@ class NoisyOr(NetworkMethods, Staged):
     9. Findings may be unknown in some rows. Joint absences are then shares of the rows in which all findings of a pair or
        triple are known, and EM sums unknown findings out.
     10. The number of causes is found from the data, where the paper knows it.
+    11. Where independent findings are likelier than the network, unless its prior is given, its causes are hardly ever on
+        (a thousandth of their priors), so that it predicts as they do.
 
     References
     ----------
@@ -298,7 +309,28 @@ class NoisyOr(NetworkMethods, Staged):
             return RefinedNetwork(found.network, Refinement.none())
         rows = over(moments.of_used(part.rows), self.n_jobs, self.verbose)
         options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
-        return refined_network(found.network, rows, steps, MOST_CROWDED if whole is None else 1.0, **options)
+        refined = refined_network(found.network, rows, steps, MOST_CROWDED if whole is None else 1.0, **options)
+        return refined if whole is not None else self._likelier(refined, found.network, moments, part, rows, options)
+
+    def _likelier(
+        self,
+        refined: RefinedNetwork,
+        start: Network,
+        moments: _Moments,
+        part: Part,
+        e_step: EStep,
+        options: dict[str, Any],
+    ) -> RefinedNetwork:
+        """A network that is likelier than independent findings, which every one contains."""
+        (rows,) = sample_rows(moments.of_used(part.rows))
+        frequency, n_rows = moments.frequency[moments.used], part.rows.n_rows
+        if (faded := hardly_on(refined.network, rows, frequency, n_rows)) is None or self.prior is not None:
+            return refined
+        if refined.refused:  # steps that are biased may be better than none
+            refined = refined_network(start, e_step, "auto", **options)
+            if (faded := hardly_on(refined.network, rows, frequency, n_rows)) is None:
+                return refined
+        return replace(refined, network=faded, before=refined.network)
 
     def _restart(self, model: RefinedNetwork, moments: _Moments, part: Part) -> RefinedNetwork | None:
         """A number of steps may not have settled: more are more likely."""
@@ -343,7 +375,7 @@ class NoisyOr(NetworkMethods, Staged):
         self.strengths_, self.priors_ = -np.expm1(-self.weights_), network.priors
         self.n_components_range_ = fitted.found.learner.likely
         self._given_names: dict[int, str] = {}
-        spectrum = pair_spectrum(moments.source, network, moments.dealt)
+        spectrum = pair_spectrum(moments.source, fitted.model.before or network, moments.dealt)
         self.spectrum_, self.noise_level_ = spectrum.values[: 3 * network.m + 10], spectrum.noise
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = bool(fitted.rows.n_rows) + len(self.refinement_)
@@ -360,10 +392,13 @@ class NoisyOr(NetworkMethods, Staged):
         network = fitted.model.network
         (rows,) = sample_rows(moments.of_used(fitted.rows.group(second, moments.dealt)))
         misfit = pairs_misfit(network, moments.source, moments.dealt)
+        of_causes, of_chance = against_independence(half.network, rows, moments.frequency[moments.used])
         trivial = trivial_checks(
-            *against_independence(half.network, rows, moments.frequency[moments.used]),
+            of_causes, of_chance,
             extra=0, n_rows=fitted.rows.n_rows, against="independent findings", deviations=_DEVIATIONS,
         )  # fmt: skip
+        (train,) = sample_rows(moments.of_used(fitted.rows.group(first, moments.dealt)), _OF_CLASSES)
+        trivial += against_classes(of_causes, rows, train, network.m, self._seed)
         return misfit, rows_goodness(network, rows, self._seed), trivial, missing_by_chance(rows)
 
     def _steps(self, rows: Blocks) -> Refine:

@@ -121,3 +121,21 @@ def test_without_pure_rows_a_bend_and_further_structure_widen_the_errors():
     expected = [ApproximateNMF(3, n_init=3).fit(X).evidence_.expected_error for X in (straight, straight**2, further)]
     assert expected[0] < 0.1
     assert min(expected[1:]) > 2 * expected[0]
+
+
+def test_refining_gains_where_rows_are_mixtures_and_noise():
+    data = rows(noise=0.1, n_pure=1)
+    vertices, true, _ = fitted(data.X, data.components)
+    expected, error, _ = fitted(data.X, data.components, refine="auto")
+    assert error < 0.8 * true
+    assert error / 2 < expected < vertices
+
+
+def test_refining_keeps_the_vertices_where_components_interact():
+    rng = np.random.default_rng(0)
+    W, A = rng.random((4, 40)), np.vstack([np.repeat(np.eye(4), 5, axis=0), rng.dirichlet(np.full(4, 0.5), 500)])
+    X = A @ W + 0.4 * ((A @ W) ** 2 - A**2 @ W**2) + 0.005 * rng.standard_normal((520, 40))
+    plain, refined = (SeparableNMF(4, refine=rounds, n_splits=1).fit(np.maximum(X, 0)) for rounds in (0, 50))
+    assert refined.n_iter_ == 0
+    np.testing.assert_array_equal(refined.components_, plain.components_)
+    assert refined.evidence_["straight response"].measured == 0

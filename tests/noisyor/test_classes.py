@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from latentia.datasets import planted
-from latentia.likelihood import BernoulliClasses
+from latentia.noisyor._classes import BernoulliClasses
 from latentia.noisyor import NoisyOr
 
 

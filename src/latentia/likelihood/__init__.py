@@ -1,7 +1,6 @@
 """Likelihoods: the one driver of EM, updates of a pass that several models share, and samplers."""
 
 from .admixture import fold_in, token_probabilities
-from .classes import BernoulliClasses
 from .coordinates import Chances, Distributions, Expected, Gaussians, Values
 from .edges import draw_edges
 from .em import EStep, Refine, Refined, Refinement, Update, over, refine, settle, updated
@@ -21,7 +20,6 @@ from .trivial import independent_features, one_gaussian
 
 __all__ = [
     "STILL",
-    "BernoulliClasses",
     "Chances",
     "Distributions",
     "EStep",

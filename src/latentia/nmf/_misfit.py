@@ -41,7 +41,9 @@ Mixing = Literal["simplex", "cone"]
 _ROUNDS, ROWS = 20, 1000  # of least squares, and rows at most that it is done on
 _MOST = 2.0  # times the squared distance that noise moves components, that noise alone seldom does
 _PART = 1.25  # errors of components whose rows are not pure, in distances that so many rounds move them
-_FARTHER = 30.0  # times the size of a structure, up to which components follow it (1 to 13; without pure rows 100 and more)
+_FARTHER = (
+    30.0  # times the size of a structure, up to which components follow it (1 to 13; without pure rows 100 and more)
+)
 _DIRECTION = 1.5  # times what noise leaves in a direction, from which on it is a structure
 _DIRECTIONS = 1.4  # times the size of a structure in its largest direction, that vertices are off: there are others
 _MANY = 1e6  # times what noise gives, beyond which it does not matter

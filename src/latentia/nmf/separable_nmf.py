@@ -256,8 +256,10 @@ class SeparableNMF(FactorModel):
         descent = Descent(outside=lambda now: self._outside(some, now))
         start = FactorUpdate(components, mixing, descent, moments.nonnegative, 1 / table.unit)
         refinement = refined(start, over(part.rows, self.n_jobs, self.verbose), self.refine)
-        ends = [some.of(one) for one in (components, *refinement.values)]
-        if descent.errors and followed(table.scaled(found.points, _SAMPLE), some.points, *ends, mixing, self._seed):
+        before, after = (some.of(one) for one in (components, *refinement.values))
+        if descent.errors and followed(
+            table.scaled(found.points, _SAMPLE), some.points, before, after, mixing, self._seed
+        ):
             refinement = Refinement.none(components)
         last = start.at(*refinement.values)
         sums: FactorSums = accumulate(part.rows, last, self.n_jobs)
@@ -382,8 +384,8 @@ class SeparableNMF(FactorModel):
                 outside=lambda now: again.at(drawn, now, self.n_jobs).outside_noise(self._seed, self.n_jobs)
             )
             update = FactorUpdate(again.vertices, measured.mixing, descent, bool(drawn.min() >= 0))
-            found = refined(update, over(Blocks.from_array(drawn), self.n_jobs), rounds)
-            again = measured.at(drawn, found.values[0], self.n_jobs)
+            rounded = refined(update, over(Blocks.from_array(drawn), self.n_jobs), rounds)
+            again = measured.at(drawn, rounded.values[0], self.n_jobs)
         return again
 
     def _distances(self, other: SeparableNMF) -> np.ndarray:

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from ..evidence import Check, Misfit, at_most
-from ..likelihood import BernoulliClasses
 from ..likelihood.rows import scaled_exp
 from ..passes import RowGroups
+from ._classes import BernoulliClasses
 from ._em import Configurations, NoisyOrUpdate
 from ._findings import missing_findings, present_findings, rows_with_gaps
 from ._recovery import scaled_pairs

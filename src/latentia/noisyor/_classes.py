@@ -6,9 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .rows import normalised
-
-__all__ = ["BernoulliClasses"]
+from ..likelihood.rows import normalised
 
 _STARTS, _STEPS = 2, 60
 _SETTLED = 1e-6  # relative gain of a step

@@ -240,3 +240,11 @@ def test_support(statistic):
 def test_the_tensor_does_not_hang_on_the_seed(graph):
     found = [MixedMembershipBlockModel(5, n_splits=0, random_state=seed).fit(graph.adjacency) for seed in (0, 1)]
     assert l1(*(one.memberships_ for one in found)) < 0.005
+
+
+def test_one_community_is_never_supported():
+    drawn = planted.mixed_membership_graph(400, 3, alpha0=0, degree=20, snr=2, random_state=2)
+    evidence = MixedMembershipBlockModel(1).fit(drawn.adjacency).evidence_
+    assert evidence.grade == "not supported"
+    check = next(check for check in evidence.checks if check.name == "better than degrees alone")
+    assert check.measured == 0

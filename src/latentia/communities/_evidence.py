@@ -247,6 +247,7 @@ def checks(m: Measured) -> list[Check]:
     )
     if m.parts:
         fitted, trivial = (np.concatenate([getattr(part, name) for part in m.parts]) for name in ("fitted", "trivial"))
+        fitted = fitted if k > 1 else trivial  # of one community there is nothing to tell
         lines += trivial_checks(
             fitted, trivial, extra=0, n_rows=len(fitted), against="degrees alone", unit="edge", deviations=1.0
         )

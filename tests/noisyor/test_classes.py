@@ -5,8 +5,8 @@ import warnings
 import numpy as np
 
 from latentia.datasets import planted
-from latentia.noisyor._classes import BernoulliClasses
 from latentia.noisyor import NoisyOr
+from latentia.noisyor._classes import BernoulliClasses
 
 
 def of_classes(n, rng, chances):

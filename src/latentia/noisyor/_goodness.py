@@ -177,7 +177,7 @@ def against_classes(found: np.ndarray, rows: Any, train: Any, n_classes: int, se
             f"What a mixture of {n_classes} classes of rows gains over as many causes in the likelihood of rows that neither "
             "was learned from. Of causes several are on in a row; a row is of one class.", "not in the paper", "caution",
             f"Rows fall into classes, which describe them better than causes do: use MultiViewMixture({n_classes}, "
-            "distribution='bernoulli').",
+            "distribution='bernoulli') with the columns in three views.",
         )
     ]  # fmt: skip
 

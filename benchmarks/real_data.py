@@ -47,12 +47,18 @@ def lines(data: str, family: str, rows: Sequence[Row], ours: str, measures: Sequ
 
 
 def topics() -> Iterator[Row]:
+    import topics_words_shown as words
     from _topics import associated_press, newsgroups
     from topics_real_corpora import FITS, compare
 
+    from latentia.topics import AnchorTopics
+
     for split in (associated_press(), newsgroups()):
         rows = [row | {"ours": row["method"] in FITS} for row in compare(split, 20, 200)]
-        yield from lines(split.name, "topics", rows, "refined", ("perplexity", "npmi"))
+        yield from lines(split.name, "topics", rows, "refined", ("perplexity",))
+        rows = [row | {"method": row["words"]} for row in words.compare(split, 20, 300, (AnchorTopics,))]
+        rows = [row | {"ours": row["method"].startswith("AnchorTopics")} for row in rows]
+        yield from lines(split.name, "topics", rows, f"AnchorTopics, {words.SHOWN}", ("coherence",))
 
 
 def labels() -> Iterator[Row]:

@@ -23,7 +23,7 @@ from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
 from ..evidence import Check, Misfit, PartErrors, Reading, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
-from ..likelihood import EStep, Refine, Refinement, over
+from ..likelihood import Refine, Refinement, over
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
 from ._em import MOST_CROWDED, RefinedNetwork, refined_network
 from ._evidence import MOST_PRIOR, Measured, noisy_or_checks
@@ -153,7 +153,7 @@ class NoisyOr(NetworkMethods, Staged):
     9. Findings may be unknown in some rows. Joint absences are then shares of the rows in which all findings of a pair or
        triple are known, and EM sums unknown findings out.
     10. The number of causes is found from the data, where the paper knows it.
-    11. Where independent findings are likelier than the network, unless its prior is given, its causes are hardly ever on
+    11. Where independent findings are likelier than what EM ends at, unless its prior is given, its causes are hardly ever on
         (a thousandth of their priors), so that it predicts as they do.
 
     References
@@ -310,27 +310,18 @@ class NoisyOr(NetworkMethods, Staged):
         rows = over(moments.of_used(part.rows), self.n_jobs, self.verbose)
         options: dict[str, Any] = {"fixed_prior": self.prior is not None, "max_weight": self.max_weight}
         refined = refined_network(found.network, rows, steps, MOST_CROWDED if whole is None else 1.0, **options)
-        return refined if whole is not None else self._likelier(refined, found.network, moments, part, rows, options)
+        return refined if whole is not None else self._likelier(refined, moments, part)
 
-    def _likelier(
-        self,
-        refined: RefinedNetwork,
-        start: Network,
-        moments: _Moments,
-        part: Part,
-        e_step: EStep,
-        options: dict[str, Any],
-    ) -> RefinedNetwork:
-        """A network that is likelier than independent findings, which every one contains."""
-        (rows,) = sample_rows(moments.of_used(part.rows))
-        frequency, n_rows = moments.frequency[moments.used], part.rows.n_rows
-        if (faded := hardly_on(refined.network, rows, frequency, n_rows)) is None or self.prior is not None:
+    def _likelier(self, refined: RefinedNetwork, moments: _Moments, part: Part) -> RefinedNetwork:
+        """A network that is likelier than independent findings, which every one contains.
+
+        Where rows have too many likely configurations for EM, their likelihood is not known well enough.
+        """
+        if refined.refused or self.prior is not None:
             return refined
-        if refined.refused:  # steps that are biased may be better than none
-            refined = refined_network(start, e_step, "auto", **options)
-            if (faded := hardly_on(refined.network, rows, frequency, n_rows)) is None:
-                return refined
-        return replace(refined, network=faded, before=refined.network)
+        (rows,) = sample_rows(moments.of_used(part.rows))
+        faded = hardly_on(refined.network, rows, moments.frequency[moments.used], part.rows.n_rows)
+        return refined if faded is None else replace(refined, network=faded, before=refined.network)
 
     def _restart(self, model: RefinedNetwork, moments: _Moments, part: Part) -> RefinedNetwork | None:
         """A number of steps may not have settled: more are more likely."""

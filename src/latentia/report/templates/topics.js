@@ -176,7 +176,6 @@
   function rankBy(chosen) {
     weight = chosen;
     byId("weight-value").textContent = weight === null ? "–" : weight.toFixed(1);
-    byId("together").disabled = weight === null;
     refresh();
   }
 

@@ -82,6 +82,10 @@ class Descent:
     errors: list[float] = field(default_factory=list)
     components: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
+    def fingerprint(self) -> list[float]:
+        """What checkpoints tell its passes by: the errors before."""
+        return self.errors
+
     def settled(self) -> bool:
         """Whether the last two rounds hardly changed the error, or the rows are in the hull but for noise."""
         if self.outside is not None and self.outside(self.components) <= 1:

@@ -179,10 +179,10 @@ def block() -> str:
         f"their true errors with a rank correlation of {number(trust['spearman_across_fits'])}, and lie within a factor",
         f"of 1.3 of the true error on {within}.",
         "",
-        f"**On real data** (`benchmarks/real_data.py`, {len({row['data'] for row in rows('real_data')})} data sets of all kinds;",
-        "rows held out, or a known truth) defaults are ahead of the best of the peers in"
+        f"**On real data** (`benchmarks/real_data.py`, {len({row['data'] for row in rows('real_data')})} data sets of all kinds,",
+        "rows held out or a known truth) the defaults are ahead of the best peer in"
         f" {real.get('ahead', 0)} measures, level in {real.get('level', 0)}",
-        f"and behind in {real.get('behind', 0)}, error bars and all at"
+        f"and behind in {real.get('behind', 0)}; with error bars they take"
         f" {number(real[CPU])} times its CPU time in the median.",
     ]
     return "\n".join(lines)

@@ -164,6 +164,7 @@ TASKS = (topics, chains, casino, regimes, clusters, causes, communities, atoms, 
 def block() -> str:
     """What stands in the README between its marks."""
     trust, gibbs, real = (facts(name) for name in ("evidence_predicts_error", "topics_against_gibbs", "real_data"))
+    n_sets = len({row["data"] for row in rows("real_data")})
     within, of = trust["fits_within_1_3"].split(" of ")
     behind = float(gibbs["NPMI gain >= 0: mean"].partition(",")[0])
     lines = ["| task | latentia, with error bars | peer |", "|---|---|---|"]
@@ -179,7 +180,7 @@ def block() -> str:
         f"their true errors with a rank correlation of {number(trust['spearman_across_fits'])}, and lie within a factor",
         f"of 1.3 of the true error on {within}.",
         "",
-        f"**On real data** (`benchmarks/real_data.py`, {len({row['data'] for row in rows('real_data')})} data sets of all kinds,",
+        f"**On real data** (`benchmarks/real_data.py`, {n_sets} data sets of all kinds,",
         "rows held out or a known truth) the defaults are ahead of the best peer in"
         f" {real.get('ahead', 0)} measures, level in {real.get('level', 0)}",
         f"and behind in {real.get('behind', 0)}; with error bars they take"

@@ -21,8 +21,8 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist, pdist
 
 from latentia.likelihood import over, refine
+from latentia.likelihood.products import ProductMixtureUpdate
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
-from latentia.mixtures._product_update import ProductMixtureUpdate
 from latentia.mixtures._spherical_update import SphericalMixtureUpdate
 from latentia.passes import Blocks
 from latentia.sequences import SpectralHMM

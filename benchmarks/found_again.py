@@ -137,7 +137,7 @@ def of_nodes(model: Any, data: dict[str, Any]) -> np.ndarray:
 
 
 def words_shown(model: Any) -> np.ndarray:
-    return model._ranked(10)
+    return model.word_columns()
 
 
 TOPICS = {"shares": of_rows, "shown": words_shown}

@@ -59,7 +59,7 @@ def compare(split: Split, k: int, seed: int, models: tuple[Any, ...]) -> list[di
     for kind in models:
         model = kind(k, n_splits=0, random_state=seed).fit(split.train)
         probable = top_words(model.components_)
-        for name, words in ((SHOWN, model._ranked(10)), (PROBABLE, probable)):
+        for name, words in ((SHOWN, model.word_columns()), (PROBABLE, probable)):
             share = np.take_along_axis(model.components_, words, axis=1).mean()
             share /= np.take_along_axis(model.components_, probable, axis=1).mean()
             rows.append(

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from latentia.likelihood import MultinomialMixtureUpdate
-from latentia.mixtures._product_update import ProductMixtureUpdate
+from latentia.likelihood.products import ProductMixtureUpdate
 from latentia.mixtures._spherical_update import SphericalMixtureUpdate
 from latentia.multilabel._likelihood import LabelledMixtureUpdate, Pseudo
 from latentia.passes import Blocks, accumulate

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from latentia.likelihood import Chances, Distributions, Gaussians, MultinomialMixtureUpdate
-from latentia.mixtures._product_update import ProductMixtureUpdate
+from latentia.likelihood.products import ProductMixtureUpdate
 from latentia.mixtures._spherical_update import SphericalMixtureUpdate
 from latentia.sequences.updates import SymbolChainUpdate
 

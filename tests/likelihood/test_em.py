@@ -6,8 +6,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from latentia.likelihood import MultinomialMixtureUpdate, em, over, refine, updated
+from latentia.likelihood.products import ProductMixtureUpdate
 from latentia.mixtures import SphericalGaussianMixture
-from latentia.mixtures._product_update import ProductMixtureUpdate
 from latentia.mixtures._spherical_update import SphericalMixtureUpdate
 from latentia.passes import Blocks, accumulate
 from latentia.sequences.updates import SymbolChainUpdate

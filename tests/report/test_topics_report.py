@@ -92,7 +92,7 @@ def test_words_are_ranked_as_the_metrics_rank_them(fitted, data, parsed, weight)
 def test_words_are_shown_as_the_model_shows_them(fitted, data, parsed):
     model, _, vocabulary, *_ = fitted
     listed = parsed.data["vocabulary"]["text"]
-    for topic, expected, own in zip(data, model._ranked(20), model.components_, strict=True):
+    for topic, expected, own in zip(data, model.word_columns(20), model.components_, strict=True):
         places = {rank: listed[at] for rank, at in zip(topic["words"]["rank"], topic["words"]["at"], strict=True)}
         assert all(places[i] == vocabulary[word] for i, word in enumerate(expected) if own[word] > 0)
 

@@ -72,4 +72,4 @@ def test_edited_anchors_leave_no_order_behind():
     model = AnchorTopics(3).fit(two_themes())
     edited = model.reanchor(model.anchors_.tolist())
     relevant = np.argsort(-edited._relevance(), axis=1, kind="stable")[:, :10]
-    np.testing.assert_array_equal(edited._ranked(10), relevant)
+    np.testing.assert_array_equal(edited.word_columns(), relevant)

@@ -1,6 +1,6 @@
 """The search for the best mixture: starts race by likelihood, and the winner is left for better ones by moves.
 
-Each start climbs a few steps, the highest a good deal more; covariances are shrunk as it says that they should be. Then
+Each start climbs a few steps, the highest a good deal more; it also says by how much covariances are shrunk. Then
 moves of it (see `latentia.mixtures._moves`) climb a few steps each, the highest of them some more, and the best one takes the
 place of the winner if it is higher.
 """

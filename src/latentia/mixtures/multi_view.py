@@ -37,6 +37,7 @@ from ..evidence import (
 )
 from ..exceptions import LatentiaError
 from ..likelihood import Refine, Refined, Refinement, independent_features, normalised, over, refine
+from ..likelihood.products import ProductMixtureUpdate, product_log_density
 from ..metrics import nearest_others
 from ..moments import (
     ColumnMoments,
@@ -55,7 +56,6 @@ from ..passes import Block, Blocks, RowGroups, accumulate, sample_rows
 from ..tensor import Decomposition, decompose
 from ._methods import MixtureMethods
 from ._observed import ObservedColumns, filled, observed_columns
-from ._product_update import ProductMixtureUpdate, product_log_density
 
 __all__ = ["MultiViewMixture"]
 

@@ -139,9 +139,9 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
        size D x D appears.
     4. Weights come from the constant's coordinate, E[y] = sum_k w_k nu_k, not from the tensor's eigenvalues w_k^-1/2.
     5. ``refine`` is not in the paper: EM with variances of at least a thousandth of their mean.
-    6. Covariances that are shrunk are not in the papers: see `latentia.mixtures._shrunk`.
-    7. Nor are ``method="auto"``, which also fits what has no moments of full rank, and covariances other than balls. The
+    6. Nor are ``method="auto"``, which also fits what has no moments of full rank, and covariances other than balls. The
        evidence then lacks the lines on moments.
+    7. Nor are covariances that are shrunk: see `latentia.mixtures._shrunk`.
 
     References
     ----------

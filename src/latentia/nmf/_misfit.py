@@ -42,7 +42,7 @@ _ROUNDS, ROWS = 20, 1000  # of least squares, and rows at most that it is done o
 _MOST = 2.0  # times the squared distance that noise moves components, that noise alone seldom does
 _PART = 1.25  # errors of components whose rows are not pure, in distances that so many rounds move them
 _FARTHER = (
-    30.0  # times the size of a structure, up to which components follow it (1 to 13; without pure rows 100 and more)
+    30.0  # sizes of a structure that components move to follow it, at most: 1 to 13; without pure rows 100 and more
 )
 _DIRECTION = 1.5  # times what noise leaves in a direction, from which on it is a structure
 _DIRECTIONS = 1.4  # times the size of a structure in its largest direction, that vertices are off: there are others
@@ -170,9 +170,8 @@ class WithoutPure:
         moved = np.asarray(_PART * np.sqrt(np.maximum(self.moved**2 - _MOST * noise, 0.0)))
         if self.structure is None:
             return moved
-        size = (
-            _DIRECTIONS * self.structure
-        )  # of a row; vertices are off by that, or may lie among rows that have more of it
+        # Of a row: vertices are off by that, or may lie among rows that have more of it.
+        size = _DIRECTIONS * self.structure
         return np.asarray(np.sqrt(size * np.maximum(moved, size)))
 
     def check(self) -> Check:

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from ..evidence import Check, Misfit, at_most
+from ..likelihood import normalised, over, refine
+from ..likelihood.products import ProductMixtureUpdate, product_log_density
 from ..likelihood.rows import scaled_exp
-from ..passes import RowGroups
-from ._classes import BernoulliClasses
+from ..passes import Blocks, RowGroups
 from ._em import Configurations, NoisyOrUpdate
 from ._findings import missing_findings, present_findings, rows_with_gaps
 from ._recovery import scaled_pairs
@@ -36,6 +37,7 @@ _MOST_LEFT, _NOISE = 0.25, 4.0  # the same of findings: above one, and in standa
 _CHARGE = 2.0  # nats a parameter: those that were chosen to stay fit rows better than one nat each
 _HARDLY = 1e-3  # of the time that causes were on
 _CLASSES = 0.05  # nats a row, up to which classes are no better than causes
+_STARTS, _STEPS, _LEAST = 2, 60, 1e-9  # of EM for classes, and least chance of a finding in them
 _TINY = 1e-12
 
 
@@ -169,8 +171,9 @@ def against_classes(found: np.ndarray, rows: Any, train: Any, n_classes: int, se
     """
     if n_classes < 2:
         return []
-    classes = BernoulliClasses.of(*_known(train), n_classes, seed)
-    gain = float((classes.log_likelihood(*_known(rows)) - found).mean())
+    chances, shares = classes_of(_with_gaps(train), n_classes, seed)
+    _, of_classes = normalised(product_log_density("bernoulli", _with_gaps(rows), chances) + np.log(shares), shares)
+    gain = float((of_classes - found).mean())
     return [
         Check(
             "classes of rows", "nats a row", gain, at_most(_CLASSES),
@@ -182,10 +185,28 @@ def against_classes(found: np.ndarray, rows: Any, train: Any, n_classes: int, se
     ]  # fmt: skip
 
 
-def _known(rows: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Which findings are present, and which are known, as numbers, (n, n_findings)."""
+def classes_of(table: np.ndarray, n_classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Chances of findings in classes of rows, shape (K, n_findings), and shares of classes: the likelier of two random starts.
+
+    Each class has half a row more, with the frequencies of all. NaN is a finding that is not known.
+    """
+    known = (~np.isnan(table)).astype(float)
+    present, fits = np.where(known > 0, table, 0.0), []
+    frequency = present.sum(axis=0) / np.maximum(known.sum(axis=0), 1.0)
+    for start in range(_STARTS):
+        dealt = np.random.default_rng([seed, 105, start]).dirichlet(np.full(n_classes, 0.1), len(table)).T
+        chances = (dealt @ present + 0.5 * frequency) / (dealt @ known + 0.5)
+        update = ProductMixtureUpdate("bernoulli", chances, None, dealt.mean(axis=1), _LEAST)
+        fits.append(refine(update, over(Blocks.from_array(table)), "auto", most=_STEPS))
+    chances, shares = max(fits, key=lambda one: float(one.log_likelihood[-1])).values
+    rows = shares[:, None] * len(table)
+    return (rows * chances + 0.5 * frequency) / (rows + 0.5), shares
+
+
+def _with_gaps(rows: Any) -> np.ndarray:
+    """Rows of 0 and 1, with NaN for findings that are not known."""
     present, missing = _cells(rows)
-    return present, (~missing).astype(float)
+    return np.where(missing, np.nan, present) if missing.any() else present
 
 
 def _independent(present: np.ndarray, missing: np.ndarray, chance: np.ndarray) -> np.ndarray:

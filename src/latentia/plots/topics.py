@@ -69,14 +69,18 @@ def plot_topics(
     """
     name = entry(model, _TOPICS, "topics")
     probabilities, frequencies = attribute(model, name, "topics"), model.word_frequencies_
-    if name == "word_probabilities_":  # that a word is in a document, which need not sum to one
+    of_labels = name == "word_probabilities_"
+    if of_labels:  # that a word is in a document, which need not sum to one
         probabilities = probabilities / np.maximum(probabilities.sum(axis=1, keepdims=True), 1e-300)
         frequencies = model.weights_ @ probabilities
     names = column_names(model, probabilities.shape[1], vocabulary)
     chosen, shares, grades = _chosen(model, topics, len(probabilities))
     if n_words < 1:
         raise LatentiaError("at least one is needed.", parameter="n_words", value=n_words)
-    words = _words(model, probabilities, shares, n_words, relevance)[chosen]
+    if of_labels:
+        words = _of_labels(probabilities, shares, n_words, RELEVANCE if relevance is None else relevance)[chosen]
+    else:
+        words = model.word_columns(n_words, relevance=relevance)[chosen]
     places = np.arange(words.shape[1])
     panels = several_axes(ax, len(chosen), 4, 2.9, 0.21 * len(places) + 1.0)
     for panel, k, own in zip(panels, chosen, words, strict=True):
@@ -94,15 +98,10 @@ def plot_topics(
     return panels
 
 
-def _words(
-    model: Any, probabilities: np.ndarray, shares: np.ndarray | None, n: int, relevance: float | None
-) -> np.ndarray:
-    """Columns of the words to draw, shape (K, n): as the model ranks them, or those of labels by relevance."""
-    if hasattr(model, "top_words"):
-        return model._ranked(n, relevance)  # type: ignore[no-any-return]
+def _of_labels(probabilities: np.ndarray, shares: np.ndarray | None, n: int, relevance: float) -> np.ndarray:
+    """Columns of the words of labels' topics by relevance, shape (K, n)."""
     others = other_topics(probabilities, np.full(len(probabilities), 1.0) if shares is None else shares)
-    weight = RELEVANCE if relevance is None else relevance
-    return top_words(probabilities, n, word_frequencies=others, relevance=weight)
+    return top_words(probabilities, n, word_frequencies=others, relevance=relevance)
 
 
 def _chosen(model: Any, topics: Sequence[int] | None, n_topics: int) -> tuple[np.ndarray, np.ndarray | None, list[str]]:

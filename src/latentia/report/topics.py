@@ -16,7 +16,7 @@ from .._validation import column_names
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
 from ..metrics import l1_distances
-from ..metrics.relevance import RELEVANCE, relevance
+from ..metrics.relevance import RELEVANCE, other_topics, relevance
 from ..passes import Blocks
 from ..summaries import Column, Section, Summary, Table, block, graded
 from ..topics import AnchorTopics, SingleTopicModel
@@ -88,7 +88,7 @@ def summarize_topics(
     """
     evidence, size = evidence_of(model), len(model.components_)
     corpus = _read_corpus(model, table, vocabulary, names, texts)
-    ranked = model._ranked(_FILE_WORDS)
+    ranked = model.word_columns(_FILE_WORDS)
     known = _columns(model, evidence)
     topics = _topics(model, corpus, component_marks(evidence, size), ranked[:, :_TABLE_WORDS])
     titles = [", ".join(topic["top"][:_TITLE_WORDS]) for topic in topics]
@@ -276,7 +276,8 @@ def _topics(
 def _data(model: Any, words: list[str], topics: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What the script reads: topics by number, with words as places in ``vocabulary``, and what ranks them."""
     components = model.components_
-    ranks, others = np.argsort(model._ranked(components.shape[1]), axis=1), model._others()
+    ranks = np.argsort(model.word_columns(components.shape[1]), axis=1)
+    others = other_topics(components, _shares(model))
     probability, lift = (relevance(components, others, weight) for weight in (1.0, 0.0))
     kept = (ranks < _BAR_WORDS) & (components > 0)
     for own, p, up in zip(kept, probability, lift, strict=True):

@@ -136,7 +136,7 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
 
     def _reading(self, fitted: Fitted) -> Reading:
         """Shares of the topics in documents, and the words that tables show of them."""
-        return Reading(self.transform(fitted.some).T, self._ranked(_WORDS_READ))
+        return Reading(self.transform(fitted.some).T, self.word_columns(_WORDS_READ))
 
     def _order_words(self, fitted: Fitted, length: float) -> None:
         """Choose the words to show, by the documents of the fit of this mean length, or as many as are read into memory."""

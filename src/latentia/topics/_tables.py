@@ -58,8 +58,25 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         ndarray of str, shape (K, n)
             Words without names are "word 0", "word 1", and so on.
         """
+        return self._words_of(self._names())[self.word_columns(n, relevance=relevance)]
+
+    @fitted
+    def word_columns(self, n: int = 10, *, relevance: float | None = None) -> np.ndarray:
+        """Return the columns of the words that `top_words` returns.
+
+        Parameters
+        ----------
+        n : int
+            Number of words.
+        relevance : float, optional
+            As in `top_words`.
+
+        Returns
+        -------
+        ndarray of int, shape (K, n)
+        """
         check_parameter("n", n, Integer(1))
-        return self._words_of(self._names())[self._ranked(n, relevance)]
+        return top_words(self._standing(relevance), n)
 
     @fitted
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -84,7 +101,7 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
             names = input_features
         if names is None:
             return np.asarray(plain)
-        words = self._words_of(names)[self._ranked(_TITLE_WORDS)]
+        words = self._words_of(names)[self.word_columns(_TITLE_WORDS)]
         return np.array(["_".join([f"topic{k}", *some]) for k, some in enumerate(words)], dtype=object)
 
     @fitted
@@ -309,10 +326,6 @@ class TopicTables(ClassNamePrefixFeaturesOutMixin, Estimator):
         found, first = self._relevance(), getattr(self, "_word_order", np.empty((len(self.components_), 0), int))
         np.put_along_axis(found, first, found.max() + np.arange(first.shape[1], 0, -1.0)[None], axis=1)
         return found
-
-    def _ranked(self, n: int, weight: float | None = None) -> np.ndarray:
-        """Columns of the words that stand for each topic, shape (K, n)."""
-        return top_words(self._standing(weight), n)
 
     def _columns(self, words: Any) -> list[int]:
         """Columns of words that are given by name or column."""

@@ -4,7 +4,7 @@ from scipy import sparse
 
 from latentia.exceptions import LatentiaError
 from latentia.likelihood import gaussian_log_density, updated
-from latentia.mixtures._product_update import ProductMixtureUpdate, product_log_density
+from latentia.likelihood.products import ProductMixtureUpdate, product_log_density
 from latentia.passes import Blocks, accumulate
 
 

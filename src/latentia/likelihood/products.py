@@ -12,10 +12,12 @@ import numpy as np
 
 from .._entries import missing_entries
 from ..exceptions import LatentiaError
-from ..likelihood import Chances, Distributions, Expected, Gaussians, Values, gaussian_log_density, log
-from ..likelihood.gaussian import add_gaussian
-from ..likelihood.rows import MixtureSums, add_rows, merged, responsibilities
 from ..passes import Block
+from .coordinates import Chances, Distributions, Expected, Gaussians, Values
+from .gaussian import add_gaussian, gaussian_log_density
+from .rows import MixtureSums, add_rows, log, merged, responsibilities
+
+__all__ = ["ProductMixtureUpdate", "product_log_density"]
 
 _IMPOSSIBLE = -1e300  # logarithm of zero that can be multiplied by zero
 

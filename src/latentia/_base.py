@@ -7,8 +7,7 @@ import numbers
 import os
 import re
 import warnings
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from types import MappingProxyType
@@ -24,7 +23,7 @@ from . import _fields as of
 from ._parameters import Constraint, Integer, check_parameter, check_parameters, seed_of
 from ._presentation import shown_by
 from ._threads import one_blas_thread
-from .evidence.sizes import CANDIDATES, Size, beyond, enough_sizes, recommend
+from .evidence.sizes import CANDIDATES, Size, and_beyond, recommend, until_enough
 from .exceptions import LatentiaError, LatentiaWarning, NotSupportedWarning, warn
 from .metrics.matching import nearest_distances
 from .passes import Blocks, RowGroups
@@ -212,11 +211,12 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
     fits: dict[int, E] = {}
     heard: dict[int, list[warnings.WarningMessage]] = {}
     found: list[Size] = []
-    auto = isinstance(asked, str)
-    own = empty._candidates(*args, **kwargs) if auto else sorted(set(asked))
-    sizes = deque(CANDIDATES if own is None else own)
-    while sizes:
-        size = sizes.popleft()
+    if not isinstance(asked, str):
+        sizes: Iterable[int] = sorted(set(asked))
+    else:
+        own = empty._candidates(*args, **kwargs)
+        sizes = until_enough(CANDIDATES, found) if own is None else and_beyond(own, found)
+    for size in sizes:
         one = copy(empty)
         one.__dict__ = empty.__dict__ | {"n_components": int(size)}
         try:
@@ -229,10 +229,6 @@ def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.arg
             break
         fits[size], heard[size] = one, said
         found.append(Size.of(size, one.evidence_))
-        if own is None and enough_sizes(found):
-            break
-        if auto and own is not None and not sizes and (further := beyond(found)) is not None:
-            sizes.append(further)
     size, why = recommend(found, empty._nouns[1])
     best = fits[size]
     best.evidence_.forget_sizes(fits)

@@ -31,7 +31,7 @@ from ..datasets.tables import CellError
 from ..evidence import Evidence
 from ..evidence.checks import Check, describe, number_text
 from ..evidence.grades import status
-from ..evidence.sizes import Size, recommend
+from ..evidence.sizes import Size, all_sizes, recommend
 from ..exceptions import LatentiaError, LatentiaWarning
 from ..passes import Blocks, RowGroups
 from ..passes.formats import known_encoding
@@ -304,6 +304,9 @@ class Comparison:
     choose : callable, optional
         ``choose(rows)``: the number that is best by the rows, and why, in a sentence, as `highest` makes one. By default it is
         the one that the evidence recommends.
+    walk : callable, optional
+        ``walk(sizes, found)``: the numbers to fit, one by one, by what was found of those before; by default all of them. See
+        `latentia.evidence.until_enough` and `latentia.evidence.and_beyond`.
     """
 
     noun: str
@@ -311,6 +314,7 @@ class Comparison:
     fit: Callable[[int], Any]
     measure: Callable[[Any], dict[str, Any]]
     choose: Callable[[Rows], tuple[int, str]] | None = None
+    walk: Callable[[Any, list[Size]], Iterable[int | None]] = all_sizes
 
 
 def highest(column: str, sentence: str) -> Callable[[Rows], tuple[int, str]]:
@@ -464,7 +468,7 @@ def _compared(
     found: list[Size] = []
     with progress_bar(progress and "comparing", len(sizes), how.noun) as advance, warnings.catch_warnings():
         warnings.simplefilter("ignore", LatentiaWarning)  # the model of all the data says again what concerns it
-        for size in sizes:
+        for size in how.walk(sizes, found):
             try:
                 model = how.fit(int(size or 0))
                 said = evidence(model)
@@ -478,6 +482,7 @@ def _compared(
                 say(console, f"-k {size} and more are skipped: {error.problem}")
                 break
             advance(1)
+    rows.sort(key=lambda row: row[how.noun])
     if all(row["goodness of fit"] is None for row in rows):
         rows = [{name: value for name, value in row.items() if name != "goodness of fit"} for row in rows]
     best, sentence = how.choose(rows) if how.choose else recommend(found, how.noun)

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from ..communities import MixedMembershipBlockModel
 from ..datasets import read_graph, read_new_nodes
+from ..evidence.sizes import all_sizes, and_beyond
 from ..exceptions import LatentiaError
 from ..moments import Graph
 from ..report.communities import memberships_of, summarize_communities
@@ -95,7 +96,8 @@ def communities(
         ),
         reading={"columns": names, "threshold": threshold},
         compare=lambda: Comparison(
-            "communities", "a quarter of the edges", lambda size: fit(size, verbose=False), _links
+            "communities", "a quarter of the edges", lambda size: fit(size, verbose=False), _links,
+            walk=and_beyond if k == "auto" else all_sizes,
         ),
     )  # fmt: skip
 

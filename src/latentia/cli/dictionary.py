@@ -25,7 +25,7 @@ from ..datasets.images import (
 from ..dictionary import IncoherentDictionary
 from ..dictionary.codes import row_errors, sparse_codes
 from ..dictionary.patches import mosaic, psnr, restored
-from ..evidence.sizes import CANDIDATES
+from ..evidence.sizes import CANDIDATES, all_sizes, and_beyond, until_enough
 from ..exceptions import DroppedDataWarning, LatentiaError
 from ..report.dictionary import Restored, codes_of, summarize_dictionary
 from ..report.parts import count
@@ -157,8 +157,10 @@ def dictionary(
         "n_splits": splits,
     }
     options |= run.parameters
+    walk = all_sizes
     if k == "auto":
-        sizes = list(IncoherentDictionary("auto", **options)._candidates(data.rows) or CANDIDATES)
+        near = IncoherentDictionary("auto", **options)._candidates(data.rows)
+        sizes, walk = (list(CANDIDATES), until_enough) if near is None else (list(near), and_beyond)
     what = f"{data.source}: {n:,} {'patches' if data.patch else 'rows'}"
     sizes = possible_sizes(sizes, n, what, "atoms", run.console)
 
@@ -171,7 +173,7 @@ def dictionary(
 
     return learn(
         results, data.source, sizes, fit, lambda model, comparison: _told(model, data, not run.quiet, comparison),
-        reading=data.reading, compare=lambda: _comparison(fit, data), more=draw,
+        reading=data.reading, compare=lambda: _comparison(fit, data, walk), more=draw,
     )  # fmt: skip
 
 
@@ -227,7 +229,7 @@ def _patches(source: Path, size: int, n_patches: int, grey: bool, run: Run) -> _
 # --- fitting --------------------------------------------------------------------------------------------------------
 
 
-def _comparison(fit: Callable[..., Any], data: _Data) -> Comparison:
+def _comparison(fit: Callable[..., Any], data: _Data, walk: Any) -> Comparison:
     """Models of nine tenths of the rows, and what each leaves of the others."""
     # Patches that lie beside each other overlap: what is held out lies together.
     stretch = max(1, data.rows.shape[0] // _STRETCHES) if data.patch else 1
@@ -240,7 +242,7 @@ def _comparison(fit: Callable[..., Any], data: _Data) -> Comparison:
         return {"held-out error": left / held, "sparsity": int(model.sparsity_)}
 
     what = "one patch in ten" if data.patch else "one row in ten"
-    return Comparison("atoms", what, lambda size: fit(size, train, verbose=False), measure)
+    return Comparison("atoms", what, lambda size: fit(size, train, verbose=False), measure, walk=walk)
 
 
 # --- applying -------------------------------------------------------------------------------------------------------

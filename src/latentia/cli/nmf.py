@@ -15,7 +15,7 @@ from rich.console import Console
 
 from ..datasets.arrays import is_array, read_array
 from ..datasets.images import Pictures, check_pixels, image_words, is_image, pixel_names, read_pictures, write_image
-from ..evidence.sizes import CANDIDATES
+from ..evidence.sizes import CANDIDATES, all_sizes, until_enough
 from ..exceptions import LatentiaError
 from ..nmf import SeparableNMF
 from ..report.dictionary import row_errors
@@ -274,9 +274,8 @@ def _learned(
     results: Results, data: _Data, sizes: list[Any], options: dict[str, Any], console: Console
 ) -> dict[str, Any]:
     """The model of one of these sizes, or of as many as it takes where there are none, and its summary."""
-    if not sizes:
-        auto: Any = "auto"
-        sizes = list(SeparableNMF(auto, **options)._candidates(data.rows) or CANDIDATES)
+    walk = all_sizes if sizes else until_enough
+    sizes = sizes or list(CANDIDATES)
     n, d = data.rows.shape
     carried = f"{data.source}: {count(n, 'row')} of {count(d, 'column')}"
     sizes = possible_sizes(sizes, min(n, d), carried, "components", console)
@@ -292,12 +291,12 @@ def _learned(
             picture_shape=data.picture, row_labels=labels_of(data.labels), title=f"Components of {data.source}",
             source=data.described, comparison=comparison,
         ),
-        reading=data.reading, compare=lambda: _comparison(fit, data),
+        reading=data.reading, compare=lambda: _comparison(fit, data, walk),
         more=lambda folder, model: _write_images(folder, model, data, weights(model)),
     )  # fmt: skip
 
 
-def _comparison(fit: Callable[..., Any], data: _Data) -> Comparison:
+def _comparison(fit: Callable[..., Any], data: _Data, walk: Any) -> Comparison:
     """Models of nine tenths of the rows, and what they leave of the others."""
     stretch = max(1, data.rows.shape[0] // _STRETCHES) if data.image is not None else 1
     train, test = hold_out(data.rows, data.source, stretch)
@@ -305,6 +304,7 @@ def _comparison(fit: Callable[..., Any], data: _Data) -> Comparison:
         "components", "stretches of pixels, one in ten" if data.image is not None else "one row in ten",
         lambda size: fit(size, train, verbose=False),
         lambda model: {"held-out error": float(np.sqrt(max(0.0, 1 - model.score(test))))},
+        walk=walk,
     )  # fmt: skip
 
 

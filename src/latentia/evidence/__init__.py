@@ -8,7 +8,7 @@ from .grades import GRADES, Component, Components, Grade
 from .parts import PartErrors
 from .repeats import Reading, again, again_text, dealt_rows, doubted, found_again, neighbour_checks, repeated
 from .settled import settled_checks
-from .sizes import CANDIDATES, Size, beyond, enough_sizes, recommend
+from .sizes import CANDIDATES, Size, all_sizes, and_beyond, beyond, enough_sizes, recommend, until_enough
 from .spectrum import left_out, noise_limit
 from .spread import Spread, spread_of_documents
 from .stability import half_split_errors
@@ -36,6 +36,8 @@ __all__ = [
     "above",
     "again",
     "again_text",
+    "all_sizes",
+    "and_beyond",
     "at_least",
     "at_most",
     "between",
@@ -61,6 +63,7 @@ __all__ = [
     "spread_of_documents",
     "tensor_checks",
     "trivial_checks",
+    "until_enough",
     "whitened_noise",
     "within",
 ]

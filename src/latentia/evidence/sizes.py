@@ -9,7 +9,7 @@ supported, the one with the least among those that predict better than a model w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from .checks import number_text
 from .evidence import Evidence
 from .grades import GRADES, Grade
 
-__all__ = ["CANDIDATES", "Size", "beyond", "enough_sizes", "recommend"]
+__all__ = ["CANDIDATES", "Size", "all_sizes", "and_beyond", "beyond", "enough_sizes", "recommend", "until_enough"]
 
 CANDIDATES = (2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 29, 35, 42, 50, 60, 72, 86, 100)
 """Numbers of components that "auto" compares, a fifth apart where there are many."""
@@ -106,6 +106,26 @@ def beyond(sizes: Sequence[Size]) -> int | None:
     if tried[0] > 1 and (not usable or best == tried[0]):
         return max(1, int(_DOWN * tried[0]))
     return None
+
+
+def all_sizes(sizes: Iterable[int], found: Sequence[Size]) -> Iterable[int]:
+    """These numbers."""
+    return sizes
+
+
+def until_enough(sizes: Iterable[int], found: Sequence[Size]) -> Iterator[int]:
+    """These numbers, one by one, until ``found``, which grows meanwhile, has `enough_sizes`."""
+    for size in sizes:
+        yield size
+        if enough_sizes(found):
+            return
+
+
+def and_beyond(sizes: Iterable[int], found: Sequence[Size]) -> Iterator[int]:
+    """These numbers, one by one, and more `beyond` them by what ``found``, which grows meanwhile, has."""
+    yield from sizes
+    while (size := beyond(found)) is not None:
+        yield size
 
 
 def recommend(sizes: Sequence[Size], many: str = "components") -> tuple[int, str]:

@@ -159,11 +159,12 @@ class Evidence:
         too_many = any(check.name == EXPECTED_ERROR and status(check) == "bad" for check in self.checks)
         most = len(self.component_errors) if too_many and self.component_errors is not None else np.inf
         remedies = [check.remedy for check in wanting if check.remedy and check.suggests <= most]
+        said = list(dict.fromkeys(remedies))[:2]
         usable = self.components.of("supported") or self.components.of("with care")
         if self.grade == "partly":
             numbers = ", ".join(str(one.component) for one in usable[:10]) + (", ..." if len(usable) > 10 else "")
-            remedies.insert(0, f"Use {self.nouns[1] if len(usable) > 1 else self.nouns[0]} {numbers}.")
-        return " ".join(dict.fromkeys(remedies[:2])) or "Read the checks below, and use it with that in mind."
+            said.insert(0, f"Use {self.nouns[1] if len(usable) > 1 else self.nouns[0]} {numbers}.")
+        return " ".join(said) or "Read the checks below, and use it with that in mind."
 
     @property
     def failed(self) -> list[Check]:

@@ -73,7 +73,7 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
     n_rows = int(measured.source.n_rows.sum()) if isinstance(measured.source, _OF_ROWS) else 0
     checks = error_checks(parts, limit, symbol, "relative, in l2", "cause", n_rows=n_rows)
     if measured.goodness is not None:
-        checks += [*measured.misfit.checks(what="causes"), *measured.goodness.checks(limit), *measured.trivial]
+        checks += [*measured.trivial, *measured.misfit.checks(what="causes"), *measured.goodness.checks(limit)]
     checks += _rank(measured, m)
     if measured.learner.likely is not None:
         low, high = measured.learner.likely

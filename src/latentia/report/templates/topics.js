@@ -176,6 +176,7 @@
   function rankBy(chosen) {
     weight = chosen;
     byId("weight-value").textContent = weight === null ? "–" : weight.toFixed(1);
+    byId("together").setAttribute("aria-pressed", weight === null);
     refresh();
   }
 

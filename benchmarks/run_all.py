@@ -67,6 +67,7 @@ COMMANDS = [
     ["blocks_at_low_degree.py"],
     ["contrastive_recovery.py"],
     ["contrastive_weak_directions.py"],
+    ["contrastive_known_map.py"],
     ["contrastive_figure_1.py"],
     ["contrastive_gram.py"],
     ["contrastive_rich.py"],

@@ -44,6 +44,21 @@ def regression(tmp_path_factory):
     return first, second, data, out
 
 
+def test_a_map_that_is_known(call, rows, tmp_path):
+    """Of a file, with rows in any order, in the units of the data; scaled columns have the same directions."""
+    first, second, data = _views(tmp_path, "pca", n=150)
+    order = [2, 0, 3, 1]
+    cells = [[f"v{i}", *map(float, data.linear_map[i])] for i in order]
+    file = _write(tmp_path / "known.csv", ["column of V", *_names("u", 4)], cells)
+    printed = call("contrast", first, second, "-k", 1, "--linear-map", file, "--no-scale", "--out", tmp_path / "o")
+    assert "SUPPORTED" in printed and "NOT SUPPORTED" not in printed
+    written = [[float(row[name]) for name in _names("u", 4)] for row in rows(tmp_path / "o" / "map.csv")]
+    np.testing.assert_allclose(written, data.linear_map, atol=1e-7)
+    call("contrast", first, second, "-k", 1, "--linear-map", tmp_path / "o" / "map.csv", "--out", tmp_path / "s")
+    again = [[float(row[name]) for name in _names("u", 4)] for row in rows(tmp_path / "s" / "map.csv")]
+    np.testing.assert_allclose(again, data.linear_map, atol=1e-7)
+
+
 def test_coefficients_of_what_u_has_alone(rows, written, regression):
     _, _, data, out = regression
     assert written(out) == [
@@ -336,6 +351,8 @@ V = "x,y\n" + "\n".join(f"{i % 5},{i * 3 % 13}" for i in range(40)) + "\n"
         (["--fit", "regression", "--target", "t", "--penalty", "l3"], "--penalty 'l3': use one of l1, l2"),
         (["-k", "9"], "carry at most 3 directions: -k 9 is too large"),
         (["--shared", "9"], "--shared 9: U has 3 columns and V 2: they share at most 2 dimensions"),
+        (["--linear-map", "identity"], "--linear-map identity: U has 3 columns and V 2"),
+        (["--linear-map", "u.csv"], "no such file"),
         (["--ignore", "nope"], "--ignore names 'nope', and neither"),
         (["--columns", "a,b", "--ignore", "a"], "--columns and --ignore both name 'a'"),
         (["--columns-v", "a"], "no column 'a', which --columns-v names"),

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import optimize
 
 import latentia
 from latentia import LatentiaError
@@ -17,7 +18,7 @@ from latentia.contrastive import (
     ContrastiveRegression,
 )
 from latentia.contrastive._estimator import _with_vetoes
-from latentia.contrastive._extract import Shares, _Metric, own_cumulant, parts_of_cumulant
+from latentia.contrastive._extract import Shares, _Metric, likeliest_parts, own_cumulant, parts_of_cumulant
 from latentia.contrastive._weak import Told
 from latentia.contrastive.regression import _divisor
 from latentia.datasets import planted
@@ -386,6 +387,73 @@ def test_wrong_targets_edges_and_numbers_are_refused():
         ContrastivePCA(order=5).fit(u, v)
 
 
+def test_parts_are_exact_for_a_population_of_which_the_map_is_known(exact):
+    u, v, parts, matrix = exact
+    model = ContrastiveComponents(linear_map=matrix, method="eq2").fit(u, v)
+    np.testing.assert_allclose(model.linear_map_, matrix)
+    for part, rows in enumerate(parts, start=1):
+        np.testing.assert_allclose(model.covariance(part), np.cov(rows.T), rtol=1e-8)
+    inverse = np.linalg.pinv(matrix)
+    joint = np.cov(np.hstack([u, v @ inverse.T]).T)
+    found = likeliest_parts(joint[:2, :2], joint[:2, 2:], joint[2:, 2:])
+    np.testing.assert_allclose(found, np.cov(parts[0].T), rtol=1e-6)
+
+
+def test_parts_of_a_known_map_are_the_likeliest():
+    rng = np.random.default_rng(1)
+    own, shared, other = (rng.standard_normal((60, 3)) * size for size in (1.0, 0.7, 0.4))
+    joint = np.cov(np.hstack([own + shared, shared + other]).T)
+
+    def likelihood(parts):
+        one, two, three = (root @ root.T for root in parts.reshape(3, 3, 3))
+        model = np.block([[one + two, two], [two, two + three]])
+        return np.linalg.slogdet(model)[1] + np.trace(np.linalg.solve(model, joint))
+
+    start = np.linalg.cholesky([np.cov(rows.T) for rows in (own, shared, other)]).ravel()
+    best = optimize.minimize(likelihood, start, tol=1e-10).x[:9].reshape(3, 3)
+    found = likeliest_parts(joint[:3, :3], joint[:3, 3:], joint[3:, 3:])
+    np.testing.assert_allclose(found, best @ best.T, atol=0.02)
+
+
+def test_a_known_map_tells_a_gaussian_shared_part_from_few_rows():
+    errors = []
+    for seed in range(8):
+        data = planted.contrastive_views(100, 6, "pca", shared="gaussian", linear_map="orthogonal", random_state=seed)
+        known = ContrastivePCA(1, linear_map=data.linear_map).fit(data.U, data.V)
+        alike = ContrastivePCA(1, linear_map="identity").fit(data.U, data.V @ np.linalg.inv(data.linear_map).T)
+        np.testing.assert_allclose(alike.components_, known.components_, atol=1e-6)
+        assert known.evidence_.grade != "not supported"
+        assert ContrastivePCA(1).fit(data.U, data.V).evidence_.grade == "not supported"
+        own = np.linalg.eigh(np.cov(data.own.T))[1][:, -1]
+        errors.append([1 - (one @ data.truth) ** 2 for one in (known.components_[0], own)])
+    found, true = np.mean(errors, axis=0)
+    assert found < 3.5 * true
+
+
+def test_a_map_that_does_not_hold_is_not_supported():
+    data = planted.contrastive_views(10_000, 5, "pca", linear_map="orthogonal", random_state=3)
+    for wrong in (data.linear_map[:, ::-1], 1.5 * data.linear_map, "identity"):
+        evidence = ContrastivePCA(1, linear_map=wrong).fit(data.U, data.V).evidence_
+        assert evidence.grade == "not supported"
+        assert "leave linear_map" in str(evidence)
+
+
+@pytest.mark.parametrize(
+    ("linear_map", "message"),
+    [
+        (np.eye(2), r"an array of shape \(2, 2\).* need one of shape \(4, 3\)"),
+        ("identity", r"'identity': views of 3 and 4 columns"),
+        (np.ones((4, 3)), "rank 1 and 3 is needed"),
+        ("eye", "'identity' or an array"),
+        (np.full((4, 3), np.nan), "NaN"),
+    ],
+)
+def test_maps_that_cannot_be_are_refused(linear_map, message):
+    u, v = views()
+    with pytest.raises(LatentiaError, match=message):
+        ContrastiveComponents(linear_map=linear_map).fit(u, np.column_stack([v, np.arange(200.0) ** 0.5]))
+
+
 def test_a_gaussian_shared_part_is_not_supported():
     refused = 0
     for seed in range(10):
@@ -450,6 +518,9 @@ def test_data_frames_blocks_and_saving(tmp_path):
     data = planted.contrastive_views(2000, 4, shared="exponential", linear_map="orthogonal")
     U = pd.DataFrame(data.U, columns=list("abcd"))
     V = pd.DataFrame(data.V, columns=list("wxyz"))
+    model = ContrastivePCA(2, linear_map=data.linear_map).fit(U, V)
+    again = latentia.load(latentia.save(model, tmp_path / "known"))
+    np.testing.assert_array_equal(again.linear_map, data.linear_map)
     model = ContrastivePCA(2).fit(U, V)
     assert list(model.feature_names_in_) == list("abcd")
     again = latentia.load(latentia.save(model, tmp_path / "model"))

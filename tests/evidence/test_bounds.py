@@ -1,5 +1,6 @@
 """Bounds of the theorems on rich components, communities, dictionaries, networks and factorizations: how they scale."""
 
+import itertools
 import math
 
 import numpy as np
@@ -176,3 +177,57 @@ def test_approximate_factorization():
     assert cutoff == pytest.approx(0.05)
     # The two terms that the cutoff weighs against each other, eps / delta and delta r^(1/2), are equal.
     assert 0.01 / cutoff == pytest.approx(cutoff * 4)
+
+
+def second_moment(lengths, n_symbols, switch, contrast):
+    """E[Y^2] and the total variation distance, over all sequences of all halves of the symbols."""
+    halves = [np.isin(np.arange(n_symbols), some) for some in itertools.combinations(range(n_symbols), n_symbols // 2)]
+    kept = np.array([[1 - switch, switch], [switch, 1 - switch]])
+
+    def chance(sequence, half):
+        forward, state = np.array([0.5, 0.5]), np.where(half, contrast, -contrast)
+        for place, symbol in enumerate(sequence):
+            forward = (forward @ kept if place else forward) * (1 + state[symbol] * np.array([1, -1])) / n_symbols
+        return forward.sum()
+
+    square = distance = 0.0
+    for data in itertools.product(*[list(itertools.product(range(n_symbols), repeat=length)) for length in lengths]):
+        planted = np.mean([np.prod([chance(sequence, half) for sequence in data]) for half in halves])
+        even = float(n_symbols) ** -sum(lengths)
+        square, distance = square + planted**2 / even, distance + abs(planted - even) / 2
+    return square, distance
+
+
+@pytest.mark.parametrize(
+    ("lengths", "n_symbols", "switch", "contrast"),
+    [((4,), 4, 0.25, 1.0), ((5,), 4, 0.1, 0.6), ((3, 2), 4, 0.3, 0.8), ((3,), 6, 0.25, 1.0), ((2, 2), 4, 0.7, 1.0)],
+)
+def test_the_bound_on_tests_of_two_states_is_the_exact_sum(lengths, n_symbols, switch, contrast):
+    square, distance = second_moment(lengths, n_symbols, switch, contrast)
+    bound = bounds.two_state_detection(lengths, n_symbols, switch, contrast)
+    assert bound == pytest.approx(0.5 + math.sqrt(square - 1) / 4)
+    assert bound >= 0.5 + distance / 2  # what the best test reaches
+
+
+def test_the_bound_on_tests_of_two_states_goes_to_that_of_the_paper():
+    for ratio in (0.25, 0.5, 0.75):
+        limit = 0.5 + math.sqrt(math.sqrt(2 / (2 - 4 * ratio / 3)) - 1) / 4
+        assert bounds.two_state_detection(int(ratio * 20_000), 20_000) == pytest.approx(limit, abs=2e-4)
+    assert bounds.two_state_detection(0, 10) == bounds.two_state_detection([1] * 50, 10, switch=0.5) == 0.5
+    assert bounds.two_state_detection(10**6, 1000) == 1
+    with pytest.raises(LatentiaError, match="between 0 and 1"):
+        bounds.two_state_detection(10, 10, switch=1.5)
+
+
+def test_limits_of_detection():
+    assert bounds.kesten_stigum(1000, 2, 0.01, 0.0) == pytest.approx(5.0)
+    assert bounds.kesten_stigum(1000, 4, 0.02, 0.02) == 0
+    rng, n_pairs, size = np.random.default_rng(0), 20_000, 400
+    counts = rng.multinomial(n_pairs, np.full(size**2, 1 / size**2)).reshape(size, size)
+    scaled = (counts + counts.T) / (2 * n_pairs) * size - 1 / size
+    assert np.abs(np.linalg.eigvalsh(scaled)).max() == pytest.approx(
+        2 * bounds.least_pair_eigenvalue(n_pairs, size), rel=0.1
+    )
+    base = bounds.probability_matrix_pairs(100, 2, 0.5)
+    assert bounds.probability_matrix_pairs(200, 4, 0.5) == pytest.approx(8 * base)
+    assert bounds.probability_matrix_pairs(100, 2, 0.25, accuracy=0.05) == pytest.approx(4 * 32 * base)

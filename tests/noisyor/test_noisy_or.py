@@ -251,6 +251,9 @@ def test_tau_and_incoherence_are_as_defined():
     signal = first @ first.T + np.linalg.svd(first)[1][-1] ** 2 * np.eye(30)
     left = np.linalg.eigvalsh(tau * signal - second @ second.T)
     assert left[0] == pytest.approx(0, abs=1e-8)
+    further = -np.expm1(-4 * weights.T)
+    left = np.linalg.eigvalsh(spectral_boundedness(weights, 4) * signal - further @ further.T)
+    assert left[0] == pytest.approx(0, abs=1e-8)
     left_vectors = np.linalg.svd(first, full_matrices=False)[0]
     assert incoherence(weights) == pytest.approx((left_vectors**2).sum(axis=1).max() * 30 / 4)
     assert spectral_boundedness(np.vstack([weights, weights[:1]])) > 1e6

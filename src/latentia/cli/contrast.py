@@ -73,6 +73,13 @@ def contrast(
         int | None,
         typer.Option(help="Dimensions of what both share, if known; by default as many as U has columns.", min=1),
     ] = None,
+    linear_map: Annotated[
+        str | None,
+        typer.Option(
+            help="How V sees what it shares with U, if known: 'identity' for devices that are alike, or a file as map.csv, with "
+            "a row for each column of V and a column for each one of U; by default it is learned."
+        ),
+    ] = None,
     edges: Annotated[
         Path | None,
         typer.Option(
@@ -115,7 +122,9 @@ def contrast(
     files = data.tables[0].source, data.tables[1].source
     both = " and ".join(files)
     _check_width(fit, len(data.columns) + len(data.columns_v), len(data.U), both, run.console)
-    shared, d = _shared_dimensions(shared, data, run.console), len(data.columns)
+    known = None if linear_map is None else _known_map(linear_map, data, how)
+    shared = _shared_dimensions(shared, data, run.console) if known is None else None
+    d = len(data.columns)
     if fit in _SIZED:
         sizes = [min(sizes[0], d)] if k is None else sizes
         sizes = possible_sizes(sizes, d, f"{both}: {d} columns of U", noun, run.console)
@@ -123,10 +132,12 @@ def contrast(
     if fit in _SIZED and scale is not False:
         reading |= {"subtracted": data.U.mean(axis=0), "divided_by": data.U.std(axis=0, ddof=1)}
         say(run.console, "Columns of U are scaled: directions, distances and errors are in standard deviations.")
+    known = known if known is None or "divided_by" not in reading else known * reading["divided_by"]
     rows, distances = scaled_rows(data.U, reading), dict[str, float]()
     parameters = inspect.signature(_KINDS[fit]).parameters
     options = {name: value for name, value in run.parameters.items() if name in parameters}  # some have no seed
     options |= {"method": method, "order": order if order == "auto" else int(order), "n_shared": shared}
+    options |= {"linear_map": known}
     options |= {} if edges is None else {"edges": data.edges}
     options |= {name: value for name, value in (("penalty", penalty), ("alpha", alpha)) if value is not None}
 
@@ -216,6 +227,25 @@ def _read(
             more_of = f" and {len(gone) - 5} more" if len(gone) > 5 else ""
             say(console, f"note: constant columns of {letter} are left out: {', '.join(gone[:5])}{more_of}.")
     return views
+
+
+def _known_map(value: str, views: Views, how: Reading) -> np.ndarray:
+    """A, shape (d_v, d_u), in the units of the files; rows of a file are those of V's columns by name, or else in order."""
+    of_u, of_v = views.columns, views.columns_v
+    if value == "identity":
+        if len(of_u) != len(of_v):
+            raise LatentiaError(
+                f"--linear-map identity: U has {count(len(of_u), 'column')} and V {len(of_v)}: choose those that belong together, "
+                "with --columns and --columns-v."
+            )
+        return np.eye(len(of_u))
+    table = read_known_columns(Path(value), of_u, len(of_u), how)
+    found, names = dense(table), list(table.names)
+    if set(of_v) <= set(names):
+        return np.asarray(found[[names.index(name) for name in of_v]])
+    if len(found) != len(of_v):
+        raise LatentiaError(f"{value}: {count(len(found), 'row')}, and V has {count(len(of_v), 'column')}.")
+    return found
 
 
 def _remarks(views: Views) -> list[str]:

@@ -357,7 +357,8 @@ def _theorem_checks(m: Measured, k: int, n: int) -> list[Check]:
         ),
         Check(
             "signal to noise", "(H - L) (n / K) / ((1 + alpha_0) sqrt(d))", strength, at_least(_LEAST_SNR),
-            "Above 1 efficient methods can detect communities of equal size.", "not in the thesis",
+            "Above 1, the threshold of Kesten and Stigum, efficient methods detect communities of equal size. Below, no test "
+            "tells two from none, and no efficient one is known that tells more.", "not in the thesis",
         ),
         Check(
             "regime of the theorem", "(p - q) / sqrt(p)", (m.high - m.low) / max(m.high, 1e-300) ** 0.5,

@@ -18,7 +18,7 @@ from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, erro
 from ..exceptions import LatentiaError
 from ..passes import Blocks, RowGroups, deal
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
-from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map, orders_of
+from ._linear_map import Choice, Signal, choose, given, held_out_share, left_by_map, orders_of
 from .views import DEALT, JointMoments, check_shape, two_views, view_table
 
 _FROM_NOISE = 6.0  # standard deviations of the shared signal, which Gaussian views seldom have
@@ -27,6 +27,7 @@ _MOST_BESIDE = 1.4  # times the noise, in directions that no A explains: they we
 _HEAVY = 15.0  # kurtosis
 _MOST_LEFT = 3.2  # standard deviations of what A leaves of cross-cumulants of either order
 _OF_MODEL = ("goodness of fit", "both orders explained", "symmetry of cov(s2)", "variances of the parts")
+_LOST = 1e-10  # of the largest singular value of a given map
 _TOLD = 0.25  # of the noise, from which on a shared direction is told from none
 
 
@@ -40,7 +41,18 @@ class Order:
         return (isinstance(value, str) and value == "auto") or Integer(3, 4).allows(value)
 
 
+@dataclass(frozen=True)
+class KnownMap:
+    """The linear map: a table, "identity", or None where it is to be learned."""
+
+    needed: str = "None, 'identity' or an array of shape (d_v, d_u) is needed"
+
+    def allows(self, value: Any) -> bool:
+        return value is None or (value == "identity" if isinstance(value, str) else np.ndim(value) == 2)
+
+
 CONSTRAINTS: Mapping[str, Constraint] = {
+    "linear_map": KnownMap(),
     "method": OneOf("auto", "bls", "gtls", "eq2"),
     "order": Order(),
     "n_shared": OrNone(Integer(1)),
@@ -59,6 +71,7 @@ class ContrastiveEstimator(Staged):
     _symbol: ClassVar[str] = "mean relative error"
     _unit: ClassVar[str] = "relative to its size"
 
+    linear_map: Any
     method: str
     order: Any
     n_shared: int | None
@@ -94,7 +107,7 @@ class ContrastiveEstimator(Staged):
     def _fit(self, U: Any, V: Any, y: Any = None) -> Self:
         """Find the shared part, remove it from the moments of u, and learn from what is left."""
         blocks = two_views(self, U, V, self._checked_target(y), target=self._target)
-        check_shape(blocks, orders_of(self.method, self.order))
+        check_shape(blocks, orders_of(self.method, self.order) if self.linear_map is None else [])
         return self._fit_stages(blocks)
 
     def _dealt(self, rows: Blocks) -> RowGroups:
@@ -102,8 +115,30 @@ class ContrastiveEstimator(Staged):
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Joint:
         """Two passes: columns, and joint moments of four groups of rows; and which cumulants tell most of the linear map."""
+        known = self._known_map(rows.shapes[1][1])
         moments = JointMoments(rows, dealt, n_jobs=self.n_jobs, progress=self.verbose)
+        if known is not None:
+            return Joint(moments, given(moments, known, self.method), None)
         return Joint(moments, *choose(moments, self.method, self.order, self.n_shared))
+
+    def _known_map(self, width: int) -> np.ndarray | None:
+        """The given A, checked against the columns of both views."""
+        shape = width, self.n_features_in_
+        if self.linear_map is None:
+            return None
+        found = np.eye(width) if isinstance(self.linear_map, str) else view_table(self.linear_map, "linear_map")
+        if found.shape != shape:
+            said = "'identity'" if isinstance(self.linear_map, str) else f"an array of shape {found.shape}"
+            raise LatentiaError(
+                f"linear_map={said}: views of {shape[1]} and {width} columns need one of shape {shape}."
+            )
+        sizes = np.linalg.svd(found, compute_uv=False)
+        if width < shape[1] or sizes[-1] <= _LOST * sizes[0]:
+            raise LatentiaError(
+                f"linear_map has rank {int((sizes > _LOST * sizes[0]).sum())} and {shape[1]} is needed: V must see all that it "
+                "shares with U."
+            )
+        return found
 
     def _recover(self, moments: Joint, part: Part, whole: Any) -> Own:
         """The linear map, and the moments of s1 (section 3.1)."""
@@ -135,7 +170,8 @@ class ContrastiveEstimator(Staged):
 
     def _found_again(self, fitted: Fitted) -> np.ndarray | None:
         """Not measured where nothing tells the shared part: what repeats then is U itself, and no contrast."""
-        return super()._found_again(fitted) if fitted.moments.signal.deviations > _FROM_NOISE else None
+        signal: Signal | None = fitted.moments.signal
+        return super()._found_again(fitted) if signal is None or signal.deviations > _FROM_NOISE else None
 
     def _errors(self, fitted: Fitted) -> PartErrors:
         """Of parts of the rows, and the pull."""
@@ -156,54 +192,22 @@ class ContrastiveEstimator(Staged):
     def _checked_target(self, y: Any) -> Any:
         return y
 
-    def _lines(self, learned: Any, own: Own, parts: PartErrors, signal: Signal, choice: Choice) -> list[Check]:
+    def _lines(self, learned: Any, own: Own, parts: PartErrors, signal: Signal | None, choice: Choice) -> list[Check]:
         moments = own.moments
-        rank = choice.n_shared
-        misfit = replace(Misfit.of(signal.left, signal.left_noise, max(signal.whole, 0.0)), most=_MOST_BESIDE)
-        singular = np.linalg.svd(own.found.map.forward, compute_uv=False)[:rank]
-        kappa = f"kappa_{signal.order}"
+        singular = np.linalg.svd(own.found.map.forward, compute_uv=False)[: choice.n_shared]
         return [
             *error_checks(
                 parts, self._accuracy(learned), self._symbol, self._unit, self._nouns[0], n_rows=own.found.sums.n
             ),
-            *misfit.checks(0.0, "shared directions"),
+            *([] if signal is None else _shared_misfit(signal).checks(0.0, "shared directions")),
             *_left_checks(moments, own, choice),
             *_tail_checks(moments),
             *self._target_checks(own),
-            Check(
-                "shared cumulant above noise", f"|{kappa}| / sd", signal.deviations,
-                above(_SURELY if signal.deviations > _FROM_NOISE else _FROM_NOISE, "noise"),
-                f"The cross-cumulants of order {signal.order} of both views, in standard deviations of their noise. They are "
-                "all that the shared part is told by; a Gaussian one has none.",
-                "Lemma 3.1", "caution" if signal.deviations > _FROM_NOISE else "veto",
-                "Little or nothing tells the shared part: it looks Gaussian, or the rows are too few. Use V as covariates.",
-            ),
-            Check(
-                "held-out cumulants explained", "share", float(np.clip(held_out_share(moments, choice), -1, 1)),
-                above(0.0, "none"),
-                "How much of the cumulants of V, of other rows than A was learned from, A explains from those of U; one where "
-                "the model holds.",
-                "not in the paper", "veto",
-                "The linear map says nothing of other rows: do not use it.",
-            ),
-            Check(
-                "weakest shared direction", "signal / noise", float(signal.strengths[-1]), at_least(_TOLD),
-                f"Of {rank} shared directions the one whose cumulants are least above their noise: what it adds to U may "
-                "remain.",
-                "Lemma 3.1", "caution",
-                "Some shared directions are not told from noise: give the number of those that there are (n_shared, "
-                "--shared), fewer columns, or more rows.",
-            ),
+            *([] if signal is None else _signal_checks(moments, signal, choice)),
             Check(
                 "conditioning of A", "sigma_1 / sigma_r", float(singular[0] / max(singular[-1], np.finfo(float).tiny)), None,
                 "Largest over smallest singular value of A, columns in unit variance: errors grow with its square.",
                 "Lemma B.3",
-            ),
-            Check(
-                "linear map", choice.inverse, float(choice.order), None,
-                "Order of the cumulants that it comes from. gtls: total least squares, where the signal is clearly above the "
-                "noise; bls: least squares for the inverse, which falls back to regression on V where it is not.",
-                "section 3.1",
             ),
         ]  # fmt: skip
 
@@ -261,12 +265,59 @@ def _with_vetoes(lines: list[Check]) -> list[Check]:
     return [replace(check, role="veto") if len(signs) > 1 and check in signs else check for check in lines]
 
 
+def _shared_misfit(signal: Signal) -> Misfit:
+    """What no A explains."""
+    return replace(Misfit.of(signal.left, signal.left_noise, max(signal.whole, 0.0)), most=_MOST_BESIDE)
+
+
+def _signal_checks(moments: JointMoments, signal: Signal, choice: Choice) -> list[Check]:
+    """Whether the cumulants tell a linear map that is not known."""
+    kappa = f"kappa_{signal.order}"
+    return [
+        Check(
+            "shared cumulant above noise", f"|{kappa}| / sd", signal.deviations,
+            above(_SURELY if signal.deviations > _FROM_NOISE else _FROM_NOISE, "noise"),
+            f"The cross-cumulants of order {signal.order} of both views, in standard deviations of their noise. They are "
+            "all that the shared part is told by; a Gaussian one has none.",
+            "Lemma 3.1", "caution" if signal.deviations > _FROM_NOISE else "veto",
+            "Little or nothing tells the shared part: it looks Gaussian, or the rows are too few. Use V as covariates. "
+            "If the linear map is known, give it (linear_map, --linear-map).",
+        ),
+        Check(
+            "held-out cumulants explained", "share", float(np.clip(held_out_share(moments, choice), -1, 1)),
+            above(0.0, "none"),
+            "How much of the cumulants of V, of other rows than A was learned from, A explains from those of U; one where "
+            "the model holds.",
+            "not in the paper", "veto",
+            "The linear map says nothing of other rows: do not use it.",
+        ),
+        Check(
+            "weakest shared direction", "signal / noise", float(signal.strengths[-1]), at_least(_TOLD),
+            f"Of {choice.n_shared} shared directions the one whose cumulants are least above their noise: what it adds to U "
+            "may remain.",
+            "Lemma 3.1", "caution",
+            "Some shared directions are not told from noise: give the number of those that there are (n_shared, "
+            "--shared), fewer columns, or more rows.",
+        ),
+        Check(
+            "linear map", choice.inverse, float(choice.order), None,
+            "Order of the cumulants that it comes from. gtls: total least squares, where the signal is clearly above the "
+            "noise; bls: least squares for the inverse, which falls back to regression on V where it is not.",
+            "section 3.1",
+        ),
+    ]  # fmt: skip
+
+
 def _left_checks(moments: JointMoments, own: Own, choice: Choice) -> list[Check]:
-    """What the model leaves of moments that told nothing of the linear map; of total least squares alone."""
+    """What the model leaves of moments that told nothing of the linear map, where this one is not biased."""
     left, found = left_by_map(moments, choice), own.found
-    if left is None or found.symmetry is None:
+    if found.symmetry is None:
         return []
     remedy = "Parts are not independent, or V sees s2 in another way than linearly: use V as covariates, or leave columns out."
+    if choice.known is not None:
+        remedy = (
+            "V does not see the shared part as the given map says: leave linear_map (--linear-map) out, to learn it."
+        )
     return [
         Check(
             "both orders explained", "|M_v - M_u A^T|^2 / sd", left, at_most(_MOST_LEFT, "noise"),
@@ -329,7 +380,7 @@ class Joint:
 
     views: JointMoments
     choice: Choice
-    signal: Signal
+    signal: Signal | None
 
 
 @dataclass(frozen=True)
@@ -352,14 +403,17 @@ class Own:
         return replace(self, found=changed)
 
     def of_other_order(self) -> Own:
-        """By the cumulants that A is not learned from, where no A explains those of both orders."""
+        """By the cumulants that A is not learned from, where no A explains those of both orders; or by an A that is learned."""
         found, m = self.found, self.moments
         choice = found.map.choice
         left = left_by_map(m, choice)
         if left is None or left <= _MOST_LEFT:
             return self
-        other = 4 if choice.order == 3 else 3
-        return replace(self, found=extract(m, found.groups, replace(choice, order=other)))
+        if choice.known is not None:
+            other = choose(m, "gtls", "auto", None)[0]
+        else:
+            other = replace(choice, order=4 if choice.order == 3 else 3)
+        return replace(self, found=extract(m, found.groups, other))
 
     def without(self) -> list[Own]:
         """The same of all rows but those of each group."""

@@ -14,6 +14,8 @@ from .views import JointMoments, JointSums
 _LEAST_SHARE = 0.01  # of the variance of u that v does not predict, which s1 has in every direction
 BY_CHANCE = 1.5  # times the limit of a misfit, for noise that is known from four groups of rows alone
 _MISSED = 0.75  # share of what may be missed of the shared part, at most
+_MOST_STEPS = 200
+_SETTLED = 1e-4  # change of the largest entry in one of them
 _DOUBT = 0.2  # share of the signal from which on its pull towards regression is undone
 
 
@@ -100,8 +102,7 @@ def extract(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> E
         rest = _without_shared(s[u, u], s[u, v], found.inverse)
         return Extracted(groups, sums, found, regression, rest, rest, s[u, y][:, 0] if has_target else None)
     metric = _Metric.of(residual)
-    raw = metric.shares(s[u, u] - s[u, v] @ found.inverse.T)
-    own, turned = (raw + raw.T) / 2, (raw - raw.T) / 2
+    own, turned = _shares_of(moments, sums, found, metric)
     noisy, noisy_turned = _noise_of_shares(moments, groups, choice)
     noise, noise_turned = float((noisy**2).sum()), float((noisy_turned**2).sum())
     mean, eye = float(np.trace(own)) / len(own), np.eye(len(own))
@@ -187,6 +188,52 @@ def _undone(kept: float) -> float:
     return max(1.0, kept / (kept**2 + _DOUBT**2))
 
 
+def _shares_of(
+    moments: JointMoments, sums: JointSums, found: LinearMap, metric: _Metric
+) -> tuple[np.ndarray, np.ndarray]:
+    """cov(s1) in the metric of R, and what of cov(u) - cov(u, B v) is not symmetric."""
+    u, v, s = moments.u, moments.v, sums.covariance
+    raw = metric.shares(s[u, u] - s[u, v] @ found.inverse.T)
+    own, turned = (raw + raw.T) / 2, (raw - raw.T) / 2
+    if found.choice.inverse == "known":
+        own = metric.shares(
+            likeliest_parts(s[u, u], s[u, v] @ found.inverse.T, found.inverse @ s[v, v] @ found.inverse.T)
+        )
+    return own, turned
+
+
+def likeliest_parts(of_u: np.ndarray, crossed: np.ndarray, of_v: np.ndarray) -> np.ndarray:
+    """cov(s1) for Gaussian parts with u = s1 + s2 and w = B v = s2 + B s3, by maximum likelihood.
+
+    It weighs what cov(u, w) has twice, and all three parts have covariances without negative eigenvalues. Each step of EM takes
+    C_k to C_k - C_k D_k C_k, with D_k the part's blocks of D = P - P S P, for the covariance S of (u, w) and its model's inverse P.
+    """
+    d = len(of_u)
+    u, w = slice(0, d), slice(d, None)
+    seen = np.block([[of_u, crossed], [crossed.T, of_v]])
+    shared = _at_least((crossed + crossed.T) / 2)
+    own, other = _at_least(of_u - shared), _at_least(of_v - shared)
+    for _ in range(_MOST_STEPS):
+        model = np.tile(shared, (2, 2))
+        model[u, u] += own
+        model[w, w] += other
+        inverse = np.linalg.inv(model)
+        slope = inverse - inverse @ seen @ inverse
+        before = own
+        own = own - own @ slope[u, u] @ own
+        shared = shared - shared @ (slope[u, u] + slope[u, w] + slope[w, u] + slope[w, w]) @ shared
+        other = other - other @ slope[w, w] @ other
+        if np.abs(own - before).max() <= _SETTLED * np.abs(own).max():
+            break
+    return own
+
+
+def _at_least(covariance: np.ndarray) -> np.ndarray:
+    """With eigenvalues from which EM can move, in both directions."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.maximum(values, _LEAST_SHARE * np.abs(values).max())) @ vectors.T)
+
+
 def _noise_of_shares(moments: JointMoments, groups: tuple[int, ...], choice: Choice) -> tuple[np.ndarray, np.ndarray]:
     """Noise of cov(s1) in the metric of R: deviations whose squares add up to its variance, shape (G, d_u, d_u).
 
@@ -201,10 +248,11 @@ def _noise_of_shares(moments: JointMoments, groups: tuple[int, ...], choice: Cho
         u, v, s = moments.u, moments.v, sums.covariance
         regression = np.linalg.solve(s[v, v], s[v, u]).T
         metric = _Metric.of(s[u, u] - regression @ s[v, u])
-        found.append(metric.shares(s[u, u] - s[u, v] @ find_map(moments, some, sums, choice).inverse.T))
-    apart = np.sqrt(1 - 1 / len(groups)) * (np.array(found) - np.mean(found, axis=0))
-    symmetric = (apart + apart.transpose(0, 2, 1)) / 2
-    return symmetric, apart - symmetric
+        found.append(_shares_of(moments, sums, find_map(moments, some, sums, choice), metric))
+    of_own, of_turned = (
+        np.sqrt(1 - 1 / len(groups)) * (np.array(one) - np.mean(one, axis=0)) for one in zip(*found, strict=True)
+    )
+    return of_own, of_turned
 
 
 @dataclass(frozen=True)

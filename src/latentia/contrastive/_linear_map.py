@@ -8,6 +8,8 @@ last mode tells A: M_v = M_u A^T. Estimates have noise, and there are three ways
   where the signal is weak, B falls back to the regression of u on v.
 - "gtls": generalised total least squares. The noise of (M_u, M_v) is proportional to the covariance S of (u, v), so that the
   leading generalised eigenvectors of the Gram matrix in the metric S span the rows (I, A^T). No bias, but no fallback either.
+
+Where A is known nothing has to be solved, and the cumulants are left to test it.
 """
 
 from __future__ import annotations
@@ -59,12 +61,21 @@ class Signal:
 
 @dataclass(frozen=True)
 class Choice:
-    """What was chosen on all rows, for the fits of parts as well: how A and B are solved for, and from which cumulants."""
+    """What was chosen on all rows, for the fits of parts as well: how A and B are solved for, and from which cumulants.
+
+    ``known`` is a given A, shape (d_v, d_u), in units of the columns' standard deviations.
+    """
 
     forward: str
     inverse: str
     order: int
     n_shared: int
+    known: np.ndarray | None = None
+
+    @property
+    def unbiased(self) -> bool:
+        """Whether A and B are not pulled towards the regression of one view on the other."""
+        return self.inverse in ("gtls", "known")
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,13 @@ class LinearMap:
     seen: np.ndarray
     kept: float
     choice: Choice
+
+
+def given(moments: JointMoments, linear_map: np.ndarray, method: str) -> Choice:
+    """A known A, shape (d_v, d_u), in the units of the data."""
+    known = linear_map * moments.scale[moments.u] / moments.scale[moments.v][:, None]
+    solved = "eq2" if method == "eq2" else "known"
+    return Choice(solved, solved, 4, linear_map.shape[1], known)
 
 
 def choose(moments: JointMoments, method: str, order: int | str, n_shared: int | None) -> tuple[Choice, Signal]:
@@ -167,9 +185,9 @@ def left_by_map(moments: JointMoments, choice: Choice) -> float | None:
     """What A leaves of the cross-cumulants of third and of fourth order, in standard deviations: the larger one.
 
     Products of two groups have no noise of their own in the mean, so that it is about zero for both orders where the model
-    holds. Of total least squares alone, which has no bias of its own.
+    holds. Of total least squares, which has no bias of its own, and of a known map where fourth moments are kept.
     """
-    if choice.inverse != "gtls":
+    if not choice.unbiased or (choice.known is not None and not moments.keeps_fourth):
         return None
     sums = moments.of(moments.dealt.all)
     rows = _residual_rows(moments, find_map(moments, moments.dealt.all, sums, choice).forward)
@@ -193,9 +211,18 @@ def _residual_rows(moments: JointMoments, forward: np.ndarray) -> np.ndarray:
 def find_map(moments: JointMoments, groups: tuple[int, ...], sums: JointSums, choice: Choice) -> LinearMap:
     """A and B from the rows of some groups."""
     u, v = moments.u, moments.v
+    if choice.inverse == "known":
+        forward = choice.known
+        weighted = np.linalg.solve(sums.covariance[v, v], forward)
+        inverse = np.linalg.solve(
+            forward.T @ weighted, weighted.T
+        )  # of all left inverses that with the least noise of v
+        return LinearMap(forward, inverse, forward, np.eye(len(inverse)), 1.0, choice)
     grams = moments.grams(groups, choice.order, whitened=choice.forward != "eq2")
     if choice.forward == "eq2":
-        forward = _solved(grams.whole[u, u], grams.whole[u, v], choice.n_shared).T
+        forward = choice.known
+        if forward is None:
+            forward = _solved(grams.whole[u, u], grams.whole[u, v], choice.n_shared).T
         of_u, of_v = moments.scale[u], moments.scale[v]  # A^+ is that of the data's units
         inverse = np.linalg.pinv(forward * of_v[:, None] / of_u) * of_v / of_u[:, None]
         return LinearMap(forward, inverse, forward, np.eye(len(inverse)), 1.0, choice)

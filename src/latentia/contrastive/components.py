@@ -56,6 +56,10 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
 
     Parameters
     ----------
+    linear_map : array-like of shape (d_v, d_u) or "identity", optional
+        A, where it is known, of full column rank and in the units of the data: two devices that are alike have "identity". Then
+        covariances tell the parts, also Gaussian ones, from far fewer rows, and the cumulants test the map. ``order`` and
+        ``n_shared`` have no effect. By default it is learned.
     method : {"auto", "bls", "gtls", "eq2"}, default="auto"
         How the linear map is solved for. "eq2": the paper's equation 2. "bls": least squares for the inverse B, which falls
         back to the regression of U on V where the signal is weak. "gtls": generalised total least squares, without bias and
@@ -100,6 +104,8 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     4. Cumulants of s1 are kappa(u - B v, u, e, ...) with the residual e of the regression of u on v in place of further u,
        see `cumulant`: a quarter less error for third cumulants.
     5. Means are removed. The paper takes them to be zero, or given.
+    6. With a known A cov(s1) is that of the most likely Gaussian parts of u and B v, B the left inverse that has least of s3, and
+       shrunk as in 3. The paper's cov(u) - cov(u, A^+ v) does not weigh what cov(u, B v) says twice (``method="eq2"``).
 
     References
     ----------
@@ -129,6 +135,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     def __init__(
         self,
         *,
+        linear_map: Any = None,
         method: str = "auto",
         order: int | str = "auto",
         n_shared: int | None = None,
@@ -136,6 +143,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:
+        self.linear_map = linear_map
         self.method = method
         self.order = order
         self.n_shared = n_shared

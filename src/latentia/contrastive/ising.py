@@ -49,7 +49,7 @@ class ContrastiveIsing(ContrastiveEstimator):
         Newton steps to the couplings whose spins have these correlations along the edges, the most likely ones. "taylor": the
         paper's, zero of the gradient of the composite likelihood to third order in s1, which is biased even for spins without
         a disturbance.
-    method, order, n_shared : see `ContrastiveComponents`
+    linear_map, method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     random_state : int, default=0
@@ -113,6 +113,7 @@ class ContrastiveIsing(ContrastiveEstimator):
         edges: Any = None,
         *,
         gradient: str = "bethe",
+        linear_map: Any = None,
         method: str = "auto",
         order: int | str = "auto",
         n_shared: int | None = None,
@@ -123,6 +124,7 @@ class ContrastiveIsing(ContrastiveEstimator):
     ) -> None:
         self.edges = edges
         self.gradient = gradient
+        self.linear_map = linear_map
         self.method = method
         self.order = order
         self.n_shared = n_shared
@@ -198,7 +200,7 @@ class ContrastiveIsing(ContrastiveEstimator):
 
     def _more_checks(self, learned: np.ndarray, own: Own) -> list[Check]:
         """Whether s1 has the variances of spins, and the correlations that the couplings give."""
-        if own.found.map.choice.inverse != "gtls":
+        if not own.found.map.choice.unbiased:
             return []
         d, parts = len(own.covariance), [one.covariance for one in own.without()]
         variances = misfit_of_parts(np.diag(own.covariance) - 1, [np.diag(part) - 1 for part in parts])

@@ -59,7 +59,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
     approximation : {"adaptive", "paper"}, default="adaptive"
         "adaptive": the polynomial nearest to the logistic function where beta . s1 is normal with the variance that it has.
         "paper": 0.5 + 0.245 p - 0.014 p^3, up to ``degree``.
-    method, order, n_shared : see `ContrastiveComponents`
+    linear_map, method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     n_jobs : int, optional
@@ -121,6 +121,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         *,
         degree: int = 3,
         approximation: str = "adaptive",
+        linear_map: Any = None,
         method: str = "auto",
         order: int | str = "auto",
         n_shared: int | None = None,
@@ -130,6 +131,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
     ) -> None:
         self.degree = degree
         self.approximation = approximation
+        self.linear_map = linear_map
         self.method = method
         self.order = order
         self.n_shared = n_shared

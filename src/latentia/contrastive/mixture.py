@@ -58,7 +58,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
     ----------
     n_components : int, default=2
         Number of clusters K, at most d_u.
-    method, order, n_shared : see `ContrastiveComponents`
+    linear_map, method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     random_state : int, default=0
@@ -116,6 +116,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         self,
         n_components: int = 2,
         *,
+        linear_map: Any = None,
         method: str = "auto",
         order: int | str = "auto",
         n_shared: int | None = None,
@@ -125,6 +126,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         verbose: int = False,
     ) -> None:
         self.n_components = n_components
+        self.linear_map = linear_map
         self.method = method
         self.order = order
         self.n_shared = n_shared
@@ -214,7 +216,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         assert found is not None
         left = found.mean(axis=0) - cumulant_of_points(learned.means @ basis, learned.weights, 3)
         noise = float(found.var(axis=0, ddof=1).sum()) / len(found)
-        limit = _MOST_LEFT if own.found.map.choice.inverse == "gtls" else _MOST_LEFT_BY_LEAST_SQUARES
+        limit = _MOST_LEFT if own.found.map.choice.unbiased else _MOST_LEFT_BY_LEAST_SQUARES
         return [
             Check(
                 "third cumulants explained", "|R|^2 / |N|^2", float((left**2).sum()) / max(noise, np.finfo(float).tiny),
@@ -255,7 +257,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
     def _roundness(self, learned: _Mixture, own: Own) -> list[Check]:
         """Whether cov(s1) is the same in all directions beside those of the means."""
         d, k = own.moments.widths[0], len(learned.means)
-        if own.found.map.choice.inverse != "gtls" or k >= d:
+        if not own.found.map.choice.unbiased or k >= d:
             return []
         beside = np.linalg.eigh(own.covariance)[1][:, : d - k + 1]
         found = [beside.T @ one.covariance @ beside for one in (own, *own.without())]

@@ -44,7 +44,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
     ----------
     n_components : int, optional
         Number of directions; all d_u by default.
-    method, order, n_shared : see `ContrastiveComponents`
+    linear_map, method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     n_jobs : int, optional
@@ -103,6 +103,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
         self,
         n_components: int | None = None,
         *,
+        linear_map: Any = None,
         method: str = "auto",
         order: int | str = "auto",
         n_shared: int | None = None,
@@ -111,6 +112,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
         verbose: int = False,
     ) -> None:
         self.n_components = n_components
+        self.linear_map = linear_map
         self.method = method
         self.order = order
         self.n_shared = n_shared

@@ -42,7 +42,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         Of (1/2) E (y - beta . s1)^2 + alpha |beta|_1, or + (alpha / 2) |beta|_2^2, in the units of the data.
     alpha : float, default=0.1
         The penalty's weight.
-    method, order, n_shared : see `ContrastiveComponents`
+    linear_map, method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
     n_jobs : int, optional
@@ -107,6 +107,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         *,
         penalty: str | None = None,
         alpha: float = 0.1,
+        linear_map: Any = None,
         method: str = "auto",
         order: int | str = "auto",
         n_shared: int | None = None,
@@ -116,6 +117,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     ) -> None:
         self.penalty = penalty
         self.alpha = alpha
+        self.linear_map = linear_map
         self.method = method
         self.order = order
         self.n_shared = n_shared

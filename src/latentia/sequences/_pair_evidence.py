@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..evidence import Check, PartErrors, above, at_least, at_most, error_checks
+from ..evidence import Check, PartErrors, above, at_most, bounds, error_checks
 from ..linalg import ScaledSpace, signal_norm
 from ._chain import Chain
 
@@ -22,7 +22,8 @@ _MOST = 3.0  # standard deviations of the norm
 _MOST_REPEATS = 4.0  # of the repeats
 _PER_SHARE = 0.5  # error of a state, of what the states are apart, for a misfit that is all of S
 _TRUSTED = 0.4  # l1 error of a state's symbols, of a possible 2; and a third of what the states are apart
-_LEAST_STEPS = 1.5  # per symbol
+_CHANCE = 2 / 3  # of the best test to be right, below which none is worth the name
+_MOST_SYMBOLS = 1_000_000  # that the bound adds up over
 _UNEQUAL = 0.2
 _REMEDY = "The steps have structure that two states do not explain: try more states, or leave repeated symbols and phrases out."
 
@@ -123,8 +124,8 @@ class Measured(NamedTuple):
     ----------
     parts : PartErrors
     fit : PairFit or None
-    density : float
-        Steps per symbol.
+    best_test : float
+        Chance of the best test to tell two states from none.
     spectrum, edge : float
         Leading eigenvalue of the scaled counts, and the edge of the noise.
     deviations : float
@@ -141,7 +142,7 @@ class Measured(NamedTuple):
 
     parts: PartErrors
     fit: PairFit | None
-    density: float
+    best_test: float
     spectrum: float
     edge: float
     deviations: float
@@ -162,6 +163,14 @@ class Measured(NamedTuple):
         return min(_TRUSTED, float(np.sqrt(apart**2 - noise**2)) / 3)
 
 
+def best_test(symbols: np.ndarray, lengths: np.ndarray) -> float:
+    """Bound on any test of two states, for as many equally frequent symbols as return as often as these do."""
+    counts = np.bincount(symbols).astype(float)
+    returns = max(float((counts * (counts - 1)).sum()), 1.0)
+    size = len(symbols) * (len(symbols) - 1) / returns
+    return bounds.two_state_detection(lengths, int(np.clip(round(size), 2, _MOST_SYMBOLS)))
+
+
 def chain_checks(m: Measured, n_steps: int) -> list[Check]:
     """What the theorem assumes, and the expected errors."""
     return [
@@ -180,8 +189,10 @@ def chain_checks(m: Measured, n_steps: int) -> list[Check]:
             "verdict" if m.is_crossed else "note",
         ),
         Check(
-            "steps per symbol", "N / M", m.density, at_least(_LEAST_STEPS),
-            "Below, chains as in the theorem cannot be told from independent draws.", "Proposition B.1",
+            "best possible test", "1/2 + (E[Y^2] - 1)^(1/2) / 4", m.best_test, above(_CHANCE, "1/2 for a coin"),
+            "Chance, at most, with which any method tells two states without a symbol in common, which switch one step in four, "
+            "from independent draws of as many steps and symbols. 1 where there is no bound.", "Lemma B.6", "veto",
+            "No method tells two states from none in so few steps: about five for each symbol are needed.",
         ),
         *([] if m.unequal is None else [_symmetry(m.unequal)]),
         Check("memory", "lambda", m.memory, None, "Second eigenvalue of the transitions.", "Proposition 1.4"),

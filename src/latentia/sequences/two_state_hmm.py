@@ -38,7 +38,7 @@ from ..likelihood import Refine, Refined, Refinement, log, over, refine
 from ..passes import Blocks, RowGroups
 from ._chain import Chain, stationary, symbol_distances
 from ._methods import ChainMethods
-from ._pair_evidence import Measured, PairFit, chain_checks
+from ._pair_evidence import Measured, PairFit, best_test, chain_checks
 from ._pair_method import Found, Learned, PairMethod, Steps, counted_steps
 from ._steps import all_steps, alphabet, encoded, has_symbols, long_enough, pieces, sequence_blocks
 from .recursions import log_likelihood
@@ -57,7 +57,7 @@ class TwoStateHMM(ChainMethods, Staged):
 
     Choose it for a switch between two regimes that show themselves in many symbols, each seen some to some hundred times,
     where Baum-Welch follows the noise. It needs some M steps for M symbols: from M steps no test tells the chain from
-    independent draws with probability above 0.71 (Proposition B.1), and ``detected_`` is False. For more states, or some
+    independent draws with probability above 0.71 (`latentia.evidence.bounds.two_state_detection`), and ``detected_`` is False. For more states, or some
     tens of symbols, use `SpectralHMM`.
 
     Parameters
@@ -263,7 +263,7 @@ class TwoStateHMM(ChainMethods, Staged):
         fit = None if chain is None else self._pairs.fit_of_pairs(first, chain, steps)
         parts = self._expected_errors(learned.found, fitted.model.parameters, steps, fit)
         measured = Measured(
-            parts, fit, len(steps.symbols) / len(self.symbols_), first.eigenvalue, self.noise_level_, first.moments.deviations,
+            parts, fit, best_test(steps.symbols, steps.lengths), first.eigenvalue, self.noise_level_, first.moments.deviations,
             self.cross_fit > 1, self.eigenvalue_, self._apart(), chain,
             first.moments.unequal if self.method == "cubic" and self.detected_ else None,
         )  # fmt: skip

@@ -17,6 +17,12 @@ from .contrastive import (
     rich_component_operations,
     rich_component_rows,
 )
+from .detection import (
+    kesten_stigum,
+    least_pair_eigenvalue,
+    probability_matrix_pairs,
+    two_state_detection,
+)
 from .dictionaries import (
     WeakDictionaryBounds,
     chance_of_common_neighbour,
@@ -102,7 +108,9 @@ __all__ = [
     "factorization_system",
     "hyperplane_partition_count",
     "hyperplane_partition_operations",
+    "kesten_stigum",
     "l1_condition_number",
+    "least_pair_eigenvalue",
     "loner_programs",
     "multilabel_documents",
     "multilabel_errors",
@@ -112,6 +120,7 @@ __all__ = [
     "noisy_or_error",
     "noisy_or_rows",
     "piercing_probability",
+    "probability_matrix_pairs",
     "rich_component_operations",
     "rich_component_rows",
     "robust_loner_bounds",
@@ -125,5 +134,6 @@ __all__ = [
     "third_moment_bounds",
     "topic_documents",
     "triple_recovery",
+    "two_state_detection",
     "weak_dictionary",
 ]

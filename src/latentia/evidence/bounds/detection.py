@@ -1,0 +1,150 @@
+"""What no test can tell from the data at hand, whatever the method.
+
+Two states: Huang, Kakade, Kong, Valiant, Recovering structured probability matrices, 2018, appendix B. Blocks: the threshold of
+Kesten and Stigum. Pairs: the edge of their noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from ...exceptions import LatentiaError
+from ._positive import check_positive
+
+__all__ = [
+    "kesten_stigum",
+    "least_pair_eigenvalue",
+    "probability_matrix_pairs",
+    "two_state_detection",
+]
+
+
+def two_state_detection(
+    n_steps: int | Sequence[int], n_symbols: int, switch: float = 0.25, contrast: float = 1.0
+) -> float:
+    """Chance that any test at all tells chains of two states from independent draws is at most this (Lemmas B.5 and B.6).
+
+    Chains are as in Theorem 1.5: half of the symbols, drawn at random, have probability (1 + delta) / M in one state and
+    (1 - delta) / M in the other, the rest the other way round, and the states switch with probability t. With
+    u = 2 t (1 - t), and a symbols that two such halves share, x = (4 a / M - 1) delta^2,
+
+        E[Y^2] = sum_a C(M/2, a)^2 / C(M, M/2) f(x),    f = A l_+^N + (1 - A) l_-^N,
+        l_+- = 1 - u +- (u^2 + (1 - 2 u) x^2)^(1/2),    A = (1 - l_-) / (l_+ - l_-),
+
+    is an exact finite sum, and the chance at most 1/2 + (E[Y^2] - 1)^(1/2) / 4. The paper has delta = 1 and t = 1/4.
+
+    Parameters
+    ----------
+    n_steps : int or sequence of int
+        N; of several sequences, of which each starts anew, the length of each.
+    n_symbols : int
+        M; of an odd number one less is taken.
+    switch : float, default=0.25
+        t, between 0 and 1.
+    contrast : float, default=1.0
+        delta, half of the l1 distance between the states' symbols.
+
+    Returns
+    -------
+    float
+        Between 1/2, a coin, and 1, where the bound says nothing.
+
+    Examples
+    --------
+    >>> from latentia.evidence.bounds import two_state_detection
+    >>> round(two_state_detection(500, 1000), 2), round(two_state_detection(1000, 1000), 2)
+    (0.62, 0.71)
+    """
+    lengths = np.atleast_1d(np.asarray(n_steps, dtype=np.int64))
+    check_positive(n_symbols=n_symbols, contrast=contrast)
+    if lengths.min(initial=0) < 0 or not 0 <= switch <= 1 or contrast > 1:
+        raise LatentiaError(
+            f"n_steps={n_steps}, switch={switch}, contrast={contrast}: numbers of at least 0, between 0 and 1, and at most 1 "
+            "are needed."
+        )
+    half = max(int(n_symbols) // 2, 1)
+    a = np.arange(half + 1)
+    chances = 2 * (gammaln(half + 1) - gammaln(a + 1) - gammaln(half - a + 1))
+    chances -= gammaln(2 * half + 1) - 2 * gammaln(half + 1)
+    u, x = 2 * switch * (1 - switch), (2 * a / half - 1) * contrast**2
+    root = np.sqrt(u**2 + (1 - 2 * u) * x**2)
+    high, low = 1 - u + root, np.maximum(1 - u - root, 0.0)
+    share = np.divide(1 - low, high - low, out=np.ones_like(root), where=root > 0)
+    total = chances
+    for length, times in zip(*np.unique(lengths, return_counts=True), strict=True):
+        rest = (1 - share) * (low / high) ** float(length)
+        total = total + times * (length * np.log(high) + np.log(share + rest))
+    excess = math.expm1(min(float(logsumexp(total)), 50.0))
+    return min(0.5 + math.sqrt(max(excess, 0.0)) / 4, 1.0)
+
+
+def kesten_stigum(n_nodes: int, n_components: int, inside: float, across: float) -> float:
+    """Signal of equal blocks over the threshold of Kesten and Stigum: n (p - q)^2 / (K (p + (K - 1) q)).
+
+    Below 1 no test tells two blocks from none as n grows (Mossel, Neeman, Sly 2015), and no efficient one is known that tells
+    more of them.
+
+    Parameters
+    ----------
+    n_nodes, n_components : int
+        n and K.
+    inside, across : float
+        p and q, probabilities of edges inside of a block and between blocks.
+
+    Returns
+    -------
+    float
+    """
+    check_positive(n_nodes=n_nodes, n_components=n_components)
+    if not (0 <= across <= 1 and 0 <= inside <= 1 and inside + across > 0):
+        raise LatentiaError(f"inside={inside}, across={across}: two probabilities are needed, not both zero.")
+    return n_nodes * (inside - across) ** 2 / (n_components * (inside + (n_components - 1) * across))
+
+
+def least_pair_eigenvalue(n_pairs: float, n_symbols: int) -> float:
+    """Least eigenvalue that pairs of symbols can show: (M / 2 N)^(1/2), half of the edge of their noise.
+
+    Of the scaled probabilities (p_ij - p_i p_j) / (p_i p_j)^(1/2), whose pairs count in both orders. Noise alone has
+    eigenvalues up to the edge (2 M / N)^(1/2), and a weaker one does not leave it.
+
+    Parameters
+    ----------
+    n_pairs : float
+        N.
+    n_symbols : int
+        M, equally frequent.
+
+    Returns
+    -------
+    float
+    """
+    check_positive(n_pairs=n_pairs, n_symbols=n_symbols)
+    return math.sqrt(n_symbols / (2 * n_pairs))
+
+
+def probability_matrix_pairs(
+    n_symbols: int, rank: int, least_weight: float, accuracy: float = 0.1, failure: float = 1 / 3, constant: float = 1.0
+) -> float:
+    """Pairs from which on B = P W P^T is known to l1 error epsilon: M R^2 log(1 / delta) / (w_min^2 epsilon^5) (Theorem 1.1).
+
+    Parameters
+    ----------
+    n_symbols, rank : int
+        M and R.
+    least_weight : float
+        w_min, the least row sum of W.
+    accuracy, failure : float
+        epsilon and delta.
+    constant : float, default=1.0
+        Constant of the theorem, which it leaves open.
+
+    Returns
+    -------
+    float
+    """
+    check_positive(n_symbols=n_symbols, rank=rank, least_weight=least_weight, accuracy=accuracy, failure=failure)
+    return constant * n_symbols * rank**2 * math.log(1 / failure) / (least_weight**2 * accuracy**5)

@@ -1,11 +1,12 @@
-"""Claim: where the linear map is known, a hundred rows tell the direction of s1 at little more than twice the error of s1's own rows.
+"""Claim: where the linear map is known, a hundred rows tell the direction of s1 at twice the error that rows of s1 have.
 
     python benchmarks/contrastive_known_map.py [--seeds 20] [--quick] [--jobs 1]
 
-Problems, maps and errors of section 5 of the paper as in `contrastive_figure_1`, d = 10, from Gaussian shared parts too. ``known``
-is the default with ``linear_map=A``, ``known, eq3`` the paper's cov(u) - cov(u, A^+ v) (``method="eq2"``), ``learned`` the default
-without A, ``V covariates`` the same regressed on V as well; ``true samples`` see s1. Means over seeds from 300 on; ``ratio`` is
-that of ``known`` to ``true samples``, ``told`` the median ratio of expected to true error of ``known``. --quick: two seeds.
+Problems, maps and errors of section 5 of the paper as in `contrastive_figure_1`, d = 10, from Gaussian shared parts too.
+``known`` is the default with ``linear_map=A``, ``known, eq3`` the paper's cov(u) - cov(u, A^+ v) (``method="eq2"``),
+``learned`` the default without A, ``V covariates`` the same regressed on V as well; ``true samples`` see s1. Means over seeds
+from 300 on; ``ratio`` is that of ``known`` to ``true samples``, ``told`` the median ratio of expected to true error of
+``known``. --quick: two seeds.
 """
 
 from __future__ import annotations

@@ -51,7 +51,8 @@ def test_a_map_that_is_known(call, rows, tmp_path):
     cells = [[f"v{i}", *map(float, data.linear_map[i])] for i in order]
     file = _write(tmp_path / "known.csv", ["column of V", *_names("u", 4)], cells)
     printed = call("contrast", first, second, "-k", 1, "--linear-map", file, "--no-scale", "--out", tmp_path / "o")
-    assert "SUPPORTED" in printed and "NOT SUPPORTED" not in printed
+    assert "SUPPORTED" in printed
+    assert "NOT SUPPORTED" not in printed
     written = [[float(row[name]) for name in _names("u", 4)] for row in rows(tmp_path / "o" / "map.csv")]
     np.testing.assert_allclose(written, data.linear_map, atol=1e-7)
     call("contrast", first, second, "-k", 1, "--linear-map", tmp_path / "o" / "map.csv", "--out", tmp_path / "s")

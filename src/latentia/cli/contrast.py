@@ -76,8 +76,8 @@ def contrast(
     linear_map: Annotated[
         str | None,
         typer.Option(
-            help="How V sees what it shares with U, if known: 'identity' for devices that are alike, or a file as map.csv, with "
-            "a row for each column of V and a column for each one of U; by default it is learned."
+            help="How V sees what it shares with U, if known: 'identity' for devices that are alike, or a file as map.csv, "
+            "with a row for each column of V and a column for each one of U; by default it is learned."
         ),
     ] = None,
     edges: Annotated[
@@ -235,8 +235,8 @@ def _known_map(value: str, views: Views, how: Reading) -> np.ndarray:
     if value == "identity":
         if len(of_u) != len(of_v):
             raise LatentiaError(
-                f"--linear-map identity: U has {count(len(of_u), 'column')} and V {len(of_v)}: choose those that belong together, "
-                "with --columns and --columns-v."
+                f"--linear-map identity: U has {count(len(of_u), 'column')} and V {len(of_v)}: choose those that belong "
+                "together, with --columns and --columns-v."
             )
         return np.eye(len(of_u))
     table = read_known_columns(Path(value), of_u, len(of_u), how)

@@ -206,7 +206,8 @@ def likeliest_parts(of_u: np.ndarray, crossed: np.ndarray, of_v: np.ndarray) -> 
     """cov(s1) for Gaussian parts with u = s1 + s2 and w = B v = s2 + B s3, by maximum likelihood.
 
     It weighs what cov(u, w) has twice, and all three parts have covariances without negative eigenvalues. Each step of EM takes
-    C_k to C_k - C_k D_k C_k, with D_k the part's blocks of D = P - P S P, for the covariance S of (u, w) and its model's inverse P.
+    C_k to C_k - C_k D_k C_k, with D_k the part's blocks of D = P - P S P, for the covariance S of (u, w) and the inverse P of
+    its model.
     """
     d = len(of_u)
     u, w = slice(0, d), slice(d, None)

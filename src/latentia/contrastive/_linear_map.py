@@ -211,18 +211,15 @@ def _residual_rows(moments: JointMoments, forward: np.ndarray) -> np.ndarray:
 def find_map(moments: JointMoments, groups: tuple[int, ...], sums: JointSums, choice: Choice) -> LinearMap:
     """A and B from the rows of some groups."""
     u, v = moments.u, moments.v
-    if choice.inverse == "known":
+    if choice.inverse == "known" and choice.known is not None:
         forward = choice.known
         weighted = np.linalg.solve(sums.covariance[v, v], forward)
-        inverse = np.linalg.solve(
-            forward.T @ weighted, weighted.T
-        )  # of all left inverses that with the least noise of v
+        inverse = np.linalg.solve(forward.T @ weighted, weighted.T)  # of left inverses that with least of v
         return LinearMap(forward, inverse, forward, np.eye(len(inverse)), 1.0, choice)
     grams = moments.grams(groups, choice.order, whitened=choice.forward != "eq2")
     if choice.forward == "eq2":
-        forward = choice.known
-        if forward is None:
-            forward = _solved(grams.whole[u, u], grams.whole[u, v], choice.n_shared).T
+        learned = _solved(grams.whole[u, u], grams.whole[u, v], choice.n_shared).T
+        forward = learned if choice.known is None else choice.known
         of_u, of_v = moments.scale[u], moments.scale[v]  # A^+ is that of the data's units
         inverse = np.linalg.pinv(forward * of_v[:, None] / of_u) * of_v / of_u[:, None]
         return LinearMap(forward, inverse, forward, np.eye(len(inverse)), 1.0, choice)

@@ -104,8 +104,8 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
     4. Cumulants of s1 are kappa(u - B v, u, e, ...) with the residual e of the regression of u on v in place of further u,
        see `cumulant`: a quarter less error for third cumulants.
     5. Means are removed. The paper takes them to be zero, or given.
-    6. With a known A cov(s1) is that of the most likely Gaussian parts of u and B v, B the left inverse that has least of s3, and
-       shrunk as in 3. The paper's cov(u) - cov(u, A^+ v) does not weigh what cov(u, B v) says twice (``method="eq2"``).
+    6. With a known A cov(s1) is that of the most likely Gaussian parts of u and B v, B the left inverse that has least of s3,
+       and shrunk as in 3. The paper's cov(u) - cov(u, A^+ v) does not weigh what cov(u, B v) says twice (``method="eq2"``).
 
     References
     ----------

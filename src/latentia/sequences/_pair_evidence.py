@@ -190,8 +190,8 @@ def chain_checks(m: Measured, n_steps: int) -> list[Check]:
         ),
         Check(
             "best possible test", "1/2 + (E[Y^2] - 1)^(1/2) / 4", m.best_test, above(_CHANCE, "1/2 for a coin"),
-            "Chance, at most, with which any method tells two states without a symbol in common, which switch one step in four, "
-            "from independent draws of as many steps and symbols. 1 where there is no bound.", "Lemma B.6", "veto",
+            "Chance, at most, with which any method tells two states without a symbol in common, which switch one step in "
+            "four, from independent draws of as many steps and symbols. 1 where there is no bound.", "Lemma B.6", "veto",
             "No method tells two states from none in so few steps: about five for each symbol are needed.",
         ),
         *([] if m.unequal is None else [_symmetry(m.unequal)]),

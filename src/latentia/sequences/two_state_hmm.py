@@ -56,9 +56,9 @@ class TwoStateHMM(ChainMethods, Staged):
     The fit is deterministic, and says when there is no second state.
 
     Choose it for a switch between two regimes that show themselves in many symbols, each seen some to some hundred times,
-    where Baum-Welch follows the noise. It needs some M steps for M symbols: from M steps no test tells the chain from
-    independent draws with probability above 0.71 (`latentia.evidence.bounds.two_state_detection`), and ``detected_`` is False. For more states, or some
-    tens of symbols, use `SpectralHMM`.
+    where Baum-Welch follows the noise. It needs some 5 M steps for M symbols: from M steps no test tells the chain from
+    independent draws with probability above 0.71 (`latentia.evidence.bounds.two_state_detection`), and ``detected_`` is False.
+    For more states, or some tens of symbols, use `SpectralHMM`.
 
     Parameters
     ----------

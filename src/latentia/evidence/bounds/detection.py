@@ -24,7 +24,7 @@ __all__ = [
 
 
 def two_state_detection(
-    n_steps: int | Sequence[int], n_symbols: int, switch: float = 0.25, contrast: float = 1.0
+    n_steps: int | Sequence[int] | np.ndarray, n_symbols: int, switch: float = 0.25, contrast: float = 1.0
 ) -> float:
     """Chance that any test at all tells chains of two states from independent draws is at most this (Lemmas B.5 and B.6).
 

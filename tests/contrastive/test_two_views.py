@@ -525,6 +525,8 @@ def test_data_frames_blocks_and_saving(tmp_path):
     assert list(model.feature_names_in_) == list("abcd")
     again = latentia.load(latentia.save(model, tmp_path / "model"))
     np.testing.assert_array_equal(again.transform(U, V), model.transform(U, V))
+    with pytest.raises(LatentiaError, match="Column 0 of V is 'z', and was 'w' in the fit"):
+        model.transform(U, V[["z", "y", "x", "w"]])
     cut = ContrastivePCA(2).fit(Blocks.from_array(data.U, data.V, block_rows=300))
     np.testing.assert_allclose(cut.components_, model.components_, rtol=1e-8)
     assert list(ContrastivePCA(2).set_output(transform="pandas").fit(U, V).transform(U, V).columns) == [

@@ -73,17 +73,22 @@ def two_views(estimator: Any, U: Any, V: Any, y: Any = None, *, reset: bool = Tr
         tables = [first.table(), view_table(V, "V"), *last]
         check_same_rows(**{name: len(table) for name, table in zip("UVy", tables, strict=False)})
         blocks = Blocks.from_array(*tables, names=first.names)
-    width = blocks.shapes[1][1]
+    width, of_v = blocks.shapes[1][1], getattr(V, "columns", None)
+    names_v = None if of_v is None else [str(name) for name in of_v]
     if reset:
-        estimator.n_features_v_ = width
-        of_v = getattr(V, "columns", None)
-        estimator._v_names = None if of_v is None else [str(name) for name in of_v]
+        estimator.n_features_v_, estimator._v_names = width, names_v
         if blocks.n_rows < _FEWEST_ROWS:
             raise LatentiaError(
                 f"The data has {blocks.n_rows} rows: fourth cumulants of halves need at least {_FEWEST_ROWS}."
             )
     elif width != estimator.n_features_v_:
         raise LatentiaError(f"V has {width} features and the model was fitted on {estimator.n_features_v_}.")
+    elif names_v and estimator.column_names_v and names_v != list(estimator.column_names_v):
+        known = estimator.column_names_v
+        place = next(i for i, name in enumerate(names_v) if name != known[i])
+        raise LatentiaError(
+            f"Column {place} of V is {names_v[place]!r}, and was {known[place]!r} in the fit: give its columns, in its order."
+        )
     return blocks
 
 

@@ -1,13 +1,16 @@
 """What models say, as data: tables, figures and sentences, for every estimator."""
 
 import csv
+import inspect
 import re
 
 import numpy as np
 import pytest
 from contract import CASES
 
+import latentia
 from latentia.evidence import Check, Evidence, at_most
+from latentia.evidence.checks import describe
 from latentia.exceptions import LatentiaError
 from latentia.report.page import write_summary
 from latentia.summaries import Column, Figure, Section, Summary, Table, block, graded
@@ -41,7 +44,33 @@ def components(**options):
     )
 
 
+NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
 # --- every estimator ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_number_of_the_methods_text_is_the_fits_own(case):
+    model = case.shared()
+    text, evidence = model.methods_text(), model.evidence_
+    checks = evidence.checks + ([] if evidence.topics is None else evidence.topics.checks)
+    told = [inspect.getdoc(type(model)), latentia.__version__, evidence.verdict, repr(model.get_params(deep=False))]
+    told += [" ".join(describe(check)) for check in checks]
+    told += [str(row["n_components"]) for row in model.compared]
+    told += [str(vars(model).get(name)) for name in ("n_features_in_", "n_iter_", "_seed", "n_components_")]
+    told += [
+        f"shape {np.shape(value)}" for value in model.get_params(deep=False).values() if hasattr(value, "__array__")
+    ]
+    known = set(NUMBER.findall(" ".join(told)))
+    assert set(NUMBER.findall(text)) <= known
+    assert evidence.verdict in text
+    assert type(model).__name__ in text
+    assert "Method: " in text
+    assert all(check.name in text for check in evidence.failed)
+    marked = evidence.to_markdown()
+    assert evidence.verdict in marked
+    assert all(f"| {check.name} |" in marked for _, check in evidence.rests_on())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

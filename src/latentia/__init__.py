@@ -95,7 +95,13 @@ def _summary(*args: Any, **kwargs: Any) -> Any:
     return summarize(*args, **kwargs)
 
 
-shown_by |= {"report": _report, "summary": _summary}
+def _methods_text(model: Any) -> str:
+    from .report.methods import methods_text
+
+    return methods_text(model)
+
+
+shown_by |= {"report": _report, "summary": _summary, "methods_text": _methods_text}
 
 
 def __getattr__(name: str) -> Any:

@@ -157,6 +157,17 @@ class Estimator(BaseEstimator):
         """
         return shown_by["summary"](self, *data, **options)
 
+    def methods_text(self) -> str:
+        """Return a paragraph for the methods section of a paper: model, settings, evidence, and what was not measured.
+
+        Returns
+        -------
+        str
+            Every number in it is the fit's own. What the data were, and why, is yours to add.
+        """
+        check_is_fitted(self, "evidence_")
+        return str(shown_by["methods_text"](self))
+
     @property
     def tables(self) -> dict[str, Table]:
         """The tables of `summary` that need no data: ``model.tables["components"].to_frame()``."""

@@ -114,16 +114,11 @@ class Evidence:
             return f"{head}. {', '.join(part for part in parts if part)}{again}."
         if self.grade in ("supported", "with care"):
             how = " WITH CARE" if self.grade == "with care" else ""
-            return f"SUPPORTED{how}. The data supports {self._subject}{again}."
+            return f"SUPPORTED{how}. The data supports {_subject(self)}{again}."
         if self.measured:
             numbers = " as numbers" if again else ""
-            return f"NOT SUPPORTED. The data does not support {self._subject}{numbers}{again}."
-        return f"NOT MEASURED. How far to trust {self._subject} was not measured."
-
-    @property
-    def _subject(self) -> str:
-        n = 0 if self.component_errors is None else len(self.component_errors)
-        return self.subject or (f"these {n} {self.nouns[1]}" if n > 1 else f"this {self.nouns[0]}" if n else "this fit")
+            return f"NOT SUPPORTED. The data does not support {_subject(self)}{numbers}{again}."
+        return f"NOT MEASURED. How far to trust {_subject(self)} was not measured."
 
     @property
     def advice(self) -> str:
@@ -268,6 +263,21 @@ class Evidence:
         ]
         return "\n".join([lines[0], "-" * min(100, max(map(len, lines))), *lines[1:], self.verdict])
 
+    def to_markdown(self) -> str:
+        """Verdict, advice, and the checks that they rest on, as a table in Markdown."""
+        lines = [
+            f"**{self.verdict}** {self.advice}",
+            "",
+            "| | check | measured | needed | meaning |",
+            "|---|---|---|---|---|",
+        ]
+        for mark, check in self.rests_on():
+            name, measured, needed, _, meaning = (text.replace("|", "\\|") for text in describe(check))
+            lines.append(f"| {mark} | {name} | {measured} | {needed} | {meaning} |")
+        if self.topics is not None:
+            lines += ["", f"### {self.topics.nouns[1].capitalize()}", "", self.topics.to_markdown()]
+        return "\n".join(lines)
+
     def __str__(self) -> str:
         lines = [*textwrap.wrap(self.verdict, _WIDTH), *textwrap.wrap(self.advice, _WIDTH), ""]
         for mark, check in self.rests_on():
@@ -290,6 +300,12 @@ class Evidence:
     def _repr_html_(self) -> str:
         """What notebooks show."""
         return evidence_page(self)
+
+
+def _subject(evidence: Evidence) -> str:
+    """What the verdict is on."""
+    n, (one, many, _) = 0 if evidence.component_errors is None else len(evidence.component_errors), evidence.nouns
+    return evidence.subject or (f"these {n} {many}" if n > 1 else f"this {one}" if n else "this fit")
 
 
 def _numbers(values: np.ndarray | None, n: int) -> list[float | None]:

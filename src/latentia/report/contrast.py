@@ -130,7 +130,8 @@ def summarize_contrast(
     table = _table(seen, target, found)
     size = len(table)
     rows = () if seen.kind == "ising" else (rows_of(model, U, V, names, row_labels),)
-    what = {"files": files, "widths": (len(names), len(names_v)), "shared": shared}
+    known = model.linear_map is not None
+    what = {"files": files, "widths": (len(names), len(names_v)), "shared": shared, "known": known}
     start = (
         "What U and V share, and what each has alone"
         if noun == "part"
@@ -156,7 +157,7 @@ def summarize_contrast(
         source=source,
         error=mean_error(evidence, _ERRORS[noun].replace("UNIT", seen.unit)),
         comparison=comparison,
-        reading=_READING,
+        reading=_READING[:-1] if known else _READING,
         note=_SIMPLER if bad else "",
         styles=("tables.css", "contrast.css"),
     )

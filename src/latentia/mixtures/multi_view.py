@@ -402,6 +402,12 @@ class MultiViewMixture(MixtureMethods, Staged):
             raise LatentiaError(f"The views have {widths} columns and the model was fitted on {layout.widths}.")
         if not blocks.n_rows:
             raise LatentiaError("The data is empty: it has no rows.")
+        names = _names(X, None if several else layout.columns)
+        for i, (given, known) in enumerate(zip(names or [], layout.names or [], strict=False)):
+            if given != known:
+                raise LatentiaError(
+                    f"View {i + 1} has the columns {given}, and had {known} in the fit: give these, in this order."
+                )
         if not isinstance(X, Blocks):
             return blocks
         return finite_blocks(blocks, range(len(widths)), [f"view {i + 1}" for i in range(len(widths))], missing=True)
@@ -434,11 +440,14 @@ class _Layout:
         The columns of every view in the one table that they were cut from; None where each view is a table of its own.
     width : int or None
         Number of columns of that table.
+    names : list of list of str, or None
+        Names of the columns of every view, where the tables had names.
     """
 
     widths: Annotated[list[int], of.count(1)]
     columns: Annotated[list[list[Any]] | None, of.Field(types=("int64", "int32", "str"))]
     width: Annotated[int | None, of.count(1)]
+    names: Annotated[list[list[str]] | None, of.Field(types=("str",))]
 
     @property
     def joined(self) -> list[list[int]]:
@@ -476,9 +485,20 @@ def _layout(blocks: Blocks, X: Any, views: Any) -> _Layout:
     widths = [shape[1] for shape in blocks.shapes]
     if len(widths) < 3:
         raise LatentiaError(f"{len(widths)} views: three or more are needed. Cut one table with views=[...].")
+    names = _names(X, views)
     if views is None:
-        return _Layout(widths, None, None)
-    return _Layout(widths, [[c if isinstance(c, str) else int(c) for c in view] for view in views], np.shape(X)[1])
+        return _Layout(widths, None, None, names)
+    columns = [[c if isinstance(c, str) else int(c) for c in view] for view in views]
+    return _Layout(widths, columns, np.shape(X)[1], names)
+
+
+def _names(X: Any, views: Any) -> list[list[str]] | None:
+    """Names of the columns of every view; None where not all of them have names."""
+    tables = [X] if views is not None else [] if isinstance(X, Blocks) else list(X)
+    if not tables or not all(hasattr(table, "columns") for table in tables):
+        return None
+    names = [[str(name) for name in table.columns] for table in tables]
+    return names if views is None else [[c if isinstance(c, str) else names[0][int(c)] for c in view] for view in views]
 
 
 def _is_several(X: Any) -> bool:

@@ -284,6 +284,18 @@ def test_hardly_any_shuffled_labels_are_supported(corpus):
     assert grades.count("not supported") >= 29
 
 
+def test_topics_that_say_nothing_of_the_labels_are_not_supported(corpus):
+    """The posterior's labels come from the topics, which are as good with labels of other documents."""
+    shuffled = np.random.default_rng(5).permutation(corpus.X.shape[0])
+    right, wrong = (
+        MomentMultiLabelClassifier(5, head="bayes").fit(corpus.X, Y).evidence_ for Y in (corpus.Y, corpus.Y[shuffled])
+    )
+    assert right["better than label frequencies"].holds
+    assert right.grade != "not supported"
+    assert wrong["better than label frequencies"].holds is False
+    assert wrong.grade == "not supported"
+
+
 def test_a_head_that_ranks_worse_than_naive_bayes_asks_for_care():
     """Logistic regression in one direction cannot tell twelve labels apart, and naive Bayes can."""
     rng = np.random.default_rng(3)

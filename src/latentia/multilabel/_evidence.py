@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from ..evidence import (
     Check,
@@ -114,12 +115,19 @@ def _goodness(
         return parts, []
     dealt, words = found.parts.dealt, found.parts.words
     frequencies = documents.word_frequencies[words]
-    rows = sample_rows(documents.blocks.group(dealt.splits[0][1], dealt))[0][:, words]
+    learned, other = (sample_rows(documents.blocks.group(groups, dealt))[:2] for groups in dealt.splits[0])
+    rows = other[0][:, words]
     overall = found.parts.overall if documents.occurrences else found.parts.overall / found.parts.overall.sum()
     trivial = trivial_checks(
         *_against_one_topic(rows, half, overall, documents.occurrences), extra=0, n_rows=documents.seen.n_rows,
         against="word frequencies", unit="document", deviations=_DEVIATIONS,
     )  # fmt: skip
+    if model.head == "bayes":
+        given = [_log_rows(one[:, words], half, overall, documents.occurrences)[0] for one in (learned[0], other[0])]
+        trivial += trivial_checks(
+            *_of_labels(given[0], learned[1], given[1], other[1]), extra=0, n_rows=documents.seen.n_rows,
+            against="label frequencies", unit="document", deviations=_DEVIATIONS,
+        )  # fmt: skip
     # Moments, and documents of the same topic.
     misfit, topics = _misfit(found), Topics(model.word_probabilities_[:, words], half.labels, model.weights_)
     posterior, _ = _log_rows(rows, topics, overall, documents.occurrences)
@@ -145,6 +153,26 @@ def _against_one_topic(
         for as_occurrences in ({occurrences, False})
     ]
     return min(found, key=lambda pair: float(np.mean(pair[0] - pair[1])))
+
+
+def _of_labels(posterior: np.ndarray, labels: Any, other: np.ndarray, held_out: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Mean log-probability of the labels of documents that are held out, as draws by topic and by frequency.
+
+    Posteriors (n, K) and labels (n, L) of some documents tell the labels of the topics, and those of others test them.
+    """
+    labels, held_out = sparse.csr_array(labels), sparse.csr_array(held_out)
+    frequency = np.asarray(labels.sum(axis=0)).ravel() + 1.0
+    frequency /= frequency.sum()
+    by_topic = labels.T @ posterior + frequency[:, None]  # as many as one label more a topic
+    by_topic /= by_topic.sum(axis=0)
+    documents, places = held_out.nonzero()
+    chance = np.einsum("ik,ik->i", other[documents], by_topic[places])
+    counts = np.bincount(documents, minlength=len(other))
+
+    def means(chances: np.ndarray) -> np.ndarray:
+        return np.bincount(documents, np.log(chances), len(other))[counts > 0] / counts[counts > 0]
+
+    return means(chance), means(frequency[places])
 
 
 def _log_rows(rows: Any, topics: Topics, overall: np.ndarray, occurrences: bool) -> tuple[np.ndarray, np.ndarray]:

@@ -83,7 +83,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         atoms that triples cannot.
     refine : int or "auto", default="auto"
         Rounds of the method of optimal directions with matching pursuit: "auto" makes them until the error settles, a number
-        that many, each a pass over the data. 0 keeps to the theorem.
+        that many, each a pass over the data. 0 keeps to the theorem: averages of all rows, in three passes.
     n_splits : int, default=3
         Whether fits on two halves of the rows give the expected errors, which costs a fit. With 0 there are none.
     random_state : int, default=0
@@ -127,10 +127,13 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
 
     1. Two rows are connected if their product exceeds 2.25 times the size that products have by chance; the thesis takes 1/2,
        with coefficients of size 1 (and means the absolute value, which Definition 5.14 lacks).
-    2. The graph has 24 rows for an atom, at most 20,000, and only these are averaged in clusters; the other differences of
-       the search are those of `latentia.dictionary.clusters.recover_graph`.
-    3. ``refine`` is not in the thesis; averages of so few rows alone have errors of .15 to .2.
-    4. The last line of Algorithm 5.2 sums the rows Y; the print says X.
+    2. The graph has 24 rows for an atom, at most 20,000; the other differences of the search are those of
+       `latentia.dictionary.clusters.recover_graph`.
+    3. With ``refine=0`` codes of matching pursuit with the atoms of these clusters say which clusters any row is in, and the
+       sign or size of its coefficient. Averages are of all rows, those of one sign turned, and are made three times, as better
+       atoms assign rows better. "svd" weighs rows by their coefficients: a step of power iteration.
+    4. ``refine`` is not in the thesis. Its rounds begin with the clusters' own directions, and take all rows themselves.
+    5. The last line of Algorithm 5.2 sums the rows Y; the print says X.
 
     References
     ----------
@@ -221,14 +224,14 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return dealt
 
     def _recover(self, moments: RowGroups, part: Part, whole: Any) -> Start:
-        """Algorithm 5.1 and 5.2: the connection graph of some rows, its clusters, and their directions."""
+        """Algorithm 5.1: the connection graph of some rows, its clusters, and their directions."""
         return start_from(
             part.rows, self.n_components, method=self.init, columns=self.atom_update, order=self.clique_order, seed=self._seed,
             n_jobs=self.n_jobs,
         )  # fmt: skip
 
     def _refine(self, found: Start, moments: RowGroups, part: Part, whole: _Refined | None) -> _Refined:
-        """Rounds on the rows, the most used atom first; parts use the sparsity found on all of them."""
+        """Averages (Algorithm 5.2) or rounds, the most used atom first; parts use the sparsity found on all rows."""
         known = self.sparsity or (None if whole is None else whole.sparsity)
         most = max(1, min(found.atoms.shape[1] // _LEAST_DIMENSIONS, len(found.atoms) - 1))
         atoms, k, n_passes = found.atoms, known or min(found.sparsity, most), 0

@@ -49,6 +49,21 @@ def summary(truth: sparse.csr_array, edges: sparse.csr_array) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def exact_rows(truth: sparse.csr_array, edges: sparse.csr_array) -> dict[str, int]:
+    """``signed``: units of which all edges are found, with their signs; ``made up``: fitted ones that are no planted unit.
+
+    ``missed``: units of three columns or more that are not found so; ``all``: 1 if there are none of either.
+    """
+    true, own = ({tuple(row) for row in table.toarray().tolist()} for table in (truth, edges))
+    missed = sum(int(np.count_nonzero(row)) > 2 for row in true - own)
+    return {
+        "signed": len(true & own),
+        "made up": len(own - true),
+        "missed": missed,
+        "all": int(missed + len(own - true) == 0),
+    }
+
+
 def wrong_bits(true: sparse.csr_array, coded: sparse.csr_array, found: Found) -> dict[str, float]:
     """Of matched units: wrong bits over all bits and over true ones, and the share of rows without any."""
     own, other = coded[:, found.fitted].astype(np.int8), true[:, found.true].astype(np.int8)

@@ -81,6 +81,7 @@ COMMANDS = [
     ["communities_large.py"],
     ["dictionary_picture.py"],
     ["dictionary_recovery.py"],
+    ["dictionary_theorem.py"],
     ["dictionary_patches.py"],
     ["network_picture.py"],
     ["network_recovery.py"],

@@ -8,6 +8,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from latentia.datasets import planted
 from latentia.dictionary import IncoherentDictionary
+from latentia.dictionary._evidence import others_checks
 from latentia.dictionary._sparse_codes import AtomsUpdate, Rounds
 from latentia.dictionary._split import split
 from latentia.dictionary.pursuit import matching_pursuit
@@ -56,11 +57,50 @@ def test_directions_of_atoms_that_always_come_together_are_not_trusted():
     assert evidence.expected_error > 0.5
 
 
-def test_the_clusters_alone_are_near_the_atoms(data):
-    for columns in ("svd", "average"):
-        model = IncoherentDictionary(64, sparsity=2, atom_update=columns, refine=0, n_splits=0).fit(data.X)
-        assert np.median(atom_distances(data.components, model.components_)) < 0.5
+@pytest.mark.parametrize("columns", ["svd", "average"])
+def test_averages_are_as_near_as_those_of_the_true_supports(columns):
+    """Algorithm 5.2 with all rows: its error falls as one over the root of their number."""
+    errors = []
+    for n_rows in (2000, 16_000):
+        data = planted.sparse_codes(n_rows, n_features=40, n_components=60, sparsity=2, random_state=3)
+        model = IncoherentDictionary(60, sparsity=2, atom_update=columns, refine=0).fit(data.X)
+        errors.append(np.median(atom_distances(data.components, model.components_)))
+        told = unit_rows(data.codes.sign().T @ data.X)
+        assert errors[-1] < 1.2 * np.median(atom_distances(data.components, told))
         assert len(model.errors_) == 0
+        assert 0.8 < model.evidence_.expected_error / atom_distances(model.components_, data.components).mean() < 3
+    assert errors[1] < 0.45 * errors[0]
+
+
+def test_averages_of_all_rows_find_the_sparsity_too(data):
+    assert IncoherentDictionary(64, refine=0, n_splits=0).fit(data.X).sparsity_ == 2
+
+
+def test_averages_are_the_same_bits_in_any_number_of_threads(data):
+    blocks = Blocks.from_array(data.X, block_rows=700)
+    one, two = (IncoherentDictionary(64, sparsity=2, refine=0, n_splits=0, n_jobs=n).fit(blocks) for n in (1, 2))
+    np.testing.assert_array_equal(one.components_, two.components_)
+
+
+@pytest.mark.parametrize("coefficients", ["signs", "uniform"])
+def test_atoms_that_come_in_pairs_with_coefficients_off_zero_are_found(coefficients):
+    """Class D of the thesis."""
+    data = planted.sparse_codes(
+        4000, 48, 72, 3, coefficients=coefficients, mean=0.5, pair_correlation=0.3, random_state=1
+    )
+    model = IncoherentDictionary(72, sparsity=3).fit(data.X)
+    assert atom_distances(data.components, model.components_).max() < 0.01
+    assert model.evidence_.grade in ("supported", "with care")
+
+
+def test_one_row_without_a_code_is_no_veto(data):
+    """Of 2,000, where no noise is left of the rows that the atoms were learned from."""
+    exact = data.X[matching_pursuit(data.X, data.components, 2).left[:, 2] < 1e-9]
+    learned, others = exact[:1500], exact[1500:3500].copy()
+    others[0] += 0.3
+    sums = accumulate(Blocks.from_array(learned), AtomsUpdate(data.components, 2, Rounds(), 0))
+    (check,) = others_checks(learned, others, data.components, 2, sums)
+    assert check.measured > 0
 
 
 def test_random_rows_begin_where_the_graph_has_no_clusters():
@@ -170,3 +210,16 @@ def test_planted_codes_make_the_rows(data):
     assert data.codes.has_canonical_format
     with pytest.raises(LatentiaError, match="sparsity=9"):
         planted.sparse_codes(10, 4, 8, 9)
+
+
+def test_planted_pairs_and_means():
+    data = planted.sparse_codes(20_000, 8, 20, 3, coefficients="uniform", mean=0.5, pair_correlation=0.3)
+    used = (data.codes != 0).toarray()
+    correlations = np.corrcoef(used.T)
+    assert correlations[np.arange(0, 20, 2), np.arange(1, 20, 2)].mean() == pytest.approx(0.3, abs=0.02)
+    np.testing.assert_allclose(used.mean(axis=0), 3 / 20, atol=0.01)
+    np.testing.assert_array_equal(used.sum(axis=1), 3)
+    assert data.codes.data.mean() / np.abs(data.codes.data).mean() == pytest.approx(0.5, abs=0.02)
+    for wrong in ({"mean": 1.5}, {"pair_correlation": 0.9}, {"pair_correlation": -0.5}):
+        with pytest.raises(LatentiaError, match=next(iter(wrong))):
+            planted.sparse_codes(10, 8, 20, 3, **wrong)

@@ -212,7 +212,7 @@ def others_checks(
     m, n = atoms.shape
     codes = matching_pursuit(others, atoms, sparsity)
     amplitude = max(float(np.trace(sums.gram)) / max(float(sums.uses.sum()), 1.0), np.finfo(float).tiny)
-    least = max(_NOTHING * sums.energy, np.finfo(float).tiny) / max(sums.n_rows * n, 1)
+    least = max(_HARDLY * sums.energy, np.finfo(float).tiny) / max(sums.n_rows * n, 1)
     noise = max(sums.left / max(sums.n_rows * (n - sparsity), 1), least) if n > sparsity else least
     fitted = _log_density(others, atoms, codes, amplitude, noise)
     fitted -= gammaln(m + 1) - gammaln(sparsity + 1) - gammaln(m - sparsity + 1)

@@ -7,7 +7,6 @@ of its rows has one large eigenvalue, where that of noise of variance s^2 has no
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
 
 from ..linalg import leading_direction, unit_rows
 from ._sparse_codes import CodeSums
@@ -31,9 +30,7 @@ def split(atoms: np.ndarray, sums: CodeSums, rows: np.ndarray, codes: Codes) -> 
         Some of the rows.
     """
     m, n = atoms.shape
-    places, steps = np.nonzero(codes.atoms >= 0)
-    used, values = codes.atoms[places, steps], codes.values[places, steps]
-    table = sparse.csr_array((values, (places, used)), shape=(len(rows), m))
+    table = codes.table(m)
     rest, by_atom = rows - table @ atoms, table.tocsc()
     noise = float(np.einsum("ij,ij->", rest, rest)) / max(rest.size, 1)
     spikes, directions = np.zeros(m), np.zeros((m, n))

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from scipy import sparse
 
 from .._threads import for_chunks
 
@@ -42,10 +43,13 @@ class Codes(NamedTuple):
 
     def dense(self, n_atoms: int) -> np.ndarray:
         """The coefficients of all atoms, shape (n_rows, m)."""
-        table = np.zeros((len(self.atoms), n_atoms))
+        return np.asarray(self.table(n_atoms).toarray())
+
+    def table(self, n_atoms: int) -> sparse.csr_array:
+        """The same, sparse."""
         rows, places = np.nonzero(self.atoms >= 0)
-        table[rows, self.atoms[rows, places]] = self.values[rows, places]
-        return table
+        entries = self.values[rows, places], (rows, self.atoms[rows, places])
+        return sparse.csr_array(entries, shape=(len(self.atoms), n_atoms))
 
 
 def matching_pursuit(

@@ -42,6 +42,8 @@ def sparse_codes(
     sparsity: int = 3,
     *,
     coefficients: Literal["signs", "uniform", "normal"] = "signs",
+    mean: float = 0.0,
+    pair_correlation: float = 0.0,
     noise: float = 0.0,
     random_state: int = 0,
 ) -> SparseCodes:
@@ -54,6 +56,10 @@ def sparse_codes(
         Atoms k of a row, at most ``n_components``.
     coefficients : {"signs", "uniform", "normal"}
         1 or -1; from 1 to 2 with a random sign; or standard normal, which may be as good as zero.
+    mean : float
+        Of the coefficients, over their mean size: they are positive with probability (1 + mean) / 2.
+    pair_correlation : float
+        Correlation of the uses of atoms 0 and 1, 2 and 3, and so on. Rows have ``sparsity`` atoms still.
     noise : float
         Standard deviation of the noise of an entry.
     random_state : int
@@ -65,15 +71,22 @@ def sparse_codes(
     check_sizes(n_rows=n_rows, n_features=n_features, n_components=n_components, sparsity=sparsity)
     if sparsity > n_components:
         raise LatentiaError(f"there are {n_components} atoms.", parameter="sparsity", value=sparsity)
+    if not -1 <= mean <= 1:
+        raise LatentiaError("a number from -1 to 1 is needed.", parameter="mean", value=mean)
     rng = np.random.default_rng(random_state)
     atoms = rng.standard_normal((n_components, n_features))
     atoms /= np.linalg.norm(atoms, axis=1)[:, None]
-    places = _supports(rng, n_rows, n_components, sparsity)
+    if pair_correlation:
+        places = _paired_supports(rng, n_rows, n_components, sparsity, pair_correlation)
+    else:
+        places = _supports(rng, n_rows, n_components, sparsity)
     if coefficients == "normal":
         values = rng.standard_normal(places.shape)
     else:
         values = rng.choice([-1.0, 1.0], places.shape)
         values *= rng.uniform(1, 2, places.shape) if coefficients == "uniform" else 1.0
+    if mean:
+        values = np.where(rng.random(places.shape) < (1 + mean) / 2, 1.0, -1.0) * np.abs(values)
     starts = sparsity * np.arange(n_rows + 1)
     codes = sparse.csr_array((values.ravel(), places.ravel(), starts), shape=(n_rows, n_components))
     codes.sort_indices()
@@ -87,4 +100,23 @@ def _supports(rng: np.random.Generator, n_rows: int, m: int, k: int) -> np.ndarr
         drawn = rng.integers(0, m - k + i + 1, n_rows)
         taken = (places[:, :i] == drawn[:, None]).any(axis=1)
         places[:, i] = np.where(taken, m - k + i, drawn)
+    return places
+
+
+def _paired_supports(rng: np.random.Generator, n_rows: int, m: int, k: int, correlation: float) -> np.ndarray:
+    """The same where atoms 2 i and 2 i + 1 come together more often: in one row in so many the second is the first's partner.
+
+    A share q of the rows has both atoms of one of m / 2 pairs, and all use an atom with chance p = k / m: the correlation is
+    (2 q / m - p^2) / (p (1 - p)).
+    """
+    p = k / m
+    share = k / 2 * (correlation * (1 - p) + p)
+    if m % 2 or not 2 <= k <= m // 2 or not 0 <= share <= 1:
+        raise LatentiaError(
+            f"{m} atoms of which {k} are in a row cannot be paired so.", parameter="pair_correlation", value=correlation
+        )
+    pairs = rng.permuted(_supports(rng, n_rows, m // 2, k), axis=1)
+    places = 2 * pairs + rng.integers(0, 2, pairs.shape)
+    paired = rng.random(n_rows) < share
+    places[paired, 1] = places[paired, 0] ^ 1
     return places

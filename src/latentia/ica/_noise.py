@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import optimize
 
 from ..linalg import whiten
 from ..moments import FourthSums
@@ -67,8 +67,9 @@ def sources_in_noise(m: FourthSums, start: np.ndarray) -> SourcesInNoise:
     kurtosis = signs * (sizes / length) ** 4
     order = np.argsort(-np.abs(kurtosis), kind="stable")
     mixing = length * units[order].T
+    rest = np.linalg.qr(mixing, mode="complete")[0][:, k:]
     return SourcesInNoise(
-        np.linalg.pinv(mixing) @ white.matrix.T, white.inverse @ mixing, linalg.null_space(mixing.T).T @ white.matrix.T,
+        np.linalg.pinv(mixing) @ white.matrix.T, white.inverse @ mixing, rest.T @ white.matrix.T,
         kurtosis[order], float(np.sqrt(max(found.fun, 0.0))), int(found.nit), bool(found.success),
     )  # fmt: skip
 
@@ -76,7 +77,8 @@ def sources_in_noise(m: FourthSums, start: np.ndarray) -> SourcesInNoise:
 def _least_squares(cumulant: SymmetricFour, start: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
     """The vectors b_k in rows, their signs, and what the descent says of itself."""
     units = start / np.linalg.norm(start, axis=1, keepdims=True)
-    kurtosis = np.einsum("ki,ki->k", cumulant.contract(units), units)
+    values = np.einsum("ki,ki->k", cumulant.contract(units), units)
+    kurtosis = np.linalg.lstsq((units @ units.T) ** 4, values, rcond=None)[0]
     signs, size = np.where(kurtosis < 0, -1.0, 1.0), max(cumulant.squared_norm(), np.finfo(float).tiny)
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:

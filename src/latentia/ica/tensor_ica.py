@@ -516,8 +516,10 @@ def _halves(moments: _Moments) -> list[tuple[FourthSums, FourthSums]]:
 
 
 def _best_in_noise(found: _Recovered, moments: _Moments, seed: int) -> SourcesInNoise:
-    """Least squares from the orthogonal answer, and from random ones: in much noise there are minima with vectors that lie near
-    to each other, of opposite signs."""
+    """Least squares from the orthogonal answer, and from random ones.
+
+    In much noise there are other minima, with vectors of opposite signs that lie near to each other.
+    """
     whole, rng, one = moments.of(moments.dealt.all), np.random.default_rng(seed), found.whitening.inverse
     starts = [found.unmixing.inverse]
     if moments.size < _MANY:
@@ -650,7 +652,7 @@ def _noise_that_shows(found: _Recovered) -> list[Check]:
     return [
         Check(
             "Gaussian noise", "squared distance / error", found.apart, at_most(_APART),
-            "How far the answer in Gaussian noise is from the one without noise, beside its own error. Above the limit noise is "
+            "How far the answer in Gaussian noise is from the one without, beside its own error. Above the limit noise is "
             f"modelled, if it explains the cumulant. The answer {took}", "Theorem 7.3",
         )
     ]  # fmt: skip
@@ -681,7 +683,7 @@ def _variance_left_out(whitening: Whitening, moments: _Moments, noisy: bool) -> 
     return [
         Check(
             "variance left out", f"1 - sum of {'K + 12' if noisy else 'K'} eigenvalues", left, at_most(_LEFT_OUT),
-            f"Share outside the {kept} leading principal directions. If other sources are there, they are in the recovered ones too, "
-            "and parts of the data cannot see it.", "Theorem 7.3", "verdict",
+            f"Share outside the {kept} leading principal directions. If other sources are there, they are in the recovered "
+            "ones too, and parts of the data cannot see it.", "Theorem 7.3", "verdict",
         )
     ]  # fmt: skip

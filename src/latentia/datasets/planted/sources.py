@@ -111,7 +111,9 @@ def _spread(noise: float | np.ndarray, n_features: int) -> np.ndarray:
             raise LatentiaError(f"noise={noise}: a standard deviation is at least 0.")
         return given
     if given.shape != (n_features,) * 2 or not np.isfinite(given).all() or not np.allclose(given, given.T):
-        raise LatentiaError(f"noise of shape {given.shape}: a covariance of shape ({n_features}, {n_features}) is needed.")
+        raise LatentiaError(
+            f"noise of shape {given.shape}: a covariance of shape ({n_features}, {n_features}) is needed."
+        )
     values, vectors = np.linalg.eigh(given)
     if values[0] < -1e-9 * abs(values[-1]):
         raise LatentiaError(f"noise has the eigenvalue {values[0]:.3g}: a covariance has none below 0.")

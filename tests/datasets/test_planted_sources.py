@@ -56,5 +56,16 @@ def test_bad_parameters():
         planted.independent_sources(10, distribution="gaussian")
     with pytest.raises(LatentiaError, match="noise=-1"):
         planted.independent_sources(10, noise=-1)
+    with pytest.raises(LatentiaError, match="a covariance of shape"):
+        planted.independent_sources(10, 3, noise=np.eye(2))
+    with pytest.raises(LatentiaError, match="eigenvalue -1"):
+        planted.independent_sources(10, 2, noise=np.diag([1.0, -1.0]))
     with pytest.raises(LatentiaError, match="max_condition=0.5; raise it"):
         planted.independent_sources(10, 3, max_condition=0.5)
+
+
+def test_noise_has_the_covariance_that_is_given():
+    root = np.random.default_rng(0).standard_normal((4, 4))
+    data = planted.independent_sources(40_000, 4, noise=root @ root.T)
+    left = data.X - data.sources @ data.mixing.T
+    np.testing.assert_allclose(left.T @ left / len(left), root @ root.T, atol=0.25)

@@ -328,3 +328,81 @@ def test_rows_that_are_white_already():
         TensorICA(whiten=False).fit(data.X)
     with pytest.raises(LatentiaError, match="all 4 features are sources"):
         TensorICA(2, whiten=False).fit(white)
+
+
+def crosstalk(model, mixing):
+    gains = model.components_ @ mixing
+    shares = (gains / np.linalg.norm(gains, axis=1, keepdims=True)) ** 2
+    return np.sqrt(1 - shares.max(axis=1)).mean()
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    root = np.random.default_rng(7).standard_normal((4, 4))
+    return planted.independent_sources(50_000, 4, noise=root @ root.T, max_condition=10, random_state=5)
+
+
+def test_gaussian_noise_is_found_and_does_not_bias(noisy, tmp_path):
+    model, plain = TensorICA().fit(noisy.X), TensorICA(noise=None).fit(noisy.X)
+    assert crosstalk(plain, noisy.mixing) > 0.15
+    assert crosstalk(model, noisy.mixing) < 0.06
+    assert model.evidence_.component_errors.mean() == pytest.approx(crosstalk(model, noisy.mixing), rel=1)
+    assert model.evidence_["Gaussian noise"].holds is False
+    assert model.evidence_["goodness of fit"].holds
+    assert not plain.evidence_["goodness of fit"].holds
+    assert plain.noise_covariance_ is None
+    assert (model.components_ == TensorICA(noise="gaussian", n_jobs=2).fit(noisy.X).components_).all()
+    np.testing.assert_allclose(model.components_ @ model.mixing_, np.eye(4), atol=1e-9)
+    np.testing.assert_allclose(model.mixing_ @ model.mixing_.T + model.noise_covariance_, np.cov(noisy.X.T), rtol=1e-3)
+    assert np.linalg.eigvalsh(model.noise_covariance_)[0] > -1e-9
+    signal = model.whitening_ @ model.mixing_
+    np.testing.assert_allclose(signal @ signal.T, np.eye(4), atol=1e-9)
+    loaded = latentia.load(latentia.save(model, tmp_path / "m"))
+    assert (loaded.noise_covariance_ == model.noise_covariance_).all()
+
+
+def test_mixed_signs_of_kurtosis_in_noise():
+    rng = np.random.default_rng(3)
+    sources = np.column_stack(
+        [rng.laplace(scale=0.5**0.5, size=(50_000, 2)), rng.uniform(-(3**0.5), 3**0.5, (50_000, 2))]
+    )
+    mixing, root = rng.standard_normal((4, 4)) + 2 * np.eye(4), 0.5 * rng.standard_normal((4, 4))
+    model = TensorICA().fit(sources @ mixing.T + rng.standard_normal((50_000, 4)) @ root.T)
+    assert crosstalk(model, mixing) < 0.06
+    assert sorted(np.sign(model.kurtosis_)) == [-1, -1, 1, 1]
+
+
+def test_without_noise_the_default_models_none(data):
+    model, plain = TensorICA(refine=0).fit(data.X), TensorICA(refine=0, noise=None).fit(data.X)
+    assert (model.components_ == plain.components_).all()
+    assert model.noise_covariance_ is None
+
+
+def test_noise_in_more_features_than_sources():
+    root = 0.4 * np.random.default_rng(7).standard_normal((9, 9))
+    data = planted.independent_sources(50_000, 4, 9, noise=root @ root.T, random_state=2)
+    model = TensorICA(4, noise="gaussian").fit(data.X)
+    assert crosstalk(model, data.mixing) < 0.05
+    assert model.evidence_["goodness of fit"].holds
+    inverse = np.linalg.pinv(model.mixing_)
+    sources = data.X - data.sources @ data.mixing.T
+    ours, pseudo = ((sources @ matrix.T).var(axis=0).sum() for matrix in (model.components_, inverse))
+    assert ours < pseudo  # noise that is left in the sources
+    few = TensorICA(2, noise="gaussian").fit(data.X).evidence_
+    assert few["goodness of fit"].holds is False
+    assert not few.holds
+
+
+def test_what_is_no_gaussian_noise_is_not_taken_for_it():
+    rng = np.random.default_rng(0)
+    x = rng.laplace(size=(20_000, 8)) @ rng.standard_normal((8, 5))
+    model = TensorICA().fit(x)
+    assert model.noise_covariance_ is None
+    assert not model.evidence_.holds
+
+
+def test_noise_needs_rows_that_are_not_white(data):
+    with pytest.raises(LatentiaError, match="^noise='gaussian': with whiten=False"):
+        TensorICA(whiten=False, noise="gaussian").fit(data.X)
+    with pytest.raises(LatentiaError, match="noise"):
+        TensorICA(noise="white").fit(data.X)

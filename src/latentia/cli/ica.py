@@ -13,7 +13,19 @@ from rich.console import Console
 from ..datasets.tables import dense
 from ..ica import TensorICA
 from ..report.ica import excess_kurtosis, rows_of, summarize_ica
-from ._shared import Columns, Comparison, Ignore, Reading, Refine, Run, learn, parse_sizes, possible_sizes, sizes_help
+from ._shared import (
+    Columns,
+    Comparison,
+    Ignore,
+    Reading,
+    Refine,
+    Run,
+    check_choice,
+    learn,
+    parse_sizes,
+    possible_sizes,
+    sizes_help,
+)
 from ._tables import (
     MISSING,
     MayBeMissing,
@@ -37,9 +49,13 @@ def ica(
     columns: Columns = None,
     ignore: Ignore = None,
     refine: Refine = "auto",
+    noise: Annotated[
+        str, typer.Option(help="Gaussian noise in the signals: gaussian or none; auto decides from the data.")
+    ] = "auto",
     missing: MayBeMissing = None,
 ) -> dict[str, Any]:
     """Separate mixed signals into independent sources and write tables, a model and a report."""
+    check_choice("--noise", noise, ("auto", "gaussian", "none"))
     sizes: list[Any] = [None] if k is None else parse_sizes(k, "sources")
     results = run.results(source, "mixing.csv", "sources.csv", "unmixing.csv")
     why = "two or more signals are needed to separate them"
@@ -51,7 +67,8 @@ def ica(
         sizes = possible_sizes(sizes, width, f"{table.source}: {width} columns", "sources", run.console)
 
     def fit(size: int | None, **more: Any) -> TensorICA:
-        return TensorICA(size, refine=refine, **run.parameters | more).fit(values)  # type: ignore[arg-type]
+        modelled = None if noise == "none" else noise
+        return TensorICA(size, refine=refine, noise=modelled, **run.parameters | more).fit(values)  # type: ignore[arg-type]
 
     return learn(
         results, table.source, sizes, fit,

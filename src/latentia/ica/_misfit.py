@@ -2,7 +2,8 @@
 
 In the white coordinates of the sources the cumulant C of independent ones is diagonal. As in `latentia.evidence.goodness`, the
 rest R of C is compared with half of the difference N of the cumulants of two halves, each whitened on its own, and what the fit
-absorbs is left out of both: C_kkkk and, of each pair (C_kkkl, C_lllk), the direction (kappa_k, -kappa_l) of a rotation.
+absorbs is left out of both: C_kkkk and, of each pair (C_kkkl, C_lllk), the direction (kappa_k, -kappa_l) of a rotation. In
+Gaussian noise the sources need not be white, and all C_kkkl are left out; directions without a source are compared too.
 
 The whole cumulant is compared with that of Gaussian rows, whose different entries, times the root of how often each occurs, are
 then independent with the variance 24 / n, to first order also after whitening, and those of the covariance with the variance
@@ -56,13 +57,21 @@ class CumulantFit(NamedTuple):
     noise: SymmetricFour
 
     @property
+    def fits(self) -> bool:
+        """Whether noise of the cumulant explains what the sources leave of it."""
+        return self.misfit.ratio is None or self.misfit.ratio <= self.most
+
+    @property
     def bias(self) -> float:
         """Amplitude of other sources in each one that it stands for."""
         return min(_AMPLITUDE * self.misfit.share, 1.0)
 
 
 def fit_of_cumulant(
-    whole: FourthSums, splits: list[tuple[FourthSums, FourthSums]], unmixing: np.ndarray
+    whole: FourthSums,
+    splits: list[tuple[FourthSums, FourthSums]],
+    unmixing: np.ndarray,
+    rest: np.ndarray | None = None,
 ) -> CumulantFit:
     """Compare what the components leave of the cumulant with its noise.
 
@@ -73,21 +82,30 @@ def fit_of_cumulant(
         Of disjoint halves.
     unmixing : ndarray of shape (K, b)
         From coordinates to white sources.
+    rest : ndarray of shape (r - K, b), optional
+        In Gaussian noise: from coordinates to white ones without a source. The sources need not be white then.
     """
+    free, n_sources = rest is not None, len(unmixing)
+    unmixing = unmixing if rest is None else np.vstack([unmixing, rest])
     k = len(unmixing)
     cumulant = whole.cumulant(unmixing.T)
-    halves = [[_own(half, unmixing.T) for half in pair] for pair in (splits if k < _MANY else splits[:1])]
+    some = splits if k < _MANY else splits[:1]
+    halves = [[half.cumulant(unmixing.T) if free else _own(half, unmixing.T) for half in pair] for pair in some]
     noises = [SymmetricFour((first.packed - second.packed) / 2, k) for first, second in halves]
     if k < 2:
         return CumulantFit(Misfit(), _MOST, None, _EXCESS, noises[0])
-    kurtosis = np.diag(_repeated(cumulant)[0])
-    left, loud = _left(cumulant, kurtosis)
-    noise, loud_noise = np.mean([_left(one, kurtosis) for one in noises], axis=0)
+    kurtosis = np.diag(_repeated(cumulant)[0])[:n_sources]
+    left, loud = _left(cumulant, kurtosis, free)
+    noise, loud_noise = np.mean([_left(one, kurtosis, free) for one in noises], axis=0)
     others, others_noise = left - loud, max(noise - loud_noise, np.finfo(float).tiny)
-    most, ratio = _most(k, len(noises)), max(left / max(noise, np.finfo(float).tiny), others / others_noise)
-    beyond = max(others - others_noise, 0.0) if ratio > most else 0.0
+    entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - (k * n_sources if free else k * (k + 1) // 2)
+    most, ratio = _most(entries, len(noises)), max(left / max(noise, np.finfo(float).tiny), others / others_noise)
+    beyond = max(others - (most if free else 1.0) * others_noise, 0.0) if ratio > most else 0.0
     size = float(left + kurtosis @ kurtosis)
     misfit = Misfit(float(ratio), float(np.sqrt(beyond / size)))
+    if free:
+        unmixing = np.linalg.inv(np.linalg.cholesky(unmixing @ whole.covariance @ unmixing.T)) @ unmixing
+        cumulant = whole.cumulant(unmixing.T)
     return CumulantFit(misfit, most, *_excess(cumulant, splits, unmixing), noises[0])
 
 
@@ -97,11 +115,18 @@ def _own(half: FourthSums, matrix: np.ndarray) -> SymmetricFour:
     return half.cumulant(matrix @ (vectors / np.sqrt(np.maximum(values, _LEAST))) @ vectors.T)
 
 
-def _left(tensor: SymmetricFour, kurtosis: np.ndarray) -> tuple[float, float]:
-    """Squared norm of what no change of the kurtosis and no rotation absorbs, and the part of it in the entries kkll."""
+def _left(tensor: SymmetricFour, kurtosis: np.ndarray, free: bool) -> tuple[float, float]:
+    """Squared norm of what no change of the kurtosis and no rotation absorbs, and the part of it in the entries kkll.
+
+    With ``free`` what no change of the mixing absorbs.
+    """
     triple, twice = _repeated(tensor)
     own = np.diag(twice)
     loud = 3 * ((twice**2).sum() - (own**2).sum())
+    if free:
+        k = len(kurtosis)
+        absorbed = 4 * (triple[:k] ** 2).sum() - 3 * (own[:k] ** 2).sum()
+        return float(max(tensor.squared_norm() - absorbed, 0.0)), float(loud)
     sums = kurtosis**2 + kurtosis[:, None] ** 2
     across = (triple * kurtosis + (triple * kurtosis).T) ** 2 / np.maximum(sums, np.finfo(float).tiny)
     np.fill_diagonal(across, 0.0)
@@ -130,7 +155,6 @@ def _excess(
     return cumulant.squared_norm() / (12 * variance * fourth), max(_EXCESS, least)
 
 
-def _most(k: int, n_splits: int) -> float:
+def _most(entries: int, n_splits: int) -> float:
     """The ratio that normal noise exceeds by chance in one of a hundred fits, and at least 2."""
-    entries = k * (k + 1) * (k + 2) * (k + 3) // 24 - k * (k + 1) // 2
     return max(_MOST, float(stats.f.isf(_CHANCE, entries, n_splits * entries)))

@@ -1,7 +1,7 @@
 """Linear mixtures of independent sources.
 
 A sample is x = A s + e: K independent sources s of mean 0 and variance 1, a mixing matrix A (d x K) with standard
-normal entries, and Gaussian noise e.
+normal entries, and Gaussian noise e, of any covariance.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def independent_sources(
     n_features: int | None = None,
     *,
     distribution: Literal["laplace", "uniform", "student", "exponential", "mixed"] = "laplace",
-    noise: float = 0.0,
+    noise: float | np.ndarray = 0.0,
     max_condition: float = 50.0,
     random_state: int = 0,
 ) -> PlantedSources:
@@ -64,8 +64,8 @@ def independent_sources(
     distribution : {"laplace", "uniform", "student", "exponential", "mixed"}
         Distribution of the sources. "student" has 5 degrees of freedom; "mixed" gives the sources the other four in
         turn.
-    noise : float
-        Standard deviation of the Gaussian noise in every feature.
+    noise : float or ndarray of shape (n_features, n_features)
+        Standard deviation of the Gaussian noise in every feature, or the covariance of the noise.
     max_condition : float
         The mixing matrix is redrawn until its condition number is at most this. Raise it for more than 50 sources in
         as many features.
@@ -85,8 +85,7 @@ def independent_sources(
             parameter="n_components",
             value=n_components,
         )
-    if not 0 <= noise < np.inf:
-        raise LatentiaError(f"noise={noise}: a standard deviation is at least 0.")
+    spread = _spread(noise, n_features)
     if distribution not in (*_DRAWS, "mixed"):
         raise LatentiaError(f"distribution={distribution!r}: use {', '.join(map(repr, _DRAWS))} or 'mixed'.")
     rng = np.random.default_rng(random_state)
@@ -99,6 +98,23 @@ def independent_sources(
     names = list(_DRAWS) if distribution == "mixed" else [distribution]
     sources = np.column_stack([_DRAWS[names[k % len(names)]](rng, n_samples) for k in range(n_components)])
     X = sources @ mixing.T
-    if noise:
-        X += noise * rng.standard_normal(X.shape)
+    if spread.any():
+        X += rng.standard_normal(X.shape) @ spread.T if spread.ndim else spread * rng.standard_normal(X.shape)
     return PlantedSources(X, sources, mixing)
+
+
+def _spread(noise: float | np.ndarray, n_features: int) -> np.ndarray:
+    """What standard normal noise is multiplied by: the standard deviation, or a root of the covariance, (d, d)."""
+    given = np.asarray(noise, dtype=float)
+    if given.ndim == 0:
+        if not 0 <= given < np.inf:
+            raise LatentiaError(f"noise={noise}: a standard deviation is at least 0.")
+        return given
+    if given.shape != (n_features,) * 2 or not np.isfinite(given).all() or not np.allclose(given, given.T):
+        raise LatentiaError(
+            f"noise of shape {given.shape}: a covariance of shape ({n_features}, {n_features}) is needed."
+        )
+    values, vectors = np.linalg.eigh(given)
+    if values[0] < -1e-9 * abs(values[-1]):
+        raise LatentiaError(f"noise has the eigenvalue {values[0]:.3g}: a covariance has none below 0.")
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

@@ -139,7 +139,9 @@ def test_a_range_is_compared(call, rows, recommended, path, tmp_path):
 def test_as_many_as_it_takes(call, rows, path, tmp_path, monkeypatch):
     monkeypatch.setattr(IncoherentDictionary, "_candidates", lambda self, X: [30, 40])
     call("dictionary", path, "-k", "auto", "--ignore", "id", "--refine", 3, "--out", tmp_path / "o")
-    assert [row["atoms"] for row in rows(tmp_path / "o" / "comparison.csv")] == ["30", "40"]
+    # The best is the last of them, so that two more are tried; they are no better.
+    assert [row["atoms"] for row in rows(tmp_path / "o" / "comparison.csv")] == ["30", "40", "46", "53"]
+    assert len(rows(tmp_path / "o" / "atoms.csv")) == 40
 
 
 def test_a_sparse_matrix(call, rows, data, tmp_path):

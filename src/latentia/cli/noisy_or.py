@@ -15,6 +15,7 @@ from .._progress import progress_bar
 from ..datasets.baskets import read_baskets
 from ..exceptions import LatentiaError
 from ..noisyor import Diagnosis, NoisyOr
+from ..noisyor._landmarks import most_causes_of
 from ..noisyor.baskets import basket_table, chosen_items
 from ..noisyor.inference import SAMPLING, Posteriors
 from ..passes import Blocks
@@ -78,7 +79,7 @@ def noisy_or(
     if k is not None:
         n = data.values.shape[1]
         sizes = possible_sizes(
-            sizes, n // 3, f"{data.source}: {n} findings, three for each cause,", "causes", run.console
+            sizes, most_causes_of(n), f"{data.source}: {n} findings", "causes", run.console
         )
     places = _places(data, row)
     options = {

@@ -40,13 +40,13 @@ def hollow_factor(
         Orthogonal columns, the longest first.
     n_iter : int
     """
-    filled = np.array(matrix, dtype=float)
+    filled = np.array(matrix, dtype=np.result_type(matrix, np.float32))
     np.fill_diagonal(filled, 0.0 if start is None else (start**2).sum(axis=1))
     if start is None:
         values, basis = np.linalg.eigh(filled)
         least, values, basis = values[0], values[::-1][:rank], basis[:, ::-1][:, :rank]
     else:
-        least = eigsh(filled, 1, which="SA", v0=np.ones(len(filled)), tol=0.1, return_eigenvectors=False)[0]
+        least = eigsh(filled, 1, which="SA", v0=np.ones(len(filled), filled.dtype), tol=0.1, return_eigenvectors=False)[0]
         values, basis = _following(filled, start, max(-float(least), 0.0))
     off_diagonal, last = float((filled**2).sum() - (filled.diagonal() ** 2).sum()), np.inf
     shift = max(-float(least), 0.0)  # so that the largest eigenvalues are the leading ones, not those below zero
@@ -67,6 +67,6 @@ def hollow_factor(
 def _following(matrix: np.ndarray, basis: np.ndarray, shift: float) -> tuple[np.ndarray, np.ndarray]:
     """Leading eigenpairs, the largest first, by two steps of subspace iteration from those of a similar matrix."""
     for _ in range(2):
-        basis = np.linalg.qr(matrix @ basis + shift * basis)[0]
+        basis = np.linalg.qr(matrix @ basis + np.asarray(shift, basis.dtype) * basis)[0]
     values, small = np.linalg.eigh(basis.T @ matrix @ basis)
     return values[::-1], basis @ small[:, ::-1]

@@ -19,14 +19,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, gmres
+from scipy.sparse.linalg import LinearOperator, gmres, svds
 from scipy.special import erfcx
 
 from ..exceptions import LatentiaError
 from ..linalg import polar_factor
 from ..tensor import Decomposition, decompose
 from ..tensor.operators import multilinear, symmetrised
-from ._expansion import higher_orders
+from ._expansion import degree_for, higher_orders
 from ._hollow import hollow_factor
 from .absences import AbsenceMoments, LogAbsences, Partition
 from .inference import Network
@@ -34,6 +34,8 @@ from .inference import Network
 LEAST_ODDS, MOST_ODDS = 1e-8, 1e3
 _TINY, _NEGLIGIBLE = 1e-12, 1e-6
 _EXACT, _KRYLOV, _RESTARTS = 1e-7, 40, 4
+_EXACT_ORDERS = 1e-12  # error of log(1 + r t) by its orders
+_SMALL, _NEARLY = 600, 1e-3  # sides of matrices whose norm is that of all singular values, and the error of others
 
 
 Operator = Callable[[np.ndarray], np.ndarray]
@@ -198,6 +200,14 @@ def scaled_pairs(logs: LogAbsences, scale: np.ndarray) -> np.ndarray:
     return scale[:, None] * logs.pmi * scale
 
 
+def largest(matrix: np.ndarray) -> float:
+    """Spectral norm."""
+    if min(matrix.shape) <= _SMALL:
+        return float(np.linalg.norm(matrix, 2))
+    start = np.ones(min(matrix.shape))
+    return float(svds(matrix, 1, v0=start, tol=_NEARLY, return_singular_vectors=False)[0])
+
+
 def recover(
     moments: Moments, prior: float | None, corrections: int, max_weight: float, start: Recovered | None = None
 ) -> Recovered:
@@ -220,11 +230,16 @@ def recover(
 
 def residual(moments: Moments, network: Network) -> np.ndarray:
     """Scaled PMI2 less that of the network, (n, n), with a diagonal of zeros."""
+    return left_of_pairs(moments.pairs, moments.scale, network)
+
+
+def left_of_pairs(pairs: np.ndarray, scale: np.ndarray, network: Network) -> np.ndarray:
+    """The same of PMI2 between findings with these scales."""
     odds = network.priors / (1 - network.priors)
-    strengths = -np.expm1(-network.weights) * moments.scale
-    coefficients, vectors = higher_orders(network.weights, odds)
-    vectors = vectors * moments.scale
-    left = moments.pairs - (odds * strengths.T) @ strengths - (coefficients * vectors.T) @ vectors
+    coefficients, vectors = higher_orders(network.weights, odds, degree_for(odds, _EXACT_ORDERS))
+    coefficients[: network.m] += odds
+    vectors *= scale
+    left = pairs - (coefficients * vectors.T) @ vectors
     np.fill_diagonal(left, 0.0)
     return left
 

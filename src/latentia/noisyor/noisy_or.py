@@ -36,7 +36,8 @@ from ._goodness import (
     pairs_misfit,
     rows_goodness,
 )
-from ._learners import InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
+from ._landmarks import Landmarks, causes_above_noise, most_causes_of
+from ._learners import InRounds, Learner, Printed, MOST_SOLVED, Spectrum, most_causes, pair_spectrum, relative_distances
 from ._methods import NetworkMethods
 from ._recovery import LEAST_ODDS, random_partitions
 from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedRows, absences_of_rows
@@ -249,6 +250,7 @@ class NoisyOr(NetworkMethods, Staged):
             raise LatentiaError(
                 f"{blocks.n_rows} rows: joint absences of triples need at least {_MIN_ROWS}, and thousands to be of use."
             )
+        self._check_number(blocks.shapes[0][1])
         return self._fit_stages(blocks)
 
     @fitting
@@ -280,6 +282,7 @@ class NoisyOr(NetworkMethods, Staged):
                 f"moments is a {type(moments).__name__}: take latentia.noisyor.ExactAbsences; rows go to fit."
             )
         self.n_features_in_, self._column_names = moments.n_features, None
+        self._check_number(moments.n_features)
         rows = Blocks.from_array(np.empty((0, moments.n_features)))
         dealt, used = self._dealt(rows), np.ones(moments.n_features, bool)
         frequency = -np.expm1(moments.logs(dealt.all).single)
@@ -324,8 +327,11 @@ class NoisyOr(NetworkMethods, Staged):
         return refined if faded is None else replace(refined, network=faded, before=refined.network)
 
     def _restart(self, model: RefinedNetwork, moments: _Moments, part: Part) -> RefinedNetwork | None:
-        """A number of steps may not have settled: more are more likely."""
-        own = not model.refused and self._steps(part.rows) == "auto"
+        """A number of steps may not have settled: more are more likely.
+
+        Of very many causes EM from those of all rows, lost ones among them, would end near them on a part as well.
+        """
+        own = not model.refused and self._steps(part.rows) == "auto" and model.network.m <= MOST_SOLVED
         return self._refine(model, moments, part, model) if own else None
 
     def _distance(self, one: RefinedNetwork, other: RefinedNetwork, moments: Any) -> np.ndarray:
@@ -366,10 +372,16 @@ class NoisyOr(NetworkMethods, Staged):
         self.strengths_, self.priors_ = -np.expm1(-self.weights_), network.priors
         self.n_components_range_ = fitted.found.learner.likely
         self._given_names: dict[int, str] = {}
-        spectrum = pair_spectrum(moments.source, fitted.model.before or network, moments.dealt)
-        self.spectrum_, self.noise_level_ = spectrum.values[: 3 * network.m + 10], spectrum.noise
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = bool(fitted.rows.n_rows) + len(self.refinement_)
+        if fitted.groups == fitted.dealt.all:
+            self._keep_spectrum(fitted)
+
+    def _keep_spectrum(self, fitted: Fitted) -> None:
+        moments, network = fitted.moments, fitted.model.network
+        scale = fitted.found.learner.scale
+        spectrum = pair_spectrum(moments.source, fitted.model.before or network, moments.dealt, scale)
+        self.spectrum_, self.noise_level_ = spectrum.values[: 3 * network.m + 10], spectrum.noise
         if spectrum.noise and spectrum.rank < network.m:
             _warn_of_rank(network.m, spectrum.rank)
 
@@ -399,30 +411,56 @@ class NoisyOr(NetworkMethods, Staged):
     def _splits(self, rows: Blocks) -> int:
         return self.n_splits if rows.n_rows else 0
 
-    def _learner(self, moments: _Moments, rows: Blocks) -> Learner:
-        source, dealt, k = moments.source, moments.dealt, self.n_components
-        n = source.n_features
-        if n < 3 * (k or 1):
+    def _check_number(self, n: int) -> None:
+        """Raise where so many findings cannot tell the causes apart that are asked for."""
+        most = max(n // 3, 1) if self._as_printed else most_causes_of(n)
+        if (self.n_components or 1) > most:
+            why = (
+                "three sets of findings must do so, and each of them needs a finding for every cause"
+                if self._as_printed
+                else "more would have more strengths than there are pairs of findings"
+            )
             raise LatentiaError(
-                f"{n} findings that vary tell at most {max(n // 3, 1)} causes apart: three sets of findings must do so, and "
-                "each of them needs a finding for every cause.",
-                parameter="n_components", value=k,
+                f"{n} findings that vary tell at most {most} causes apart: {why}.",
+                parameter="n_components", value=self.n_components,
             )  # fmt: skip
-        # Beyond max_triples, those of a random sample of the findings are counted.
+
+    def _learner(self, moments: _Moments, rows: Blocks) -> Learner:
+        source, dealt, n = moments.source, moments.dealt, moments.source.n_features
+        self._check_number(n)
+        # Beyond max_triples, those of some of the findings are counted.
         size = int((6 * self.max_triples) ** (1 / 3))
         findings = np.arange(n) if n <= size else np.sort(np.random.default_rng(self._seed).permutation(n)[:size])
         partitions = random_partitions(findings, self.n_partitions, self._seed)
-        most = most_causes(source, dealt) if k is None else k
+        k, most, likely = self._numbers(source, dealt, size)
         rounds = {"prior": self.prior, "corrections": self.corrections, "max_weight": self.max_weight}
         if not self._as_printed:
             selections = _selections(dealt, self._splits(rows), bool(self._steps(rows)))
+            if (k or 0) > min(MOST_SOLVED, n // 3):
+                return Landmarks(source, k, selections, size, rounds, likely, self.verbose)
             return InRounds(source, findings, partitions, k, most, selections, dealt, rounds, self.verbose)
-        likely = None
         if k is None:
             found = InRounds(source, findings, [], None, most, [dealt.all], dealt, rounds)
             k, likely = len(found.network(dealt.all).priors), found.likely
         options = {"prior": self.prior, "max_weight": self.max_weight, "seed": self._seed}
         return Printed(source, partitions[0], k, likely, self.verbose, **options)
+
+    def _numbers(
+        self, source: AbsenceMoments, dealt: RowGroups, size: int
+    ) -> tuple[int | None, int, tuple[int, int] | None]:
+        """The number of causes, if it is known, the most that are worth trying, and numbers as likely.
+
+        More of them than can be tried are those that pairs show above their noise.
+        """
+        k, n = self.n_components, source.n_features
+        if k is not None:
+            return k, k, None
+        solved = min(MOST_SOLVED, n // 3)
+        most = most_causes(source, dealt) if n <= size else solved
+        if most < solved or self._as_printed:
+            return None, most, None
+        k, likely = causes_above_noise(source, dealt)
+        return (k, k, likely) if k > solved else (None, min(k + 2, solved) if n > size else most, None)
 
     def _read(self, X: Any, reset: bool) -> Blocks:
         if not isinstance(X, Blocks) and is_baskets(X):

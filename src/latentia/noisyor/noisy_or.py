@@ -460,7 +460,7 @@ class NoisyOr(NetworkMethods, Staged):
         if most < solved or self._as_printed:
             return None, most, None
         k, likely = causes_above_noise(source, dealt)
-        return (k, k, likely) if k > solved else (None, min(k + 2, solved) if n > size else most, None)
+        return (k, k, likely) if k > solved or n <= size else (None, min(k + 2, solved), None)
 
     def _read(self, X: Any, reset: bool) -> Blocks:
         if not isinstance(X, Blocks) and is_baskets(X):

@@ -135,7 +135,7 @@ def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:
     together_known = np.maximum((known.T @ known)[upper], 1.0)
     scale = max(scale, _TINY)
     spread = float(excess.sum() / scale), float(excess.std() * np.sqrt(n) / scale)
-    return Goodness(_mean_square(causes - update.priors), float((left[upper] ** 2 / together_known).mean()), len(upper[0]), spread)
+    return Goodness(_mean_square(causes, update.priors), float((left[upper] ** 2 / together_known).mean()), len(upper[0]), spread)
 
 
 def against_independence(network: Network, rows: Any, frequency: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -238,16 +238,22 @@ def _cells(rows: Any) -> tuple[np.ndarray, np.ndarray]:
     return present.astype(float), np.zeros(present.shape, bool) if missing is None else missing
 
 
-def _mean_square(drawn: np.ndarray) -> float | None:
-    """Mean square of the standard scores of pairs, whose products in a row are means over draws, shape (draws, n, m)."""
-    n_draws, n, m = drawn.shape
+def _mean_square(causes: np.ndarray, priors: np.ndarray) -> float | None:
+    """Mean square of the standard scores of pairs of drawn causes (draws, n, m); a row counts by the mean over its draws.
+
+    Of pairs that are both on in no row, or hardly one, the variance is that of independent causes.
+    """
+    n_draws, n, m = causes.shape
     if m == 1:
         return None
-    upper = np.triu_indices(m, 1)
-    mean = sum(one.T @ one for one in drawn)[upper] / (n * n_draws)
-    both = (one * other for one in drawn for other in drawn)
-    squares = sum(each.T @ each for each in both)[upper] / (n * n_draws**2)
-    deviation = np.maximum(np.sqrt(np.maximum(squares - mean**2, 0.0) / n), 1e-100)  # whose square is in range
+    upper, centred = np.triu_indices(m, 1), causes - priors
+    mean = sum(one.T @ one for one in centred)[upper] / (n * n_draws)
+    both = (one * other for one in centred for other in centred)
+    variance = sum(each.T @ each for each in both)[upper] / (n * n_draws**2) - mean**2
+    chance = np.outer(priors, priors)[upper]
+    rare = n * chance < 1
+    variance[rare] = np.maximum(variance[rare], chance[rare])
+    deviation = np.maximum(np.sqrt(np.maximum(variance, 0.0) / n), 1e-100)  # whose square is in range
     return float(((mean / deviation) ** 2).mean())
 
 

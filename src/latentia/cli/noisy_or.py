@@ -78,9 +78,7 @@ def noisy_or(
         announce(data, run.console)
     if k is not None:
         n = data.values.shape[1]
-        sizes = possible_sizes(
-            sizes, most_causes_of(n), f"{data.source}: {n} findings", "causes", run.console
-        )
+        sizes = possible_sizes(sizes, most_causes_of(n), f"{data.source}: {n} findings", "causes", run.console)
     places = _places(data, row)
     options = {
         "prior": prior,

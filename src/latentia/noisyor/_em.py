@@ -44,6 +44,10 @@ _LEAK_PRIOR = 0.5, 50.5  # rows in which it acts, and all
 _LEAST, _LEAST_LEAK = 1e-12, 1e-9
 LEAST_GAIN = 0.01  # nats a parameter that further steps gain: the best value of one gains half a nat over the true one
 _PATIENCE = 5  # such gains in a row, after which steps end: the likelihood is a bound where rows have many explanations
+_FEW, _LESS_PATIENCE = (
+    60,
+    2,
+)  # causes, and the same with more of them, whose rows are many and have hardly more than one
 MOST_CROWDED = 0.3  # of the rows
 
 
@@ -269,8 +273,8 @@ def _until_settled(network: Network, update: NoisyOrUpdate, e_step: EStep, most_
 
 def _settled(update: NoisyOrUpdate, e_step: EStep, done: int) -> Refinement:
     """EM until it settles, after so many E-steps."""
-    enough = LEAST_GAIN * update.n_parameters
-    return refine(update, lambda at, number: e_step(at, number + done), "auto", enough, patience=_PATIENCE)
+    enough, patience = LEAST_GAIN * update.n_parameters, _PATIENCE if len(update.priors) <= _FEW else _LESS_PATIENCE
+    return refine(update, lambda at, number: e_step(at, number + done), "auto", enough, patience=patience)
 
 
 def _plain(update: NoisyOrUpdate, e_step: EStep, steps: int) -> RefinedNetwork:

@@ -135,7 +135,9 @@ def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:
     together_known = np.maximum((known.T @ known)[upper], 1.0)
     scale = max(scale, _TINY)
     spread = float(excess.sum() / scale), float(excess.std() * np.sqrt(n) / scale)
-    return Goodness(_mean_square(causes, update.priors), float((left[upper] ** 2 / together_known).mean()), len(upper[0]), spread)
+    return Goodness(
+        _mean_square(causes, update.priors), float((left[upper] ** 2 / together_known).mean()), len(upper[0]), spread
+    )
 
 
 def against_independence(network: Network, rows: Any, frequency: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -46,7 +46,9 @@ def hollow_factor(
         values, basis = np.linalg.eigh(filled)
         least, values, basis = values[0], values[::-1][:rank], basis[:, ::-1][:, :rank]
     else:
-        least = eigsh(filled, 1, which="SA", v0=np.ones(len(filled), filled.dtype), tol=0.1, return_eigenvectors=False)[0]
+        least = eigsh(filled, 1, which="SA", v0=np.ones(len(filled), filled.dtype), tol=0.1, return_eigenvectors=False)[
+            0
+        ]
         values, basis = _following(filled, start, max(-float(least), 0.0))
     off_diagonal, last = float((filled**2).sum() - (filled.diagonal() ** 2).sum()), np.inf
     shift = max(-float(least), 0.0)  # so that the largest eigenvalues are the leading ones, not those below zero

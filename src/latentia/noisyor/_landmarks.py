@@ -26,14 +26,14 @@ from ..tensor.packed import as_operator, products, symmetrise, transform
 from ..tensor.polar import ascent
 from ._expansion import degree_for, higher_orders
 from ._hollow import hollow_factor
-from ._recovery import largest, odds_of, ordered_network, scaled_pairs
+from ._recovery import largest, lengths_of, odds_of, ordered_network, scaled_pairs
 from .absences import AbsenceMoments, LogAbsences
 from .inference import Network
 
 Groups = tuple[int, ...]
 LEAST_STRENGTH = 0.05  # of a link: weaker ones are noise for the most part
 _A_CAUSE = 2  # landmarks
-_EDGE, _UNSURE = 1.1, 1.1  # of the noise: above it are causes, and from where to where they may be
+_EDGE, _UNSURE = 1.0, 1.1  # of the noise: above it are causes, and from where to where they may be
 _STEPS, _CLOSE = 100, 1e-4  # of the factor, and how close its diagonal comes
 _ITERATIONS, _SETTLED = 40, 1e-4  # of the decomposition
 _ORDERS = 1e-6  # error of log(1 + r t) by its orders
@@ -111,6 +111,7 @@ class Landmarks:
         self.scale = even_scale(source.logs(selections[0]))
         pairs = scaled_pairs(source.logs(selections[0]), self.scale).astype(np.float32)
         self._first = factor = factor_of_pairs(pairs, n_components)
+        lengths_of(factor)
         n = source.n_features
         self._places = _landmarks(factor, min(n, max(size, _A_CAUSE * n_components)))
         self._dual = np.linalg.pinv(factor[self._places].astype(np.float64)).T.astype(np.float32)
@@ -132,6 +133,7 @@ class Landmarks:
         for _ in range(self._rounds["corrections"] + 1):
             first_order = pairs if network is None else pairs - self._higher_pairs(network)
             factor = factor_of_pairs(first_order, self._k, factor)
+            lengths_of(factor)
             network = self._network(self._core(groups, factor, network), factor, network, logs.single)
         assert network is not None
         return network
@@ -183,7 +185,7 @@ class Landmarks:
         vectors = found.vectors.astype(np.float64) * signs[:, None]
         imputed = np.zeros(self._k) if before is None else np.sqrt((1 - before.priors) / before.priors)
         counted = self._counted(vectors, factor[self._places])
-        weights = imputed + np.linalg.solve(counted, found.weights * signs - imputed)
+        weights = imputed + np.linalg.lstsq(counted, found.weights * signs - imputed, None)[0]
         weights = np.where(weights > _LEAST_SHARE * np.abs(found.weights), weights, np.abs(found.weights))
         odds = odds_of(weights, self._rounds["prior"])
         strengths = (vectors @ factor.T) / np.sqrt(odds)[:, None] / self.scale

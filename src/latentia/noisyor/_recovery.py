@@ -159,14 +159,19 @@ def directions_of_pairs(pairs: np.ndarray, most: int) -> int:
 def basis_of_pairs(pairs: np.ndarray, n_components: int) -> np.ndarray:
     """Orthonormal basis of the leading space of scaled PMI2, (n, K)."""
     factor = hollow_factor(pairs, n_components)[0]
-    lengths = np.linalg.norm(factor, axis=0)
+    return factor / lengths_of(factor)
+
+
+def lengths_of(factor: np.ndarray) -> np.ndarray:
+    """Lengths of the columns of the factor of pairs; an error if some are nothing."""
+    lengths, k = np.linalg.norm(factor, axis=0), factor.shape[1]
     supported = int((lengths > _NEGLIGIBLE * lengths[0]).sum())
-    if supported < n_components:
+    if supported < k:
         raise LatentiaError(
             f"pairs of findings vary together in {supported} directions, which tell at most that many causes apart.",
-            parameter="n_components", value=n_components,
+            parameter="n_components", value=k,
         )  # fmt: skip
-    return factor / lengths
+    return lengths
 
 
 def moments_in_basis(

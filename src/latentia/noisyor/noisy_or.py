@@ -37,7 +37,7 @@ from ._goodness import (
     rows_goodness,
 )
 from ._landmarks import Landmarks, causes_above_noise, most_causes_of
-from ._learners import InRounds, Learner, Printed, MOST_SOLVED, Spectrum, most_causes, pair_spectrum, relative_distances
+from ._learners import MOST_SOLVED, InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
 from ._methods import NetworkMethods
 from ._recovery import LEAST_ODDS, random_partitions
 from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedRows, absences_of_rows
@@ -70,7 +70,8 @@ class NoisyOr(NetworkMethods, Staged):
     ----------
     n_components : int, optional
         Number of causes m. By default the one whose networks of halves of the rows predict pairs of findings in the
-        other halves best (``n_components_range_``).
+        other halves best (``n_components_range_``); of more than 60, as many as pairs of findings show directions above
+        their noise.
     prior : float, optional
         P(cause on), the same for all causes; by default each is estimated.
     n_partitions : int, default=5
@@ -90,7 +91,8 @@ class NoisyOr(NetworkMethods, Staged):
         Of baskets: the least number of them that an item must be in.
     max_triples : int, default=150_000_000
         Number of triples of findings to count. With more than 965 findings the triples of a random sample of them are
-        counted, and the weights of the other findings are learned from pairs.
+        counted, and the weights of the other findings are learned from pairs. With more than 60 causes they are chosen, and
+        at least two for every cause.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         data; with ``refine`` a single split is made, which costs up to twice as much as refining. With 0 no errors are
@@ -154,7 +156,11 @@ class NoisyOr(NetworkMethods, Staged):
     9. Findings may be unknown in some rows. Joint absences are then shares of the rows in which all findings of a pair or
        triple are known, and EM sums unknown findings out.
     10. The number of causes is found from the data, where the paper knows it.
-    11. Where independent findings are likelier than what EM ends at, unless its prior is given, its causes are hardly ever on
+    11. With more than 60 causes, or more than a third of the findings, triples are those of landmarks, findings that pivoted QR
+        chooses, and what is missing of their core, triples with a finding twice, is imputed from the network of the round
+        before, not solved for: that would take 41 m^3 numbers and time that grows as m^4. Links below 0.05 are left out. Causes
+        need no three sets of findings then: m may be up to about n - sqrt(2 n).
+    12. Where independent findings are likelier than what EM ends at, unless its prior is given, its causes are hardly ever on
         (a thousandth of their priors), so that it predicts as they do.
 
     References
@@ -242,8 +248,8 @@ class NoisyOr(NetworkMethods, Staged):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has others than 0 and 1 (and missing values), if there are fewer
-            than three findings for each cause, or too few rows.
+            If a parameter is out of its range, if X has others than 0 and 1 (and missing values), if there are more
+            causes than pairs of findings can tell apart, or too few rows.
         """
         blocks = self._read(X, reset=True)
         if blocks.n_rows < _MIN_ROWS:
@@ -421,7 +427,7 @@ class NoisyOr(NetworkMethods, Staged):
                 else "more would have more strengths than there are pairs of findings"
             )
             raise LatentiaError(
-                f"{n} findings that vary tell at most {most} causes apart: {why}.",
+                f"{n} findings tell at most {most} causes apart: {why}.",
                 parameter="n_components", value=self.n_components,
             )  # fmt: skip
 

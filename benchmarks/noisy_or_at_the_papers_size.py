@@ -4,14 +4,14 @@
 
 Planted in the manner of QMR-DT: priors log-uniform from .002 to .02, some 80 findings a cause with strengths from .1 to .9,
 leaks log-uniform from .001 to .01. ``even``: findings of a cause drawn evenly. ``uneven``: with chances that are spread 100-fold,
-and a tenth of the causes in pairs that share half of their findings. ``half``: half as many causes as findings, 20 findings each.
+and a tenth of the causes in pairs that share half of their findings. ``half``: half as many causes as findings, of 20 findings.
 small: 100 causes, 700 findings, 200,000 rows; middle: 300, 2,000, 500,000; whole: 570, 4,075, a million.
 
 A cause is found if the cosine of its strengths and the nearest fitted ones is above .9; ``error`` is the mean error of a
-strength that is not zero. CPU seconds are without compilation, memory is the largest resident set, the rows (``rows_gb``) included, of a
-process of its own. ``--errors`` makes error bars: ``named`` are the causes whose expected error is above .3, and ``lost named``
-those that are not found among them. Small and even, beside it: EM from a random start and from NMF of scaled pairs of findings,
-with as many seconds.
+strength that is not zero. CPU seconds are without compilation, memory is the largest resident set, the rows (``rows_gb``)
+included, of a process of its own. ``--errors`` makes error bars: ``named`` are the causes whose expected error is above .3, and
+``lost named`` those that are not found among them. Small and even, beside it: EM from a random start and from NMF of scaled
+pairs of findings, with as many seconds.
 
 Diagnosis: ``ms`` a new row, the area under the ROC curve over all causes and rows, that of the true network, and how many nats
 the entropy of the causes falls by five findings that `ask` gives one after the other, and by the five most frequent ones.

@@ -117,7 +117,7 @@ def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:
     update = NoisyOrUpdate.of(network)
     present, missing = _cells(rows)
     causes, _ = _drawn(update, rows, np.random.default_rng(seed).random((len(present), _DRAWS)))
-    weights, (n, m) = -np.log1p(-update.strengths), causes.shape[1:]
+    weights, n = -np.log1p(-update.strengths), causes.shape[1]
     left = np.zeros((present.shape[1],) * 2)
     excess, scale = np.zeros(n), 0.0
     for on in causes:
@@ -162,8 +162,9 @@ def hardly_on(network: Network, rows: Any, frequency: np.ndarray, n_rows: int) -
 
 
 def against_classes(found: np.ndarray, rows: Any, train: Any, n_classes: int, seed: int) -> list[Check]:
-    """Whether a mixture of as many classes, learned from other rows, describes rows better than causes do; none of one class, or
-    of very many.
+    """Whether a mixture of as many classes, learned from other rows, describes rows better than causes do.
+
+    None of one class, or of very many.
 
     Parameters
     ----------

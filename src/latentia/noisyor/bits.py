@@ -55,7 +55,7 @@ def count_pairs_of(bits, i, table):  # pragma: no cover - compiled
 
 @njit(nogil=True, cache=True)
 def count_pairs_of_some(bits, start, stop, table):  # pragma: no cover - compiled
-    """Add to table[i, j > i], for i from start to stop, the rows that have both; other columns are read once for all of these."""
+    """Add to table[i, j > i], for i from start to stop, the rows with both; other columns are read once for all of these."""
     for first in range(0, bits.shape[1], _WORDS):
         last = min(first + _WORDS, bits.shape[1])
         for j in range(start + 1, len(bits)):

@@ -172,7 +172,7 @@ def _by_row(
 
 
 def _candidates(on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray) -> np.ndarray:
-    """Which causes can be on, bool (m,): beside others the odds are no larger than beside none. All, where causes are not many."""
+    """Which of many causes can be on, bool (m,): beside others their odds are no larger than beside none."""
     if len(on) <= _MANY:
         return np.ones(len(on), bool)
     alone = np.log(-np.expm1(-loads - hazard) / -np.expm1(-hazard)).sum(axis=1)

@@ -193,8 +193,8 @@ def own_links(
 ):  # pragma: no cover - compiled
     """List the links of some causes with the present findings: those of causes[a] from ends[a] to ends[a + 1].
 
-    ``edges`` gets their numbers, ``places`` that of the finding among the present ones, ``passing`` t. ``seats`` (n,) is -1 before
-    and after.
+    ``edges`` gets their numbers, ``places`` that of the finding among the present ones, ``passing`` t. ``seats`` (n,) is -1
+    before and after.
     """
     for j, i in enumerate(present):
         seats[i] = j

@@ -3,8 +3,8 @@
     python benchmarks/noisy_or_at_the_papers_size.py [--size small|middle|whole] [--errors]
 
 Planted in the manner of QMR-DT: priors log-uniform from .002 to .02, some 80 findings a cause with strengths from .1 to .9,
-leaks log-uniform from .001 to .01. ``even``: findings of a cause drawn evenly. ``uneven``: with chances that are spread 100-fold,
-and a tenth of the causes in pairs that share half of their findings. ``half``: half as many causes as findings, of 20 findings.
+leaks log-uniform from .001 to .01. ``even``: findings of a cause drawn evenly. ``uneven``: with chances spread 100-fold, and
+a tenth of the causes in pairs that share half of their findings. ``half``: half as many causes as findings, of 20 findings.
 small: 100 causes, 700 findings, 200,000 rows; middle: 300, 2,000, 500,000; whole: 570, 4,075, a million.
 
 A cause is found if the cosine of its strengths and the nearest fitted ones is above .9; ``error`` is the mean error of a

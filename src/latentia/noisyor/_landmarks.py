@@ -87,7 +87,7 @@ class Landmarks:
     source : AbsenceMoments
     n_components : int
     selections : sequence of tuple
-        Groups of rows that will be asked for, all of them first.
+        Groups of rows that will be asked for, all of them first; the triples of others are counted when they are.
     size : int
         Landmarks, if there are no more of two for every cause.
     rounds : dict
@@ -115,13 +115,15 @@ class Landmarks:
         n = source.n_features
         self._places = _landmarks(factor, min(n, max(size, _A_CAUSE * n_components)))
         self._dual = np.linalg.pinv(factor[self._places].astype(np.float64)).T.astype(np.float32)
-        basis = np.zeros((n, n_components), np.float32)
-        basis[self._places] = self._dual * self.scale[self._places, None]
-        found = source.packed_triples(basis, selections, progress and "triples")
+        self._basis = np.zeros((n, n_components), np.float32)
+        self._basis[self._places] = self._dual * self.scale[self._places, None]
+        found = source.packed_triples(self._basis, selections, progress and "triples")
         self._triples = dict(zip(selections, found, strict=True))
         self._networks: dict[Groups, Network] = {}
 
     def network(self, groups: Groups) -> Network:
+        if groups not in self._triples:
+            self._triples[groups] = self._source.packed_triples(self._basis, [groups])[0]
         if groups not in self._networks:
             self._networks[groups] = self._learned(groups)
         return self._networks[groups]

@@ -47,9 +47,9 @@ class Diagnosis:
     probabilities : ndarray of shape (m,)
         Posterior of each cause.
     error : float
-        Accuracy of the probabilities: rounding if ``exact``, otherwise a standard error.
+        Accuracy of the probabilities: rounding if ``exact``, otherwise a standard error, or what is as likely as is left out.
     exact : bool
-        Whether they come from a sum over all that may be, not from sampling.
+        Whether they come from a sum over all that may be, not from sampling or from likely configurations alone.
     attribution : ndarray of shape (m, n)
         How much each finding speaks for each cause, in nats: by how much the logarithm of the odds would fall if
         it were not known whether the finding is present.
@@ -152,7 +152,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         options: dict[str, Any] = {"random_state": self._seed, "n_jobs": self.n_jobs}
         found = posteriors(self._network, present, observed, **options)
         attribution = attributions(self._network, present[0], None if observed is None else observed[0], **options)
-        exact, log_likelihood = bool(found.method[0] != SAMPLING), float(found.log_likelihood[0])
+        exact, log_likelihood = bool(found.method[0] < SAMPLING), float(found.log_likelihood[0])
         return Diagnosis(found.probabilities[0], float(found.error[0]), exact, attribution, log_likelihood)
 
     @fitted

@@ -348,7 +348,7 @@ class NoisyOr(NetworkMethods, Staged):
         return Reading(self.strengths_, ordered=False)
 
     def _cost(self) -> Literal["free", "passes"]:
-        return "passes" if self.refine or self._as_printed else "free"
+        return "passes" if self.refine or self._as_printed or len(self.priors_) > MOST_SOLVED else "free"
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors by parts of the rows, and what all parts share; and whether rows are what the network says."""
@@ -441,8 +441,9 @@ class NoisyOr(NetworkMethods, Staged):
         k, most, likely = self._numbers(source, dealt, size)
         rounds = {"prior": self.prior, "corrections": self.corrections, "max_weight": self.max_weight}
         if not self._as_printed:
-            selections = _selections(dealt, self._splits(rows), bool(self._steps(rows)))
-            if (k or 0) > min(MOST_SOLVED, n // 3):
+            many = (k or 0) > min(MOST_SOLVED, n // 3)
+            selections = _selections(dealt, self._splits(rows), many or bool(self._steps(rows)))
+            if k is not None and many:
                 return Landmarks(source, k, selections, size, rounds, likely, self.verbose)
             return InRounds(source, findings, partitions, k, most, selections, dealt, rounds, self.verbose)
         if k is None:

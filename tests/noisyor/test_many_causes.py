@@ -6,15 +6,16 @@ from scipy.optimize import linear_sum_assignment
 
 from latentia import LatentiaError
 from latentia.datasets.planted import NoisyOrTruth
+from latentia.evidence import bounds
 from latentia.noisyor import NoisyOr
-from latentia.noisyor._landmarks import Landmarks, causes_above_noise, most_causes_of
+from latentia.noisyor._landmarks import Landmarks, causes_above_noise
+from latentia.noisyor._packed import as_operator, packed_pairs, products, symmetrise, transform
 from latentia.noisyor._recovery import basis_of_pairs, moments_in_basis, recover, scaled_pairs
 from latentia.noisyor.absences import ExactAbsences, PackedRows, absences_of_rows
 from latentia.noisyor.inference import Network, posteriors, questions
 from latentia.noisyor.inference.records import QUICKSCORE, SEARCH
 from latentia.passes import Blocks, accumulate, deal
 from latentia.tensor.operators import SymmetricThree, multilinear, symmetrised
-from latentia.tensor.packed import as_operator, packed_pairs, products, symmetrise, transform
 
 ROUNDS = {"prior": None, "corrections": 2, "max_weight": 5.0}
 
@@ -136,7 +137,7 @@ def test_halves_say_which_causes_are_lost():
 
 @pytest.mark.parametrize(("n", "most"), [(3, 1), (6, 3), (40, 31), (4075, 3985)])
 def test_no_more_causes_than_pairs_can_tell(n, most):
-    assert most_causes_of(n) == most
+    assert bounds.noisy_or_causes(n) == most
     with pytest.raises(LatentiaError, match=f"{n} findings tell at most {most} causes apart"):
         NoisyOr(most + 1).fit(np.zeros((100, n), bool))
 

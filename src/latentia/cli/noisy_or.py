@@ -13,9 +13,9 @@ from scipy import sparse
 
 from .._progress import progress_bar
 from ..datasets.baskets import read_baskets
+from ..evidence import bounds
 from ..exceptions import LatentiaError
 from ..noisyor import Diagnosis, NoisyOr
-from ..noisyor._landmarks import most_causes_of
 from ..noisyor.baskets import basket_table, chosen_items
 from ..noisyor.inference import ENUMERATION, QUICKSCORE, SAMPLING, SEARCH, Posteriors
 from ..passes import Blocks
@@ -79,7 +79,7 @@ def noisy_or(
         announce(data, run.console)
     if k is not None:
         n = data.values.shape[1]
-        sizes = possible_sizes(sizes, most_causes_of(n), f"{data.source}: {n} findings", "causes", run.console)
+        sizes = possible_sizes(sizes, bounds.noisy_or_causes(n), f"{data.source}: {n} findings", "causes", run.console)
     places = _places(data, row)
     options = {
         "prior": prior,

@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
+from ..evidence.bounds import noisy_or_causes
 from ..passes import RowGroups
-from ..tensor.packed import as_operator, products, symmetrise, transform
 from ..tensor.polar import ascent
 from ._expansion import degree_for, higher_orders
 from ._hollow import hollow_factor
+from ._packed import as_operator, products, symmetrise, transform
 from ._recovery import largest, lengths_of, odds_of, ordered_network, scaled_pairs
 from .absences import AbsenceMoments, LogAbsences
 from .inference import Network
@@ -40,11 +41,6 @@ _ORDERS = 1e-6  # error of log(1 + r t) by its orders
 _LEAST_SHARE = 0.3  # of a weight that the counted triples show, below which what they do not show is not known
 
 
-def most_causes_of(n: int) -> int:
-    """Causes that pairs of n findings can tell apart, as their factor has no more numbers than there are pairs (Ledermann)."""
-    return int((2 * n + 1 - np.sqrt(8 * n + 1)) // 2)
-
-
 def even_scale(logs: LogAbsences) -> np.ndarray:
     """sqrt(P(absent) / P(present)) of every finding."""
     return np.exp(logs.single / 2) / np.sqrt(-np.expm1(logs.single))
@@ -57,7 +53,7 @@ def causes_above_noise(source: AbsenceMoments, dealt: RowGroups) -> tuple[int, t
     there are such eigenvalues.
     """
     logs = source.logs(dealt.all)
-    scale, most = even_scale(logs), most_causes_of(source.n_features)
+    scale, most = even_scale(logs), noisy_or_causes(source.n_features)
     pairs = scaled_pairs(logs, scale).astype(np.float32)
     one, other = (scaled_pairs(source.logs(half), scale) for half in dealt.splits[0])
     noise = _EDGE * largest((one - other) / 2)

@@ -35,8 +35,8 @@ from .._threads import for_chunks, one_blas_thread, threads
 from ..exceptions import LatentiaError
 from ..passes import Block, RowGroups
 from ..tensor.operators import symmetrised
-from ..tensor.packed import packed_pairs, symmetrise
 from ._findings import rows_with_gaps
+from ._packed import packed_pairs, symmetrise
 from ._slabs import Slabs, SplitSums
 from .bits import COLUMNS, count_pairs_of, count_pairs_of_some, packed_columns
 
@@ -117,7 +117,7 @@ class AbsenceMoments(Protocol):
     def packed_triples(
         self, factor: np.ndarray, selections: Sequence[Groups], progress: bool | str = False
     ) -> np.ndarray:
-        """The first of these sums, packed as in `latentia.tensor.packed` and in single precision: (n_selections, d, P)."""
+        """The first of these sums, packed as in `latentia.noisyor._packed` and in single precision: (n_selections, d, P)."""
 
 
 # --- rows packed into bits ------------------------------------------------------------------------------------------

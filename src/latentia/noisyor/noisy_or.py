@@ -21,7 +21,7 @@ from .._base import fitting
 from .._parameters import Integer, Number, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
-from ..evidence import Check, Misfit, PartErrors, Reading, trivial_checks
+from ..evidence import Check, Misfit, PartErrors, Reading, bounds, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, over
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
@@ -36,7 +36,7 @@ from ._goodness import (
     pairs_misfit,
     rows_goodness,
 )
-from ._landmarks import Landmarks, causes_above_noise, most_causes_of
+from ._landmarks import Landmarks, causes_above_noise
 from ._learners import MOST_SOLVED, InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
 from ._methods import NetworkMethods
 from ._recovery import LEAST_ODDS, random_partitions
@@ -419,7 +419,7 @@ class NoisyOr(NetworkMethods, Staged):
 
     def _check_number(self, n: int) -> None:
         """Raise where so many findings cannot tell the causes apart that are asked for."""
-        most = max(n // 3, 1) if self._as_printed else most_causes_of(n)
+        most = max(n // 3, 1) if self._as_printed else bounds.noisy_or_causes(n)
         if (self.n_components or 1) > most:
             why = (
                 "three sets of findings must do so, and each of them needs a finding for every cause"
@@ -464,7 +464,7 @@ class NoisyOr(NetworkMethods, Staged):
             return k, k, None
         solved = min(MOST_SOLVED, n // 3)
         most = most_causes(source, dealt) if n <= size else solved
-        if most < solved or self._as_printed:
+        if most < MOST_SOLVED or self._as_printed:
             return None, most, None
         k, likely = causes_above_noise(source, dealt)
         return (k, k, likely) if k > solved or n <= size else (None, min(k + 2, solved), None)

@@ -77,12 +77,11 @@ def posteriors(
     if network.m <= MOST_CAUSES:
         enumerate_configurations(model, X, known, result, n_jobs)
         return result
-    few, covered = _most_present(network.m)
     left = np.arange(len(X))
     if network.m > _MANY:
-        many = np.flatnonzero(X.sum(axis=1) > few)
+        many = np.flatnonzero(X.sum(axis=1) > _most_present(network.m)[0])
         left = np.setdiff1d(left, many[_by_search(network, X[many], known[many], result, many, n_jobs)])
-    _by_row(model, X, known, result, left, (few, covered), seed_of(random_state), n_jobs)
+    _by_row(model, X, known, result, seed_of(random_state), n_jobs, left)
     return result
 
 
@@ -144,11 +143,12 @@ def _none_beside(network: Network, present: np.ndarray, observed: np.ndarray, li
 
 
 def _by_row(
-    model: Prepared, present: np.ndarray, observed: np.ndarray, out: Posteriors, rows: np.ndarray, most: tuple[int, int],
-    seed: int, n_jobs: int | None,
+    model: Prepared, present: np.ndarray, observed: np.ndarray, out: Posteriors, seed: int, n_jobs: int | None,
+    rows: np.ndarray | None = None,
 ) -> None:  # fmt: skip
     """Fill ``out`` by sums over the subsets of a row's present findings where they are few, else by sampling."""
-    few, largest = most
+    few, largest = _most_present(len(model.on))
+    rows = np.arange(len(present)) if rows is None else rows
 
     def task(first: int, last: int) -> None:
         for r in rows[first:last]:

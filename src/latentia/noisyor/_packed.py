@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .operators import SymmetricThree, pair_products, pieces
+from ..tensor.operators import SymmetricThree, pair_products, pieces
 
 __all__ = ["as_operator", "packed_pairs", "products", "symmetrise", "transform"]
 

@@ -27,14 +27,15 @@ from ..tensor.polar import ascent
 from ._expansion import degree_for, higher_orders
 from ._hollow import hollow_factor
 from ._packed import as_operator, products, symmetrise, transform
-from ._recovery import largest, lengths_of, odds_of, ordered_network, scaled_pairs
+from ._recovery import lengths_of, noise_beside, odds_of, ordered_network, scaled_pairs
 from .absences import AbsenceMoments, LogAbsences
 from .inference import Network
 
 Groups = tuple[int, ...]
 LEAST_STRENGTH = 0.05  # of a link: weaker ones are noise for the most part
 _A_CAUSE = 2  # landmarks
-_EDGE, _UNSURE = 1.0, 1.1  # of the noise: above it are causes, and from where to where they may be
+_EDGE, _UNSURE = 1.1, 1.1  # of the noise: above it are causes, and from where to where they may be
+_AS_LOUD = 0.98  # of the noise with more directions left out, from which on it is the same
 _STEPS, _CLOSE = 100, 1e-4  # of the factor, and how close its diagonal comes
 _ITERATIONS, _SETTLED = 40, 1e-4  # of the decomposition
 _ORDERS = 1e-6  # error of log(1 + r t) by its orders
@@ -49,23 +50,23 @@ def even_scale(logs: LogAbsences) -> np.ndarray:
 def causes_above_noise(source: AbsenceMoments, dealt: RowGroups) -> tuple[int, tuple[int, int]]:
     """How many eigenvalues of scaled pairs are above their noise, and how many would be with a noise 10% larger or smaller.
 
-    Noise is half of the difference of two halves of the rows. The diagonal of pairs is that of a factor with more columns than
-    there are such eigenvalues.
+    The diagonal of pairs is that of a factor with more columns than there are such eigenvalues. Noise is that beside their
+    directions, in which halves of the rows differ by how often causes are on as well.
     """
-    logs = source.logs(dealt.all)
-    scale, most = even_scale(logs), noisy_or_causes(source.n_features)
-    pairs = scaled_pairs(logs, scale).astype(np.float32)
-    one, other = (scaled_pairs(source.logs(half), scale) for half in dealt.splits[0])
-    noise = _EDGE * largest((one - other) / 2)
-    del one, other
+    scale = even_scale(source.logs(dealt.all))
+    pairs = scaled_pairs(source.logs(dealt.all), scale).astype(np.float32)
+    most, noise = noisy_or_causes(source.n_features), noise_beside(source, scale, dealt, np.zeros((len(scale), 0)))
     tried = int((np.linalg.eigvalsh(pairs) > noise).sum())
     while True:
         tried = min(max(tried + tried // 10 + 5, 1), most)
-        values = (factor_of_pairs(pairs, tried).astype(np.float64) ** 2).sum(axis=0)
-        found = int((values > noise).sum())
-        if found < tried or tried == most:
-            low, high = (max(int((values > share * noise).sum()), 1) for share in (_UNSURE, 1 / _UNSURE))
+        factor = factor_of_pairs(pairs, tried).astype(np.float64)
+        values = (factor**2).sum(axis=0)
+        found = int((values > _EDGE * noise).sum())
+        left = noise_beside(source, scale, dealt, factor[:, :found] / np.sqrt(values[:found]))
+        if left > _AS_LOUD * noise and (found < tried or tried == most):
+            low, high = (max(int((values > share * _EDGE * noise).sum()), 1) for share in (_UNSURE, 1 / _UNSURE))
             return max(found, 1), (low, high)
+        noise = min(left, noise)
 
 
 def factor_of_pairs(pairs: np.ndarray, rank: int, start: np.ndarray | None = None) -> np.ndarray:

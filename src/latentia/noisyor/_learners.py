@@ -18,6 +18,7 @@ from ._recovery import (
     directions_of_pairs,
     largest,
     moments_in_basis,
+    noise_beside,
     recover,
     residual,
     scaled_pairs,
@@ -76,13 +77,17 @@ class Spectrum:
 
 
 def pair_spectrum(source: AbsenceMoments, network: Network, dealt: RowGroups, scale: np.ndarray | None) -> Spectrum:
-    """Spectrum of PMI2 of findings scaled as in `Learner`; its noise is half of the difference of two halves of the rows."""
-    logs = source.logs(dealt.all)
+    """Spectrum of PMI2 of findings scaled as in `Learner`; its noise is half of the difference of two halves of the rows.
+
+    With a scale for many causes it is that beside their directions, in which halves differ by how often causes are on too.
+    """
+    logs, many = source.logs(dealt.all), scale is not None
     scale = np.exp(logs.single / 2) if scale is None else scale
     pairs = scaled_pairs(logs, scale)
-    odds = network.priors / (1 - network.priors)
-    np.fill_diagonal(pairs, odds @ (np.expm1(-network.weights) * scale) ** 2)
-    return Spectrum(np.linalg.eigvalsh(pairs)[::-1], _noise(source, scale, dealt, slice(None), slice(None)))
+    odds, own = network.priors / (1 - network.priors), -np.expm1(-network.weights) * scale
+    np.fill_diagonal(pairs, odds @ own**2)
+    known = np.linalg.qr(own.T)[0] if many else np.zeros((len(scale), 0))
+    return Spectrum(np.linalg.eigvalsh(pairs)[::-1], noise_beside(source, scale, dealt, known))
 
 
 def most_causes(source: AbsenceMoments, dealt: RowGroups) -> int:

@@ -19,15 +19,16 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, gmres, svds
+from scipy.sparse.linalg import LinearOperator, gmres
 from scipy.special import erfcx
 
 from ..exceptions import LatentiaError
 from ..linalg import polar_factor
+from ..passes import RowGroups
 from ..tensor import Decomposition, decompose
 from ..tensor.operators import multilinear, symmetrised
 from ._expansion import degree_for, higher_orders
-from ._hollow import hollow_factor
+from ._hollow import hollow_factor, largest_value
 from .absences import AbsenceMoments, LogAbsences, Partition
 from .inference import Network
 
@@ -35,7 +36,7 @@ LEAST_ODDS, MOST_ODDS = 1e-8, 1e3
 _TINY, _NEGLIGIBLE = 1e-12, 1e-6
 _EXACT, _KRYLOV, _RESTARTS = 1e-7, 40, 4
 _EXACT_ORDERS = 1e-12  # error of log(1 + r t) by its orders
-_SMALL, _NEARLY = 600, 1e-3  # sides of matrices whose norm is that of all singular values, and the error of others
+_SMALL, _NEARLY = 600, 0.03  # sides of matrices whose norm is that of all singular values, and the error of others
 
 
 Operator = Callable[[np.ndarray], np.ndarray]
@@ -206,11 +207,25 @@ def scaled_pairs(logs: LogAbsences, scale: np.ndarray) -> np.ndarray:
 
 
 def largest(matrix: np.ndarray) -> float:
-    """Spectral norm."""
+    """Spectral norm; matrices with more than 600 rows and columns need to be symmetric."""
     if min(matrix.shape) <= _SMALL:
         return float(np.linalg.norm(matrix, 2))
-    start = np.ones(min(matrix.shape))
-    return float(svds(matrix, 1, v0=start, tol=_NEARLY, return_singular_vectors=False)[0])
+    return max(largest_value(matrix, _NEARLY), largest_value(-matrix, _NEARLY))
+
+
+def noise_beside(source: AbsenceMoments, scale: np.ndarray, dealt: RowGroups, known: np.ndarray) -> float:
+    """Spectral norm of half of the difference of scaled PMI2 of two halves of the rows, beside known directions (n, k).
+
+    Parameters
+    ----------
+    known : ndarray of shape (n, k)
+        Orthonormal columns.
+    """
+    one, other = (scaled_pairs(source.logs(half), scale) for half in dealt.splits[0])
+    noise = (one - other) / 2
+    for _ in range(2):
+        noise = noise.T - known @ (known.T @ noise.T)
+    return largest(noise)
 
 
 def recover(

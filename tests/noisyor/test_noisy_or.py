@@ -354,7 +354,7 @@ def test_parameters_that_cannot_be(data, change, message):
 
 
 def test_the_algorithm_as_printed_needs_three_findings_a_cause(data):
-    with pytest.raises(LatentiaError, match="40 findings tell at most 13 causes apart: three sets"):
+    with pytest.raises(LatentiaError, match=r"40 findings tell at most \d+ causes apart: three sets"):
         NoisyOr(14, n_partitions=1, corrections=0).fit(data.X[:200])
 
 

@@ -373,9 +373,25 @@ def _add_likely(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None
 
 @njit(nogil=True, cache=True)
 def _add_rows(
-    indptr, indices, gap_indptr, gap_indices, causes, masks, logs, n_found, first, findings, kept, silent, on, leaked,
-    explained, together, unknown, total,
-):  # fmt: skip  # pragma: no cover - compiled
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    gap_indptr: np.ndarray,
+    gap_indices: np.ndarray,
+    causes: np.ndarray,
+    masks: np.ndarray,
+    logs: np.ndarray,
+    n_found: np.ndarray,
+    first: np.ndarray,
+    findings: np.ndarray,
+    kept: np.ndarray,
+    silent: np.ndarray,
+    on: np.ndarray,
+    leaked: np.ndarray,
+    explained: np.ndarray,
+    together: np.ndarray,
+    unknown: np.ndarray,
+    total: float,
+) -> float:  # pragma: no cover - compiled
     """Add rows with their likely configurations to sums; returns ``total`` and their log-likelihood, relative to no causes.
 
     Those of causes and findings, ``explained`` and ``together``, are of links alone; ``leaked`` (n,) is that of the leak.

@@ -93,6 +93,7 @@ class Landmarks:
 
     agreement: np.ndarray | None = None
     remaining: np.ndarray | None = None
+    scale: np.ndarray | None
 
     def __init__(
         self,
@@ -105,15 +106,16 @@ class Landmarks:
         progress: bool = False,
     ) -> None:
         self._source, self._k, self._rounds, self.likely = source, n_components, rounds, likely
-        self.scale = even_scale(source.logs(selections[0]))
-        pairs = scaled_pairs(source.logs(selections[0]), self.scale).astype(np.float32)
+        self._scale = even_scale(source.logs(selections[0]))
+        self.scale = self._scale
+        pairs = scaled_pairs(source.logs(selections[0]), self._scale).astype(np.float32)
         self._first = factor = factor_of_pairs(pairs, n_components)
         lengths_of(factor)
         n = source.n_features
         self._places = _landmarks(factor, min(n, max(size, _A_CAUSE * n_components)))
         self._dual = np.linalg.pinv(factor[self._places].astype(np.float64)).T.astype(np.float32)
         self._basis = np.zeros((n, n_components), np.float32)
-        self._basis[self._places] = self._dual * self.scale[self._places, None]
+        self._basis[self._places] = self._dual * self._scale[self._places, None]
         found = source.packed_triples(self._basis, selections, progress and "triples")
         self._triples = dict(zip(selections, found, strict=True))
         self._networks: dict[Groups, Network] = {}
@@ -128,7 +130,7 @@ class Landmarks:
     def _learned(self, groups: Groups) -> Network:
         """Rounds of factor, core, decomposition, each with what the network before says is missing."""
         logs, network, factor = self._source.logs(groups), None, self._first
-        pairs = scaled_pairs(logs, self.scale).astype(np.float32)
+        pairs = scaled_pairs(logs, self._scale).astype(np.float32)
         for _ in range(self._rounds["corrections"] + 1):
             first_order = pairs if network is None else pairs - self._higher_pairs(network)
             factor = factor_of_pairs(first_order, self._k, factor)
@@ -152,7 +154,7 @@ class Landmarks:
         """
         weights, odds = network.weights[:, self._places], network.priors / (1 - network.priors)
         coefficients, vectors = higher_orders(weights, odds, degree_for(odds, _ORDERS))
-        scaled = (vectors * self.scale[self._places]).astype(np.float32)
+        scaled = (vectors * self._scale[self._places]).astype(np.float32)
         images = scaled @ self._dual
         all_orders = coefficients.copy()
         all_orders[: len(odds)] += odds
@@ -166,13 +168,13 @@ class Landmarks:
         """What pairs have beyond the first order, (n, n)."""
         odds = network.priors / (1 - network.priors)
         coefficients, vectors = higher_orders(network.weights, odds, degree_for(odds, _ORDERS))
-        scaled = (vectors * self.scale).astype(np.float32)
+        scaled = (vectors * self._scale).astype(np.float32)
         return (coefficients.astype(np.float32) * scaled.T) @ scaled
 
     def _frame(self, network: Network, factor: np.ndarray) -> np.ndarray:
         """Directions of the causes of a network in the coordinates B, (K, K)."""
         odds = network.priors / (1 - network.priors)
-        own = np.sqrt(odds)[:, None] * -np.expm1(-network.weights) * self.scale
+        own = np.sqrt(odds)[:, None] * -np.expm1(-network.weights) * self._scale
         return np.asarray(own @ factor / (factor**2).sum(axis=0))
 
     def _network(self, core: np.ndarray, factor: np.ndarray, before: Network | None, single: np.ndarray) -> Network:
@@ -187,7 +189,7 @@ class Landmarks:
         weights = imputed + np.linalg.lstsq(counted, found.weights * signs - imputed, None)[0]
         weights = np.where(weights > _LEAST_SHARE * np.abs(found.weights), weights, np.abs(found.weights))
         odds = odds_of(weights, self._rounds["prior"])
-        strengths = (vectors @ factor.T) / np.sqrt(odds)[:, None] / self.scale
+        strengths = (vectors @ factor.T) / np.sqrt(odds)[:, None] / self._scale
         strengths[strengths < LEAST_STRENGTH] = 0.0
         return ordered_network(strengths, odds, single, self._rounds["max_weight"])
 

@@ -81,20 +81,20 @@ def _draw(n_rows, first, findings, strengths, priors, leak, rng):
     n, m, found = len(leak), len(priors), np.zeros(len(leak), np.bool_)
     all_found, all_on = np.empty(1 << 20, np.int32), np.empty(16 * n_rows + m, np.int32)
     ends, ends_on = np.zeros(n_rows + 1, np.int32), np.zeros(n_rows + 1, np.int32)
-    size = size_on = 0
+    size, size_on, likeliest, leakiest = 0, 0, priors.max(), leak.max()
     for r in range(n_rows):
-        k = int(np.log(rng.random()) / np.log1p(-priors.max()))
+        k = int(np.log(rng.random()) / np.log1p(-likeliest))
         while k < m:
-            if rng.random() * priors.max() < priors[k]:
+            if rng.random() * likeliest < priors[k]:
                 all_on[size_on] = k
                 size_on += 1
                 for e in range(first[k], first[k + 1]):
                     found[findings[e]] |= rng.random() < strengths[e]
-            k += 1 + int(np.log(rng.random()) / np.log1p(-priors.max()))
-        i = int(np.log(rng.random()) / np.log1p(-leak.max()))
+            k += 1 + int(np.log(rng.random()) / np.log1p(-likeliest))
+        i = int(np.log(rng.random()) / np.log1p(-leakiest))
         while i < n:
-            found[i] |= rng.random() * leak.max() < leak[i]
-            i += 1 + int(np.log(rng.random()) / np.log1p(-leak.max()))
+            found[i] |= rng.random() * leakiest < leak[i]
+            i += 1 + int(np.log(rng.random()) / np.log1p(-leakiest))
         if size + n > len(all_found):
             longer = np.empty(len(all_found) * 5 // 4, np.int32)
             longer[:size] = all_found[:size]

@@ -56,6 +56,7 @@ COMMANDS = [
     ["multilabel_figure_2.py"],
     ["noisy_or_recovery.py"],
     ["noisy_or_at_scale.py"],
+    ["noisy_or_at_the_papers_size.py"],
     ["noisy_or_against_em.py"],
     ["matrices_against_svd.py"],
     ["matrices_at_scale.py"],

@@ -333,7 +333,10 @@ def test_constant_findings_are_left_out_and_named():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n_components": 14}, r"^n_components=14: 40 findings that vary tell at most 13 causes apart"),
+        (
+            {"n_components": 32},
+            r"^n_components=32: 40 findings tell at most 31 causes apart: more would have more strengths",
+        ),
         ({"n_components": 0}, "n_components=0: a whole number of at least 1 is needed, or None"),
         ({"prior": 1.5}, "prior=1.5: a number above 0 and below 1 is needed, or None"),
         ({"prior": True}, "prior=True"),
@@ -351,6 +354,11 @@ def test_parameters_that_cannot_be(data, change, message):
         NoisyOr(**change).fit(data.X[:200])
     assert {caught.value.parameter: caught.value.value} == change
     assert not any(name in caught.value.problem for name in change)
+
+
+def test_the_algorithm_as_printed_needs_three_findings_a_cause(data):
+    with pytest.raises(LatentiaError, match=r"40 findings tell at most \d+ causes apart: three sets"):
+        NoisyOr(14, n_partitions=1, corrections=0).fit(data.X[:200])
 
 
 def test_too_few_rows(data):

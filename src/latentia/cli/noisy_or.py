@@ -13,10 +13,11 @@ from scipy import sparse
 
 from .._progress import progress_bar
 from ..datasets.baskets import read_baskets
+from ..evidence import bounds
 from ..exceptions import LatentiaError
 from ..noisyor import Diagnosis, NoisyOr
 from ..noisyor.baskets import basket_table, chosen_items
-from ..noisyor.inference import SAMPLING, Posteriors
+from ..noisyor.inference import ENUMERATION, QUICKSCORE, SAMPLING, SEARCH, Posteriors
 from ..passes import Blocks
 from ..report.noisy_or import percent, summarize_noisy_or
 from ..summaries import Summary, write_csv
@@ -31,6 +32,7 @@ __all__ = ["apply_noisy_or", "noisy_or"]
 _NETWORK, _POSTERIORS = "network.bif", "posteriors.csv"
 _WHAT = "findings are 1 (present) or 0 (absent)"
 _BATCH, _SLOW_BATCH = 2000, 50  # rows between two steps of the bar
+_HOW = {ENUMERATION: "exact", QUICKSCORE: "exact", SAMPLING: "sampled", SEARCH: "likely"}  # how posteriors were found
 _ENUMERATED = 14  # causes, up to which every row takes the same short time
 _EXAMPLES, _FEW = 3, 14  # rows that the report explains unless --row names others, and the findings they have at most
 _SOURCE = (
@@ -77,9 +79,7 @@ def noisy_or(
         announce(data, run.console)
     if k is not None:
         n = data.values.shape[1]
-        sizes = possible_sizes(
-            sizes, n // 3, f"{data.source}: {n} findings, three for each cause,", "causes", run.console
-        )
+        sizes = possible_sizes(sizes, bounds.noisy_or_causes(n), f"{data.source}: {n} findings", "causes", run.console)
     places = _places(data, row)
     options = {
         "prior": prior,
@@ -185,7 +185,7 @@ def _comparison(data: Table, options: dict[str, Any]) -> Comparison:
 
     def measure(model: Any) -> dict[str, Any]:
         batches = list(_posteriors(model, test))
-        sampled.append(any((batch.method == SAMPLING).any() for batch in batches))
+        sampled.append(any((batch.method >= SAMPLING).any() for batch in batches))
         return {
             score: float(np.concatenate([batch.log_likelihood for batch in batches]).mean()),
             behind: 0.0,
@@ -240,7 +240,7 @@ def _probabilities(model: Any, data: Table, labels: Labels) -> Iterator[list[Any
     rows = iter(labels)
     for batch in _posteriors(model, data.values, "probabilities" if model.verbose else ""):
         for probabilities, error, method in zip(batch.probabilities, batch.error, batch.method, strict=True):
-            how = "sampled" if method == SAMPLING else "exact"
+            how = _HOW[int(method)]
             yield [*next(rows), *(f"{p:.6g}" for p in probabilities), f"{error:.2g}", how]
 
 

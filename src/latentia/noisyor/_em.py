@@ -22,18 +22,19 @@ A leak has half a row in 50 before the data: were one zero, a single row that no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 from ..likelihood import Chances, EStep, Expected, Refine, Refinement, Values, refine, updated
-from ..likelihood.rows import merged, normalised
+from ..likelihood.rows import normalised
 from ..passes import Block
 from ._findings import missing_findings, present_findings, rows_with_gaps
 from .inference.network import Network
-from .inference.search import Likely, SearchModel, likely_configurations, log_fired
+from .inference.search import Likely, SearchModel, fire, likely_configurations, most_links, own_links
 
 MOST_ENUMERATED = 8  # causes: 256 configurations
 _CHUNK_ENTRIES = 1 << 19  # of posteriors: 4 MB
@@ -43,6 +44,10 @@ _LEAK_PRIOR = 0.5, 50.5  # rows in which it acts, and all
 _LEAST, _LEAST_LEAK = 1e-12, 1e-9
 LEAST_GAIN = 0.01  # nats a parameter that further steps gain: the best value of one gains half a nat over the true one
 _PATIENCE = 5  # such gains in a row, after which steps end: the likelihood is a bound where rows have many explanations
+_FEW, _LESS_PATIENCE = (
+    60,
+    2,
+)  # causes, and the same with more of them, whose rows are many and have hardly more than one
 MOST_CROWDED = 0.3  # of the rows
 
 
@@ -58,7 +63,7 @@ class NoisyOrSums:
         Sums of x_i p(k on) / P(s_i = 1), the last row for the leak: T_ki / F_ki.
     together : ndarray of shape (m, n)
         Expected rows in which cause k is on and finding i present, C_ki.
-    unknown : ndarray of shape (m + 1, n)
+    unknown : ndarray of shape (m + 1, n), or (m + 1, 1) where all are known
         Expected rows in which cause k is on and finding i not known, the last row for the leak.
     log_likelihood : float
         In nats.
@@ -156,18 +161,18 @@ class NoisyOrUpdate:
         order = np.argsort(-self.priors, kind="stable")
         return Network(-np.log1p(-self.strengths[order]), self.priors[order], self.leak)
 
+    @cached_property
+    def model(self) -> SearchModel:
+        """What likely configurations are searched with."""
+        return SearchModel.of(self.strengths, self.leak, self.priors)
+
     def likely(self, *lists: np.ndarray) -> Likely:
         """Likely configurations of rows, given as lists of the findings that are present, and of those that are not known."""
-        kept = 1 - self.strengths
-        silent, loads = 1 - self.leak, -np.log(kept)
-        # What a present finding adds to the gain of a cause beside the empty set.
-        gains = np.ascontiguousarray((loads + np.log1p(-silent * kept) - np.log(self.leak)).T)
-        base = np.log(self.priors) - np.log1p(-self.priors) - loads.sum(axis=1)
-        return likely_configurations(SearchModel(gains, np.ascontiguousarray(loads.T), base, kept, silent), *lists)
+        return likely_configurations(self.model, *lists)
 
     def zero(self) -> NoisyOrSums:
         m, n = self.strengths.shape
-        return NoisyOrSums(np.zeros(m), np.zeros((m + 1, n)), np.zeros((m, n)), np.zeros((m + 1, n)))
+        return NoisyOrSums(np.zeros(m), np.zeros((m + 1, n)), np.zeros((m, n)), np.zeros((m + 1, 1)))
 
     def add(self, state: NoisyOrSums, block: Block) -> NoisyOrSums:
         if self.enumerate_all:
@@ -178,7 +183,16 @@ class NoisyOrUpdate:
         return state
 
     def merge(self, first: NoisyOrSums, second: NoisyOrSums) -> NoisyOrSums:
-        return merged(first, second)
+        for sums, others in ((first.explained, second.explained), (first.together, second.together)):
+            sums += others  # in place: with hundreds of causes most of a pass would go into new arrays
+        return replace(
+            first,
+            on=first.on + second.on,
+            unknown=first.unknown + second.unknown,
+            log_likelihood=first.log_likelihood + second.log_likelihood,
+            n_rows=first.n_rows + second.n_rows,
+            n_crowded=first.n_crowded + second.n_crowded,
+        )
 
     def expected(self, sums: NoisyOrSums) -> tuple[Expected, ...]:
         triggered = self.strengths * sums.explained[:-1]
@@ -259,8 +273,8 @@ def _until_settled(network: Network, update: NoisyOrUpdate, e_step: EStep, most_
 
 def _settled(update: NoisyOrUpdate, e_step: EStep, done: int) -> Refinement:
     """EM until it settles, after so many E-steps."""
-    enough = LEAST_GAIN * update.n_parameters
-    return refine(update, lambda at, number: e_step(at, number + done), "auto", enough, patience=_PATIENCE)
+    enough, patience = LEAST_GAIN * update.n_parameters, _PATIENCE if len(update.priors) <= _FEW else _LESS_PATIENCE
+    return refine(update, lambda at, number: e_step(at, number + done), "auto", enough, patience=patience)
 
 
 def _plain(update: NoisyOrUpdate, e_step: EStep, steps: int) -> RefinedNetwork:
@@ -323,8 +337,7 @@ def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
         found += posterior.T @ X
         if missing is not None:
             unknown = posterior.T @ missing
-            state.unknown[:-1] += table.T @ unknown
-            state.unknown[-1] += missing.sum(axis=0)
+            state.unknown = state.unknown + np.vstack([table.T @ unknown, missing.sum(axis=0)])
         state.log_likelihood += float(log_likelihood.sum())
     state.on += table.T @ mass
     state.together += table.T @ found
@@ -336,13 +349,21 @@ def _add_all(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
 def _add_likely(update: NoisyOrUpdate, state: NoisyOrSums, block: Block) -> None:
     """Add rows, by sums over the likely configurations of each."""
     (starts, present), (gap_starts, missing) = present_findings(block[0]), missing_findings(block[0])
-    sums, total = (state.on, state.explained, state.together, state.unknown), 0.0
+    model, (m, n) = update.model, update.strengths.shape
+    unknown = np.zeros((m + 1, n if len(missing) else 1))
+    explained, together, total = np.zeros(len(model.kept)), np.zeros(len(model.kept)), 0.0
     for first in range(0, block[0].shape[0], _SEARCHED):
         some = slice(first, first + _SEARCHED + 1)
         lists = starts[some], present, gap_starts[some], missing
         likely = update.likely(*lists)
-        total = _add_rows(*lists, *likely[:-1], 1 - update.strengths, 1 - update.leak, *sums, total)
+        network = model.first, model.findings, model.kept, model.silent
+        sums = state.on, state.explained[-1], explained, together, unknown
+        total = _add_rows(*lists, *likely[:-1], *network, *sums, total)
         state.n_crowded += int(likely.crowded.sum())
+    state.explained[model.causes, model.findings] += explained
+    state.together[model.causes, model.findings] += together
+    if len(missing):
+        state.unknown = state.unknown + unknown
     silent = 1 - update.leak
     empty = np.log1p(-update.priors).sum() + np.log(silent).sum()
     odds = np.log(update.leak) - np.log(silent)
@@ -360,17 +381,26 @@ def _add_rows(
     masks: np.ndarray,
     logs: np.ndarray,
     n_found: np.ndarray,
+    first: np.ndarray,
+    findings: np.ndarray,
     kept: np.ndarray,
     silent: np.ndarray,
     on: np.ndarray,
+    leaked: np.ndarray,
     explained: np.ndarray,
     together: np.ndarray,
     unknown: np.ndarray,
     total: float,
 ) -> float:  # pragma: no cover - compiled
-    """Add rows with their likely configurations to sums; returns ``total`` and their log-likelihood, relative to no causes."""
-    m, n = kept.shape
-    off = np.empty(n)
+    """Add rows with their likely configurations to sums; returns ``total`` and their log-likelihood, relative to no causes.
+
+    Those of causes and findings, ``explained`` and ``together``, are of links alone; ``leaked`` (n,) is that of the leak.
+    """
+    m, n, most = len(on), len(silent), causes.shape[1]
+    off, fired, share_on, ends = np.empty(n), np.empty(n), np.empty(most), np.empty(most + 1, np.int64)
+    seats, size = np.full(n, -1), most_links(first, most)
+    edges, places = np.empty(size, np.int64), np.empty(size, np.int64)
+    passing, weight = np.empty(size), np.empty(size)
     for r in range(len(indptr) - 1):
         present = indices[indptr[r] : indptr[r + 1]]
         missing = gap_indices[gap_indptr[r] : gap_indptr[r + 1]]
@@ -382,20 +412,28 @@ def _add_rows(
         total += highest + np.log(mass)
         for i in missing:
             unknown[m, i] += 1.0
-        while n_causes < causes.shape[1] and causes[r, n_causes] < m:
+        while n_causes < most and causes[r, n_causes] < m:
+            share_on[n_causes] = 0.0
             n_causes += 1
+        own_links(present, first, findings, kept, causes[r, :n_causes], seats, ends, edges, places, passing)
+        for e in range(ends[n_causes]):
+            weight[e] = 0.0
         for x in range(n_found[r]):
             share = np.exp(logs[r, x] - highest) / mass
-            log_fired(masks[r, x], kept, silent, causes[r, :n_causes], present, off)
+            fire(masks[r, x], silent, present, ends, places, passing, off, fired)
             for j, i in enumerate(present):
-                explained[m, i] += share / (1.0 - off[j])
+                leaked[i] += share * fired[j]
             for a in range(n_causes):
                 if masks[r, x] >> a & 1:
-                    k = causes[r, a]
-                    on[k] += share
-                    for i in missing:
-                        unknown[k, i] += share
-                    for j, i in enumerate(present):
-                        explained[k, i] += share / (1.0 - off[j])
-                        together[k, i] += share
+                    share_on[a] += share
+                    for e in range(ends[a], ends[a + 1]):
+                        weight[e] += share * fired[places[e]]
+        for a in range(n_causes):
+            if share_on[a] > 0.0:
+                on[causes[r, a]] += share_on[a]
+                for i in missing:
+                    unknown[causes[r, a], i] += share_on[a]
+                for e in range(ends[a], ends[a + 1]):
+                    explained[edges[e]] += weight[e]
+                    together[edges[e]] += share_on[a]
     return total

@@ -22,27 +22,34 @@ from numpy.polynomial import Polynomial, chebyshev
 _DEGREE = 16  # error of log(1 + r t): 2e-14 for priors up to 1/2, 5e-6 at .9
 
 
-def power_coefficients(odds: np.ndarray) -> np.ndarray:
+def power_coefficients(odds: np.ndarray, degree: int = _DEGREE) -> np.ndarray:
     """c_1, ..., c_16 of log(1 + r t) for odds r, shape (K,); returns (16, K)."""
-    points, to_chebyshev, to_powers = _interpolation()
+    points, to_chebyshev, to_powers = _interpolation(degree)
     return to_powers @ (to_chebyshev @ np.log1p(np.outer(points, odds)))
 
 
+def degree_for(odds: np.ndarray, error: float) -> int:
+    """The degree with which log(1 + r t) is as accurate as that: the largest odds have the nearest pole, -1 / r."""
+    nearest = 1 + 2 / max(float(odds.max()), 1e-12)
+    rate = np.log(nearest + np.sqrt(nearest**2 - 1))
+    return int(np.clip(np.ceil(-np.log(error) / rate), 2, _DEGREE))
+
+
 @functools.cache
-def _interpolation() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _interpolation(degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Chebyshev points of [0, 1], (17,), and the maps from values there to Chebyshev coefficients and to c_1, ..., c_16.
 
     In one map the entries, up to 10^10, would cancel to 5 digits.
     """
-    points = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
-    to_powers = np.zeros((_DEGREE + 1, _DEGREE + 1))
-    for degree, row in enumerate(np.eye(_DEGREE + 1)):
-        found = Polynomial(chebyshev.cheb2poly(row[: degree + 1]))(Polynomial([-1.0, 2.0])).coef
-        to_powers[: len(found), degree] = found
-    return (points + 1) / 2, np.linalg.inv(chebyshev.chebvander(points, _DEGREE)), to_powers[1:]
+    points = np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1))
+    to_powers = np.zeros((degree + 1, degree + 1))
+    for power, row in enumerate(np.eye(degree + 1)):
+        found = Polynomial(chebyshev.cheb2poly(row[: power + 1]))(Polynomial([-1.0, 2.0])).coef
+        to_powers[: len(found), power] = found
+    return (points + 1) / 2, np.linalg.inv(chebyshev.chebvander(points, degree)), to_powers[1:]
 
 
-def higher_orders(weights: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def higher_orders(weights: np.ndarray, odds: np.ndarray, degree: int = _DEGREE) -> tuple[np.ndarray, np.ndarray]:
     """What PMI2 and PMI3 have beyond r F F^T and r F (x) F (x) F with F = 1 - exp(-W).
 
     Parameters
@@ -50,6 +57,8 @@ def higher_orders(weights: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np
     weights : ndarray of shape (K, n)
     odds : ndarray of shape (K,)
         r.
+    degree : int
+        Of the interpolation: the number of orders.
 
     Returns
     -------
@@ -57,7 +66,7 @@ def higher_orders(weights: np.ndarray, odds: np.ndarray) -> tuple[np.ndarray, np
     vectors : ndarray of shape (16 K, n)
         Each coefficient times the product of its vector with itself, twice or three times.
     """
-    coefficients = power_coefficients(odds)
+    coefficients = power_coefficients(odds, degree)
     coefficients[0] -= odds
-    orders = np.arange(1, _DEGREE + 1)[:, None, None]
+    orders = np.arange(1, degree + 1)[:, None, None]
     return coefficients.ravel(), -np.expm1(-orders * weights).reshape(-1, weights.shape[1])

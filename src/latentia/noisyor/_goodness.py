@@ -26,8 +26,8 @@ from ..likelihood.rows import scaled_exp
 from ..passes import Blocks, RowGroups
 from ._em import Configurations, NoisyOrUpdate
 from ._findings import missing_findings, present_findings, rows_with_gaps
-from ._recovery import scaled_pairs
-from .absences import AbsenceMoments, ExactAbsences
+from ._recovery import left_of_pairs, scaled_pairs
+from .absences import AbsenceMoments
 from .inference.network import Network
 
 _DRAWS = 4
@@ -36,6 +36,7 @@ _MOST_TOGETHER = 4.0  # mean square of standard scores, one for noise
 _MOST_LEFT, _NOISE = 0.25, 4.0  # the same of findings: above one, and in standard deviations of the mean
 _CHARGE = 2.0  # nats a parameter: those that were chosen to stay fit rows better than one nat each
 _HARDLY = 1e-3  # of the time that causes were on
+_MOST_CLASSES = 60  # of which some thousand rows say anything
 _CLASSES = 0.05  # nats a row, up to which classes are no better than causes
 _STARTS, _STEPS, _LEAST = 2, 60, 1e-9  # of EM for classes, and least chance of a finding in them
 _TINY = 1e-12
@@ -104,9 +105,10 @@ def pairs_misfit(network: Network, source: AbsenceMoments, dealt: RowGroups) -> 
     logs = source.logs(dealt.all)
     scale = np.exp(logs.single / 2)
     upper = np.triu_indices(source.n_features, 1)
-    pairs, one, other = (scaled_pairs(source.logs(g), scale)[upper] for g in (dealt.all, *dealt.splits[0]))
-    exact = ExactAbsences(network.weights, network.priors, network.leak).logs().pmi * np.outer(scale, scale)
-    left, noise = pairs - exact[upper], (one - other) / 2
+    pairs = scaled_pairs(logs, scale)
+    left, pairs = left_of_pairs(pairs, scale, network)[upper], pairs[upper]
+    one, other = (scaled_pairs(source.logs(half), scale)[upper] for half in dealt.splits[0])
+    noise = (one - other) / 2
     return Misfit.of(float(left @ left), float(noise @ noise), float(pairs @ pairs))
 
 
@@ -115,16 +117,14 @@ def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:
     update = NoisyOrUpdate.of(network)
     present, missing = _cells(rows)
     causes, _ = _drawn(update, rows, np.random.default_rng(seed).random((len(present), _DRAWS)))
-    weights, (n, m) = -np.log1p(-update.strengths), causes.shape[1:]
-    together, left = np.zeros((n, m, m)), np.zeros((present.shape[1],) * 2)
+    weights, n = -np.log1p(-update.strengths), causes.shape[1]
+    left = np.zeros((present.shape[1],) * 2)
     excess, scale = np.zeros(n), 0.0
     for on in causes:
         chance = -np.expm1(np.log1p(-update.leak) - on @ weights)
         residual = np.where(missing, 0.0, present - chance)
         standard = residual / np.sqrt(np.maximum(chance * (1 - chance), _TINY))
         left += standard.T @ standard / _DRAWS
-        centred = on - update.priors
-        together += centred[:, :, None] * centred[:, None, :] / _DRAWS
         score, slope = residual / chance, np.where(missing, 0.0, (1 - chance) / chance)
         # Of every cause that is on: (a r)^2 - (a^2) (r^2), and what a change of its weights would make of a r.
         square = (score @ weights.T) ** 2 - score**2 @ (weights**2).T
@@ -135,7 +135,9 @@ def rows_goodness(network: Network, rows: Any, seed: int) -> Goodness:
     together_known = np.maximum((known.T @ known)[upper], 1.0)
     scale = max(scale, _TINY)
     spread = float(excess.sum() / scale), float(excess.std() * np.sqrt(n) / scale)
-    return Goodness(_mean_square(together), float((left[upper] ** 2 / together_known).mean()), len(upper[0]), spread)
+    return Goodness(
+        _mean_square(causes, update.priors), float((left[upper] ** 2 / together_known).mean()), len(upper[0]), spread
+    )
 
 
 def against_independence(network: Network, rows: Any, frequency: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +162,9 @@ def hardly_on(network: Network, rows: Any, frequency: np.ndarray, n_rows: int) -
 
 
 def against_classes(found: np.ndarray, rows: Any, train: Any, n_classes: int, seed: int) -> list[Check]:
-    """Whether a mixture of as many classes, learned from other rows, describes rows better than causes do; none of one class.
+    """Whether a mixture of as many classes, learned from other rows, describes rows better than causes do.
+
+    None of one class, or of very many.
 
     Parameters
     ----------
@@ -169,7 +173,7 @@ def against_classes(found: np.ndarray, rows: Any, train: Any, n_classes: int, se
     rows, train : tables of 0, 1 and NaN
         Of shape (n, n_findings), and those that classes are learned from.
     """
-    if n_classes < 2:
+    if not 2 <= n_classes <= _MOST_CLASSES:
         return []
     chances, shares = classes_of(_with_gaps(train), n_classes, seed)
     _, of_classes = normalised(product_log_density("bernoulli", _with_gaps(rows), chances) + np.log(shares), shares)
@@ -237,14 +241,23 @@ def _cells(rows: Any) -> tuple[np.ndarray, np.ndarray]:
     return present.astype(float), np.zeros(present.shape, bool) if missing is None else missing
 
 
-def _mean_square(products: np.ndarray) -> float | None:
-    """Mean square of the standard scores of pairs, from products for each row, shape (n, m, m)."""
-    n, m = products.shape[:2]
+def _mean_square(causes: np.ndarray, priors: np.ndarray) -> float | None:
+    """Mean square of the standard scores of pairs of drawn causes (draws, n, m); a row counts by the mean over its draws.
+
+    Of pairs that are both on in no row, or hardly one, the variance is that of independent causes.
+    """
+    n_draws, n, m = causes.shape
     if m == 1:
         return None
-    pairs = products[(slice(None), *np.triu_indices(m, 1))]
-    deviation = np.maximum(pairs.std(axis=0) / np.sqrt(n), 1e-100)  # whose square is in range
-    return float(((pairs.mean(axis=0) / deviation) ** 2).mean())
+    upper, centred = np.triu_indices(m, 1), causes - priors
+    mean = sum(one.T @ one for one in centred)[upper] / (n * n_draws)
+    both = (one * other for one in centred for other in centred)
+    variance = sum(each.T @ each for each in both)[upper] / (n * n_draws**2) - mean**2
+    chance = np.outer(priors, priors)[upper]
+    rare = n * chance < 1
+    variance[rare] = np.maximum(variance[rare], chance[rare])
+    deviation = np.maximum(np.sqrt(np.maximum(variance, 0.0) / n), 1e-100)  # whose square is in range
+    return float(((mean / deviation) ** 2).mean())
 
 
 def _drawn(update: NoisyOrUpdate, rows: Any, uniform: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,11 +10,13 @@ iteration, but they use less of M and need each block to carry rank K.
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse.linalg import eigsh
+
+from ..linalg import leading_eigenspace
 
 # From so many steps on, one that takes less than this share off the squared residual is the last: with more columns than the
 # matrix has directions above its noise, the others turn about in the noise for long.
 _PATIENCE, _LEAST_GAIN = 100, 1e-5
+_BLOCK, _ROUGH = 4, 0.1  # columns of the iteration for a largest eigenvalue, and how well the shift is known
 
 
 def hollow_factor(
@@ -40,13 +42,13 @@ def hollow_factor(
         Orthogonal columns, the longest first.
     n_iter : int
     """
-    filled = np.array(matrix, dtype=float)
+    filled = np.array(matrix, dtype=np.result_type(matrix, np.float32))
     np.fill_diagonal(filled, 0.0 if start is None else (start**2).sum(axis=1))
     if start is None:
         values, basis = np.linalg.eigh(filled)
         least, values, basis = values[0], values[::-1][:rank], basis[:, ::-1][:, :rank]
     else:
-        least = eigsh(filled, 1, which="SA", v0=np.ones(len(filled)), tol=0.1, return_eigenvectors=False)[0]
+        least = -largest_value(-filled, _ROUGH)
         values, basis = _following(filled, start, max(-float(least), 0.0))
     off_diagonal, last = float((filled**2).sum() - (filled.diagonal() ** 2).sum()), np.inf
     shift = max(-float(least), 0.0)  # so that the largest eigenvalues are the leading ones, not those below zero
@@ -64,9 +66,15 @@ def hollow_factor(
     return factor, n_iter
 
 
+def largest_value(matrix: np.ndarray, tol: float) -> float:
+    """Largest eigenvalue of a symmetric matrix, from below, with a residual of at most that share of it."""
+    start = np.random.default_rng(0).standard_normal((len(matrix), min(_BLOCK, len(matrix))))
+    return float(leading_eigenspace(lambda block: matrix @ block.astype(matrix.dtype), start, 1, tol=tol)[0][0])
+
+
 def _following(matrix: np.ndarray, basis: np.ndarray, shift: float) -> tuple[np.ndarray, np.ndarray]:
     """Leading eigenpairs, the largest first, by two steps of subspace iteration from those of a similar matrix."""
     for _ in range(2):
-        basis = np.linalg.qr(matrix @ basis + shift * basis)[0]
+        basis = np.linalg.qr(matrix @ basis + np.asarray(shift, basis.dtype) * basis)[0]
     values, small = np.linalg.eigh(basis.T @ matrix @ basis)
     return values[::-1], basis @ small[:, ::-1]

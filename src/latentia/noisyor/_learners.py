@@ -16,7 +16,9 @@ from ._recovery import (
     Moments,
     basis_of_pairs,
     directions_of_pairs,
+    largest,
     moments_in_basis,
+    noise_beside,
     recover,
     residual,
     scaled_pairs,
@@ -25,7 +27,7 @@ from .absences import AbsenceMoments, Partition
 from .inference import Network
 
 Groups = tuple[int, ...]
-_MOST = 60  # causes that are tried when their number is not given
+MOST_SOLVED = 60  # causes of which the core is solved for, with 41 K^3 numbers: 70 MB; of 570 they would be 60 GB
 _SPLITS = 4
 _TRIED = 3
 _LEAST_CORRECTIONS = 2
@@ -49,11 +51,14 @@ class Learner(Protocol):
         Relative error that further rounds of corrections would take off; None where no rounds tell.
     likely : (int, int) or None
         Numbers of causes that the data does not tell from the one that was found; None if it was given.
+    scale : ndarray of shape (n,) or None
+        By which findings are scaled; None: by sqrt P(absent).
     """
 
     agreement: np.ndarray | None
     remaining: np.ndarray | None
     likely: tuple[int, int] | None
+    scale: np.ndarray | None
 
     def network(self, groups: Groups) -> Network: ...
 
@@ -71,14 +76,18 @@ class Spectrum:
         return int((self.values > self.noise).sum())
 
 
-def pair_spectrum(source: AbsenceMoments, network: Network, dealt: RowGroups) -> Spectrum:
-    """Spectrum of PMI2; its noise is half of the difference of two halves of the rows."""
-    logs = source.logs(dealt.all)
-    scale = np.exp(logs.single / 2)
+def pair_spectrum(source: AbsenceMoments, network: Network, dealt: RowGroups, scale: np.ndarray | None) -> Spectrum:
+    """Spectrum of PMI2 of findings scaled as in `Learner`; its noise is half of the difference of two halves of the rows.
+
+    With a scale for many causes it is that beside their directions, in which halves differ by how often causes are on too.
+    """
+    logs, many = source.logs(dealt.all), scale is not None
+    scale = np.exp(logs.single / 2) if scale is None else scale
     pairs = scaled_pairs(logs, scale)
-    odds = network.priors / (1 - network.priors)
-    np.fill_diagonal(pairs, odds @ (np.expm1(-network.weights) * scale) ** 2)
-    return Spectrum(np.linalg.eigvalsh(pairs)[::-1], _noise(source, scale, dealt, slice(None), slice(None)))
+    odds, own = network.priors / (1 - network.priors), -np.expm1(-network.weights) * scale
+    np.fill_diagonal(pairs, odds @ own**2)
+    known = np.linalg.qr(own.T)[0] if many else np.zeros((len(scale), 0))
+    return Spectrum(np.linalg.eigvalsh(pairs)[::-1], noise_beside(source, scale, dealt, known))
 
 
 def most_causes(source: AbsenceMoments, dealt: RowGroups) -> int:
@@ -94,13 +103,13 @@ def most_causes(source: AbsenceMoments, dealt: RowGroups) -> int:
         first, second = np.array_split(order, 2)
         values = np.linalg.svd(pairs[np.ix_(first, second)], compute_uv=False)
         found = max(found, int((values > _noise(source, scale, dealt, first, second) / 2).sum()))
-    return max(1, min(found + 2, source.n_features // 3, _MOST))
+    return max(1, min(found + 2, source.n_features // 3, MOST_SOLVED))
 
 
 def _noise(source: AbsenceMoments, scale: np.ndarray, dealt: RowGroups, rows: Any, columns: Any) -> float:
     """Spectral norm of a block of half of the difference of two halves of the rows; 0 for exact moments."""
     one, other = (scaled_pairs(source.logs(half), scale) for half in dealt.splits[0])
-    return float(np.linalg.norm(((one - other) / 2)[rows][:, columns], 2))
+    return largest(((one - other) / 2)[rows][:, columns])
 
 
 class InRounds:
@@ -123,6 +132,8 @@ class InRounds:
         prior, corrections and max_weight.
 
     """
+
+    scale: np.ndarray | None = None
 
     def __init__(
         self,
@@ -232,6 +243,7 @@ class Printed:
 
     agreement: np.ndarray | None = None
     remaining: np.ndarray | None = None
+    scale: np.ndarray | None = None
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy import sparse
@@ -21,10 +22,11 @@ from ..passes import Blocks
 from ._bif import write_bif
 from ._findings import rows_with_gaps
 from .baskets import is_baskets
-from .inference import SAMPLING, Network, Posteriors, attributions, posteriors
+from .inference import SAMPLING, Network, Posteriors, Question, attributions, posteriors, questions
 
 _NAMING, _LEAST_NAMING = 2, 0.1  # findings that name a cause, and their least strength
 _LEAST_FREQUENCY = 1e-9
+_NETWORKS: WeakKeyDictionary[Any, tuple[Any, Network]] = WeakKeyDictionary()
 
 
 class Edge(NamedTuple):
@@ -45,9 +47,9 @@ class Diagnosis:
     probabilities : ndarray of shape (m,)
         Posterior of each cause.
     error : float
-        Accuracy of the probabilities: rounding if ``exact``, otherwise a standard error.
+        Accuracy of the probabilities: rounding if ``exact``, otherwise a standard error, or what is as likely as is left out.
     exact : bool
-        Whether they come from a sum over all that may be, not from sampling.
+        Whether they come from a sum over all that may be, not from sampling or from likely configurations alone.
     attribution : ndarray of shape (m, n)
         How much each finding speaks for each cause, in nats: by how much the logarithm of the odds would fall if
         it were not known whether the finding is present.
@@ -110,7 +112,9 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         """Return the posterior of every cause for every row, how it was found, and how accurate it is.
 
         Up to 14 causes all 2^m configurations are summed. With more, rows with at most 14 findings present, and 16 where
-        memory allows, are summed over subsets of these, and others are sampled until the standard error is near 0.01.
+        memory allows, are summed over subsets of these, and others are sampled until the standard error is near 0.01. With
+        more than 60 causes subsets of some 8 findings are summed over, and rows with more findings have sums over their
+        likely configurations; only those are sampled that have more than can be listed.
 
         Parameters
         ----------
@@ -148,8 +152,45 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         options: dict[str, Any] = {"random_state": self._seed, "n_jobs": self.n_jobs}
         found = posteriors(self._network, present, observed, **options)
         attribution = attributions(self._network, present[0], None if observed is None else observed[0], **options)
-        exact, log_likelihood = bool(found.method[0] != SAMPLING), float(found.log_likelihood[0])
+        exact, log_likelihood = bool(found.method[0] < SAMPLING), float(found.log_likelihood[0])
         return Diagnosis(found.probabilities[0], float(found.error[0]), exact, attribution, log_likelihood)
+
+    @fitted
+    def ask(self, x: Any, n: int = 5) -> list[Question]:
+        """List the findings to ask for next, those first whose answers are expected to say most of the causes.
+
+        Each is weighed alone. To ask several in turn, ask for the first, put its answer into ``x``, and call again.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,) or (1, n_features)
+            The answers so far: 1 present, 0 absent, NaN not asked yet.
+        n : int, default=5
+            Number of findings.
+
+        Returns
+        -------
+        list of Question
+            ``finding``, ``number``, ``probability`` that it is present, ``gain`` in nats.
+
+        Raises
+        ------
+        LatentiaError
+            If all findings are known, or x has several rows.
+        """
+        n = check_size(n, "n")
+        present, observed = self._findings(x if hasattr(x, "columns") else np.atleast_2d(np.asarray(x)))
+        if len(present) != 1 or observed is None:
+            raise LatentiaError(
+                "x needs to be one row with NaN for the findings that were not asked for; this one "
+                + ("has none." if len(present) == 1 else f"has {len(present)} rows.")
+            )
+        network, names = self._network, self._finding_names()
+        found = posteriors(network, present, observed, random_state=self._seed, n_jobs=self.n_jobs)
+        chances, gains = questions(network, found.probabilities[0])
+        open_ones = np.flatnonzero(~observed[0])
+        order = open_ones[np.argsort(-gains[open_ones], kind="stable")][:n]
+        return [Question(names[i], int(i), float(chances[i]), float(gains[i])) for i in order]
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log-likelihood of a row in nats, a lower bound where rows are sampled; higher is better.
@@ -274,7 +315,12 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
 
     @property
     def _network(self) -> Network:
-        return Network(self.weights_, self.priors_, self.leak_)
+        """The network, which keeps what inference makes of it, as long as its parameters are the same."""
+        values = self.weights_, self.priors_, self.leak_
+        key, kept = (*map(id, values), *(float(value.sum()) for value in values)), _NETWORKS.get(self)
+        if kept is None or kept[0] != key:
+            kept = _NETWORKS[self] = key, Network(*values)
+        return kept[1]
 
     @property
     def _n_features_out(self) -> int:

@@ -24,16 +24,19 @@ from scipy.special import erfcx
 
 from ..exceptions import LatentiaError
 from ..linalg import polar_factor
+from ..passes import RowGroups
 from ..tensor import Decomposition, decompose
 from ..tensor.operators import multilinear, symmetrised
-from ._expansion import higher_orders
-from ._hollow import hollow_factor
+from ._expansion import degree_for, higher_orders
+from ._hollow import hollow_factor, largest_value
 from .absences import AbsenceMoments, LogAbsences, Partition
 from .inference import Network
 
 LEAST_ODDS, MOST_ODDS = 1e-8, 1e3
 _TINY, _NEGLIGIBLE = 1e-12, 1e-6
 _EXACT, _KRYLOV, _RESTARTS = 1e-7, 40, 4
+_EXACT_ORDERS = 1e-12  # error of log(1 + r t) by its orders
+_SMALL, _NEARLY = 600, 0.03  # sides of matrices whose norm is that of all singular values, and the error of others
 
 
 Operator = Callable[[np.ndarray], np.ndarray]
@@ -157,14 +160,19 @@ def directions_of_pairs(pairs: np.ndarray, most: int) -> int:
 def basis_of_pairs(pairs: np.ndarray, n_components: int) -> np.ndarray:
     """Orthonormal basis of the leading space of scaled PMI2, (n, K)."""
     factor = hollow_factor(pairs, n_components)[0]
-    lengths = np.linalg.norm(factor, axis=0)
+    return factor / lengths_of(factor)
+
+
+def lengths_of(factor: np.ndarray) -> np.ndarray:
+    """Lengths of the columns of the factor of pairs; an error if some are nothing."""
+    lengths, k = np.linalg.norm(factor, axis=0), factor.shape[1]
     supported = int((lengths > _NEGLIGIBLE * lengths[0]).sum())
-    if supported < n_components:
+    if supported < k:
         raise LatentiaError(
             f"pairs of findings vary together in {supported} directions, which tell at most that many causes apart.",
-            parameter="n_components", value=n_components,
+            parameter="n_components", value=k,
         )  # fmt: skip
-    return factor / lengths
+    return lengths
 
 
 def moments_in_basis(
@@ -198,6 +206,28 @@ def scaled_pairs(logs: LogAbsences, scale: np.ndarray) -> np.ndarray:
     return scale[:, None] * logs.pmi * scale
 
 
+def largest(matrix: np.ndarray) -> float:
+    """Spectral norm; matrices with more than 600 rows and columns need to be symmetric."""
+    if min(matrix.shape) <= _SMALL:
+        return float(np.linalg.norm(matrix, 2))
+    return max(largest_value(matrix, _NEARLY), largest_value(-matrix, _NEARLY))
+
+
+def noise_beside(source: AbsenceMoments, scale: np.ndarray, dealt: RowGroups, known: np.ndarray) -> float:
+    """Spectral norm of half of the difference of scaled PMI2 of two halves of the rows, beside known directions (n, k).
+
+    Parameters
+    ----------
+    known : ndarray of shape (n, k)
+        Orthonormal columns.
+    """
+    one, other = (scaled_pairs(source.logs(half), scale) for half in dealt.splits[0])
+    noise = (one - other) / 2
+    for _ in range(2):
+        noise = noise.T - known @ (known.T @ noise.T)
+    return largest(noise)
+
+
 def recover(
     moments: Moments, prior: float | None, corrections: int, max_weight: float, start: Recovered | None = None
 ) -> Recovered:
@@ -220,11 +250,16 @@ def recover(
 
 def residual(moments: Moments, network: Network) -> np.ndarray:
     """Scaled PMI2 less that of the network, (n, n), with a diagonal of zeros."""
+    return left_of_pairs(moments.pairs, moments.scale, network)
+
+
+def left_of_pairs(pairs: np.ndarray, scale: np.ndarray, network: Network) -> np.ndarray:
+    """The same of PMI2 between findings with these scales."""
     odds = network.priors / (1 - network.priors)
-    strengths = -np.expm1(-network.weights) * moments.scale
-    coefficients, vectors = higher_orders(network.weights, odds)
-    vectors = vectors * moments.scale
-    left = moments.pairs - (odds * strengths.T) @ strengths - (coefficients * vectors.T) @ vectors
+    coefficients, vectors = higher_orders(network.weights, odds, degree_for(odds, _EXACT_ORDERS))
+    coefficients[: network.m] += odds
+    vectors *= scale
+    left = pairs - (coefficients * vectors.T) @ vectors
     np.fill_diagonal(left, 0.0)
     return left
 

@@ -36,8 +36,9 @@ from ..exceptions import LatentiaError
 from ..passes import Block, RowGroups
 from ..tensor.operators import symmetrised
 from ._findings import rows_with_gaps
+from ._packed import packed_pairs, symmetrise
 from ._slabs import Slabs, SplitSums
-from .bits import count_pairs_of, packed_columns
+from .bits import COLUMNS, count_pairs_of, count_pairs_of_some, packed_columns
 
 __all__ = [
     "AbsenceMoments",
@@ -112,6 +113,11 @@ class AbsenceMoments(Protocol):
         ndarray of shape (n_partitions, d, d, d)
             For all rows, over the triples that each partition splits.
         """
+
+    def packed_triples(
+        self, factor: np.ndarray, selections: Sequence[Groups], progress: bool | str = False
+    ) -> np.ndarray:
+        """The first of these sums, packed as in `latentia.noisyor._packed` and in single precision: (n_selections, d, P)."""
 
 
 # --- rows packed into bits ------------------------------------------------------------------------------------------
@@ -237,15 +243,15 @@ class CountedAbsences:
         if self._together is None:
             counts = np.zeros((len(self.n_rows), self.n_features, self.n_features), np.int32)
 
-            def count(i: int, _: int) -> None:
+            def count(start: int, stop: int) -> None:
                 for bits, table in zip(self.bits, counts, strict=True):
-                    count_pairs_of(bits, i, table)
+                    count_pairs_of_some(bits, start, stop, table)
 
-            for_chunks(count, self.n_features, 1, self.n_jobs)
-            upper = np.triu(counts, 1)
-            self._together = upper + upper.transpose(0, 2, 1)
-            for table, present in zip(self._together, self.present, strict=True):
+            for_chunks(count, self.n_features, COLUMNS, self.n_jobs)
+            for table, present in zip(counts, self.present, strict=True):
+                table += table.T
                 np.fill_diagonal(table, present)
+            self._together = counts
         return self._together
 
     def logs(self, groups: Groups) -> LogAbsences:
@@ -331,6 +337,31 @@ class CountedAbsences:
             cubes += np.einsum("ix,isyz->sxyz", factor[chunk.start : chunk.stop], partial, optimize=True)
         found = np.array([symmetrised(cube) for cube in cubes]).reshape(cubes.shape)
         return found[:n_asked], found[n_asked:]
+
+    def packed_triples(
+        self, factor: np.ndarray, selections: Sequence[Groups], progress: bool | str = False
+    ) -> np.ndarray:
+        order = np.argsort(self.present.sum(axis=0), kind="stable")
+        used = order[factor[order].any(axis=1)]
+        slabs, own, d = Slabs(self.of(used), selections), factor[used].astype(np.float32), factor.shape[1]
+        found = np.zeros((len(selections), d, d * (d + 1) // 2), np.float32)
+        for begin in range(0, len(used), _SLABS):
+            chunk = range(begin, min(begin + _SLABS, len(used)))
+            sums = np.zeros((len(selections), len(chunk), found.shape[2]), np.float32)
+
+            def slab(i: int, begin: int = begin, sums: np.ndarray = sums) -> None:
+                images = np.zeros((len(selections), len(used), d), np.float32)
+                for tile in slabs.tiles(i, i + 1, len(used), i + 1):
+                    np.matmul(tile.tables.astype(np.float32), own[tile.first :], out=images[:, tile.rows])
+                for each, image in zip(sums, images, strict=True):
+                    each[i - begin] = packed_pairs(own[i + 1 :].T @ image[i + 1 :])
+
+            self._each(slab, chunk, progress and f"{progress} {begin} of {len(used)}")
+            for all_sums, some in zip(found, sums, strict=True):
+                all_sums += own[chunk.start : chunk.stop].T @ some
+        for each in found:
+            symmetrise(each)
+        return found
 
     def of(self, columns: np.ndarray) -> CountedAbsences:
         """Counts of these findings alone."""
@@ -437,6 +468,13 @@ class ObservedAbsences:
         either, unknown = self._either.all_triples(*arguments), self._unknown.all_triples(*arguments)
         return either[0] - unknown[0], either[1] - unknown[1]
 
+    def packed_triples(
+        self, factor: np.ndarray, selections: Sequence[Groups], progress: bool | str = False
+    ) -> np.ndarray:
+        found = self._either.packed_triples(factor, selections, progress)
+        found -= self._unknown.packed_triples(factor, selections, progress)
+        return found
+
     def of(self, columns: np.ndarray) -> ObservedAbsences:
         some = copy.copy(self)
         some._either, some._unknown = self._either.of(columns), self._unknown.of(columns)
@@ -517,6 +555,12 @@ class ExactAbsences:
         cube = symmetrised(np.einsum("ix,iyz->xyz", own, slabs, optimize=True)) / 6
         split = [symmetrised(self.contracted(part, [factor[one] for one in part], ())) for part in partitions]
         return np.repeat(cube[None], len(selections), axis=0), np.array(split)
+
+    def packed_triples(
+        self, factor: np.ndarray, selections: Sequence[Groups], progress: bool | str = False
+    ) -> np.ndarray:
+        i, j = np.triu_indices(factor.shape[1])
+        return self.all_triples(factor.astype(np.float64), selections, [])[0][:, :, i, j].astype(np.float32)
 
     def _slab(self, i: Any, b: np.ndarray, c: np.ndarray) -> np.ndarray:
         triple = self._leak[i] + self._leak[b][:, None] + self._leak[c][None]

@@ -14,11 +14,11 @@ import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-__all__ = ["count_pairs_among", "count_pairs_of", "packed_columns", "turned"]
+__all__ = ["count_pairs_among", "count_pairs_of", "count_pairs_of_some", "packed_columns", "turned"]
 
 _WORD = 64
 _WORDS = 480  # of a column that are worked on together: 4 KB
-_TILE = 16  # columns that stay in the cache meanwhile: 60 KB
+_TILE = COLUMNS = 16  # columns that stay in the cache meanwhile: 60 KB
 
 
 def packed_columns(table: np.ndarray) -> np.ndarray:
@@ -51,6 +51,23 @@ def count_pairs_of(bits, i, table):  # pragma: no cover - compiled
     """Fill table[i, j > i] with the rows that have both."""
     for j in range(i + 1, len(bits)):
         table[i, j] = _both(bits[i], bits[j])
+
+
+@njit(nogil=True, cache=True)
+def count_pairs_of_some(bits, start, stop, table):  # pragma: no cover - compiled
+    """Add to table[i, j > i], for i from start to stop, the rows with both; other columns are read once for all of these."""
+    for first in range(0, bits.shape[1], _WORDS):
+        last = min(first + _WORDS, bits.shape[1])
+        for j in range(start + 1, len(bits)):
+            end, other = min(stop, j), bits[j, first:last]
+            fours = start + (end - start) // 4 * 4
+            for i in range(start, fours, 4):
+                a, b = bits[i, first:last], bits[i + 1, first:last]
+                found = _both_of_four(a, b, bits[i + 2, first:last], bits[i + 3, first:last], other)
+                for k in range(4):
+                    table[i + k, j] += found[k]
+            for i in range(fours, end):
+                table[i, j] += _both(bits[i, first:last], other)
 
 
 @njit(nogil=True, cache=True)

@@ -21,7 +21,7 @@ from .._base import fitting
 from .._parameters import Integer, Number, OrNone, Seed
 from .._stages import Fitted, Part, Staged
 from .._validation import table_blocks
-from ..evidence import Check, Misfit, PartErrors, Reading, trivial_checks
+from ..evidence import Check, Misfit, PartErrors, Reading, bounds, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, over
 from ..passes import Blocks, RowGroups, accumulate, sample_rows
@@ -36,7 +36,8 @@ from ._goodness import (
     pairs_misfit,
     rows_goodness,
 )
-from ._learners import InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
+from ._landmarks import Landmarks, causes_above_noise
+from ._learners import MOST_SOLVED, InRounds, Learner, Printed, Spectrum, most_causes, pair_spectrum, relative_distances
 from ._methods import NetworkMethods
 from ._recovery import LEAST_ODDS, random_partitions
 from .absences import AbsenceMoments, CountedAbsences, ObservedAbsences, PackedRows, absences_of_rows
@@ -69,7 +70,8 @@ class NoisyOr(NetworkMethods, Staged):
     ----------
     n_components : int, optional
         Number of causes m. By default the one whose networks of halves of the rows predict pairs of findings in the
-        other halves best (``n_components_range_``).
+        other halves best (``n_components_range_``); of more than 60, as many as pairs of findings show directions above
+        their noise.
     prior : float, optional
         P(cause on), the same for all causes; by default each is estimated.
     n_partitions : int, default=5
@@ -89,7 +91,8 @@ class NoisyOr(NetworkMethods, Staged):
         Of baskets: the least number of them that an item must be in.
     max_triples : int, default=150_000_000
         Number of triples of findings to count. With more than 965 findings the triples of a random sample of them are
-        counted, and the weights of the other findings are learned from pairs.
+        counted, and the weights of the other findings are learned from pairs. With more than 60 causes they are chosen, and
+        at least two for every cause.
     n_splits : int, default=3
         Number of random splits into halves, at most 3, whose fits give the expected errors. They cost no pass over the
         data; with ``refine`` a single split is made, which costs up to twice as much as refining. With 0 no errors are
@@ -153,7 +156,11 @@ class NoisyOr(NetworkMethods, Staged):
     9. Findings may be unknown in some rows. Joint absences are then shares of the rows in which all findings of a pair or
        triple are known, and EM sums unknown findings out.
     10. The number of causes is found from the data, where the paper knows it.
-    11. Where independent findings are likelier than what EM ends at, unless its prior is given, its causes are hardly ever on
+    11. With more than 60 causes, or more than a third of the findings, triples are those of landmarks, findings that pivoted QR
+        chooses, and what is missing of their core, triples with a finding twice, is imputed from the network of the round
+        before, not solved for: that would take 41 m^3 numbers and time that grows as m^4. Links below 0.05 are left out. Causes
+        need no three sets of findings then: m may be up to about n - sqrt(2 n).
+    12. Where independent findings are likelier than what EM ends at, unless its prior is given, its causes are hardly ever on
         (a thousandth of their priors), so that it predicts as they do.
 
     References
@@ -241,14 +248,15 @@ class NoisyOr(NetworkMethods, Staged):
         Raises
         ------
         LatentiaError
-            If a parameter is out of its range, if X has others than 0 and 1 (and missing values), if there are fewer
-            than three findings for each cause, or too few rows.
+            If a parameter is out of its range, if X has others than 0 and 1 (and missing values), if there are more
+            causes than pairs of findings can tell apart, or too few rows.
         """
         blocks = self._read(X, reset=True)
         if blocks.n_rows < _MIN_ROWS:
             raise LatentiaError(
                 f"{blocks.n_rows} rows: joint absences of triples need at least {_MIN_ROWS}, and thousands to be of use."
             )
+        self._check_number(blocks.shapes[0][1])
         return self._fit_stages(blocks)
 
     @fitting
@@ -280,6 +288,7 @@ class NoisyOr(NetworkMethods, Staged):
                 f"moments is a {type(moments).__name__}: take latentia.noisyor.ExactAbsences; rows go to fit."
             )
         self.n_features_in_, self._column_names = moments.n_features, None
+        self._check_number(moments.n_features)
         rows = Blocks.from_array(np.empty((0, moments.n_features)))
         dealt, used = self._dealt(rows), np.ones(moments.n_features, bool)
         frequency = -np.expm1(moments.logs(dealt.all).single)
@@ -324,8 +333,11 @@ class NoisyOr(NetworkMethods, Staged):
         return refined if faded is None else replace(refined, network=faded, before=refined.network)
 
     def _restart(self, model: RefinedNetwork, moments: _Moments, part: Part) -> RefinedNetwork | None:
-        """A number of steps may not have settled: more are more likely."""
-        own = not model.refused and self._steps(part.rows) == "auto"
+        """A number of steps may not have settled: more are more likely.
+
+        Of very many causes EM from those of all rows, lost ones among them, would end near them on a part as well.
+        """
+        own = not model.refused and self._steps(part.rows) == "auto" and model.network.m <= MOST_SOLVED
         return self._refine(model, moments, part, model) if own else None
 
     def _distance(self, one: RefinedNetwork, other: RefinedNetwork, moments: Any) -> np.ndarray:
@@ -336,7 +348,7 @@ class NoisyOr(NetworkMethods, Staged):
         return Reading(self.strengths_, ordered=False)
 
     def _cost(self) -> Literal["free", "passes"]:
-        return "passes" if self.refine or self._as_printed else "free"
+        return "passes" if self.refine or self._as_printed or len(self.priors_) > MOST_SOLVED else "free"
 
     def _checks(self, fitted: Fitted) -> tuple[list[Check], PartErrors]:
         """Errors by parts of the rows, and what all parts share; and whether rows are what the network says."""
@@ -366,10 +378,16 @@ class NoisyOr(NetworkMethods, Staged):
         self.strengths_, self.priors_ = -np.expm1(-self.weights_), network.priors
         self.n_components_range_ = fitted.found.learner.likely
         self._given_names: dict[int, str] = {}
-        spectrum = pair_spectrum(moments.source, fitted.model.before or network, moments.dealt)
-        self.spectrum_, self.noise_level_ = spectrum.values[: 3 * network.m + 10], spectrum.noise
         self._keep_refinement(fitted.model.refinement)
         self.n_passes_ = bool(fitted.rows.n_rows) + len(self.refinement_)
+        if fitted.groups == fitted.dealt.all:
+            self._keep_spectrum(fitted)
+
+    def _keep_spectrum(self, fitted: Fitted) -> None:
+        moments, network = fitted.moments, fitted.model.network
+        scale = fitted.found.learner.scale
+        spectrum = pair_spectrum(moments.source, fitted.model.before or network, moments.dealt, scale)
+        self.spectrum_, self.noise_level_ = spectrum.values[: 3 * network.m + 10], spectrum.noise
         if spectrum.noise and spectrum.rank < network.m:
             _warn_of_rank(network.m, spectrum.rank)
 
@@ -399,30 +417,57 @@ class NoisyOr(NetworkMethods, Staged):
     def _splits(self, rows: Blocks) -> int:
         return self.n_splits if rows.n_rows else 0
 
-    def _learner(self, moments: _Moments, rows: Blocks) -> Learner:
-        source, dealt, k = moments.source, moments.dealt, self.n_components
-        n = source.n_features
-        if n < 3 * (k or 1):
+    def _check_number(self, n: int) -> None:
+        """Raise where so many findings cannot tell the causes apart that are asked for."""
+        most = max(n // 3, 1) if self._as_printed else bounds.noisy_or_causes(n)
+        if (self.n_components or 1) > most:
+            why = (
+                "three sets of findings must do so, and each of them needs a finding for every cause"
+                if self._as_printed
+                else "more would have more strengths than there are pairs of findings"
+            )
             raise LatentiaError(
-                f"{n} findings that vary tell at most {max(n // 3, 1)} causes apart: three sets of findings must do so, and "
-                "each of them needs a finding for every cause.",
-                parameter="n_components", value=k,
+                f"{n} findings tell at most {most} causes apart: {why}.",
+                parameter="n_components", value=self.n_components,
             )  # fmt: skip
-        # Beyond max_triples, those of a random sample of the findings are counted.
+
+    def _learner(self, moments: _Moments, rows: Blocks) -> Learner:
+        source, dealt, n = moments.source, moments.dealt, moments.source.n_features
+        self._check_number(n)
+        # Beyond max_triples, those of some of the findings are counted.
         size = int((6 * self.max_triples) ** (1 / 3))
         findings = np.arange(n) if n <= size else np.sort(np.random.default_rng(self._seed).permutation(n)[:size])
         partitions = random_partitions(findings, self.n_partitions, self._seed)
-        most = most_causes(source, dealt) if k is None else k
+        k, most, likely = self._numbers(source, dealt, size)
         rounds = {"prior": self.prior, "corrections": self.corrections, "max_weight": self.max_weight}
         if not self._as_printed:
-            selections = _selections(dealt, self._splits(rows), bool(self._steps(rows)))
+            many = (k or 0) > min(MOST_SOLVED, n // 3)
+            selections = _selections(dealt, self._splits(rows), many or bool(self._steps(rows)))
+            if k is not None and many:
+                return Landmarks(source, k, selections, size, rounds, likely, self.verbose)
             return InRounds(source, findings, partitions, k, most, selections, dealt, rounds, self.verbose)
-        likely = None
         if k is None:
             found = InRounds(source, findings, [], None, most, [dealt.all], dealt, rounds)
             k, likely = len(found.network(dealt.all).priors), found.likely
         options = {"prior": self.prior, "max_weight": self.max_weight, "seed": self._seed}
         return Printed(source, partitions[0], k, likely, self.verbose, **options)
+
+    def _numbers(
+        self, source: AbsenceMoments, dealt: RowGroups, size: int
+    ) -> tuple[int | None, int, tuple[int, int] | None]:
+        """The number of causes, if it is known, the most that are worth trying, and numbers as likely.
+
+        More of them than can be tried are those that pairs show above their noise.
+        """
+        k, n = self.n_components, source.n_features
+        if k is not None:
+            return k, k, None
+        solved = min(MOST_SOLVED, n // 3)
+        most = most_causes(source, dealt) if n <= size else solved
+        if most < MOST_SOLVED or self._as_printed:
+            return None, most, None
+        k, likely = causes_above_noise(source, dealt)
+        return (k, k, likely) if k > solved or n <= size else (None, min(k + 2, solved), None)
 
     def _read(self, X: Any, reset: bool) -> Blocks:
         if not isinstance(X, Blocks) and is_baskets(X):

@@ -257,7 +257,7 @@ def _of_row(present: np.ndarray, name: str, diagnosis: Any, names: list[str], pr
         Column("probability", found[likely], short=percent),
         Column("speaks for it", [[texts[j] for j in own] for own in speaking], kind="words"),
     )
-    sampled = "" if diagnosis.exact else f"Probabilities were sampled, to about {percent(diagnosis.error)}."
+    sampled = "" if diagnosis.exact else f"Probabilities are not exact, but to about {percent(diagnosis.error)}."
     caption = f"{name.capitalize()}: {int(present.sum())} findings present" if printed else ""
     return Table(f"explained {name}", columns, caption=caption, note=sampled, rest="report.html")
 

@@ -23,6 +23,7 @@ __all__ = [
     "multilinear",
     "operator",
     "pair_products",
+    "pieces",
     "stable",
     "symmetrised",
     "tensor_norm",
@@ -83,7 +84,7 @@ def _stretches(dim: int) -> Iterator[tuple[int, int, int]]:
         first += dim - i
 
 
-def _pieces(dim: int) -> Iterator[tuple[range, int, int]]:
+def pieces(dim: int) -> Iterator[tuple[range, int, int]]:
     """Ranges of i whose pairs fill a piece, and the places of these pairs."""
     start, begin = 0, 0
     for i, first, last in _stretches(dim):
@@ -113,12 +114,21 @@ class SymmetricThree:
         self._single: SymmetricThree | None = self if tensor.dtype == np.float32 else None
         self._gram: np.ndarray | None = None
 
+    @classmethod
+    def of_packed(cls, packed: np.ndarray) -> SymmetricThree:
+        """For `contract` alone: the tensor whose entries (i, (j, k)), j <= k, are given in float32; the array is taken over."""
+        found = cls.__new__(cls)
+        found.dim, found.dtype, found._packed, found._single = len(packed), packed.dtype, packed, found
+        for _, first, last in _stretches(found.dim):
+            packed[:, first + 1 : last] *= np.asarray(_ROOT, packed.dtype)
+        return found
+
     def contract(self, vectors: np.ndarray) -> np.ndarray:
         # The products of some hundred pairs stay in the cache, and every entry of T is read once.
         columns = np.ascontiguousarray(vectors.T)
         scaled = columns * np.asarray(_ROOT, columns.dtype)
         images = np.zeros((len(vectors), self.dim), np.result_type(columns, self._packed))
-        for rows, first, last in _pieces(self.dim):
+        for rows, first, last in pieces(self.dim):
             products = np.empty((last - first, len(vectors)), columns.dtype)
             start = 0
             for i in rows:

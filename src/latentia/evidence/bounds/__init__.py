@@ -61,6 +61,7 @@ from .networks import (
     triple_recovery,
 )
 from .noisy_or import (
+    noisy_or_causes,
     noisy_or_error,
     noisy_or_rows,
 )
@@ -117,6 +118,7 @@ __all__ = [
     "network_conditions",
     "network_density",
     "network_rows",
+    "noisy_or_causes",
     "noisy_or_error",
     "noisy_or_rows",
     "piercing_probability",

@@ -7,6 +7,7 @@ import math
 from ._positive import check_positive
 
 __all__ = [
+    "noisy_or_causes",
     "noisy_or_error",
     "noisy_or_rows",
 ]
@@ -32,6 +33,22 @@ def noisy_or_rows(least_absence: float, n_findings: int, accuracy: float = 0.1) 
     """
     check_positive(least_absence=least_absence, accuracy=accuracy)
     return math.log(max(n_findings, 2)) / (accuracy**2 * least_absence)
+
+
+def noisy_or_causes(n_findings: int) -> int:
+    """Causes that pairs of findings can tell apart: with more, their factor has more numbers than there are pairs (Ledermann).
+
+    Parameters
+    ----------
+    n_findings : int
+        n.
+
+    Returns
+    -------
+    int
+        The largest m with n m - m (m - 1) / 2 <= n (n - 1) / 2, about n - sqrt(2 n).
+    """
+    return int((2 * n_findings + 1 - math.sqrt(8 * n_findings + 1)) // 2)
 
 
 def noisy_or_error(n_causes: int, density: float, prior: float, tau: float) -> float:

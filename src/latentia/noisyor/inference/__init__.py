@@ -3,6 +3,18 @@
 from .attribution import attributions
 from .network import Network
 from .posterior import posteriors
-from .records import ENUMERATION, QUICKSCORE, SAMPLING, Posteriors
+from .questions import Question, questions
+from .records import ENUMERATION, QUICKSCORE, SAMPLING, SEARCH, Posteriors
 
-__all__ = ["ENUMERATION", "QUICKSCORE", "SAMPLING", "Network", "Posteriors", "attributions", "posteriors"]
+__all__ = [
+    "ENUMERATION",
+    "QUICKSCORE",
+    "SAMPLING",
+    "SEARCH",
+    "Network",
+    "Posteriors",
+    "Question",
+    "attributions",
+    "posteriors",
+    "questions",
+]

@@ -12,17 +12,19 @@ couple the causes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numba import njit
 
 from ...exceptions import LatentiaError
+from .search import SearchModel
 
 __all__ = ["Network", "Prepared", "absorb"]
 
 _LEAST_LEAK = 1e-12
 _LEAST_PRIOR = 1e-300
-_LARGEST_PRIOR = 1 - 1e-15
+_LARGEST_PRIOR, _LARGEST = 1 - 1e-15, 1 - 1e-12
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,14 @@ class Network:
                 f"weights[{k}, {i}] is {self.weights[k, i]}: finite weights of at least 0 are needed; negative estimates "
                 "have to be set to 0 first."
             )
+
+    @cached_property
+    def search_model(self) -> SearchModel:
+        """The network as the search for likely configurations takes it."""
+        strengths = np.minimum(-np.expm1(-self.weights), _LARGEST)
+        return SearchModel.of(
+            strengths, np.clip(self.leak, _LEAST_LEAK, _LARGEST), np.clip(self.priors, _LEAST_LEAK, _LARGEST)
+        )
 
     @property
     def m(self) -> int:

@@ -11,6 +11,8 @@ empty set does so beside all: few causes of a row are candidates at all.
 The search climbs to a mode by single flips. Then the likeliest configuration that was not looked at yet is looked at, and of
 those that differ from it by one cause the likely ones are added, as long as there are any within some nats of the best. A
 sum over what it finds is one over all that is that likely and can be reached through others that are.
+
+Only links count, causes and findings with t < 1: of a row those of the present findings, and of a candidate its own among them.
 """
 
 from __future__ import annotations
@@ -20,37 +22,76 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-__all__ = ["MOST_CANDIDATES", "MOST_FOUND", "Likely", "SearchModel", "likely_configurations", "log_fired"]
+__all__ = [
+    "MOST_CANDIDATES",
+    "MOST_FOUND",
+    "Likely",
+    "SearchModel",
+    "fire",
+    "likely_configurations",
+    "most_links",
+    "own_links",
+]
 
 MOST_FOUND = 128  # configurations of a row
 MOST_CANDIDATES = 62  # bits of a configuration
 _KEPT, _LOOKED_AT = 7.0, 6.0  # nats below the best
 _LEAST_GAIN = 1e-9
-_SMALL = 1e-200  # product of factors of at least 1e-12 at which its logarithm is taken
+_SMALL, _LARGE = 1e-200, 1e200  # products of factors from 1e-12 to 1e12 at which their logarithm is taken
+_LEAST = 1e-15  # P(present), of rounding
 
 
 class SearchModel(NamedTuple):
-    """A network of m causes and n findings as the search takes it.
+    """A network of m causes and n findings as the search takes it: its links, by finding and by cause.
 
     Attributes
     ----------
-    gains : ndarray of shape (n, m)
-        What a finding that is present adds to the gains beside the empty set.
-    loads : ndarray of shape (n, m)
-        W: what a finding that is not absent adds to ``base``.
+    starts : ndarray of int64, shape (n + 1,)
+        Where the links of each finding start.
+    parents : ndarray of int32, shape (n_links,)
+        Their causes.
+    gains : ndarray of shape (n_links,)
+        What the finding, if it is present, adds to the gain of the cause beside the empty set.
+    first : ndarray of int64, shape (m + 1,)
+        Where the links of each cause start.
+    findings : ndarray of int32, shape (n_links,)
+        Their findings.
+    kept : ndarray of shape (n_links,)
+        Their t.
     base : ndarray of shape (m,)
-        log rho / (1 - rho), less the loads of all findings.
-    kept : ndarray of shape (m, n)
-        t.
+        log rho / (1 - rho), less the weights of all findings.
     silent : ndarray of shape (n,)
         1 - leak.
     """
 
+    starts: np.ndarray
+    parents: np.ndarray
     gains: np.ndarray
-    loads: np.ndarray
-    base: np.ndarray
+    first: np.ndarray
+    findings: np.ndarray
     kept: np.ndarray
+    base: np.ndarray
     silent: np.ndarray
+
+    @classmethod
+    def of(cls, strengths: np.ndarray, leak: np.ndarray, priors: np.ndarray) -> SearchModel:
+        """The model of strengths (m, n), leaks and priors that are neither 0 nor 1."""
+        causes, findings = np.nonzero(strengths)
+        kept, silent = 1 - strengths[causes, findings], 1 - leak
+        gains = -np.log(kept) + np.log1p(-silent[findings] * kept) - np.log(leak[findings])
+        base = np.log(priors) - np.log1p(-priors) + np.log1p(-strengths).sum(axis=1)
+        order = np.argsort(findings, kind="stable")
+        first, starts = (
+            np.append(0, np.cumsum(np.bincount(one, minlength=size)))
+            for one, size in ((causes, len(priors)), (findings, len(leak)))
+        )
+        parents, findings = causes[order].astype(np.int32), findings.astype(np.int32)
+        return cls(starts, parents, gains[order], first, findings, kept, base, silent)
+
+    @property
+    def causes(self) -> np.ndarray:
+        """The cause of every link, by cause."""
+        return np.repeat(np.arange(len(self.base)), np.diff(self.first))
 
 
 class Likely(NamedTuple):
@@ -96,28 +137,77 @@ def likely_configurations(
 
 @njit(nogil=True, cache=True)
 def _search(
-    indptr, indices, gap_indptr, gap_indices, gains, loads, base, kept, silent, causes, masks, logs, n_found, crowded
-):  # pragma: no cover - compiled
-    m, n = kept.shape
-    alone, own, off = np.empty(m), np.empty(m), np.empty(n)
+    indptr, indices, gap_indptr, gap_indices, starts, parents, gains, first, findings, kept, base, silent, causes,
+    masks, logs, n_found, crowded,
+):  # fmt: skip  # pragma: no cover - compiled
+    m, n, most = len(base), len(silent), causes.shape[1]
+    alone, own, here, off, fired = np.empty(m), np.empty(m), np.empty(m), np.empty(n), np.empty(n)
+    seats, ends = np.full(n, -1), np.empty(most + 1, np.int64)
+    size = most_links(first, most)
+    edges, places, passing = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size)
     # bounds[x]: gains beside configuration x, or bounds on them, of causes that are off in it.
-    bounds, looked_at = np.empty((masks.shape[1], causes.shape[1])), np.empty(masks.shape[1], np.bool_)
+    bounds, looked_at = np.empty((masks.shape[1], most)), np.empty(masks.shape[1], np.bool_)
     for r in range(len(indptr) - 1):
         for k in range(m):
-            alone[k] = own[k] = base[k]
+            here[k] = base[k]
+        for place in range(gap_indptr[r], gap_indptr[r + 1]):
+            seats[gap_indices[place]] = 0
+        if gap_indptr[r + 1] > gap_indptr[r]:
+            for k in range(m):
+                for e in range(first[k], first[k + 1]):
+                    if seats[findings[e]] == 0:
+                        here[k] -= np.log(kept[e])
+        for place in range(gap_indptr[r], gap_indptr[r + 1]):
+            seats[gap_indices[place]] = -1
+        for k in range(m):
+            alone[k] = here[k]
         present = indices[indptr[r] : indptr[r + 1]]
         for i in present:
-            for k in range(m):
-                alone[k] += gains[i, k]
-                own[k] += loads[i, k]
-        for place in range(gap_indptr[r], gap_indptr[r + 1]):
-            for k in range(m):
-                alone[k] += loads[gap_indices[place], k]
-                own[k] += loads[gap_indices[place], k]
+            for e in range(starts[i], starts[i + 1]):
+                alone[parents[e]] += gains[e]
         c = _choose(alone, causes[r])
+        own_links(present, first, findings, kept, causes[r, :c], seats, ends, edges, places, passing)
+        for a in range(c):
+            k = causes[r, a]
+            own[k] = here[k]
+            for x in range(ends[a], ends[a + 1]):
+                own[k] -= np.log(passing[x])
         n_found[r], crowded[r] = _configurations(
-            alone, own, kept, silent, causes[r, :c], present, off, bounds, looked_at, masks[r], logs[r]
-        )
+            alone, own, silent, causes[r, :c], present, ends, places, passing, off, fired, bounds, looked_at, masks[r],
+            logs[r],
+        )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def most_links(first, n_causes):  # pragma: no cover - compiled
+    """A bound on how many links so many causes have."""
+    most = 0
+    for k in range(len(first) - 1):
+        most = max(most, first[k + 1] - first[k])
+    return min(most * n_causes, first[-1])
+
+
+@njit(nogil=True, cache=True)
+def own_links(
+    present, first, findings, kept, causes, seats, ends, edges, places, passing
+):  # pragma: no cover - compiled
+    """List the links of some causes with the present findings: those of causes[a] from ends[a] to ends[a + 1].
+
+    ``edges`` gets their numbers, ``places`` that of the finding among the present ones, ``passing`` t. ``seats`` (n,) is -1
+    before and after.
+    """
+    for j, i in enumerate(present):
+        seats[i] = j
+    at = ends[0] = 0
+    for a, k in enumerate(causes):
+        for e in range(first[k], first[k + 1]):
+            j = seats[findings[e]]
+            if j >= 0:
+                edges[at], places[at], passing[at] = e, j, kept[e]
+                at += 1
+        ends[a + 1] = at
+    for i in present:
+        seats[i] = -1
 
 
 @njit(nogil=True, cache=True)
@@ -125,10 +215,12 @@ def _choose(gains, causes):  # pragma: no cover - compiled
     """Fill ``causes`` with those that can be on, given their gains beside the empty set; how many they are."""
     n = 0
     for k in range(len(gains)):
+        if gains[k] <= -_KEPT:
+            continue
         at = n
         while at > 0 and gains[causes[at - 1]] < gains[k]:
             at -= 1
-        if gains[k] > -_KEPT and at < len(causes):
+        if at < len(causes):
             n = min(n + 1, len(causes))
             for b in range(n - 1, at, -1):
                 causes[b] = causes[b - 1]
@@ -138,13 +230,13 @@ def _choose(gains, causes):  # pragma: no cover - compiled
 
 @njit(nogil=True, cache=True)
 def _configurations(
-    alone, base, kept, silent, causes, present, off, bounds, looked_at, masks, logs
+    alone, base, silent, causes, present, ends, places, passing, off, fired, bounds, looked_at, masks, logs
 ):  # pragma: no cover - compiled
     """Fill ``masks`` and ``logs`` for a row; the number of configurations, and whether there were more of them.
 
     ``alone`` (m,) are gains beside the empty set, ``base`` (m,) log rho / (1 - rho) less the loads of the absent findings.
     """
-    logs[0] = _climb(alone, base, kept, silent, causes, present, off, masks, bounds[0])
+    logs[0] = _climb(alone, base, silent, causes, present, ends, places, passing, off, fired, masks, bounds[0])
     looked_at[0] = False
     n, best, more = 1, logs[0], False
     while True:
@@ -155,7 +247,7 @@ def _configurations(
         if x < 0:
             return n, more
         looked_at[x] = True
-        here = log_fired(masks[x], kept, silent, causes, present, off)
+        fire(masks[x], silent, present, ends, places, passing, off, fired)
         for a in range(len(causes)):
             mask, on, k = masks[x] ^ (1 << a), masks[x] >> a & 1, causes[a]
             if not on and logs[x] + bounds[x, a] <= best - _KEPT:
@@ -166,9 +258,9 @@ def _configurations(
             if known:
                 continue
             if on:
-                log = logs[x] + _without(off, kept[k], present) - here - base[k]
+                log = logs[x] + _without(ends[a], ends[a + 1], places, passing, off, fired) - base[k]
             else:
-                bounds[x, a] = _with(off, kept[k], present) - here + base[k]
+                bounds[x, a] = _with(ends[a], ends[a + 1], places, passing, off, fired) + base[k]
                 log = logs[x] + bounds[x, a]
             if log <= best - _KEPT:
                 continue
@@ -189,21 +281,23 @@ def _configurations(
 
 
 @njit(nogil=True, cache=True)
-def _climb(alone, base, kept, silent, causes, present, off, masks, gains):  # pragma: no cover - compiled
+def _climb(
+    alone, base, silent, causes, present, ends, places, passing, off, fired, masks, gains
+):  # pragma: no cover - compiled
     """The logarithm of a mode that single flips lead to, left in ``masks[0]``; ``gains`` (c,) gets bounds beside it."""
-    log, here, masks[0] = 0.0, 0.0, 0
+    log, masks[0] = 0.0, 0
     for a, k in enumerate(causes):
         gains[a] = alone[k]
     for _ in range(4 * len(causes)):
         best, most, mask = -1, _LEAST_GAIN, masks[0]
         if mask:
-            here = log_fired(mask, kept, silent, causes, present, off)
+            fire(mask, silent, present, ends, places, passing, off, fired)
         for a, k in enumerate(causes):
             gain = gains[a]
             if mask >> a & 1:
-                gain = _without(off, kept[k], present) - here - base[k]
+                gain = _without(ends[a], ends[a + 1], places, passing, off, fired) - base[k]
             elif mask and gain > most:  # else its bound says enough
-                gain = gains[a] = _with(off, kept[k], present) - here + base[k]
+                gain = gains[a] = _with(ends[a], ends[a + 1], places, passing, off, fired) + base[k]
             if gain > most:
                 best, most = a, gain
         if best < 0:
@@ -216,39 +310,37 @@ def _climb(alone, base, kept, silent, causes, present, off, masks, gains):  # pr
 
 
 @njit(nogil=True, cache=True)
-def log_fired(mask, kept, silent, causes, present, off):  # pragma: no cover - compiled
-    """Fill ``off`` with P(absent) of the present findings; return the sum of the logarithms of P(present)."""
+def fire(mask, silent, present, ends, places, passing, off, fired):  # pragma: no cover - compiled
+    """Fill ``off`` with P(absent) of the present findings and ``fired`` with 1 / P(present) in a configuration."""
     for j, i in enumerate(present):
         off[j] = silent[i]
-    for a, k in enumerate(causes):
+    a = 0
+    while mask >> a:
         if mask >> a & 1:
-            for j, i in enumerate(present):
-                off[j] *= kept[k, i]
-    total, product = 0.0, 1.0
+            for x in range(ends[a], ends[a + 1]):
+                off[places[x]] *= passing[x]
+        a += 1
     for j in range(len(present)):
-        product *= 1.0 - off[j]
-        if product < _SMALL:
+        fired[j] = 1.0 / (1.0 - off[j])
+
+
+@njit(nogil=True, cache=True)
+def _with(start, stop, places, passing, off, fired):  # pragma: no cover - compiled
+    """What a cause, whose links these are, adds to the sum of the logarithms of P(present)."""
+    total, product = 0.0, 1.0
+    for x in range(start, stop):
+        product *= (1.0 - off[places[x]] * passing[x]) * fired[places[x]]
+        if product > _LARGE:
             total, product = total + np.log(product), 1.0
     return total + np.log(product)
 
 
 @njit(nogil=True, cache=True)
-def _with(off, kept, present):  # pragma: no cover - compiled
-    """The same sum with a cause on besides, ``kept`` (n,) being its t."""
+def _without(start, stop, places, passing, off, fired):  # pragma: no cover - compiled
+    """The same, negative, of a cause that is on and is turned off."""
     total, product = 0.0, 1.0
-    for j, i in enumerate(present):
-        product *= 1.0 - off[j] * kept[i]
-        if product < _SMALL:
-            total, product = total + np.log(product), 1.0
-    return total + np.log(product)
-
-
-@njit(nogil=True, cache=True)
-def _without(off, kept, present):  # pragma: no cover - compiled
-    """The same sum without a cause that is on."""
-    total, product = 0.0, 1.0
-    for j, i in enumerate(present):
-        product *= 1.0 - off[j] / kept[i]
+    for x in range(start, stop):
+        product *= max(1.0 - off[places[x]] / passing[x], _LEAST) * fired[places[x]]
         if product < _SMALL:
             total, product = total + np.log(product), 1.0
     return total + np.log(product)

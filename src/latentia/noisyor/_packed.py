@@ -1,0 +1,75 @@
+"""Symmetric d x d x d tensors that are too large to be held whole: rows of pairs, in place.
+
+A tensor is kept as a d x P matrix, P = d (d + 1) / 2, one column a pair i <= j of its last two modes. Sums of products and
+changes of coordinates are matrix products in this form, and need no array of d^3 numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ..tensor.operators import SymmetricThree, pair_products, pieces
+
+__all__ = ["as_operator", "packed_pairs", "products", "symmetrise", "transform"]
+
+_TILE = 16
+
+
+def packed_pairs(matrix: np.ndarray) -> np.ndarray:
+    """Mean of a square matrix and its transpose, packed: shape (P,)."""
+    i, j = np.triu_indices(len(matrix))
+    return (matrix[i, j] + matrix[j, i]) / 2
+
+
+def products(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Sum over rows of l (x) r (x) r, packed, for left and right of shape (n, d): (d, P), not symmetric yet."""
+    d = right.shape[1]
+    found = np.empty((d, d * (d + 1) // 2), right.dtype)
+    for some, first, last in pieces(d):
+        np.matmul(left.T, pair_products(right, some.start, some.stop), out=found[:, first:last])
+    return found
+
+
+def symmetrise(packed: np.ndarray) -> np.ndarray:
+    """Mean over all orders of the modes, in place; returns it."""
+    _symmetrise(packed, _starts(len(packed)))
+    return packed
+
+
+def transform(packed: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """T(M, M, M) for a square matrix M, in place; returns it."""
+    d = len(packed)
+    upper, full = np.triu_indices(d), np.empty((d, d), packed.dtype)
+    for row in packed:
+        full[upper] = row
+        full.T[upper] = row
+        row[:] = (matrix.T @ full @ matrix)[upper]
+    for _, first, last in pieces(d):
+        packed[:, first:last] = matrix.T @ packed[:, first:last]
+    return packed
+
+
+def as_operator(packed: np.ndarray) -> SymmetricThree:
+    """The tensor as an operator, which takes the array over."""
+    return SymmetricThree.of_packed(packed)
+
+
+def _starts(d: int) -> np.ndarray:
+    """Place of the pair (i, j), less j, for every i."""
+    i = np.arange(d)
+    return i * d - i * (i + 1) // 2
+
+
+@njit(nogil=True, cache=True)
+def _symmetrise(packed: np.ndarray, starts: np.ndarray) -> None:  # pragma: no cover - compiled
+    d = len(packed)
+    for a in range(0, d, _TILE):
+        for b in range(a, d, _TILE):
+            for c in range(b, d, _TILE):
+                for i in range(a, min(a + _TILE, d)):
+                    for j in range(max(b, i), min(b + _TILE, d)):
+                        for k in range(max(c, j), min(c + _TILE, d)):
+                            one, two, three = starts[j] + k, starts[i] + k, starts[i] + j
+                            mean = (packed[i, one] + packed[j, two] + packed[k, three]) / 3
+                            packed[i, one] = packed[j, two] = packed[k, three] = mean

@@ -230,9 +230,12 @@ def spectrum_of(found: Found, directed: bool) -> np.ndarray:
     return np.abs(observed[1::2]) if directed else observed
 
 
-def snr(ends: Ends, high: float, low: float, k: int, alpha0: float) -> float:
-    """(H - L) (n / K) / (1 + alpha_0) / root of the mean degree."""
-    return (high - low) * ends.n_nodes / k / (1 + alpha0) / float(np.sqrt(ends.total / ends.n_nodes))
+def snr(n_nodes: int, high: float, low: float, k: int, alpha0: float) -> float:
+    """Root of the signal over the threshold of Kesten and Stigum, with the sign of H - L, less what mixing takes of it."""
+    inside, across = (float(np.clip(chance, 0, 1)) for chance in (high, low))
+    if inside + across <= 0:
+        return 0.0
+    return float(np.sign(high - low) * np.sqrt(bounds.kesten_stigum(n_nodes, k, inside, across))) / (1 + alpha0)
 
 
 # --- checks -------------------------------------------------------------------------------------------------------
@@ -348,7 +351,7 @@ def _graph_checks(m: Measured) -> list[Check]:
 def _theorem_checks(m: Measured, k: int, n: int) -> list[Check]:
     if k == 1:
         return []
-    strength = snr(m.ends, m.high, m.low, k, m.found.alpha0)
+    strength = snr(n, m.high, m.low, k, m.found.alpha0)
     return [
         Check(
             "homophily", "H - L", m.high - m.low, above(0),
@@ -356,7 +359,7 @@ def _theorem_checks(m: Measured, k: int, n: int) -> list[Check]:
             "averages over neighbours, need it; the fit does not.", "section 8.1.2",
         ),
         Check(
-            "signal to noise", "(H - L) (n / K) / ((1 + alpha_0) sqrt(d))", strength, at_least(_LEAST_SNR),
+            "signal to noise", "(H - L) (n / K)^(1/2) / ((1 + alpha_0) (H + (K - 1) L)^(1/2))", strength, at_least(_LEAST_SNR),
             "Above 1, the threshold of Kesten and Stigum, efficient methods detect communities of equal size. Below, no test "
             "tells two from none, and no efficient one is known that tells more.", "not in the thesis",
         ),

@@ -63,7 +63,7 @@ def causes_above_noise(source: AbsenceMoments, dealt: RowGroups) -> tuple[int, t
         values = (factor**2).sum(axis=0)
         found = int((values > _EDGE * noise).sum())
         left = noise_beside(source, scale, dealt, factor[:, :found] / np.sqrt(values[:found]))
-        if left > _AS_LOUD * noise and (found < tried or tried == most):
+        if left >= _AS_LOUD * noise and (found < tried or tried == most):
             low, high = (max(int((values > share * _EDGE * noise).sum()), 1) for share in (_UNSURE, 1 / _UNSURE))
             return max(found, 1), (low, high)
         noise = min(left, noise)

@@ -135,6 +135,21 @@ def test_rows_without_a_value_are_left_out(call, rows, refused, given, tmp_path)
     assert "x.csv, without 2 of 4,000 rows, which lack a value" in page
 
 
+def test_findings_to_ask_for_next(call, rows, refused, path, given, tmp_path):
+    """Of rows with empty cells, as the model itself says."""
+    call("noisy-or", path, "-m", 3, "--ignore", "age", "--out", tmp_path / "o")
+    model, half = latentia.load(tmp_path / "o" / "model.npz"), given[:3].astype(float)
+    half[:2, 9:] = np.nan
+    header, *known = table(given[:3], NAMES).splitlines()
+    known[:2] = [",".join(line.split(",")[:9]) + "," * 9 for line in known[:2]]
+    (tmp_path / "new.csv").write_text("\n".join([header, *known, ""]))
+    call("apply", tmp_path / "o", tmp_path / "new.csv", "--ask", 2, "--out", tmp_path / "a")
+    found = rows(tmp_path / "a" / "posteriors.csv")
+    for row, values in zip(found[:2], half, strict=False):
+        assert row["ask next"].split("; ") == [question.finding for question in model.ask(values, 2)]
+    assert found[2]["ask next"] == ""
+
+
 def test_baskets(call, rows, tmp_path, given):
     names = [f"item {i}" for i in range(given.shape[1])]
     lines = [";".join(names[i] for i in np.flatnonzero(row)) for row in given]

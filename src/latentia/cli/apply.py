@@ -31,13 +31,24 @@ def apply(
         Path | None, typer.Argument(metavar="V", help="Of 'contrast' models: V, a second table of the same rows.")
     ] = None,
     out: Out = Path("applied"),
-    missing: Annotated[str | None, typer.Option("--missing", help=missing_help("drop"))] = None,
+    missing: Annotated[
+        str | None,
+        typer.Option("--missing", help=missing_help("drop", "keep", note=" (of 'noisy-or' alone, its default)")),
+    ] = None,
     denoise: Annotated[
         bool,
         typer.Option(
             "--denoise", help="Of 'dictionary' and 'network': write the rows as the model has them, not their codes."
         ),
     ] = False,
+    ask: Annotated[
+        int,
+        typer.Option(
+            help="Of 'noisy-or': for each row with empty cells, name so many findings to ask for next, those first whose "
+            "answers are expected to say most of its causes.",
+            min=0,
+        ),
+    ] = 0,
     column: Annotated[
         str | None,
         typer.Option(help="Text column of a CSV file or workbook; by default the one that the model was learned from."),
@@ -69,7 +80,11 @@ def apply(
     own: dict[str, Any] = {"other": other} if of_two else {}
     if family.command in _DENOISING:
         file, own = module.applied_file(fitted, source, denoise), {"denoise": denoise}
-    elif denoise:
+    elif family.command == "noisy-or":
+        own = {"ask": ask}
+    elif ask:
+        raise LatentiaError(f"--ask: a {kind} has no findings to ask for; leave it out.")
+    if denoise and family.command not in _DENOISING:
         raise LatentiaError(f"--denoise: a {kind} has no rows to write; leave it out.")
     texts = {name: value for name, value in (("column", column), ("split", split)) if value is not None}
     if texts and family.reads != "texts":
@@ -79,9 +94,10 @@ def apply(
     for one in (source, other):
         if one is not None:
             replace(results, source=one).check()
-    ways = ("drop",) if family.reads == "rows" else ()
+    ways = ("keep", "drop") if family.command == "noisy-or" else ("drop",) if family.reads == "rows" else ()
     if missing is not None and not ways:
         raise LatentiaError(f"--missing: a {kind} is not applied to rows of a table; leave it out.")
+    missing = "keep" if missing is None and "keep" in ways else missing
     how = Reading.of(quiet, cache, no_cache, missing, ways, encoding=encoding)
     fitted.set_params(n_jobs=jobs, verbose=not quiet)
     console = Console()

@@ -229,11 +229,20 @@ def _explain(model: Any, data: Table, places: list[int], progress: bool) -> list
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def _write_posteriors(path: Path, model: Any, data: Table) -> None:
-    """The probability of every cause in every row."""
+def _write_posteriors(path: Path, model: Any, data: Table, ask: int = 0) -> None:
+    """The probability of every cause in every row, and so many findings to ask for next."""
     labels = Labels(data.rows, data.names)
-    heads = [*labels.head, *model.cause_names_, "accuracy", "method"]
-    write_csv(path, heads, _probabilities(model, data, labels))
+    heads = [*labels.head, *model.cause_names_, "accuracy", "method", *(["ask next"] if ask else [])]
+    told = zip(_probabilities(model, data, labels), data.values, strict=True) if ask else ()
+    asked = ([*cells, _to_ask(model, row, ask)] for cells, row in told)
+    write_csv(path, heads, asked if ask else _probabilities(model, data, labels))
+
+
+def _to_ask(model: Any, row: np.ndarray, n: int) -> str:
+    """Names of the findings that are expected to say most of the causes, of those that are not known."""
+    if row.dtype.kind != "f" or not np.isnan(row).any():
+        return ""
+    return "; ".join(question.finding for question in model.ask(row, n))
 
 
 def _probabilities(model: Any, data: Table, labels: Labels) -> Iterator[list[Any]]:
@@ -247,15 +256,17 @@ def _probabilities(model: Any, data: Table, labels: Labels) -> Iterator[list[Any
 # --- applying ---------------------------------------------------------------------------------------------------
 
 
-def apply_noisy_or(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:
-    """Read other rows; gives the function that writes the probabilities of their causes."""
+def apply_noisy_or(model: Any, source: Path, console: Console, how: Reading, ask: int = 0) -> Callable[[Path], object]:
+    """Read other rows; gives the function that writes the probabilities of their causes, and what to ask for next."""
     names = model.column_names
     if names is not None and model.reading_.get("baskets"):
         baskets, lines = read_baskets(source, encoding=how.encoding)
         data = Table(basket_table(baskets, list(names)), list(names), {}, lines, [], str(source), "line")
         announce(data, console)
+        if ask:
+            raise LatentiaError("--ask: what a basket does not hold is absent, and nothing of it is left to ask for.")
         return lambda path: _write_posteriors(path, model, data)
     table = read_known_columns(source, names, model.n_features_in_, how)
     announce(table, console)
     data = binary(table, _WHAT)
-    return lambda path: _write_posteriors(path, model, data)
+    return lambda path: _write_posteriors(path, model, data, ask)

@@ -50,7 +50,7 @@ def test_a_number_that_advice_names_is_left_out_where_it_was_compared():
     codes = planted.sparse_codes(2500, n_features=24, n_components=30, sparsity=2, noise=0.03, random_state=11).X
     for asked, compared, data in (
         (SphericalGaussianMixture(6), [5, 6], rows),
-        (IncoherentDictionary(40, refine=0), [33, 40], codes),
+        (IncoherentDictionary(40, refine=3), [32, 40], codes),
     ):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LatentiaWarning)

@@ -230,12 +230,14 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             If a parameter is out of its range, if X has NaN or infinite entries, fewer rows or directions than sources,
             or with ``whiten=False`` columns that are not white or ``noise="gaussian"``.
         """
+        return self._fit_stages(table_blocks(self, X, reset=True, sparse=False))
+
+    def _check_parameters(self) -> None:
         if self.noise == "gaussian" and self.whiten is False:
             raise LatentiaError(
                 "with whiten=False components_ is a rotation, and with noise it is none: use whiten='unit-variance'.",
                 parameter="noise", value="gaussian",
             )  # fmt: skip
-        return self._fit_stages(table_blocks(self, X, reset=True, sparse=False))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> _Moments:
         """Passes over the data: columns, principal coordinates, and fourth moments in these of four groups of rows."""

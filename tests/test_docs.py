@@ -110,7 +110,9 @@ def test_what_the_page_on_the_api_names_is_there():
 
 def test_a_known_map_tells_directions_as_the_page_says():
     row = r" \| ([\d.]+) \| [\d.]+ \| ([\d.]+) \|[^\n]*\n"  # of true samples, by the default, and by the formula
-    said = re.search(rf"principal direction \| 100{row}\| \| 1,000{row}", (ROOT / "docs" / "contrastive.md").read_text("utf-8"))
+    said = re.search(
+        rf"principal direction \| 100{row}\| \| 1,000{row}", (ROOT / "docs" / "contrastive.md").read_text("utf-8")
+    )
 
     def leading(matrix):
         return np.linalg.eigh((matrix + matrix.T) / 2)[1][:, -1]

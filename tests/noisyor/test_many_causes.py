@@ -9,7 +9,7 @@ from latentia.datasets.planted import NoisyOrTruth
 from latentia.evidence import bounds
 from latentia.noisyor import NoisyOr
 from latentia.noisyor._landmarks import Landmarks, causes_above_noise
-from latentia.noisyor._packed import as_operator, packed_pairs, products, symmetrise, transform
+from latentia.noisyor._packed import packed_pairs, products, symmetrise, transform
 from latentia.noisyor._recovery import basis_of_pairs, moments_in_basis, recover, scaled_pairs
 from latentia.noisyor.absences import ExactAbsences, PackedRows, absences_of_rows
 from latentia.noisyor.inference import Network, posteriors, questions
@@ -73,7 +73,7 @@ def test_packed_tensors_are_those_that_are_not():
     assert np.allclose(transform(packed.copy(), matrix), multilinear(full, matrix, matrix, matrix)[:, i, j])
     assert np.allclose(packed_pairs(matrix), ((matrix + matrix.T) / 2)[i, j])
     single = full.astype(np.float32)
-    images = as_operator(single[:, i, j].copy()).contract(matrix[:3].astype(np.float32))
+    images = SymmetricThree.of_packed(single[:, i, j].copy()).contract(matrix[:3].astype(np.float32))
     assert np.allclose(images, SymmetricThree(single).contract(matrix[:3].astype(np.float32)), rtol=1e-5)
 
 

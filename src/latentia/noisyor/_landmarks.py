@@ -23,10 +23,11 @@ from scipy.linalg import qr
 
 from ..evidence.bounds import noisy_or_causes
 from ..passes import RowGroups
+from ..tensor.operators import SymmetricThree
 from ..tensor.polar import ascent
 from ._expansion import degree_for, higher_orders
 from ._hollow import hollow_factor
-from ._packed import as_operator, products, symmetrise, transform
+from ._packed import products, symmetrise, transform
 from ._recovery import lengths_of, noise_beside, odds_of, ordered_network, scaled_pairs
 from .absences import AbsenceMoments, LogAbsences
 from .inference import Network
@@ -181,7 +182,7 @@ class Landmarks:
         """The network of a core, whose imputed part is that of the network before."""
         frame = None if before is None else self._frame(before, factor)
         options: dict[str, Any] = {"n_init": 1, "max_iter": _ITERATIONS, "tol": _SETTLED, "starts": frame}
-        found = ascent(as_operator(core), self._k, np.random.default_rng(0), **options)
+        found = ascent(SymmetricThree.of_packed(core), self._k, np.random.default_rng(0), **options)
         signs = np.where(found.weights < 0, -1.0, 1.0)
         vectors = found.vectors.astype(np.float64) * signs[:, None]
         imputed = np.zeros(self._k) if before is None else np.sqrt((1 - before.priors) / before.priors)

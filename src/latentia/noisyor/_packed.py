@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ..tensor.operators import SymmetricThree, pair_products, pieces
+from ..tensor.operators import pair_products, pieces
 
-__all__ = ["as_operator", "packed_pairs", "products", "symmetrise", "transform"]
+__all__ = ["packed_pairs", "products", "symmetrise", "transform"]
 
 _TILE = 16
 
@@ -48,11 +48,6 @@ def transform(packed: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     for _, first, last in pieces(d):
         packed[:, first:last] = matrix.T @ packed[:, first:last]
     return packed
-
-
-def as_operator(packed: np.ndarray) -> SymmetricThree:
-    """The tensor as an operator, which takes the array over."""
-    return SymmetricThree.of_packed(packed)
 
 
 def _starts(d: int) -> np.ndarray:

@@ -263,7 +263,8 @@ class TwoStateHMM(ChainMethods, Staged):
         fit = None if chain is None else self._pairs.fit_of_pairs(first, chain, steps)
         parts = self._expected_errors(learned.found, fitted.model.parameters, steps, fit)
         measured = Measured(
-            parts, fit, best_test(steps.symbols, steps.lengths), first.eigenvalue, self.noise_level_, first.moments.deviations,
+            parts, fit, best_test(steps.symbols, steps.lengths, chain), first.eigenvalue, self.noise_level_,
+            first.moments.deviations,
             self.cross_fit > 1, self.eigenvalue_, self._apart(), chain,
             first.moments.unequal if self.method == "cubic" and self.detected_ else None,
         )  # fmt: skip

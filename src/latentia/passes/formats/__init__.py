@@ -162,7 +162,10 @@ def _through_cache(path: Path, kind: str, folder: Path, progress: bool, options:
 
 def _announce(path: Path, folder: Path) -> None:
     """Say that there is a folder now that nobody has asked for."""
-    size = sum(file.stat().st_size for file in folder.iterdir())
+    try:
+        size = sum(file.stat().st_size for file in folder.iterdir())
+    except FileNotFoundError:  # another thread or process is replacing it, and says so itself
+        return
     text = f"{size / 2**20:.0f} MB" if size >= 2**20 else f"{size / 2**10:.0f} kB"
     warn(
         FileNotice(

@@ -214,6 +214,7 @@ SHARED: Mapping[str, Constraint] = {
     "n_components": Sizes(),
     "refine": Steps(),
     "n_splits": Integer(0, 3, because="four groups of rows can be halved in three ways"),
+    "keep_moments": Flag(),
     "vocabulary": OrNone(Names()),
     "vectorizer": OrNone(Vectorizer()),
     "random_state": _Seed(),

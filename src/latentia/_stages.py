@@ -176,7 +176,7 @@ class Fitted:
         """What people read of the answer of all rows, where there is one of halves to compare it with."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return self.method._reading(self) if self.compared else None
+            return self.method._reading(self) if self.compared and self.rows is not None else None
 
     @cached_property
     def some(self) -> Blocks:
@@ -284,9 +284,9 @@ class Staged(Estimator):
         """How much of each component is found again on other rows, shape (K,)."""
         return fitted.found_again()
 
-    def _fit_stages(self, rows: Any, exact: Any = None) -> Self:
-        """Fit: the stages in their order; exact moments take the place of those of rows, of which there are none then."""
-        dealt = self._dealt(rows)
+    def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
+        """Fit: the stages in their order; exact moments take the place of those of rows, which may be None then."""
+        dealt = self._dealt(rows) if dealt is None else dealt
         fitted = Fitted(self, rows, dealt, self._moments(rows, dealt) if exact is None else exact)
         self._keep(fitted)
         weighed = self._checks(fitted)

@@ -22,9 +22,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Bunch
 
 from .. import _fields as of
+from .._additive import Additive
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer, OrNone, Seed
-from .._stages import Fitted, Part, Staged
+from .._stages import Fitted, Part
 from .._validation import number_table, table_blocks
 from ..evidence import (
     Check,
@@ -39,7 +40,8 @@ from ..evidence import (
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
 from ..linalg import Whitening, whiten
-from ..moments import ColumnMoments, FourthMoments, FourthSums, column_moments, principal_coordinates
+from ..moments import ColumnMoments, FourthMoments, FourthSums, FramedSums, column_moments, principal_coordinates
+from ..moments.additive import check_width
 from ..moments.vectors import Coordinates
 from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import MomentNoise, decompose_operator
@@ -62,7 +64,7 @@ _ROUGH: dict[str, Any] = {"n_init": 2, "max_iter": 30, "tol": 1e-3}  # of the de
 _MOST = 96  # components whose fourth moments, four groups of (pairs x pairs), fit into a gigabyte
 
 
-class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
+class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     """Independent component analysis by tensor decomposition of the fourth cumulant.
 
     The fit is deterministic, makes a few passes over the data, and gives an expected error for every component.
@@ -95,6 +97,9 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         Number of random splits into halves, at most 3, whose fits, and those on three quarters, give the expected errors.
         They cost no pass over the data; with ``refine`` a single split is made, and its fits take about four times as long
         as refining. With 0 no errors are measured.
+    keep_moments : bool, default=False
+        Whether to keep fourth moments of all columns, at most 64, so that rows can be added (`partial_fit`), taken away
+        (`forget`), and models merged (`latentia.merge`): 16 (D + 1)^2 (D + 2)^2 bytes / 2, 147 MB at most. The answer is then the theorem's.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -196,6 +201,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         refine: Refine = "auto",
         noise: str | None = "auto",
         n_splits: int = 3,
+        keep_moments: bool = False,
         random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
@@ -205,6 +211,7 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self.refine = refine
         self.noise = noise
         self.n_splits = n_splits
+        self.keep_moments = keep_moments
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -230,7 +237,10 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             If a parameter is out of its range, if X has NaN or infinite entries, fewer rows or directions than sources,
             or with ``whiten=False`` columns that are not white or ``noise="gaussian"``.
         """
-        return self._fit_stages(table_blocks(self, X, reset=True, sparse=False))
+        return self._fit_stages(self._read(X))
+
+    def _read(self, X: Any, reset: bool = True) -> Blocks:
+        return table_blocks(self, X, reset=reset, sparse=False)
 
     def _check_parameters(self) -> None:
         if self.noise == "gaussian" and self.whiten is False:
@@ -245,13 +255,23 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         columns = column_moments(rows, **options)
         size = self._count(columns)
         coordinates, n_passes = self._coordinates(rows, columns, size, options)
-        total = float((columns.variance if size < self.n_features_in_ else columns.variance > 0).sum())
         statistic = FourthMoments(coordinates, dealt)
         sums = accumulate(rows, statistic, **options)
-        moments = _Moments(size, total, statistic, sums, dealt, n_passes + 2, self.whiten is False)
-        if moments.white:
-            _check_white(moments)
-        return moments
+        return _Moments.checked(columns, size, statistic, sums, n_passes + 2, self.whiten is False)
+
+    def _sums(self, rows: Blocks, dealt: RowGroups, like: FramedSums | None) -> FramedSums:
+        """Fourth moments of all columns."""
+        check_width(rows.shapes[0][1])
+        return FramedSums.of_blocks(rows, 4, dealt, like, n_jobs=self.n_jobs, progress=self.verbose)
+
+    def _of_sums(self, sums: FramedSums) -> _Moments:
+        """The same as of rows, in one pass."""
+        columns = sums.columns
+        size = self._count(columns)
+        few, scale = size < self.n_features_in_, self._scale(columns)
+        coordinates = sums.principal(size + _OVERSAMPLE, 1.0) if few else Coordinates(columns.mean, np.diag(scale))
+        statistic = FourthMoments(coordinates, RowGroups())
+        return _Moments.checked(columns, size, statistic, sums.within(coordinates), 1, self.whiten is False)
 
     def _recover(self, moments: _Moments, part: Part, whole: _Recovered | None) -> _Recovered:
         """Theorem 7.3: whiten, decompose the cumulant, rotate; in noise, least squares from there."""
@@ -326,15 +346,16 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         self, rows: Blocks, columns: ColumnMoments, size: int, options: dict[str, Any]
     ) -> tuple[Coordinates, int]:
         """Leading principal directions; or all columns, in unit variance: small units do not look like rank deficiency then."""
-        if size < self.n_features_in_:
-            size, scale = size + _OVERSAMPLE, None
-        else:
-            scale = (
-                None if self.whiten is False else 1.0 / np.sqrt(np.where(columns.variance > 0, columns.variance, 1.0))
-            )
+        few = size < self.n_features_in_
         return principal_coordinates(
-            rows, size, columns.mean, scale=scale, slack=1.0, random_state=self._seed, **options
-        )
+            rows, size + _OVERSAMPLE if few else size, columns.mean, scale=None if few else self._scale(columns), slack=1.0,
+            random_state=self._seed, **options,
+        )  # fmt: skip
+
+    def _scale(self, columns: ColumnMoments) -> np.ndarray:
+        """Factors that bring columns to unit variance, unless the rows are white as they come."""
+        varying = np.where(columns.variance > 0, columns.variance, 1.0)
+        return np.ones_like(varying) if self.whiten is False else 1.0 / np.sqrt(varying)
 
     def _warn_of_turns(self, most: int) -> None:
         advice = "." if self.refine == "auto" else f", or raise refine={self.refine}."
@@ -450,6 +471,17 @@ class _Moments:
     dealt: RowGroups
     n_passes: int
     white: bool
+
+    @classmethod
+    def checked(
+        cls, columns: ColumnMoments, size: int, statistic: FourthMoments, sums: np.ndarray, n_passes: int, white: bool
+    ) -> _Moments:
+        """Of rows which are white if they are said to be."""
+        total = float((columns.variance if size < len(columns.variance) else columns.variance > 0).sum())
+        moments = cls(size, total, statistic, sums, statistic.dealt, n_passes, white)
+        if white:
+            _check_white(moments)
+        return moments
 
     def of(self, groups: tuple[int, ...]) -> FourthSums:
         return self.statistic.of(self.sums, groups)

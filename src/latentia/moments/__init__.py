@@ -1,5 +1,6 @@
 """Statistics of the data that the decompositions start from."""
 
+from .additive import CountSums, FramedSums, Sums
 from .cooccurrence import Cooccurrence, WordCounts
 from .cumulants import (
     FourthGram,
@@ -36,6 +37,9 @@ from .vectors import (
 from .views import CommonFrame, ViewMoments, ViewSums, common_frame, frame_noise
 
 __all__ = [
+    "CountSums",
+    "FramedSums",
+    "Sums",
     "ColumnMoments",
     "CommonFrame",
     "Cooccurrence",

@@ -25,7 +25,7 @@ from .cumulants import k_factors
 from .products import CHUNK, add_pair_gram, mirror_gram
 from .vectors import Coordinates
 
-__all__ = ["FourthMoments", "FourthSums", "KStatistics"]
+__all__ = ["FourthMoments", "FourthSums", "KStatistics", "moved_pairs"]
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,21 @@ class KStatistics:
 
 def _about_mean(sums: FourthSums) -> SymmetricFour:
     """Moments of (y - mean, 1)."""
-    size = len(sums.mean) + 1
-    mean, where = np.append(sums.mean, 0.0), sums.fourth.where
-    i, j = np.triu_indices(size)
-    # (y_i - m_i)(y_j - m_j) from products of pairs: a column for each pair.
-    pairs, alone = np.arange(len(i)), where[-1]
+    return SymmetricFour(moved_pairs(sums.fourth.packed, np.ones(len(sums.mean)), -sums.mean), len(sums.mean) + 1)
+
+
+def moved_pairs(packed: np.ndarray, factors: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """Sums of products of pairs of (f y + h, 1), from those of (y, 1), both of shape (P, P)."""
+    f, h = np.append(factors, 1.0), np.append(shift, 0.0)
+    i, j = np.triu_indices(len(f))
+    alone = np.empty(len(f), np.int64)  # places of the pairs (y_i, 1)
+    alone[i[j == len(f) - 1]] = np.flatnonzero(j == len(f) - 1)
+    # (f_i y_i + h_i)(f_j y_j + h_j) from products of pairs: a column for each pair.
+    pairs = np.arange(len(i))
     rows = np.concatenate([pairs, alone[j], alone[i], np.full(len(i), alone[-1])])
-    factors = np.concatenate([np.ones(len(i)), -mean[i], -mean[j], mean[i] * mean[j]])
-    shift = sparse.csc_array((factors, (rows, np.tile(pairs, 4))), shape=(len(i), len(i)))
-    return SymmetricFour(shift.T @ (shift.T @ sums.fourth.packed).T, size)
+    values = np.concatenate([f[i] * f[j], h[i] * f[j], f[i] * h[j], h[i] * h[j]])
+    lift = sparse.csc_array((values, (rows, np.tile(pairs, 4))), shape=(len(i), len(i)))
+    return np.asarray(lift.T @ (lift.T @ packed).T)
 
 
 class FourthMoments:

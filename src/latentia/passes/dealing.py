@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .blocks import Blocks, RowGroups, mixed_bits
 
-__all__ = ["deal", "deal_sequences", "sample_rows"]
+__all__ = ["deal", "deal_by_content", "deal_sequences", "sample_rows"]
 
 _STRETCHES = 200
 _SAMPLE = 2000  # rows in which copies are looked for
@@ -54,6 +54,28 @@ def deal(blocks: Blocks, seed: int, n: int = 4) -> RowGroups:
         return dealt
     leaders = _first_copies(blocks)
     return dealt if leaders is None else replace(dealt, leaders=leaders)
+
+
+def deal_by_content(blocks: Blocks, n: int = 4) -> RowGroups:
+    """Groups of the rows of blocks without sequences that hang on nothing but what is in a row: one pass.
+
+    Sums of groups can then be added to those of other rows, in any order. Copies of a row are together, and neighbours are not.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The rows.
+    n : int, default=4
+        Number of groups.
+
+    Returns
+    -------
+    RowGroups
+    """
+    leaders, n_parts = np.zeros(blocks.shapes[0][0], np.int64), len(blocks.shapes)
+    for block in blocks:
+        leaders[block.rows] = (_hashes(block[:n_parts]) >> np.uint64(1)).astype(np.int64)
+    return RowGroups(n, 0, leaders=leaders)
 
 
 def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGroups:

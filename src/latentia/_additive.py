@@ -1,0 +1,249 @@
+"""Fits that can be added to, merged and forgotten: of methods that take everything from sums over rows.
+
+A fit keeps its sums in ``moments_``. Those of other rows are added to them, or taken away, and the model is that of what is
+there: the one of a single fit on these rows, whatever the order. Rows are dealt into groups by their content, so that this
+holds for the evidence as well. Nothing of the rows themselves is kept, so that what is said of a model is what its sums say;
+rows that are given beside (``refine_on``) refine it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Annotated, Any, Self, TypeVar
+
+import numpy as np
+
+from . import _fields as of
+from ._base import fitting
+from ._stages import Staged
+from ._threads import one_blas_thread
+from .evidence import Check
+from .exceptions import LatentiaError
+from .moments import Sums
+from .passes import Blocks, RowGroups, deal_by_content
+from .passes.dask import in_blocks
+
+__all__ = ["Additive", "Receipt", "merge"]
+
+_LAYOUT = ("n_features_in_", "feature_names_in_", "_column_names", "n_features_v_", "_v_names", "symbols_", "reading_")
+"""Attributes that say what the columns are."""
+_APART = ("n_jobs", "verbose")  # parameters in which models that are merged may differ
+
+M = TypeVar("M", bound="Additive")
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a model has forgotten.
+
+    Attributes
+    ----------
+    n_rows : int
+        Rows that were taken away.
+    n_left : int
+        Rows that are left.
+    digest : str
+        SHA-256 of the content of the rows, whatever their order.
+    """
+
+    n_rows: int
+    n_left: int
+    digest: str
+
+
+class Additive(Staged):
+    """Base of the estimators that are fitted on sums over rows.
+
+    A family writes `_read`, which its ``fit`` calls as well, `_sums`, and `_of_sums`.
+    """
+
+    keep_moments: bool
+    moments_: Annotated[Sums, of.optional(of.Field())]
+
+    # --- what a family writes -----------------------------------------------------------------------------------
+
+    def _read(self, *data: Any, reset: bool = True) -> Blocks:
+        """The rows, checked; without ``reset`` against the columns that the estimator knows."""
+        raise NotImplementedError
+
+    def _sums(self, rows: Blocks, dealt: RowGroups, like: Any) -> Sums:
+        """Sums over rows, in the way of others where these are given."""
+        raise NotImplementedError
+
+    def _of_sums(self, sums: Any) -> Any:
+        """What ``_moments`` returns, from sums."""
+        raise NotImplementedError
+
+    # --- adding and forgetting ----------------------------------------------------------------------------------
+
+    def partial_fit(self, X: Any, y: Any = None, *, refine_on: Any = None) -> Self:
+        """Add rows: the model is that of all rows so far, as of one ``fit`` with ``keep_moments=True``.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            New rows.
+        y : ignored
+        refine_on : as X, optional
+            Rows on which the answer is refined, as ``refine`` says; without them it is what the moments say.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LatentiaError
+            As in ``fit``; and if the model was fitted without its moments.
+        """
+        return self._changed((X,), 1, None if refine_on is None else (refine_on,))
+
+    def forget(self, X: Any, y: Any = None) -> Receipt:
+        """Take rows away again: the model is that of the rows that are left, and nothing in it tells of the others.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            Rows that were in a ``fit`` or ``partial_fit``. Of counts it is an error if they were not; sums of other numbers
+            do not tell.
+        y : ignored
+
+        Returns
+        -------
+        Receipt
+            How many rows were removed, how many are left, and a digest of those removed.
+        """
+        return self._forgotten((X,))
+
+    def _forgotten(self, data: tuple[Any, ...]) -> Receipt:
+        before = self._kept()
+        if before is None:
+            raise LatentiaError("There is nothing to forget: the model has not been fitted.")
+        self._changed(data, -1, None)
+        left = self.moments_.n_rows
+        return Receipt(before.n_rows - left, left, _digest(self._blocks(data)))
+
+    def _kept(self) -> Sums | None:
+        """The sums so far; None before the first fit."""
+        found = vars(self).get("moments_")
+        if found is None and "evidence_" in vars(self):
+            raise LatentiaError(
+                "This model was fitted without its moments, so that no rows can be added or taken away: fit with "
+                "keep_moments=True, or begin with partial_fit."
+            )
+        return found
+
+    def _changed(self, data: tuple[Any, ...], sign: int, refine_on: tuple[Any, ...] | None) -> Self:
+        """The model with rows, or without them."""
+        before, reader = self._kept(), copy(self)
+        with one_blas_thread():
+            blocks = reader._blocks(data, reset=before is None)
+            sums = reader._sums(blocks, deal_by_content(blocks), before)
+            total = sums if before is None else before.plus(sums, sign)
+            rows = None if refine_on is None else reader._blocks(refine_on)
+        return self._of_moments(total, _layout_of(reader), rows)
+
+    def _blocks(self, data: tuple[Any, ...], reset: bool = False) -> Blocks:
+        given, named = in_blocks(type(self)._read, data, {})
+        return self._read(*given, **named, reset=reset)
+
+    @fitting
+    def _of_moments(self, sums: Sums, layout: dict[str, Any], rows: Blocks | None = None) -> Self:
+        """The model that sums say, refined on some rows."""
+        vars(self).update(layout)
+        return self._fit_sums(sums, rows)
+
+    def _fit_sums(self, sums: Sums, rows: Blocks | None) -> Self:
+        self.moments_ = sums
+        asked = vars(self).get("refine")
+        if rows is None and asked is not None:
+            self.refine = 0
+        try:
+            super()._fit_stages(rows, self._of_sums(sums), RowGroups() if rows is None else deal_by_content(rows))
+        finally:
+            if asked is not None:
+                self.refine = asked
+        self.evidence_.checks.append(_of_moments(sums, rows))
+        return self
+
+    def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
+        if exact is None and self.keep_moments:
+            return self._fit_sums(self._sums(rows, deal_by_content(rows), None), None)
+        return super()._fit_stages(rows, exact, dealt)
+
+
+def merge(models: Sequence[M]) -> M:
+    """Make the model of all rows that several models were fitted on, without these rows.
+
+    Parameters
+    ----------
+    models : sequence of estimators
+        Of one class, with the same parameters and columns, each fitted with ``keep_moments=True`` or by ``partial_fit``.
+
+    Returns
+    -------
+    estimator
+        A new one, as of one fit on all rows.
+
+    Raises
+    ------
+    LatentiaError
+        If they differ, which says in what; or if one has not kept its moments.
+    """
+    first, *others = list(models) or [None]
+    if not all(isinstance(model, Additive) for model in (first, *others)):
+        wrong = next(model for model in (first, *others) if not isinstance(model, Additive))
+        raise LatentiaError(f"A {type(wrong).__name__} cannot be merged: models whose moments can be added are needed.")
+    found: Any = copy(first)
+    layout, total = _layout_of(found), _kept_by(found)
+    for number, other in enumerate(others, 1):
+        _check_alike(found, other, number)
+        total = total.plus(_kept_by(other))
+    return found._of_moments(total, layout)
+
+
+def _kept_by(model: Any) -> Any:
+    kept = model._kept()
+    if kept is None:
+        raise LatentiaError("A model that is to be merged has not been fitted.")
+    return kept
+
+
+def _check_alike(first: Any, other: Any, number: int) -> None:
+    if type(first) is not type(other):
+        raise LatentiaError(f"Models 0 and {number} are a {type(first).__name__} and a {type(other).__name__}.")
+    one, two = first.get_params(deep=False), other.get_params(deep=False)
+    for name in one:
+        if name not in _APART and not _same(one[name], two[name]):
+            raise LatentiaError(f"Models 0 and {number} have {name}={one[name]!r} and {name}={two[name]!r}: fit both alike.")
+    one, two = _layout_of(first), _layout_of(other)
+    for name in _LAYOUT[:-1]:
+        if not _same(one.get(name), two.get(name)):
+            what = name.strip("_").replace("_", " ")
+            raise LatentiaError(f"Models 0 and {number} differ in {what}: {one.get(name)!r} and {two.get(name)!r}.")
+
+
+def _same(one: Any, two: Any) -> bool:
+    return np.array_equal(one, two) if isinstance(one, (np.ndarray, list)) else type(one) is type(two) and bool(one == two)
+
+
+def _layout_of(model: Any) -> dict[str, Any]:
+    return {name: vars(model)[name] for name in _LAYOUT if name in vars(model)}
+
+
+def _digest(blocks: Blocks) -> str:
+    """Of the content of rows, in any order."""
+    leaders = deal_by_content(blocks).leaders
+    return sha256(np.sort(leaders).tobytes()).hexdigest() if leaders is not None else ""
+
+
+def _of_moments(sums: Sums, rows: Blocks | None) -> Check:
+    how = "It was refined on rows that were given beside." if rows is not None else "It was not refined."
+    return Check(
+        "fitted on kept moments", "rows", float(sums.n_rows), None,
+        f"The answer is what sums over the rows say ({sums.n_bytes / 2**20:.2g} MB). {how} Rows were dealt into groups by their "
+        "content: copies together, neighbours apart.", "not in the paper", "note",
+    )  # fmt: skip

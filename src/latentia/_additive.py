@@ -28,7 +28,7 @@ from .passes.dask import in_blocks
 
 __all__ = ["Additive", "Receipt", "merge"]
 
-_LAYOUT = ("n_features_in_", "feature_names_in_", "_column_names", "n_features_v_", "_v_names", "symbols_", "reading_")
+_LAYOUT = ("n_features_in_", "feature_names_in_", "_column_names", "n_features_v_", "_v_names", "classes_", "symbols_", "reading_")
 """Attributes that say what the columns are."""
 _APART = ("n_jobs", "verbose")  # parameters in which models that are merged may differ
 
@@ -99,7 +99,7 @@ class Additive(Staged):
         LatentiaError
             As in ``fit``; and if the model was fitted without its moments.
         """
-        return self._changed((X,), 1, None if refine_on is None else (refine_on,))
+        return self._changed((X,), refine_on=None if refine_on is None else (refine_on,))
 
     def forget(self, X: Any, y: Any = None) -> Receipt:
         """Take rows away again: the model is that of the rows that are left, and nothing in it tells of the others.
@@ -122,7 +122,7 @@ class Additive(Staged):
         before = self._kept()
         if before is None:
             raise LatentiaError("There is nothing to forget: the model has not been fitted.")
-        self._changed(data, -1, None)
+        self._changed(data, -1)
         left = self.moments_.n_rows
         return Receipt(before.n_rows - left, left, _digest(self._blocks(data)))
 
@@ -136,7 +136,7 @@ class Additive(Staged):
             )
         return found
 
-    def _changed(self, data: tuple[Any, ...], sign: int, refine_on: tuple[Any, ...] | None) -> Self:
+    def _changed(self, data: tuple[Any, ...], sign: int = 1, refine_on: tuple[Any, ...] | None = None) -> Self:
         """The model with rows, or without them."""
         before, reader = self._kept(), copy(self)
         with one_blas_thread():

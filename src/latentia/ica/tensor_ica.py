@@ -40,8 +40,7 @@ from ..evidence import (
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
 from ..linalg import Whitening, whiten
-from ..moments import ColumnMoments, FourthMoments, FourthSums, FramedSums, column_moments, principal_coordinates
-from ..moments.additive import check_width
+from ..moments import ColumnMoments, FourthMoments, FourthSums, FramedSums, check_width, column_moments, principal_coordinates
 from ..moments.vectors import Coordinates
 from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import MomentNoise, decompose_operator

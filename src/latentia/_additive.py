@@ -42,7 +42,7 @@ class Receipt:
     Attributes
     ----------
     n_rows : int
-        Rows that were taken away.
+        Rows that were taken away; of a matrix of pairs the sum of the counts.
     n_left : int
         Rows that are left.
     digest : str
@@ -76,6 +76,10 @@ class Additive(Staged):
     def _of_sums(self, sums: Any) -> Any:
         """What ``_moments`` returns, from sums."""
         raise NotImplementedError
+
+    def _summed(self, rows: Any, like: Any) -> Any:
+        """Sums over rows, dealt by their content."""
+        return self._sums(rows, deal_by_content(rows), like)
 
     # --- adding and forgetting ----------------------------------------------------------------------------------
 
@@ -141,7 +145,7 @@ class Additive(Staged):
         before, reader = self._kept(), copy(self)
         with one_blas_thread():
             blocks = reader._blocks(data, reset=before is None)
-            sums = reader._sums(blocks, deal_by_content(blocks), before)
+            sums = reader._summed(blocks, before)
             total = sums if before is None else before.plus(sums, sign)
             rows = None if refine_on is None else reader._blocks(refine_on)
         return self._of_moments(total, _layout_of(reader), rows)
@@ -171,7 +175,7 @@ class Additive(Staged):
 
     def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
         if exact is None and self.keep_moments:
-            return self._fit_sums(self._sums(rows, deal_by_content(rows), None), None)
+            return self._fit_sums(self._summed(rows, None), None)
         return super()._fit_stages(rows, exact, dealt)
 
 
@@ -234,9 +238,9 @@ def _layout_of(model: Any) -> dict[str, Any]:
     return {name: vars(model)[name] for name in _LAYOUT if name in vars(model)}
 
 
-def _digest(blocks: Blocks) -> str:
+def _digest(rows: Any) -> str:
     """Of the content of rows, in any order."""
-    leaders = deal_by_content(blocks).leaders
+    leaders = deal_by_content(rows if isinstance(rows, Blocks) else Blocks.from_array(rows)).leaders
     return sha256(np.sort(leaders).tobytes()).hexdigest() if leaders is not None else ""
 
 

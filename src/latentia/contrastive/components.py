@@ -89,6 +89,8 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         Mean of U. How it is divided between s1 and s2 the data does not say.
     n_features_v_ : int
         d_v.
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are those of the covariances of s1, s2 and s3, columns
         in unit variance, in Frobenius norm and relative to the size of each.

@@ -70,6 +70,8 @@ class ContrastiveIsing(ContrastiveEstimator):
     correlations_ : ndarray of shape (d_u, d_u)
         Of s1.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are those of the couplings.
     n_passes_ : int

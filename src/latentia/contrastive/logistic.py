@@ -78,6 +78,8 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
     n_iter_ : int
         Evaluations of the gradient.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are those of the coefficients, columns in unit
         variance, relative to their root mean square.

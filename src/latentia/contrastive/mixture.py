@@ -79,6 +79,8 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
     variance_ : float
         sigma^2, of every feature and component.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are distances of the means to true ones,
         in the units of the data.

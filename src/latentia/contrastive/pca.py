@@ -66,6 +66,8 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
     naive_variance_ : ndarray of shape (d_u,)
         Eigenvalues of cov(u), as PCA of U alone has them.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are the sines of the angles between directions and
         true ones.

@@ -62,6 +62,8 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     naive_coef_ : ndarray of shape (d_u,)
         Those of the regression on U alone.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are those of the coefficients, columns in unit
         variance, relative to their root mean square.

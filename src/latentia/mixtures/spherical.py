@@ -120,6 +120,8 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         nothing is shrunk.
     n_components_ : int
         Number of components that have rows: those that stand for less than one row are dropped, with a warning.
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l2 error of every mean in the units of the data
         (``component_errors``).

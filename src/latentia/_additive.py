@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Annotated, Any, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 
@@ -20,15 +20,25 @@ from . import _fields as of
 from ._base import fitting
 from ._stages import Staged
 from ._threads import one_blas_thread
+from ._validation import table_blocks
 from .evidence import Check
 from .exceptions import LatentiaError
-from .moments import Sums
+from .moments import FramedSums, Sums, check_width
 from .passes import Blocks, RowGroups, deal_by_content
 from .passes.dask import in_blocks
 
 __all__ = ["Additive", "Receipt", "merge"]
 
-_LAYOUT = ("n_features_in_", "feature_names_in_", "_column_names", "n_features_v_", "_v_names", "classes_", "symbols_", "reading_")
+_LAYOUT = (
+    "n_features_in_",
+    "feature_names_in_",
+    "_column_names",
+    "n_features_v_",
+    "_v_names",
+    "classes_",
+    "symbols_",
+    "reading_",
+)
 """Attributes that say what the columns are."""
 _APART = ("n_jobs", "verbose")  # parameters in which models that are merged may differ
 
@@ -57,21 +67,24 @@ class Receipt:
 class Additive(Staged):
     """Base of the estimators that are fitted on sums over rows.
 
-    A family writes `_read`, which its ``fit`` calls as well, `_sums`, and `_of_sums`.
+    A family writes `_of_sums`, and what else differs: `_read`, which its ``fit`` calls as well, and `_sums`.
     """
 
+    _order: ClassVar[int] = 4
     keep_moments: bool
     moments_: Annotated[Sums, of.optional(of.Field())]
 
     # --- what a family writes -----------------------------------------------------------------------------------
 
-    def _read(self, *data: Any, reset: bool = True) -> Blocks:
+    def _read(self, *data: Any, reset: bool = True) -> Any:
         """The rows, checked; without ``reset`` against the columns that the estimator knows."""
-        raise NotImplementedError
+        return table_blocks(self, data[0], reset=reset)
 
-    def _sums(self, rows: Blocks, dealt: RowGroups, like: Any) -> Sums:
-        """Sums over rows, in the way of others where these are given."""
-        raise NotImplementedError
+    def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> Sums:
+        """Sums over rows, in the way of others where these are given: by default all moments up to ``_order``."""
+        check_width(rows.shapes[0][1])
+        options = {"n_jobs": vars(self).get("n_jobs"), "progress": self.verbose}
+        return FramedSums.of_blocks(rows, self._order, dealt, like, **options)
 
     def _of_sums(self, sums: Any) -> Any:
         """What ``_moments`` returns, from sums."""
@@ -92,7 +105,8 @@ class Additive(Staged):
             New rows.
         y : ignored
         refine_on : as X, optional
-            Rows on which the answer is refined, as ``refine`` says; without them it is what the moments say.
+            Rows on which the answer is refined, as ``refine`` says; without them it is what the moments say. Not of counts of
+            pairs, which are all that a fit looks at.
 
         Returns
         -------
@@ -157,10 +171,10 @@ class Additive(Staged):
     @fitting
     def _of_moments(self, sums: Sums, layout: dict[str, Any], rows: Blocks | None = None) -> Self:
         """The model that sums say, refined on some rows."""
-        vars(self).update(layout)
+        self.__dict__ |= layout
         return self._fit_sums(sums, rows)
 
-    def _fit_sums(self, sums: Sums, rows: Blocks | None) -> Self:
+    def _fit_sums(self, sums: Any, rows: Blocks | None) -> Self:
         self.moments_ = sums
         asked = vars(self).get("refine")
         if rows is None and asked is not None:
@@ -197,7 +211,7 @@ def merge(models: Sequence[M]) -> M:
     LatentiaError
         If they differ, which says in what; or if one has not kept its moments.
     """
-    first, *others = list(models) or [None]
+    first, *others = cast(list[Any], list(models)) or [None]
     if not all(isinstance(model, Additive) for model in (first, *others)):
         wrong = next(model for model in (first, *others) if not isinstance(model, Additive))
         raise LatentiaError(f"A {type(wrong).__name__} cannot be merged: models whose moments can be added are needed.")
@@ -222,7 +236,9 @@ def _check_alike(first: Any, other: Any, number: int) -> None:
     one, two = first.get_params(deep=False), other.get_params(deep=False)
     for name in one:
         if name not in _APART and not _same(one[name], two[name]):
-            raise LatentiaError(f"Models 0 and {number} have {name}={one[name]!r} and {name}={two[name]!r}: fit both alike.")
+            raise LatentiaError(
+                f"Models 0 and {number} have {name}={one[name]!r} and {name}={two[name]!r}: fit both alike."
+            )
     one, two = _layout_of(first), _layout_of(other)
     for name in _LAYOUT[:-1]:
         if not _same(one.get(name), two.get(name)):
@@ -231,7 +247,9 @@ def _check_alike(first: Any, other: Any, number: int) -> None:
 
 
 def _same(one: Any, two: Any) -> bool:
-    return np.array_equal(one, two) if isinstance(one, (np.ndarray, list)) else type(one) is type(two) and bool(one == two)
+    return (
+        np.array_equal(one, two) if isinstance(one, (np.ndarray, list)) else type(one) is type(two) and bool(one == two)
+    )
 
 
 def _layout_of(model: Any) -> dict[str, Any]:
@@ -248,6 +266,6 @@ def _of_moments(sums: Sums, rows: Blocks | None) -> Check:
     how = "It was refined on rows that were given beside." if rows is not None else "It was not refined."
     return Check(
         "fitted on kept moments", "rows", float(sums.n_rows), None,
-        f"The answer is what sums over the rows say ({sums.n_bytes / 2**20:.2g} MB). {how} Rows were dealt into groups by their "
-        "content: copies together, neighbours apart.", "not in the paper", "note",
+        f"The answer is what sums over the rows say ({sums.n_bytes / 2**20:.2g} MB). {how} Rows were dealt into groups by "
+        "their content: copies together, neighbours apart.", "not in the paper", "note",
     )  # fmt: skip

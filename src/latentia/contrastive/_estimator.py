@@ -10,18 +10,17 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 
 from .. import _fields as of
-from .._additive import Additive, Receipt
 from .._base import halves_of_rows
 from .._parameters import Choice as OneOf
 from .._parameters import Constraint, Integer, OrNone
 from .._stages import Fitted, Part
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks
 from ..exceptions import LatentiaError
-from ..moments import FramedSums, check_width
 from ..passes import Blocks, RowGroups, deal
+from ._added import AddedViews, Joint
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
-from ._linear_map import Choice, Signal, choose, given, held_out_share, left_by_map, orders_of
-from .views import DEALT, JointMoments, check_shape, dense_rows, two_views, view_table
+from ._linear_map import Choice, Signal, choose, held_out_share, left_by_map
+from .views import DEALT, JointMoments, two_views, view_table
 
 _FROM_NOISE = 6.0  # standard deviations of the shared signal, which Gaussian views seldom have
 _SURELY = 10.0  # of those, which Gaussian views with a long memory seldom have either
@@ -29,7 +28,6 @@ _MOST_BESIDE = 1.4  # times the noise, in directions that no A explains: they we
 _HEAVY = 15.0  # kurtosis
 _MOST_LEFT = 3.2  # standard deviations of what A leaves of cross-cumulants of either order
 _OF_MODEL = ("goodness of fit", "both orders explained", "symmetry of cov(s2)", "variances of the parts")
-_LOST = 1e-10  # of the largest singular value of a given map
 _TOLD = 0.25  # of the noise, from which on a shared direction is told from none
 
 
@@ -61,7 +59,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
 }
 
 
-class ContrastiveEstimator(Additive):
+class ContrastiveEstimator(AddedViews):
     """Base: a model of s1 in u = s1 + s2, v = A s2 + s3.
 
     A family says what it learns from the covariance, cumulants and target of s1, and how far two answers are apart.
@@ -110,45 +108,6 @@ class ContrastiveEstimator(Additive):
         """Find the shared part, remove it from the moments of u, and learn from what is left."""
         return self._fit_stages(self._read(U, V, y))
 
-    def _read(self, U: Any, V: Any = None, y: Any = None, reset: bool = True) -> Blocks:
-        blocks = two_views(self, U, V, self._checked_target(y), reset=reset, target=self._target)
-        check_shape(blocks, orders_of(self.method, self.order) if reset and self.linear_map is None else [])
-        return blocks
-
-    def partial_fit(self, U: Any, V: Any = None, y: Any = None) -> Self:
-        """Add rows: the model is that of all rows so far, as of one ``fit`` with ``keep_moments=True``.
-
-        Parameters
-        ----------
-        U, V, y : as in ``fit``
-            New rows.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        LatentiaError
-            As in ``fit``; and if the model was fitted without its moments.
-        """
-        return self._changed((U, V, y))
-
-    def forget(self, U: Any, V: Any = None, y: Any = None) -> Receipt:
-        """Take rows away again: the model is that of the rows that are left, and nothing in it tells of the others.
-
-        Parameters
-        ----------
-        U, V, y : as in ``fit``
-            Rows that were in a ``fit`` or ``partial_fit``. That they were is not checked: sums do not tell.
-
-        Returns
-        -------
-        Receipt
-            How many rows were removed, how many are left, and a digest of those removed.
-        """
-        return self._forgotten((U, V, y))
-
     def _dealt(self, rows: Blocks) -> RowGroups:
         return deal(rows, DEALT)
 
@@ -156,38 +115,6 @@ class ContrastiveEstimator(Additive):
         """Two passes: columns, and joint moments of four groups of rows; and which cumulants tell most of the linear map."""
         self._known_map(rows.shapes[1][1])
         return self._of_joint(JointMoments.of_blocks(rows, dealt, n_jobs=self.n_jobs, progress=self.verbose))
-
-    def _sums(self, rows: Blocks, dealt: RowGroups, like: FramedSums | None) -> FramedSums:
-        check_width(sum(shape[1] for shape in rows.shapes))
-        return FramedSums.of_blocks(dense_rows(rows), 4, dealt, like, n_jobs=self.n_jobs, progress=self.verbose)
-
-    def _of_sums(self, sums: FramedSums) -> Joint:
-        return self._of_joint(JointMoments.of_sums(sums, (self.n_features_in_, self.n_features_v_)))
-
-    def _of_joint(self, moments: JointMoments) -> Joint:
-        known = self._known_map(self.n_features_v_)
-        if known is not None:
-            return Joint(moments, given(moments, known, self.method), None)
-        return Joint(moments, *choose(moments, self.method, self.order, self.n_shared))
-
-    def _known_map(self, width: int) -> np.ndarray | None:
-        """The given A, checked against the columns of both views."""
-        shape = width, self.n_features_in_
-        if self.linear_map is None:
-            return None
-        found = np.eye(width) if isinstance(self.linear_map, str) else view_table(self.linear_map, "linear_map")
-        if found.shape != shape:
-            said = "'identity'" if isinstance(self.linear_map, str) else f"an array of shape {found.shape}"
-            raise LatentiaError(
-                f"linear_map={said}: views of {shape[1]} and {width} columns need one of shape {shape}."
-            )
-        sizes = np.linalg.svd(found, compute_uv=False)
-        if width < shape[1] or sizes[-1] <= _LOST * sizes[0]:
-            raise LatentiaError(
-                f"linear_map has rank {int((sizes > _LOST * sizes[0]).sum())} and {shape[1]} is needed: V must see all that it "
-                "shares with U."
-            )
-        return found
 
     def _recover(self, moments: Joint, part: Part, whole: Any) -> Own:
         """The linear map, and the moments of s1 (section 3.1)."""
@@ -237,9 +164,6 @@ class ContrastiveEstimator(Additive):
                 other = self._learn(alternative)
                 bias = np.maximum(bias, np.minimum(self._apart(learned, other), self._apart(other, learned)))
         return bias
-
-    def _checked_target(self, y: Any) -> Any:
-        return y
 
     def _lines(self, learned: Any, own: Own, parts: PartErrors, signal: Signal | None, choice: Choice) -> list[Check]:
         moments = own.moments
@@ -421,15 +345,6 @@ def of_target(own: Own) -> Misfit:
     noise = float(np.einsum("gi,ij,gj->", parts - mean, weight, parts - mean)) / (n * (n - 1))
     misfit = Misfit.of(float(mean @ weight @ mean), noise, 1.0, m.widths[1])
     return replace(misfit, most=BY_CHANCE * misfit.most)
-
-
-@dataclass(frozen=True)
-class Joint:
-    """Joint moments of the views, and what was chosen by those of all rows, for parts as well."""
-
-    views: JointMoments
-    choice: Choice
-    signal: Signal | None
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,9 @@ class JointMoments:
     """
 
     n_passes = 2
-    _rows: Any = None
+    _sums: np.ndarray
+    _rows: np.ndarray | None = None
+    _groups: np.ndarray
 
     def __init__(self, columns: Sequence[ColumnMoments], dealt: RowGroups) -> None:
         check_constant(columns[:2], "UV")
@@ -290,6 +292,7 @@ class JointMoments:
             raise LatentiaError(
                 f"Cumulants of order {order} of {d} columns are too large: reduce the views first, by PCA of each."
             )
+        assert self._rows is not None
         rows = self._rows[np.isin(self._groups, groups)][:, : self.n_views]
         rows = rows if basis is None else rows @ basis
         return cross_cumulant([rows], (0, 0, 0))

@@ -40,7 +40,7 @@ from ..evidence import (
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
 from ..linalg import Whitening, whiten
-from ..moments import ColumnMoments, FourthMoments, FourthSums, FramedSums, check_width, column_moments, principal_coordinates
+from ..moments import ColumnMoments, FourthMoments, FourthSums, FramedSums, column_moments, principal_coordinates
 from ..moments.vectors import Coordinates
 from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import MomentNoise, decompose_operator
@@ -98,7 +98,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         as refining. With 0 no errors are measured.
     keep_moments : bool, default=False
         Whether to keep fourth moments of all columns, at most 64, so that rows can be added (`partial_fit`), taken away
-        (`forget`), and models merged (`latentia.merge`): 16 (D + 1)^2 (D + 2)^2 bytes / 2, 147 MB at most. The answer is then the theorem's.
+        (`forget`), and models merged (`latentia.merge`): 8 (D + 1)^2 (D + 2)^2 bytes, 147 MB at most. The answer is then the
+        theorem's.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -240,8 +241,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         """
         return self._fit_stages(self._read(X))
 
-    def _read(self, X: Any, reset: bool = True) -> Blocks:
-        return table_blocks(self, X, reset=reset, sparse=False)
+    def _read(self, *data: Any, reset: bool = True) -> Blocks:
+        return table_blocks(self, data[0], reset=reset, sparse=False)
 
     def _check_parameters(self) -> None:
         if self.noise == "gaussian" and self.whiten is False:
@@ -259,11 +260,6 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         statistic = FourthMoments(coordinates, dealt)
         sums = accumulate(rows, statistic, **options)
         return _Moments.checked(columns, size, statistic, sums, n_passes + 2, self.whiten is False)
-
-    def _sums(self, rows: Blocks, dealt: RowGroups, like: FramedSums | None) -> FramedSums:
-        """Fourth moments of all columns."""
-        check_width(rows.shapes[0][1])
-        return FramedSums.of_blocks(rows, 4, dealt, like, n_jobs=self.n_jobs, progress=self.verbose)
 
     def _of_sums(self, sums: FramedSums) -> _Moments:
         """The same as of rows, in one pass."""

@@ -53,7 +53,9 @@ class PairSums:
 
     def plus(self, other: PairSums, sign: int = 1) -> PairSums:
         if self.counts.shape != other.counts.shape:
-            raise LatentiaError(f"Counts of shape {other.counts.shape} cannot be put to ones of shape {self.counts.shape}.")
+            raise LatentiaError(
+                f"Counts of shape {other.counts.shape} cannot be put to ones of shape {self.counts.shape}."
+            )
         total = PairSums.of(self.counts + sign * other.counts)
         if (total.counts.data < 0).any():
             raise LatentiaError("Pairs are to be forgotten that are not all among those of the model.")

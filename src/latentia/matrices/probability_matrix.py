@@ -281,33 +281,15 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         """
         return self._fit(self._read(C))
 
-    def partial_fit(self, C: Any, y: Any = None) -> ProbabilityMatrix:
-        """Add pairs: the model is that of all pairs so far, as of one ``fit`` on the sum of the counts.
-
-        Parameters
-        ----------
-        C : as in ``fit``
-            Counts of new pairs.
-        y : ignored
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        LatentiaError
-            As in ``fit``; if C has another shape; and if the model was fitted without its counts.
-        """
-        return self._changed((C,))
-
-    def _read(self, C: Any, reset: bool = True) -> sparse.csr_array:
-        return square_counts(C) if self.symmetric else pair_counts(C)
+    def _read(self, *data: Any, reset: bool = True) -> sparse.csr_array:
+        return square_counts(data[0]) if self.symmetric else pair_counts(data[0])
 
     def _summed(self, rows: sparse.csr_array, like: PairSums | None) -> PairSums:
         return PairSums.of(rows)
 
     def _fit_sums(self, sums: PairSums, rows: Any) -> ProbabilityMatrix:
+        if rows is not None:
+            raise LatentiaError("The counts are all that a fit looks at: leave refine_on out.")
         self.moments_ = sums
         return self._fit(sums.counts)
 
@@ -340,22 +322,13 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         """Pairs lose their order where it does not matter, and copies of them count once."""
         if self.keep_moments and "moments_" not in vars(self):
             self.moments_ = PairSums.of(table)
-        if not self.symmetric:
-            return self._fit_counts(_Table(table))
-        counts, symmetric = symmetric_counts(table)
-        asymmetry = None if symmetric else asymmetry_of(table, counts)
-        del table
-        counts = without_copies(counts)
-        return self._fit_counts(_Table(counts, asymmetry))
-
-    def _fit_counts(self, rows: _Table) -> ProbabilityMatrix:
-        dealt = RowGroups(4, self._seed)
+        rows, dealt = _without_order(table) if self.symmetric else _Table(table), RowGroups(4, self._seed)
         return self._fit_stages(rows, self._moments(rows, dealt), dealt)
 
     def _moments(self, rows: _Table, dealt: RowGroups) -> _Pairs:
         """The pairs of four groups, and what those say that are held out: whether to refine, or to discount."""
         counts = rows.counts
-        self._check_size(counts)
+        _check_size(self, counts)
         pairs = DealtCounts(counts, dealt, self.symmetric)
         if self.symmetric:
             gain = self._gain(counts)
@@ -401,22 +374,6 @@ class ProbabilityMatrix(MatrixMethods, Additive):
     @property
     def _settings(self) -> OrderedSettings:
         return OrderedSettings(self.n_components, self.tau, self.floor, self._seed, self.n_jobs)
-
-    def _check_size(self, counts: sparse.csr_array) -> None:
-        """Raise for parameters that do not fit the numbers of words and pairs."""
-        size, most = counts.shape[0], min(counts.shape)
-        if self.n_components > most:
-            these = f"{size} words carry" if self.symmetric else f"A table of {size} x {counts.shape[1]} carries"
-            raise LatentiaError(f"{these} a rank of at most {most}.", parameter="n_components", value=self.n_components)
-        self.n_features_in_ = size
-        check_vocabulary(self)
-        n_pairs = counts.sum() / 2
-        if self.symmetric and n_pairs < size:
-            warn(
-                f"{n_pairs:.0f} pairs of {size} words: with less than one pair a word only the marginals can be found, "
-                "and the matrix is that of independent words. Give more pairs, or leave rare words out.",
-                EvidenceWarning,
-            )
 
     def _estimate(self, counts: sparse.csr_array) -> Estimate:
         """B in factors by the spectrum alone, the scaled eigenspace, and what else the method finds."""
@@ -481,19 +438,7 @@ class ProbabilityMatrix(MatrixMethods, Additive):
             self._keep_matrix(fitted.model)
         else:
             found, space = fitted.model
-            self._keep_ordered(found, space, fitted.moments)
-
-    def _keep_ordered(self, found: OrderedMatrix, space: ScaledPairs, moments: _Pairs) -> None:
-        counts, kept = moments.pairs.counts, space.n_kept
-        self.discounts_ = moments.discounts
-        self._matrix, self._scale = found, space.row_scale
-        self.marginals_ = found.marginals
-        self.column_marginals_ = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel() / self.n_pairs_
-        self.spectrum_, self.noise_level_, self.n_kept_ = space.observed, space.edge, kept
-        roots = np.sqrt(space.values[:kept])
-        self.embedding_, self.column_embedding_ = space.left[:, :kept] * roots, space.right[:, :kept] * roots
-        self._communities = WordClusters(space.left * space.observed, found.marginals, self._seed)
-        self._keep_refinement(Refinement.none())
+            _keep_ordered(self, found, space, fitted.moments)
 
     def _keep_matrix(self, found: Estimate) -> None:
         space = found.space
@@ -572,6 +517,11 @@ class _Table:
     asymmetry: float | None = None
 
 
+def _without_order(table: sparse.csr_array) -> _Table:
+    counts, symmetric = symmetric_counts(table)
+    return _Table(without_copies(counts), None if symmetric else asymmetry_of(table, counts))
+
+
 @dataclass(frozen=True)
 class _Pairs:
     """Pairs of four groups; steps of refining, and the gain of it; whether to discount, and by how much."""
@@ -581,6 +531,36 @@ class _Pairs:
     gain: float | None = None
     held_out: HeldOut | None = None
     discounts: np.ndarray | None = None
+
+
+def _keep_ordered(model: ProbabilityMatrix, found: OrderedMatrix, space: ScaledPairs, moments: _Pairs) -> None:
+    counts, kept = moments.pairs.counts, space.n_kept
+    model.discounts_ = moments.discounts
+    model._matrix, model._scale = found, space.row_scale
+    model.marginals_ = found.marginals
+    model.column_marginals_ = np.asarray(counts.sum(axis=0), dtype=np.float64).ravel() / model.n_pairs_
+    model.spectrum_, model.noise_level_, model.n_kept_ = space.observed, space.edge, kept
+    roots = np.sqrt(space.values[:kept])
+    model.embedding_, model.column_embedding_ = space.left[:, :kept] * roots, space.right[:, :kept] * roots
+    model._communities = WordClusters(space.left * space.observed, found.marginals, model._seed)
+    model._keep_refinement(Refinement.none())
+
+
+def _check_size(model: ProbabilityMatrix, counts: sparse.csr_array) -> None:
+    """Raise for parameters that do not fit the numbers of words and pairs."""
+    size, most = counts.shape[0], min(counts.shape)
+    if model.n_components > most:
+        these = f"{size} words carry" if model.symmetric else f"A table of {size} x {counts.shape[1]} carries"
+        raise LatentiaError(f"{these} a rank of at most {most}.", parameter="n_components", value=model.n_components)
+    model.n_features_in_ = size
+    check_vocabulary(model)
+    n_pairs = counts.sum() / 2
+    if model.symmetric and n_pairs < size:
+        warn(
+            f"{n_pairs:.0f} pairs of {size} words: with less than one pair a word only the marginals can be found, "
+            "and the matrix is that of independent words. Give more pairs, or leave rare words out.",
+            EvidenceWarning,
+        )
 
 
 # --- evidence -----------------------------------------------------------------------------------------------------

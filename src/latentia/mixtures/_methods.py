@@ -35,6 +35,21 @@ class MixtureMethods(Estimator):
         """Probabilities of the components of rows."""
         return Reading(self.predict_proba(fitted.some).T)
 
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
+            Rows to learn from and to assign.
+        y : ignored
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+        """
+        return self.fit(X).predict(X)
+
     @fitted
     def predict(self, X: Any) -> np.ndarray:
         """Return the most probable component of every row, shape (n_rows,).

@@ -35,7 +35,7 @@ from ..evidence import Check, PartErrors, above, doubted, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
 from ..likelihood.gaussian import check_covariances
-from ..moments import FramedSums, check_width
+from ..moments import FramedSums
 from ..passes import Blocks, RowGroups, sample_rows
 from ._begin import MOMENTS, gain_of_full, gain_over_one_fewer, likeliest_start, one_along_means, shape_to_try
 from ._evidence import Measured, checks_of, shape_checks
@@ -169,7 +169,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         "covariance_type": Choice("spherical", "diag", "full", "tied"), "shrink": Flag(),
         "method": Choice("auto", "hsu-kakade"),
     }  # fmt: skip
-    _compared = ("means_",)
+    _compared, _order = ("means_",), 3
     n_components_: Annotated[int, of.size("K")]
     means_: Annotated[np.ndarray, of.numbers("K V")]
     variance_: Annotated[np.ndarray, of.numbers("K", of.LEAST)]
@@ -226,20 +226,12 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         _check_count(self, blocks)
         return self._fit_stages(blocks)
 
-    def _read(self, X: Any, reset: bool = True) -> Blocks:
-        return table_blocks(self, X, reset=reset)
-
-    def _sums(self, rows: Blocks, dealt: RowGroups, like: FramedSums | None) -> FramedSums:
-        """Third moments of all columns."""
-        check_width(rows.shapes[0][1])
+    def _of_sums(self, sums: FramedSums) -> Moments:
         if not self._round:
             raise LatentiaError(
-                "moments tell balls alone: fit other shapes without keep_moments.",
+                "moments tell balls alone: fit other shapes on the rows, without keep_moments.",
                 parameter="covariance_type", value=self.covariance_type,
             )  # fmt: skip
-        return FramedSums.of_blocks(rows, 3, dealt, like, n_jobs=self.n_jobs, progress=self.verbose)
-
-    def _of_sums(self, sums: FramedSums) -> Moments:
         return Moments.of_sums(sums, self.n_components)
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
@@ -290,21 +282,6 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         (rows,) = sample_rows(fitted.rows)
         _, shares, better = _against_one(mixture, rows, fitted.rows.n_rows, self.covariance_type)
         return doubted(found) if better.holds is False and one_along_means(rows, mixture.means, shares.T) else found
-
-    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
-            Rows to learn from and to assign.
-        y : ignored
-
-        Returns
-        -------
-        ndarray of int, shape (n_rows,)
-        """
-        return self.fit(X).predict(X)
 
     @property
     def _round(self) -> bool:

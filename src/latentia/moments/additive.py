@@ -165,7 +165,9 @@ class FramedSums:
 def check_width(width: int) -> None:
     """Raise for more columns than have their fourth moments kept."""
     if width > _WIDEST:
-        raise LatentiaError(f"The rows have {width} columns: moments are kept of at most {_WIDEST}. Choose columns, or fit anew.")
+        raise LatentiaError(
+            f"The rows have {width} columns: moments are kept of at most {_WIDEST}. Choose columns, or fit anew."
+        )
 
 
 def _left(n: int) -> int:

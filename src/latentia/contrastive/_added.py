@@ -1,0 +1,112 @@
+"""Rows of two views: how they are read, and how their joint moments are added up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from .._additive import Additive, Receipt
+from ..exceptions import LatentiaError
+from ..moments import FramedSums
+from ..passes import Blocks
+from ._linear_map import Choice, Signal, choose, given, orders_of
+from .views import JointMoments, check_shape, dense_rows, two_views, view_table
+
+_LOST = 1e-10  # of the largest singular value of a given map
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Joint moments of the views, and what was chosen by those of all rows, for parts as well."""
+
+    views: JointMoments
+    choice: Choice
+    signal: Signal | None
+
+
+class AddedViews(Additive):
+    """Base of the estimators of one component of two views: from rows to `Joint` moments."""
+
+    _target: ClassVar[bool] = False
+    linear_map: Any
+    method: str
+    order: Any
+    n_shared: int | None
+    n_features_v_: int
+
+    def _read(self, *data: Any, reset: bool = True) -> Blocks:
+        U, V, y = data
+        blocks = two_views(self, U, V, self._checked_target(y), reset=reset, target=self._target)
+        check_shape(blocks, orders_of(self.method, self.order) if reset and self.linear_map is None else [])
+        return blocks
+
+    def partial_fit(self, U: Any, V: Any = None, y: Any = None) -> Self:  # type: ignore[override]
+        """Add rows: the model is that of all rows so far, as of one ``fit`` with ``keep_moments=True``.
+
+        Parameters
+        ----------
+        U, V, y : as in ``fit``
+            New rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LatentiaError
+            As in ``fit``; and if the model was fitted without its moments.
+        """
+        return self._changed((U, V, y))
+
+    def forget(self, U: Any, V: Any = None, y: Any = None) -> Receipt:  # type: ignore[override]
+        """Take rows away again: the model is that of the rows that are left, and nothing in it tells of the others.
+
+        Parameters
+        ----------
+        U, V, y : as in ``fit``
+            Rows that were in a ``fit`` or ``partial_fit``. That they were is not checked: sums do not tell.
+
+        Returns
+        -------
+        Receipt
+            How many rows were removed, how many are left, and a digest of those removed.
+        """
+        return self._forgotten((U, V, y))
+
+    def _checked_target(self, y: Any) -> Any:
+        return y
+
+    def _summed(self, rows: Blocks, like: FramedSums | None) -> Any:
+        """Of both views, and the target, side by side."""
+        return super()._summed(dense_rows(rows), like)
+
+    def _of_sums(self, sums: FramedSums) -> Joint:
+        return self._of_joint(JointMoments.of_sums(sums, (self.n_features_in_, self.n_features_v_)))
+
+    def _of_joint(self, moments: JointMoments) -> Joint:
+        known = self._known_map(self.n_features_v_)
+        if known is not None:
+            return Joint(moments, given(moments, known, self.method), None)
+        return Joint(moments, *choose(moments, self.method, self.order, self.n_shared))
+
+    def _known_map(self, width: int) -> np.ndarray | None:
+        """The given A, checked against the columns of both views."""
+        shape = width, self.n_features_in_
+        if self.linear_map is None:
+            return None
+        found = np.eye(width) if isinstance(self.linear_map, str) else view_table(self.linear_map, "linear_map")
+        if found.shape != shape:
+            said = "'identity'" if isinstance(self.linear_map, str) else f"an array of shape {found.shape}"
+            raise LatentiaError(
+                f"linear_map={said}: views of {shape[1]} and {width} columns need one of shape {shape}."
+            )
+        sizes = np.linalg.svd(found, compute_uv=False)
+        if width < shape[1] or sizes[-1] <= _LOST * sizes[0]:
+            raise LatentiaError(
+                f"linear_map has rank {int((sizes > _LOST * sizes[0]).sum())} and {shape[1]} is needed: V must see all that it "
+                "shares with U."
+            )
+        return found

@@ -244,6 +244,13 @@ def _check_alike(first: Any, other: Any, number: int) -> None:
         if not _same(one.get(name), two.get(name)):
             what = name.strip("_").replace("_", " ")
             raise LatentiaError(f"Models 0 and {number} differ in {what}: {one.get(name)!r} and {two.get(name)!r}.")
+    one, two = dict(first.reading_), dict(other.reading_)
+    for name in {**one, **two}:
+        if not _same(one.get(name), two.get(name)):
+            raise LatentiaError(
+                f"The files of models 0 and {number} were read differently ({name.replace('_', ' ')}: {one.get(name)!r} and "
+                f"{two.get(name)!r}): read them alike, with columns that are not scaled."
+            )
 
 
 def _same(one: Any, two: Any) -> bool:

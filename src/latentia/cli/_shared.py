@@ -76,6 +76,13 @@ Refine = Annotated[
         callback=steps_of,
     ),
 ]
+KeepMoments = Annotated[
+    bool,
+    typer.Option(
+        "--keep-moments",
+        help="Keep sums over the rows in the model, so that rows can be added and models merged: see 'update' and 'merge'.",
+    ),
+]
 Splits = Annotated[
     int,
     typer.Option("--splits", help="Fits on parts of the data, for the expected errors; 0 measures none.", min=0, max=3),
@@ -99,6 +106,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 FullEvidence = Annotated[bool, typer.Option("--evidence", help="Print all checks, not only those that decide.")]
 
 _OPTIONS = {
+    "covariance_type": "--covariance",
     "n_components": "-k",
     "n_features": None,
     "n_jobs": "--jobs",

@@ -30,10 +30,12 @@ from ._running import with_running
 COMMANDS = {family.command: family.says for family in FAMILIES} | {
     "apply": "Apply a model to other data: its topics, labels, states, components, sources, causes, pairs, communities or "
     "codes.",
+    "update": "Add rows to a model, or take them away, as if it had been learned from all that are left.",
+    "merge": "Make one model of all rows that several models were learned from; the rows are not needed.",
     "demo": "Learn a model of every family, and write their reports with a page that opens them: index.html.",
 }
 """Each command, and what the list of commands says of it: the docstring of its function, the first line."""
-LEARN_NOTHING = "apply", "demo"
+LEARN_NOTHING = "apply", "update", "merge", "demo"
 _ADVICE = {
     "cache=": "--cache DIR puts it elsewhere, and --no-cache keeps none.",
     "columns=": "--columns names others.",

@@ -17,6 +17,7 @@ from ._shared import (
     Columns,
     Comparison,
     Ignore,
+    KeepMoments,
     Reading,
     Refine,
     Run,
@@ -52,6 +53,7 @@ def ica(
     noise: Annotated[
         str, typer.Option(help="Gaussian noise in the signals: gaussian or none; auto decides from the data.")
     ] = "auto",
+    keep_moments: KeepMoments = False,
     missing: MayBeMissing = None,
 ) -> dict[str, Any]:
     """Separate mixed signals into independent sources and write tables, a model and a report."""
@@ -68,7 +70,8 @@ def ica(
 
     def fit(size: int | None, **more: Any) -> TensorICA:
         modelled = None if noise == "none" else noise
-        return TensorICA(size, refine=refine, noise=modelled, **run.parameters | more).fit(values)  # type: ignore[arg-type]
+        options: dict[str, Any] = {"refine": refine, "noise": modelled, "keep_moments": keep_moments}
+        return TensorICA(size, **options | run.parameters | more).fit(values)
 
     return learn(
         results, table.source, sizes, fit,
@@ -93,6 +96,13 @@ def _comparison(fit: Callable[[int], Any], values: np.ndarray) -> Comparison:
         }
 
     return Comparison("sources", "", fit, measure)
+
+
+def added_ica(model: Any, source: Path, console: Console, how: Reading) -> tuple[Any, ...]:
+    """Read rows that are added to a model."""
+    table = read_known_columns(source, model.column_names, model.n_features_in_, how)
+    announce(table, console)
+    return (dense(table),)
 
 
 def apply_ica(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:

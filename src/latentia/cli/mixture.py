@@ -19,6 +19,7 @@ from ._shared import (
     Columns,
     Comparison,
     Ignore,
+    KeepMoments,
     Reading,
     Refine,
     Rows,
@@ -68,6 +69,7 @@ def mixture(
         typer.Option(help="bernoulli or gaussian, for --views; by default bernoulli for columns of 0 and 1."),
     ] = None,
     refine: Refine = "auto",
+    keep_moments: KeepMoments = False,
     missing: Annotated[
         str | None,
         typer.Option("--missing", help=missing_help(*MISSING, "keep", note=" (with --views)")),
@@ -89,7 +91,7 @@ def mixture(
     if grouped:
         options["distribution"] = distribution or _distribution(table.values)
     else:
-        options["covariance_type"] = covariance
+        options |= {"covariance_type": covariance, "keep_moments": keep_moments}
     if not grouped and scale is not False:
         reading |= scaling(table.values)
         say(run.console, "Columns are scaled: distances and errors are in standard deviations.")
@@ -98,12 +100,10 @@ def mixture(
 
     def told(model: Any, comparison: Rows | None) -> Summary:
         criteria.update(bic=model.bic(rows), aic=model.aic(rows))
-        scales: dict[str, Any] = {one: reading[one] for one in ("subtracted", "divided_by") if one in reading}
-        means = means_of(model) * scales.get("divided_by", 1.0) + scales.get("subtracted", 0.0)
         return summarize_mixture(
-            model, _shown(table.values), columns=table.columns, means=means, probabilities=model.predict_proba(rows),
-            scaling=scales or None, criteria=criteria, row_labels=labels_of(table), title=f"Components of {table.source}",
-            source=described(table), comparison=comparison,
+            model, _shown(table.values), columns=table.columns, probabilities=model.predict_proba(rows), criteria=criteria,
+            row_labels=labels_of(table), title=f"Components of {table.source}", source=described(table),
+            comparison=comparison, **units_mixture(model),
         )  # fmt: skip
 
     summary = learn(
@@ -193,6 +193,21 @@ def _comparison(rows: Any, table: Table, grouped: list[list[str]], options: dict
 
 
 # --- applying ---------------------------------------------------------------------------------------------------
+
+
+def units_mixture(model: Any) -> dict[str, Any]:
+    """Means in the units of the file, and how its columns were scaled."""
+    scales = {one: model.reading_[one] for one in ("subtracted", "divided_by") if one in model.reading_}
+    means = means_of(model) * scales.get("divided_by", 1.0) + scales.get("subtracted", 0.0)
+    return {"means": means, "scaling": scales or None}
+
+
+def added_mixture(model: Any, source: Path, console: Console, how: Reading) -> tuple[Any, ...]:
+    """Read rows that are added to a model, in its units."""
+    reading = model.reading_ or {"columns": model.column_names}
+    table = read_known_columns(source, reading["columns"], model.n_features_in_, how)
+    announce(table, console)
+    return (scaled_rows(table.values, reading),)
 
 
 def apply_mixture(model: Any, source: Path, console: Console, how: Reading) -> Callable[[Path], object]:

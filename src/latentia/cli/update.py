@@ -1,0 +1,89 @@
+"""``latentia update``: rows added to a saved model, or taken away again."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from .. import persistence
+from ..exceptions import LatentiaError
+from ..families import family_of
+from ._shared import MODEL_FILE, Cache, Encoding, Force, Jobs, NoCache, Quiet, Reading, Results, learn, named
+
+
+def update(
+    model: Annotated[Path, typer.Argument(help="A folder of results whose model was learned with --keep-moments.")],
+    source: Annotated[Path, typer.Argument(help="Rows, in a form that the command which learned the model reads.")],
+    forget: Annotated[bool, typer.Option("--forget", help="Take these rows away, in place of adding them.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the results.")] = None,
+    cache: Cache = None,
+    no_cache: NoCache = False,
+    encoding: Encoding = None,
+    jobs: Jobs = -1,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> dict[str, Any]:
+    """Add rows to a model, or take them away, as if it had been learned from all that are left.
+
+    Its folder is written anew, or another one (--out).
+    """
+    fitted = kept_model(model)
+    read = _of_family(fitted, "added")
+    if read is None:
+        raise LatentiaError(f"{model}: rows are added to a {type(fitted).__name__} in Python, by partial_fit.")
+    results = Results(out or model, source, (), force or out is None, progress=not quiet)
+    results.check()
+    with named(source.name):
+        rows = read(fitted, source, Console(), Reading.of(quiet, cache, no_cache, encoding=encoding))
+    fitted.set_params(n_jobs=jobs, verbose=not quiet)
+
+    def changed(_: Any) -> Any:
+        if not forget:
+            return fitted.partial_fit(*rows)
+        receipt = fitted.forget(*rows)
+        said.append(f"Forgot {receipt.n_rows:,} rows (SHA-256 {receipt.digest}); {receipt.n_left:,} are left.")
+        return fitted
+
+    said: list[str] = []
+    return learn_again(results, source.name, changed, said)
+
+
+def _of_family(model: Any, what: str) -> Any:
+    """A function of the command that learned a model; None where it has none of this kind."""
+    family: Any = family_of(type(model).__name__)
+    return getattr(import_module(f".{family.module}", __package__), f"{what}_{family.module}", None)
+
+
+def kept_model(path: Path) -> Any:
+    """The model in a folder of results."""
+    if not (path / MODEL_FILE).exists():
+        raise LatentiaError(f"{path}: no model there. Give a folder of results.")
+    fitted = persistence.load(path / MODEL_FILE)
+    if "moments_" not in vars(fitted):
+        raise LatentiaError(
+            f"{path}: the model was learned without its moments, so that nothing can be added. Learn it with --keep-moments."
+        )
+    return fitted
+
+
+def learn_again(results: Results, source: str, fit: Any, said: list[str]) -> dict[str, Any]:
+    """Write and print what a model says that was put together."""
+    reading: dict[str, Any] = {}
+
+    def fitted(size: Any) -> Any:
+        model = fit(size)
+        reading.update(model.reading_)
+        said.append(f"{model.moments_.n_rows:,} rows in all; {model.moments_.n_bytes / 2**20:.2g} MB are kept of them.")
+        return model
+
+    def told(model: Any, _: Any) -> Any:
+        units = _of_family(model, "units")
+        return model.summary(source=source, **({} if units is None else units(model)))
+
+    return learn(
+        results, source, [None], fitted, told, reading=reading, compare=lambda: None, said=lambda model: said,  # type: ignore[arg-type, return-value]
+    )  # fmt: skip

@@ -1,0 +1,58 @@
+"""``latentia update`` and ``latentia merge``."""
+
+import numpy as np
+import pytest
+
+import latentia
+from latentia.datasets import planted
+
+HEADER = "one,two,three"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Three files of signals, and of clouds."""
+    found = tmp_path_factory.mktemp("days")
+    tables = {
+        "signals": planted.independent_sources(2400, 3, random_state=0).X,
+        "clouds": planted.gaussian_mixture(1200, n_components=3, n_features=3, separation=9, random_state=0).X + 50,
+    }
+    for name, X in tables.items():
+        for i, part in enumerate([*np.array_split(X, 3), X]):
+            np.savetxt(found / f"{name}{i}.csv", part, delimiter=",", header=HEADER, comments="", fmt="%.9g")
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("command", "name"), [("ica", "signals"), ("mixture", "clouds")])
+def test_rows_are_added_forgotten_and_merged(call, rows, folder, tmp_path, command, name):
+    options = ["-k", 3, "--no-cache", "--keep-moments", *(["--no-scale"] if command == "mixture" else [])]
+    for i in (0, 1, 3):
+        call(command, folder / f"{name}{i}.csv", *options, "--out", tmp_path / str(i))
+    printed = call("update", tmp_path / "0", folder / f"{name}1.csv", "--no-cache")
+    assert f"{latentia.load(tmp_path / '0' / 'model.npz').moments_.n_rows:,} rows in all" in printed
+    call("update", tmp_path / "0", folder / f"{name}2.csv", "--no-cache", "--out", tmp_path / "all")
+    table = "mixing.csv" if command == "ica" else "means.csv"
+    first, second = (rows(tmp_path / out / table) for out in ("all", "3"))
+    assert [row.keys() for row in first] == [row.keys() for row in second]
+    for one, other in zip(first, second, strict=True):
+        for key in one:
+            assert one[key] == other[key] or float(one[key]) == pytest.approx(float(other[key]), abs=1e-6)
+    call("merge", tmp_path / "0", tmp_path / "1", "--out", tmp_path / "both")
+    assert latentia.load(tmp_path / "both" / "model.npz").reading_["columns"] == HEADER.split(",")
+    printed = call("update", tmp_path / "both", folder / f"{name}1.csv", "--forget", "--no-cache")
+    assert "Forgot" in printed
+    assert "SHA-256" in printed
+    again, before = (latentia.load(tmp_path / out / "model.npz") for out in ("both", "0"))
+    assert again.moments_.n_rows == before.moments_.n_rows
+
+
+def test_what_cannot_be_updated_or_merged(call, refused, folder, tmp_path):
+    plain, scaled, other = tmp_path / "p", tmp_path / "s", tmp_path / "t"
+    call("ica", folder / "signals0.csv", "--no-cache", "--out", plain)
+    assert "--keep-moments" in refused("update", plain, folder / "signals1.csv")
+    assert "no model there" in refused("merge", tmp_path / "nothing")
+    for out, i in ((scaled, 0), (other, 1)):
+        call("mixture", folder / f"clouds{i}.csv", "-k", 3, "--keep-moments", "--no-cache", "--out", out)
+    assert "not scaled" in refused("merge", scaled, other)
+    assert "no column" not in refused("merge", scaled, plain)

@@ -40,7 +40,7 @@ _LAYOUT = (
     "reading_",
 )
 """Attributes that say what the columns are."""
-_APART = ("n_jobs", "verbose")  # parameters in which models that are merged may differ
+_APART = ("keep_moments", "n_jobs", "verbose")  # parameters in which models that are merged may differ
 
 M = TypeVar("M", bound="Additive")
 

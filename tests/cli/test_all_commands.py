@@ -87,7 +87,8 @@ def test_an_option_is_the_same_in_all_commands(name):
     elif not numbers:
         assert len({option.help for option in found.values()}) == 1
     if name == "--out":
-        folders = {command: {"apply": "applied", "demo": "out/demo"}.get(command, command) for command in found}
+        own = {"apply": "applied", "demo": "out/demo", "merge": "merged", "update": "None"}
+        folders = {command: own.get(command, command) for command in found}
         assert {command: str(option.default) for command, option in found.items()} == folders
     elif not numbers and name not in ("--refine", "--splits", "--missing", "--min-df"):  # see below
         assert len({str(option.default) for option in found.values()}) == 1

@@ -152,7 +152,7 @@ class NoisyOr(NetworkMethods, Staged):
     5. EM follows (``refine``).
     6. Unless given, priors are estimated, from the eigenvalues of the whitened tensor.
     7. A leak cancels in both moments and is estimated afterwards, from single findings.
-    8. Half a row is added to every count.
+    8. Half a row is added to every count, and to the number of rows: logarithms of such shares have no bias of order 1 / N.
     9. Findings may be unknown in some rows. Joint absences are then shares of the rows in which all findings of a pair or
        triple are known, and EM sums unknown findings out.
     10. The number of causes is found from the data, where the paper knows it.

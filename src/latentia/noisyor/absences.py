@@ -8,8 +8,8 @@ For findings s_1, ..., s_n of 0 and 1, with P_S the probability that all finding
 ((2.1) to (2.3) of Arora, Ge, Ma and Risteski, Provable learning of noisy-or networks). Causes that are independent add
 up in both, and whatever acts on one finding alone, such as a leak, cancels. Probabilities are shares of rows, half a row
 added to each count and to the number of rows: the logarithm of such a share has no bias of order 1 / N. (With another number
-all pairs of rare findings, scaled, would share a bias, which looks like a cause.) Where findings are not known in some rows, P_S
-is the share of those rows in which all of S are known.
+all pairs of rare findings, scaled, would share a bias, which looks like a cause.) Where findings are not known in some rows,
+P_S is the share of those rows in which all of S are known.
 
 Rows are packed into bits once: presences together are counted over 64 rows at a time (`latentia.noisyor.bits`), and
 absences follow by inclusion and exclusion: of findings with gaps, those of "present or not known" less those of "not known",

@@ -1,7 +1,7 @@
 """Posteriors by Gibbs sampling with exchanges of two causes, for rows that no short sum allows.
 
-Chains run side by side from different starts. The draws of a row depend on the seed and on its findings alone. Only links count:
-what a cause does to findings that it has nothing to do with is not looked at.
+Chains run side by side from different starts. The draws of a row depend on the seed and on its findings alone. Only links
+count: what a cause does to findings that it has nothing to do with is not looked at.
 """
 
 from __future__ import annotations
@@ -241,9 +241,7 @@ def _draw_all(
     for _ in range(min(p, _EXCHANGES)):
         i = int(_uniform(stream) * p)
         some = parents[starts[i] : starts[i + 1]]
-        _exchange(
-            some, strengths[:, i], on, off, kept, silent, leak, ends, places, stream, state, active, quiet, fired
-        )
+        _exchange(some, strengths[:, i], on, off, kept, silent, leak, ends, places, stream, state, active, quiet, fired)
 
 
 @njit(nogil=True, cache=True)
@@ -346,7 +344,7 @@ def _climb(row: _Row, chain: _Chain) -> None:  # pragma: no cover - compiled
 @njit(nogil=True, cache=True)
 def _scatter(row: _Row, stream: np.ndarray, chain: _Chain) -> None:  # pragma: no cover - compiled
     """Turn on a random likely cause of every finding that the causes on so far leave unexplained."""
-    m, p = row.strengths.shape
+    p = len(row.leak)
     start = int(_uniform(stream) * p)
     for j in range(p):
         i = (start + j) % p

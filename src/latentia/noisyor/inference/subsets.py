@@ -4,8 +4,8 @@
 
 2^|P| m operations, with the priors rho_k given the absent findings. Its terms cancel where the findings are rare. The number
 of digits lost is known from the sum itself; where too few are left, causes are added one after the other to the distribution
-of the set of findings explained so far, which is the same sum over subsets without a subtraction. It takes |P| times as long, or
-less than the first where most causes have nothing to do with most of the findings.
+of the set of findings explained so far, which is the same sum over subsets without a subtraction. It takes |P| times as long,
+or less than the first where most causes have nothing to do with most of the findings.
 
 Source: D. Heckerman, A tractable inference algorithm for diagnosing multiple diseases, UAI 1989.
 """

@@ -10,10 +10,10 @@ small: 100 causes, 700 findings, 200,000 rows; middle: 300, 2,000, 500,000; whol
 A cause is found if the cosine of its strengths and the nearest fitted ones is above .9; ``error`` is the mean error of a
 strength that is not zero. CPU seconds are without compilation, memory is the largest resident set, the rows (``rows_gb``)
 included, of a process of its own. Small, beside it: EM from a random start and from NMF of scaled pairs of findings, with as
-many seconds. ``--errors`` makes error bars: ``named`` are the causes whose expected error is above .3, ``wrong`` those whose true
-error is (relative, in l2), ``wrong named`` and ``right named`` those among the named that are wrong and that are not, ``lost
-named`` those that stand for causes that are not found. ``hard``, of the small size: 40,000 rows, three causes in ten in pairs
-that share 70% of their findings, priors from .001.
+many seconds. ``--errors`` makes error bars: ``named`` are the causes whose expected error is above .3, ``wrong`` those whose
+true error is (relative, in l2), ``wrong named`` and ``right named`` those among the named that are wrong and that are not,
+``lost named`` those that stand for causes that are not found. ``hard``, of the small size: 40,000 rows, three causes in ten in
+pairs that share 70% of their findings, priors from .001.
 
 Diagnosis: ``ms`` a new row, the area under the ROC curve over all causes and rows, that of the true network, and how many nats
 the entropy of the causes falls by five findings that `ask` gives one after the other, and by the five most frequent ones.

@@ -4,9 +4,9 @@ A diagnosis in the manner of QMR
 
 **Question: a patient complains of three things. Which diseases are likely, and what should be asked next?**
 
-QMR-DT is a network of 570 diseases and 4,075 findings that physicians wrote down over years. A network like it, of 80 diseases and
-400 findings, is planted here, and :class:`~latentia.noisyor.NoisyOr` learns it from 20,000 patients, of whom only the findings
-are known.
+QMR-DT is a network of 570 diseases and 4,075 findings that physicians wrote down over years. A network like it, of 80
+diseases and 400 findings, is planted here, and :class:`~latentia.noisyor.NoisyOr` learns it from 20,000 patients, of whom
+only the findings are known.
 """
 
 import matplotlib.pyplot as plt

@@ -215,18 +215,12 @@ def _questions(model: Any, names: list[str]) -> Table:
         "How much less uncertain the causes are expected to be once it is known, added up over all causes, in nats: a cause "
         "that is on with a probability of 50% has 0.69 nats of uncertainty, one of 1% has 0.06."
     )
+    chances, gains = [one.probability for _, one in asked], [one.gain for _, one in asked]
     columns = (
         Column("known", [said for said, _ in asked], kind="text", heading="Known so far"),
-        Column("finding", [names[question.number] for _, question in asked], kind="bold", heading="Ask for"),
-        Column(
-            "probability",
-            [question.probability for _, question in asked],
-            ".6f",
-            percent,
-            "share",
-            heading="Present with",
-        ),
-        Column("gain", [question.gain for _, question in asked], ".6f", ".3f", heading="Says, in nats", meaning=gain),
+        Column("finding", [names[question.number] for _, question in asked], kind="text", heading="Ask for"),
+        Column("probability", chances, ".6f", percent, "share", heading="Chance of it"),
+        Column("gain", gains, ".6f", ".3f", heading="Says, in nats", meaning=gain),
     )
     return Table(
         "questions", columns, title="What to ask first", label="question",

@@ -34,7 +34,7 @@ def rows_of(X, groups):
 
 
 def log_absence(X, *findings):
-    return np.log(((X[:, findings].sum(axis=1) == 0).sum() + 0.5) / (len(X) + 1))
+    return np.log(((X[:, findings].sum(axis=1) == 0).sum() + 0.5) / (len(X) + 0.5))
 
 
 def pmi3(X, i, j, k):
@@ -52,6 +52,12 @@ def test_logarithms_are_those_of_counts_by_hand(X, groups):
             log_absence(own, i, j) - log_absence(own, i) - log_absence(own, j), abs=1e-12
         )
     assert (np.diag(logs.pmi) == 0).all()
+
+
+def test_pairs_of_rare_independent_findings_have_no_bias():
+    X = (np.random.default_rng(0).random((2000, 200)) < 0.01).astype(np.uint8)
+    pmi = counted(X).logs(ALL).pmi[np.triu_indices(200, 1)]
+    assert abs(2000 * pmi.mean()) < 0.03  # of a count of rows
 
 
 def test_a_partition_contracted_is_the_sum_by_hand(X):

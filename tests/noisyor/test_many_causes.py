@@ -1,5 +1,7 @@
 """Networks of many causes: landmarks instead of all triples, imputed instead of solved, searched instead of enumerated."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
@@ -7,13 +9,16 @@ from scipy.optimize import linear_sum_assignment
 from latentia import LatentiaError
 from latentia.datasets.planted import NoisyOrTruth
 from latentia.evidence import bounds
+from latentia.likelihood import Refinement
 from latentia.noisyor import NoisyOr
+from latentia.noisyor._em import RefinedNetwork
 from latentia.noisyor._landmarks import Landmarks, causes_above_noise
 from latentia.noisyor._packed import packed_pairs, products, symmetrise, transform
 from latentia.noisyor._recovery import basis_of_pairs, moments_in_basis, recover, scaled_pairs
 from latentia.noisyor.absences import ExactAbsences, PackedRows, absences_of_rows
 from latentia.noisyor.inference import Network, posteriors, questions
 from latentia.noisyor.inference.records import QUICKSCORE, SEARCH
+from latentia.noisyor.noisy_or import _with_systematic
 from latentia.passes import Blocks, accumulate, deal
 from latentia.tensor.operators import SymmetricThree, multilinear, symmetrised
 
@@ -212,3 +217,12 @@ def test_what_cannot_be_asked(model):
         model.ask(np.full((2, 130), np.nan))
     with pytest.raises(LatentiaError, match="n=0"):
         model.ask(np.full(130, np.nan), 0)
+
+
+def test_a_cause_without_findings_is_not_supported():
+    # One of each half, the nearest to it, is just the same.
+    network = Network(np.array([[1.0, 2.0, 0.5], [0.0, 0.0, 0.0]]), np.array([0.1, 0.009]), np.full(3, 0.01))
+    learner = SimpleNamespace(remaining=None)
+    errors = _with_systematic(np.array([0.1, 0.0]), RefinedNetwork(network, Refinement.none()), learner)
+    assert errors[0] == 0.1
+    assert errors[1] > 1

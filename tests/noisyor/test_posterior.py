@@ -144,6 +144,26 @@ def test_sampling_within_its_standard_error(leak, links):
     assert max(below) < 0.3
 
 
+def test_many_causes_of_which_few_have_to_do_with_what_is_known():
+    network = planted(70, 40, 3, prior=0.02, leak=0.05, links=0.08)
+    present = np.arange(40)[None] < 12
+    found = posteriors(network, present, present)
+    assert found.method[0] == QUICKSCORE
+    kept = np.exp(-network.weights[:, :12])
+    total, joint, _ = subsets._quickscore(network.priors, 1 - network.priors, kept.T.copy(), 1 - network.leak[:12])
+    np.testing.assert_allclose(found.probabilities[0], joint / total, atol=1e-9)
+    np.testing.assert_allclose(found.log_likelihood[0], np.log(total), atol=1e-9)
+    others = (kept == 1).all(axis=1)
+    assert 10 < others.sum() < 60
+    np.testing.assert_array_equal(found.probabilities[0, others], network.priors[others])
+    # Sampled, where more are known.
+    more = np.arange(40)[None] < 20
+    sampled, whole = posteriors(network, more, more), posteriors(network, more)
+    assert sampled.method[0] == SAMPLING
+    assert sampled.log_likelihood[0] > whole.log_likelihood[0]
+    assert (sampled.probabilities[0, ~network.weights[:, :20].any(axis=1)] < 0.04).all()
+
+
 def test_rows_are_sampled_where_no_sum_is_short():
     network = planted(20, 60, 10, prior=0.15, links=0.4)
     _, X = drawn(network, 30, 11)

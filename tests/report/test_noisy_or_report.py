@@ -73,6 +73,18 @@ def test_rows_are_explained(model, given, page):
     assert f"\u00d7{factor}" in page.cells
 
 
+def test_what_to_ask_first_and_then(model, page):
+    asked = np.full(24, np.nan)
+    first = model.ask(asked, 5)
+    asked[first[0].number] = 1
+    start = page.cells.index("What to ask first")
+    listed = page.cells[start : start + 80]
+    for question in (*first, *model.ask(asked, 5)):
+        assert NAMES[question.number] in listed
+        assert f"{question.gain:.3f}" in listed
+    assert f"{NAMES[first[0].number]}: present" in listed
+
+
 def test_figures(model, page):
     figures = page.data
     places = {attrs["id"] for tag, attrs in page.tags if tag == "div" and attrs.get("role") == "img"}
@@ -95,6 +107,7 @@ def test_a_large_network_shows_its_strongest_findings(model, given, read_page, t
     wide = copy(model)
     wide.weights_ = np.hstack([model.weights_] * 20)
     wide.strengths_, wide.leak_ = 1 - np.exp(-wide.weights_), np.tile(model.leak_, 20)
+    wide.n_features_in_ = 480
     page = read_page(write_noisy_or_report(tmp_path / "r.html", wide, sparse.csr_array(np.hstack([given] * 20))))
     assert len(page.data["network"]["right"]) == 60
     assert any("The 300 most frequent of 480" in cell for cell in page.cells)

@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from .bits import count_pairs_among, turned
 
 Groups = tuple[int, ...]
+ADDED = 0.5  # rows, to each count and to their number
 _ROWS = 32
 # Of a float64: the bits of sqrt(1/2) and of the fraction. From 2^52 on floats are whole, and their last bits a number.
 _ROOT_HALF = np.uint64(0x3FE6A09E667F3BCD)
@@ -34,7 +35,6 @@ class _Counted(Protocol):
     n_features: int
     n_rows: np.ndarray
     present: np.ndarray
-    added: float
 
     @property
     def together(self) -> np.ndarray: ...
@@ -89,7 +89,7 @@ class Slabs:
             end, after = min(top + _ROWS, stop), max(first, top)
             tables = np.empty((len(self._member), end - top, source.n_features - after))
             places = i, top, after, top - start, after - first
-            known = source.n_rows, source.added, self._present, self._absent
+            known = source.n_rows, self._present, self._absent
             _fill_pmi(counts, *known, self._member, self._pair, *places, tables)
             yield Tile(slice(top, end), after, tables)
 
@@ -124,7 +124,7 @@ class SplitSums:
 
 @njit(nogil=True, cache=True, fastmath={"contract"}, error_model="numpy")
 def _fill_pmi(
-    counts, n_rows, added, present, absent, member, pair, i, top, first, skipped, left_out, tables
+    counts, n_rows, present, absent, member, pair, i, top, first, skipped, left_out, tables
 ):  # pragma: no cover - compiled
     """Fill tables, (S, rows from top on, findings from first on), from the groups' counts, which have others before these."""
     n_groups, size = counts.shape[0], tables.shape[2]
@@ -138,7 +138,7 @@ def _fill_pmi(
             three = counts[g, skipped + row, left_out + begin :]
             _fill_none(known, absent[g, i, after:], absent[g, j, after:], present[g, after:], three, none[g])
         for s in range(len(member)):
-            both[:], total = added, 1.0
+            both[:], total = ADDED, ADDED
             for g in range(n_groups):
                 if member[s, g]:
                     total += n_rows[g]

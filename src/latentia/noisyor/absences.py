@@ -6,9 +6,10 @@ For findings s_1, ..., s_n of 0 and 1, with P_S the probability that all finding
     PMI3(i, j, l) = log P_ij P_il P_jl / (P_ijl P_i P_j P_l)
 
 ((2.1) to (2.3) of Arora, Ge, Ma and Risteski, Provable learning of noisy-or networks). Causes that are independent add
-up in both, and whatever acts on one finding alone, such as a leak, cancels. Probabilities are counts over rows, half
-of a row added to each count. Where findings are not known in some rows, P_S is the share of those rows in which all of S are
-known, one row added to their number.
+up in both, and whatever acts on one finding alone, such as a leak, cancels. Probabilities are shares of rows, half a row
+added to each count and to the number of rows: the logarithm of such a share has no bias of order 1 / N. (With another number
+all pairs of rare findings, scaled, would share a bias, which looks like a cause.) Where findings are not known in some rows,
+P_S is the share of those rows in which all of S are known.
 
 Rows are packed into bits once: presences together are counted over 64 rows at a time (`latentia.noisyor.bits`), and
 absences follow by inclusion and exclusion: of findings with gaps, those of "present or not known" less those of "not known",
@@ -37,7 +38,7 @@ from ..passes import Block, RowGroups
 from ..tensor.operators import symmetrised
 from ._findings import rows_with_gaps
 from ._packed import packed_pairs, symmetrise
-from ._slabs import Slabs, SplitSums
+from ._slabs import ADDED, Slabs, SplitSums
 from .bits import COLUMNS, count_pairs_of, count_pairs_of_some, packed_columns
 
 __all__ = [
@@ -210,8 +211,6 @@ class CountedAbsences:
         Findings to keep.
     n_jobs : int, optional
         Threads; the numbers do not depend on it.
-    added : float
-        Added to each count of rows, whose total has one row more.
 
     Attributes
     ----------
@@ -225,16 +224,14 @@ class CountedAbsences:
         Rows with both of a pair, on the diagonal with the one; computed once.
     """
 
-    def __init__(
-        self, rows: PackedRowsSum, columns: np.ndarray | None = None, n_jobs: int | None = None, added: float = 0.5
-    ) -> None:
+    def __init__(self, rows: PackedRowsSum, columns: np.ndarray | None = None, n_jobs: int | None = None) -> None:
         width = next((piece.shape[0] for pieces in rows.pieces for piece in pieces), 0)
         kept = np.arange(width) if columns is None else columns
         self.bits = [
             np.concatenate([piece[kept] for piece in pieces], axis=1) if pieces else np.zeros((len(kept), 0), np.uint64)
             for pieces in rows.pieces
         ]
-        self.n_rows, self.n_features, self.n_jobs, self.added = rows.n_rows, len(kept), n_jobs, added
+        self.n_rows, self.n_features, self.n_jobs = rows.n_rows, len(kept), n_jobs
         self.present = np.array([np.bitwise_count(bits).sum(axis=1, dtype=np.int64) for bits in self.bits])
         self._together: np.ndarray | None = None
 
@@ -262,7 +259,7 @@ class CountedAbsences:
             self.together[chosen].sum(axis=0),
         )
         absent = n - present[:, None] - present[None] + together
-        return LogAbsences(np.log((n - present + self.added) / (n + 1)), np.log((absent + self.added) / (n + 1)))
+        return LogAbsences(np.log((n - present + ADDED) / (n + ADDED)), np.log((absent + ADDED) / (n + ADDED)))
 
     @property
     def frequency(self) -> np.ndarray:
@@ -397,7 +394,7 @@ class ObservedAbsences:
         )
         unknown = PackedRowsSum(gaps, tuple([None] * len(group) for group in gaps), rows.n_rows)
         self._either = CountedAbsences(rows, columns, n_jobs)
-        self._unknown = CountedAbsences(unknown, columns, n_jobs, added=1.0)
+        self._unknown = CountedAbsences(unknown, columns, n_jobs)
 
     @property
     def n_features(self) -> int:

@@ -152,7 +152,7 @@ class NoisyOr(NetworkMethods, Staged):
     5. EM follows (``refine``).
     6. Unless given, priors are estimated, from the eigenvalues of the whitened tensor.
     7. A leak cancels in both moments and is estimated afterwards, from single findings.
-    8. Half a row is added to every count.
+    8. Half a row is added to every count, and to the number of rows: logarithms of such shares have no bias of order 1 / N.
     9. Findings may be unknown in some rows. Joint absences are then shares of the rows in which all findings of a pair or
        triple are known, and EM sums unknown findings out.
     10. The number of causes is found from the data, where the paper knows it.
@@ -588,13 +588,14 @@ def _selections(dealt: RowGroups, n_splits: int, refined: bool) -> list[Groups]:
 
 
 def _with_systematic(errors: np.ndarray, refined: RefinedNetwork, learner: Learner) -> np.ndarray:
-    """Errors by parts of the rows, with what these share: corrections not made, and causes that are on too often."""
+    """Errors by parts of the rows, with what these share: corrections not made, causes without findings or on too often."""
     if learner.remaining is not None and not refined.n_steps:
         errors = np.minimum(np.hypot(errors, learner.remaining), _MOST_ERROR)
     priors = refined.network.priors
     odds = priors / np.maximum(1 - priors, np.finfo(float).tiny)
     stuck = (odds <= LEAST_ODDS * (1 + 1e-6)) | (priors > MOST_PRIOR)
-    return np.where(stuck, _MOST_ERROR, errors)
+    empty = ~refined.network.weights.any(axis=1)  # and so is one of each half, which looks like agreement
+    return np.where(stuck | empty, _MOST_ERROR, errors)
 
 
 def _prior_errors(fitted: Fitted) -> np.ndarray | None:

@@ -17,6 +17,7 @@ from .parts import count, evidence_of, grades_say, largest, mean_error, short_nu
 
 _STRONGEST, _PRINTED, _MOST_FINDINGS, _MOST_LISTED, _MOST_EDGES = 8, 6, 60, 300, 250
 _FEWEST, _CAUSES_OF_ROW, _PROBABLE = 3, 8, 0.01  # causes that are shown of a row
+_ASKED = 5
 _SPEAKING, _LEAST_EVIDENCE, _MOST_EVIDENCE = 5, 0.1, np.log(1e6)
 _APART = 1.7  # least distance of two causes, that of two findings being 1
 
@@ -112,7 +113,8 @@ def summarize_noisy_or(
     )
     parts: tuple[Table | Figure | Section, ...] = (
         _table(model, evidence, names, threshold), network, *_explained(model, X, names, rows, called, diagnoses, printed),
-        _findings(model, frequency, names, threshold), _spectrum(model), _edges(model, names, threshold),
+        _questions(model, names), _findings(model, frequency, names, threshold), _spectrum(model),
+        _edges(model, names, threshold),
     )  # fmt: skip
     return Summary(
         title, f"{count(m, 'cause')} of {count(n, 'finding')}{in_rows}.", ("cause", "causes", "rows"), evidence, parts, size=m,
@@ -199,6 +201,32 @@ def _findings(model: Any, frequency: np.ndarray, names: list[str], threshold: fl
         "findings", columns, title="The findings", file="findings.csv", label="finding", tall=True,
         order=largest(frequency, _MOST_LISTED), hint=f"{cut}How often each is present, how often it would be where no cause is "
         "at work, and the causes that make it appear.",
+    )  # fmt: skip
+
+
+def _questions(model: Any, names: list[str]) -> Table:
+    """Findings to ask for first, and those to ask for when the first of them is present."""
+    known = np.full((1, len(names)), np.nan)
+    first = model.ask(known, _ASKED)
+    known[0, first[0].number] = 1
+    asked = [("nothing", question) for question in first]
+    asked += [(f"{names[first[0].number]}: present", question) for question in model.ask(known, _ASKED)]
+    gain = (
+        "How much less uncertain the causes are expected to be once it is known, added up over all causes, in nats: a cause "
+        "that is on with a probability of 50% has 0.69 nats of uncertainty, one of 1% has 0.06."
+    )
+    chances, gains = [one.probability for _, one in asked], [one.gain for _, one in asked]
+    columns = (
+        Column("known", [said for said, _ in asked], kind="text", heading="Known so far"),
+        Column("finding", [names[question.number] for _, question in asked], kind="text", heading="Ask for"),
+        Column("probability", chances, ".6f", percent, "share", heading="Chance of it"),
+        Column("gain", gains, ".6f", ".3f", heading="Says, in nats", meaning=gain),
+    )
+    return Table(
+        "questions", columns, title="What to ask first", label="question",
+        hint="Of a new row of which nothing is known, these findings are expected to say most of the causes; and, if the first "
+        "of them is found present, those below. Each is weighed alone: ask for one, then see what is best to ask next. "
+        "latentia apply --ask 3 names the next three of every row of a table with empty cells.",
     )  # fmt: skip
 
 

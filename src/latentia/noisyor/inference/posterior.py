@@ -26,13 +26,13 @@ from .network import Network, Prepared, absorb
 from .records import QUICKSCORE, SAMPLING, SEARCH, Posteriors, as_flags, lists_of
 from .sampling import sample, stream_of
 from .search import Likely, likely_configurations
-from .subsets import LOST, MOST_COVERED, MOST_PRESENT, sum_over_subsets
+from .subsets import LOST, MOST_COVERED, MOST_PRESENT, n_terms, sum_over_subsets
 
 __all__ = ["posteriors"]
 
 _ROWS = 4  # of a task: exact rows take milliseconds
 _MANY = 60  # causes: with more, what a row takes must not go with all of them
-_TERMS = 1 << 21  # of a sum over subsets with many causes
+_TERMS = 1 << 22  # of a sum over subsets with many causes
 _SEARCHED = 256  # rows at once: 16 MB of configurations
 _LEFT_OUT = np.exp(-7.0)  # odds of causes that are no candidates
 _LAST_NAT = 6.0
@@ -92,7 +92,7 @@ def _most_present(m: int) -> tuple[int, int]:
     largest = min(MOST_COVERED, int(np.log2(max(1.0, floats / (m + 1)))))
     if m <= _MANY:
         return max(MOST_PRESENT, largest), largest
-    few = max(p for p in range(MOST_COVERED) if m * (p + 1) << p <= _TERMS)
+    few = max(p for p in range(MOST_COVERED) if m * (p + 1) << p <= _TERMS // 2)
     return few, min(few, largest)
 
 
@@ -147,25 +147,25 @@ def _by_row(
     rows: np.ndarray | None = None,
 ) -> None:  # fmt: skip
     """Fill ``out`` by sums over the subsets of a row's present findings where they are few, else by sampling."""
-    few, largest = _most_present(len(model.on))
+    (few, largest), many = _most_present(len(model.on)), len(model.on) > _MANY
     rows = np.arange(len(present)) if rows is None else rows
 
     def task(first: int, last: int) -> None:
         for r in rows[first:last]:
             on, off, scale, found = absorb(model.weights, model.on, model.off, model.hazard, present[r], observed[r])
-            loads, hazard = np.ascontiguousarray(model.weights[:, found]), model.hazard[found]
-            if len(found) <= few:
-                likelihood, joint, error = sum_over_subsets(on, off, loads, hazard, len(found) <= largest)
+            out.probabilities[r], linked = on, np.flatnonzero(model.weights[:, found].any(axis=1))
+            on, off, loads, hazard = on[linked], off[linked], model.weights[np.ix_(linked, found)], model.hazard[found]
+            if len(found) <= few or (many and n_terms(loads) <= _TERMS):
+                likelihood, joint, error = sum_over_subsets(on, off, loads, hazard, many or len(found) <= largest)
                 if error <= LOST:
-                    out.probabilities[r] = np.clip(joint / likelihood, 0, 1)
+                    out.probabilities[r, linked] = np.clip(joint / likelihood, 0, 1)
                     out.log_likelihood[r], out.method[r], out.error[r] = scale + np.log(likelihood), QUICKSCORE, error
                     continue
             stream = stream_of(np.uint64(seed), present[r], observed[r])
-            chosen = _candidates(on, off, loads, hazard)
-            out.probabilities[r] = on
+            chosen = _candidates(on, off, loads, hazard) if many else np.ones(len(on), bool)
             found_on, log_likelihood, out.error[r] = sample(on[chosen], off[chosen], loads[chosen], hazard, stream)
-            out.probabilities[r, chosen] = found_on
-            log_likelihood += np.log(off).sum() - np.log(off[chosen]).sum()
+            out.probabilities[r, linked[chosen]] = found_on
+            log_likelihood += np.log(off[~chosen]).sum()
             out.log_likelihood[r], out.method[r] = scale + log_likelihood, SAMPLING
 
     for_chunks(task, len(rows), _ROWS, n_jobs)
@@ -173,7 +173,5 @@ def _by_row(
 
 def _candidates(on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray) -> np.ndarray:
     """Which of many causes can be on, bool (m,): beside others their odds are no larger than beside none."""
-    if len(on) <= _MANY:
-        return np.ones(len(on), bool)
     alone = np.log(-np.expm1(-loads - hazard) / -np.expm1(-hazard)).sum(axis=1)
     return np.asarray(np.log(on / off) + alone > np.log(_LEFT_OUT))

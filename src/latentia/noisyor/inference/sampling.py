@@ -1,9 +1,12 @@
 """Posteriors by Gibbs sampling with exchanges of two causes, for rows that no short sum allows.
 
-Chains run side by side from different starts. The draws of a row depend on the seed and on its findings alone.
+Chains run side by side from different starts. The draws of a row depend on the seed and on its findings alone. Only links
+count: what a cause does to findings that it has nothing to do with is not looked at.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -17,6 +20,67 @@ _ACCURATE = 0.01
 VISITED = 1 << 13
 # Literals are types of their own, for which a kernel is compiled once more.
 _NONE, _ON, _OFF = np.int64(-1), np.bool_(True), np.bool_(False)
+
+
+class _Row(NamedTuple):
+    """The causes of a row, given its absent findings, and its p present findings.
+
+    Attributes
+    ----------
+    on, off : ndarray of shape (m,)
+        Priors.
+    kept, strengths : ndarray of shape (m, p)
+        exp(-W), and 1 - exp(-W).
+    silent, leak : ndarray of shape (p,)
+        P[off] and P[on] of the findings while no cause is on.
+    ends, places : ndarray of int64, shape (m + 1,), (n_links,)
+        The findings of each cause.
+    links : ndarray of shape (n_links,)
+        Their strengths.
+    starts, parents : ndarray of int64, shape (p + 1,), (n_links,)
+        The causes of each finding.
+    """
+
+    on: np.ndarray
+    off: np.ndarray
+    kept: np.ndarray
+    strengths: np.ndarray
+    silent: np.ndarray
+    leak: np.ndarray
+    ends: np.ndarray
+    places: np.ndarray
+    links: np.ndarray
+    starts: np.ndarray
+    parents: np.ndarray
+
+    @classmethod
+    def of(cls, on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray) -> _Row:
+        (causes, places), (findings, parents) = np.nonzero(loads), np.nonzero(loads.T)
+        ends, starts = (
+            np.append(0, np.cumsum(np.bincount(one, minlength=size)))
+            for one, size in zip((causes, findings), loads.shape, strict=True)
+        )
+        kept, strengths, silent, leak = np.exp(-loads), -np.expm1(-loads), np.exp(-hazard), -np.expm1(-hazard)
+        links, parents = strengths[causes, places], np.ascontiguousarray(parents)
+        return cls(on, off, kept, strengths, silent, leak, ends, places, links, starts, parents)
+
+
+class _Chain(NamedTuple):
+    """A configuration, and what it says.
+
+    Attributes
+    ----------
+    state : ndarray of bool, shape (m,)
+    active : ndarray of int64, shape (m + 1,)
+        The causes that are on; the last place holds their number.
+    quiet, fired : ndarray of shape (p,)
+        P[off] and P[on] of the findings.
+    """
+
+    state: np.ndarray
+    active: np.ndarray
+    quiet: np.ndarray
+    fired: np.ndarray
 
 
 @njit(nogil=True, cache=True)
@@ -45,10 +109,9 @@ def _uniform(state: np.ndarray) -> float:  # pragma: no cover - compiled
     return float(_bits(state) >> np.uint64(11)) * 2.0**-53
 
 
-@njit(nogil=True, cache=True)
 def sample(
     on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray, stream: np.ndarray
-) -> tuple[np.ndarray, float, float]:  # pragma: no cover - compiled
+) -> tuple[np.ndarray, float, float]:
     """Probabilities (m,), log of the mass of the distinct configurations visited, and standard error.
 
     Chains run side by side. A chain's mean is over equal batches; when the answer is not accurate enough, pairs of
@@ -56,14 +119,16 @@ def sample(
     from the chains alone, so that chains which stay in different places show; and at least one sweep's share, since what is
     rarer than that was not seen.
     """
-    m = len(on)
-    strengths = -np.expm1(-loads)
+    return _sample(_Row.of(on, off, loads, hazard), stream)
+
+
+@njit(nogil=True, cache=True)
+def _sample(row: _Row, stream: np.ndarray) -> tuple[np.ndarray, float, float]:  # pragma: no cover - compiled
+    m = len(row.on)
     keys = np.empty(m, np.uint64)
     for k in range(m):
         keys[k] = _bits(stream)
-    states = np.zeros((_CHAINS, m), np.bool_)
-    for c in range(_CHAINS):
-        _begin(c, on, off, loads, strengths, hazard, stream, states[c])
+    chains = [_begun(c, row, stream) for c in range(_CHAINS)]
     sums = np.zeros((_CHAINS, _BATCHES, m))
     visited, mass = np.zeros(VISITED, np.uint64), np.array([-np.inf, 0.0, 0.0])
     length, first, error = _FIRST_BATCH, 0, np.inf
@@ -71,8 +136,8 @@ def sample(
         for c in range(_CHAINS):
             for b in range(first, _BATCHES):
                 for _ in range(length):
-                    _sweep(on, off, loads, strengths, hazard, stream, states[c], sums[c, b])
-                    _visit(on, off, loads, hazard, keys, states[c], visited, mass)
+                    _sweep(row, stream, chains[c], sums[c, b])
+                    _visit(row, keys, chains[c], visited, mass)
         means, error = _summary(sums / length)
         error = max(error, 1.0 / (_CHAINS * _BATCHES * length))
         if error <= _ACCURATE or length >= _LAST_BATCH:
@@ -86,44 +151,41 @@ def sample(
 
 
 @njit(nogil=True, cache=True)
-def _begin(
-    chain: int,
-    on: np.ndarray,
-    off: np.ndarray,
-    loads: np.ndarray,
-    strengths: np.ndarray,
-    hazard: np.ndarray,
-    stream: np.ndarray,
-    state: np.ndarray,
-) -> None:  # pragma: no cover - compiled
-    """Put a chain where it starts, each otherwise, and let it forget that."""
+def _begun(chain: int, row: _Row, stream: np.ndarray) -> _Chain:  # pragma: no cover - compiled
+    """A chain where it starts, each otherwise, after it had time to forget that."""
+    m = len(row.on)
+    begun = _Chain(np.zeros(m, np.bool_), np.zeros(m + 1, np.int64), row.silent.copy(), row.leak.copy())
     if chain == 0:
-        _climb(on, off, strengths, hazard, loads, state)
+        _climb(row, begun)
     elif chain == 1:
-        for k in range(len(on)):
-            state[k] = _uniform(stream) < on[k]
+        for k in range(m):
+            if _uniform(stream) < row.on[k]:
+                _turn(row, begun, k)
     else:
-        _scatter(on, strengths, stream, state)
+        _scatter(row, stream, begun)
     for _ in range(_BURN_IN):
-        _sweep(on, off, loads, strengths, hazard, stream, state, np.zeros(len(on)))
+        _sweep(row, stream, begun, np.zeros(m))
+    return begun
+
+
+def states_visited(
+    on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray, stream: np.ndarray, n: int
+) -> np.ndarray:
+    """Configurations (n, m) that chains pass through."""
+    found = np.zeros((n, len(on)), np.bool_)
+    _pass_through(_Row.of(on, off, loads, hazard), stream, found)
+    return found
 
 
 @njit(nogil=True, cache=True)
-def states_visited(
-    on: np.ndarray, off: np.ndarray, loads: np.ndarray, hazard: np.ndarray, stream: np.ndarray, n: int
-) -> np.ndarray:  # pragma: no cover - compiled
-    """Configurations (n, m) that chains pass through."""
-    m = len(on)
-    strengths = -np.expm1(-loads)
-    found, each = np.zeros((n, m), np.bool_), n // _CHAINS
+def _pass_through(row: _Row, stream: np.ndarray, found: np.ndarray) -> None:  # pragma: no cover - compiled
+    each = len(found) // _CHAINS
     for c in range(_CHAINS):
-        state = np.zeros(m, np.bool_)
-        _begin(c, on, off, loads, strengths, hazard, stream, state)
+        chain = _begun(c, row, stream)
         for t in range(each):
-            _sweep(on, off, loads, strengths, hazard, stream, state, np.zeros(m))
-            for k in range(m):
-                found[c * each + t, k] = state[k]
-    return found
+            _sweep(row, stream, chain, np.zeros(len(row.on)))
+            for k in range(len(row.on)):
+                found[c * each + t, k] = chain.state[k]
 
 
 @njit(nogil=True, cache=True)
@@ -143,130 +205,116 @@ def _summary(batches: np.ndarray) -> tuple[np.ndarray, float]:  # pragma: no cov
 
 
 @njit(nogil=True, cache=True)
-def _sweep(
-    on: np.ndarray,
-    off: np.ndarray,
-    loads: np.ndarray,
-    strengths: np.ndarray,
-    hazard: np.ndarray,
-    stream: np.ndarray,
-    state: np.ndarray,
-    sums: np.ndarray,
-) -> None:  # pragma: no cover - compiled
-    """Draw every cause once given the others, add those probabilities to ``sums``, then try exchanges."""
-    m, p = loads.shape
-    # exp(-load) and 1 - exp(-load) of the present findings in this state, and in another one beside it
-    quiet, fired, quiet_beside, fired_beside = np.empty(p), np.empty(p), np.empty(p), np.empty(p)
-    _fire(loads, hazard, state, _NONE, _NONE, quiet, fired)
-    for k in range(m):
-        was = state[k]
-        if was:
-            _fire(loads, hazard, state, k, _NONE, quiet_beside, fired_beside)
-            probability = _conditional(on[k], off[k], strengths[k], quiet_beside, fired_beside)
-        else:
-            probability = _conditional(on[k], off[k], strengths[k], quiet, fired)
-        sums[k] += probability
-        state[k] = _uniform(stream) < probability
-        if was and not state[k]:
-            for i in range(p):
-                quiet[i], fired[i] = quiet_beside[i], fired_beside[i]
-        elif state[k] and not was:
-            _fire(loads, hazard, state, _NONE, _NONE, quiet, fired)
-    for _ in range(min(p, _EXCHANGES)):
-        if _exchange(on, off, loads, strengths, hazard, stream, state, fired, quiet_beside, fired_beside):
-            for i in range(p):
-                fired[i] = fired_beside[i]
-
-
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract", "nsz"})
-def _conditional(
-    on: float, off: float, strengths: np.ndarray, quiet: np.ndarray, fired: np.ndarray
-) -> float:  # pragma: no cover - compiled
-    """Probability of a cause given the others, with which the findings are as ``quiet`` and ``fired`` say."""
-    against = off  # a product of factors of at most 1: where it underflows, the cause is certain
-    for i in range(len(fired)):
-        against *= fired[i] / (fired[i] + quiet[i] * strengths[i])
-    return on / (on + against)
+def _turn(row: _Row, chain: _Chain, k: int) -> None:  # pragma: no cover - compiled
+    """Turn a cause off or on."""
+    own = row.kept, row.silent, row.leak, row.ends, row.places
+    _flip(k, *own, chain.state, chain.active, chain.quiet, chain.fired)
 
 
 @njit(nogil=True, cache=True)
-def _fire(
-    loads: np.ndarray,
-    hazard: np.ndarray,
-    state: np.ndarray,
-    without: int | np.int64,
-    extra: int | np.int64,
-    quiet: np.ndarray,
-    fired: np.ndarray,
-) -> None:  # pragma: no cover - compiled
-    """P[off] and P[on] of the findings, shape (p,), with the causes on but for ``without``, and with ``extra``.
+def _sweep(row: _Row, stream: np.ndarray, chain: _Chain, sums: np.ndarray) -> None:  # pragma: no cover - compiled
+    """Draw every cause once given the others, add those probabilities to ``sums``, then try exchanges."""
+    own = row.on, row.off, row.kept, row.strengths, row.silent, row.leak
+    links = row.ends, row.places, row.links, row.starts, row.parents
+    _draw_all(*own, *links, stream, chain.state, chain.active, chain.quiet, chain.fired, sums)
 
-    Summed afresh: loads from which others were subtracted would lose leaks of 1e-12.
+
+# Loops take arrays: records of arrays would be counted as used at every call.
+@njit(nogil=True, cache=True)
+def _draw_all(
+    on, off, kept, strengths, silent, leak, ends, places, links, starts, parents, stream,
+    state, active, quiet, fired, sums,
+):  # fmt: skip  # pragma: no cover - compiled
+    m, p = strengths.shape
+    for k in range(m):
+        against = off[k]  # a product of factors of at most 1: where it underflows, the cause is certain
+        for e in range(ends[k], ends[k + 1]):
+            i = places[e]
+            beside, fired_beside = quiet[i], fired[i]
+            if state[k]:
+                beside, fired_beside = _act(i, kept, silent, leak, active, k, _NONE)
+            against *= fired_beside / (fired_beside + beside * links[e])
+        probability = on[k] / (on[k] + against)
+        sums[k] += probability
+        if state[k] != (_uniform(stream) < probability):
+            _flip(k, kept, silent, leak, ends, places, state, active, quiet, fired)
+    for _ in range(min(p, _EXCHANGES)):
+        i = int(_uniform(stream) * p)
+        some = parents[starts[i] : starts[i + 1]]
+        _exchange(some, strengths[:, i], on, off, kept, silent, leak, ends, places, stream, state, active, quiet, fired)
+
+
+@njit(nogil=True, cache=True)
+def _flip(k, kept, silent, leak, ends, places, state, active, quiet, fired):  # pragma: no cover - compiled
+    state[k] = not state[k]
+    n = active[-1]
+    if state[k]:
+        active[n], active[-1] = k, n + 1
+    else:
+        place = 0
+        while active[place] != k:
+            place += 1
+        active[place], active[-1] = active[n - 1], n - 1
+    for e in range(ends[k], ends[k + 1]):
+        i = places[e]
+        quiet[i], fired[i] = _act(i, kept, silent, leak, active, _NONE, _NONE)
+
+
+@njit(nogil=True, cache=True)
+def _act(i, kept, silent, leak, active, without, extra):  # pragma: no cover - compiled
+    """P[off] and P[on] of a finding with the causes that are on, but for ``without``, and with ``extra``.
+
+    Multiplied afresh: what others were divided out of would lose leaks of 1e-12.
     """
-    for i in range(len(hazard)):
-        quiet[i] = hazard[i]
-    for k in range(len(state)):
-        if (state[k] and k != without) or k == extra:
-            for i in range(len(hazard)):
-                quiet[i] += loads[k, i]
-    for i in range(len(hazard)):
-        load = quiet[i]
-        quiet[i] = np.exp(-load)
-        fired[i] = 1.0 - quiet[i] if load > 1.0 else -np.expm1(-load)
+    quiet = silent[i]
+    for a in range(active[-1]):
+        if active[a] != without:
+            quiet *= kept[active[a], i]
+    if extra >= 0:
+        quiet *= kept[extra, i]
+    return quiet, 1.0 - quiet if quiet < silent[i] else leak[i]
 
 
 @njit(nogil=True, cache=True)
 def _exchange(
-    on: np.ndarray,
-    off: np.ndarray,
-    loads: np.ndarray,
-    strengths: np.ndarray,
-    hazard: np.ndarray,
-    stream: np.ndarray,
-    state: np.ndarray,
-    fired: np.ndarray,
-    quiet_after: np.ndarray,
-    fired_after: np.ndarray,
-) -> bool:  # pragma: no cover - compiled
-    """A Metropolis step that turns a cause off and another on, drawn by their strengths for one random present finding.
+    parents, weights, on, off, kept, silent, leak, ends, places, stream, state, active, quiet, fired
+):  # pragma: no cover - compiled
+    """A Metropolis step that turns a cause off and another on, both drawn by their strengths for one present finding.
 
-    ``fired`` (p,) is that of ``state`` before; the other two get those of the state proposed. Returns whether it is taken.
+    Its causes are ``parents``, and strengths of all causes ``weights`` (m,).
     """
-    m, p = loads.shape
-    i = int(_uniform(stream) * p)
-    active, idle = 0.0, 0.0
-    for k in range(m):
+    on_ones, idle = 0.0, 0.0
+    for k in parents:
         if state[k]:
-            active += strengths[k, i]
+            on_ones += weights[k]
         else:
-            idle += strengths[k, i]
-    if active <= 0.0 or idle <= 0.0:
-        return False
-    weights = strengths[:, i].copy()
-    a = _draw(weights, state, _ON, active * _uniform(stream))
-    b = _draw(weights, state, _OFF, idle * _uniform(stream))
-    _fire(loads, hazard, state, a, b, quiet_after, fired_after)
+            idle += weights[k]
+    if on_ones <= 0.0 or idle <= 0.0:
+        return
+    a = _draw(parents, weights, state, _ON, on_ones * _uniform(stream))
+    b = _draw(parents, weights, state, _OFF, idle * _uniform(stream))
     ratio = np.log(on[b]) - np.log(off[b]) + np.log(off[a]) - np.log(on[a])
     # Of the way back to the way there: the draws depend on which causes are on.
-    q_a, q_b = strengths[a, i], strengths[b, i]
-    ratio += np.log(active / max(active - q_a + q_b, q_b)) + np.log(idle / max(idle - q_b + q_a, q_a))
+    q_a, q_b = weights[a], weights[b]
+    ratio += np.log(on_ones / max(on_ones - q_a + q_b, q_b)) + np.log(idle / max(idle - q_b + q_a, q_a))
     product = 1.0
-    for j in range(p):
-        product *= fired_after[j] / fired[j]
-        if not 1e-100 < product < 1e100:
-            ratio += np.log(product)
-            product = 1.0
-    taken = np.log(1.0 - _uniform(stream)) < ratio + np.log(product)
-    if taken:
-        state[a], state[b] = False, True
-    return taken
+    for cause in (a, b):
+        for e in range(ends[cause], ends[cause + 1]):
+            i = places[e]
+            if cause == a or kept[a, i] == 1.0:  # else it was looked at
+                product *= _act(i, kept, silent, leak, active, a, b)[1] / fired[i]
+                if not 1e-100 < product < 1e100:
+                    ratio, product = ratio + np.log(product), 1.0
+    if np.log(1.0 - _uniform(stream)) < ratio + np.log(product):
+        _flip(a, kept, silent, leak, ends, places, state, active, quiet, fired)
+        _flip(b, kept, silent, leak, ends, places, state, active, quiet, fired)
 
 
 @njit(nogil=True, cache=True)
-def _draw(weights: np.ndarray, state: np.ndarray, value: np.bool_, target: float) -> int:  # pragma: no cover - compiled
-    """A cause whose state is ``value``, where the running sum of weights passes ``target``; -1 where none has weight."""
+def _draw(parents, weights, state, value, target):  # pragma: no cover - compiled
+    """A cause among some whose state is ``value``, where the running sum of weights passes ``target``; -1: there is none."""
     last, total = -1, 0.0
-    for k in range(len(weights)):
+    for k in parents:
         if state[k] == value and weights[k] > 0.0:
             last = k
             total += weights[k]
@@ -276,64 +324,49 @@ def _draw(weights: np.ndarray, state: np.ndarray, value: np.bool_, target: float
 
 
 @njit(nogil=True, cache=True)
-def _climb(
-    on: np.ndarray, off: np.ndarray, strengths: np.ndarray, hazard: np.ndarray, loads: np.ndarray, state: np.ndarray
-) -> None:  # pragma: no cover - compiled
+def _climb(row: _Row, chain: _Chain) -> None:  # pragma: no cover - compiled
     """Turn on the cause that raises the probability most, as long as one does."""
-    m, p = loads.shape
-    quiet, fired = np.empty(p), np.empty(p)
-    for _ in range(m):
-        _fire(loads, hazard, state, _NONE, _NONE, quiet, fired)
+    for _ in range(len(row.on)):
         best, most = -1, 0.0
-        for k in range(m):
-            if not state[k]:
-                gain = np.log(on[k]) - np.log(off[k])
-                for i in range(p):
-                    gain += np.log1p(quiet[i] * strengths[k, i] / fired[i])
+        for k in range(len(row.on)):
+            if not chain.state[k]:
+                gain = np.log(row.on[k]) - np.log(row.off[k])
+                for e in range(row.ends[k], row.ends[k + 1]):
+                    i = row.places[e]
+                    gain += np.log1p(chain.quiet[i] * row.links[e] / chain.fired[i])
                 if gain > most:
                     best, most = k, gain
         if best < 0:
             return
-        state[best] = True
+        _turn(row, chain, best)
 
 
 @njit(nogil=True, cache=True)
-def _scatter(
-    on: np.ndarray, strengths: np.ndarray, stream: np.ndarray, state: np.ndarray
-) -> None:  # pragma: no cover - compiled
+def _scatter(row: _Row, stream: np.ndarray, chain: _Chain) -> None:  # pragma: no cover - compiled
     """Turn on a random likely cause of every finding that the causes on so far leave unexplained."""
-    m, p = strengths.shape
+    p = len(row.leak)
     start = int(_uniform(stream) * p)
     for j in range(p):
         i = (start + j) % p
-        explained, weights, total = False, np.empty(m), 0.0
-        for k in range(m):
-            explained = explained or (state[k] and strengths[k, i] > 0.5)
-            weights[k] = on[k] * strengths[k, i]
-            total += 0.0 if state[k] else weights[k]
+        parents = row.parents[row.starts[i] : row.starts[i + 1]]
+        explained, weights, total = False, row.on * row.strengths[:, i], 0.0
+        for k in parents:
+            explained = explained or (chain.state[k] and row.strengths[k, i] > 0.5)
+            total += 0.0 if chain.state[k] else weights[k]
         if not explained:
-            k = _draw(weights, state, _OFF, total * _uniform(stream))
+            k = _draw(parents, weights, chain.state, _OFF, total * _uniform(stream))
             if k >= 0:
-                state[k] = True
+                _turn(row, chain, k)
 
 
 @njit(nogil=True, cache=True)
 def _visit(
-    on: np.ndarray,
-    off: np.ndarray,
-    loads: np.ndarray,
-    hazard: np.ndarray,
-    keys: np.ndarray,
-    state: np.ndarray,
-    visited: np.ndarray,
-    mass: np.ndarray,
+    row: _Row, keys: np.ndarray, chain: _Chain, visited: np.ndarray, mass: np.ndarray
 ) -> None:  # pragma: no cover - compiled
     """Add the joint probability of a configuration not seen before to ``mass``: log of a scale, sum at it, their number."""
-    m, p = loads.shape
     key = np.uint64(1)
-    for k in range(m):
-        if state[k]:
-            key ^= keys[k]
+    for a in range(chain.active[-1]):
+        key ^= keys[chain.active[a]]
     place = np.int64(key % np.uint64(VISITED))
     while visited[place] != np.uint64(0):
         if visited[place] == key:
@@ -343,11 +376,9 @@ def _visit(
         return
     visited[place] = key
     mass[2] += 1.0
-    quiet, fired = np.empty(p), np.empty(p)
-    _fire(loads, hazard, state, _NONE, _NONE, quiet, fired)
-    joint = np.log(fired).sum()
-    for k in range(m):
-        joint += np.log(on[k]) if state[k] else np.log(off[k])
+    joint = np.log(chain.fired).sum() + np.log(row.off).sum()
+    for a in range(chain.active[-1]):
+        joint += np.log(row.on[chain.active[a]]) - np.log(row.off[chain.active[a]])
     if joint > mass[0]:
         mass[1] *= np.exp(mass[0] - joint) if mass[1] > 0 else 0.0
         mass[0] = joint

@@ -162,7 +162,7 @@ class Additive(Staged):
         if rows is None and asked is not None:
             self.refine = 0
         try:
-            super()._fit_stages(rows, self._of_sums(sums), RowGroups() if rows is None else deal_by_content(rows))
+            super()._fit_stages(rows, self._of_sums(sums), RowGroups() if rows is None else self._dealt(rows))
         finally:
             if asked is not None:
                 self.refine = asked

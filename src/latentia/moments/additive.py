@@ -28,6 +28,7 @@ from .vectors import ColumnMoments, Coordinates, VectorMoments, column_moments
 __all__ = ["CountSums", "FramedSums", "Sums", "check_width"]
 
 _WIDEST = 64  # columns whose fourth moments, in four groups of rows, fit into 150 MB
+_MOST_ROWS = 2**31 - 1  # that counts of 32 bits hold
 _GRID = 8  # steps of the center in a scale
 
 
@@ -57,13 +58,15 @@ class CountSums:
     """
 
     n_rows: Annotated[int, of.count()]
-    tables: Annotated[dict[str, np.ndarray], of.Field("...", ("int64",), 0)]
+    tables: Annotated[dict[str, np.ndarray], of.Field("...", ("int64", "int32"), 0)]
 
     @property
     def n_bytes(self) -> int:
         return sum(table.nbytes for table in self.tables.values())
 
     def plus(self, other: Self, sign: int = 1) -> Self:
+        if self.n_rows + other.n_rows > _MOST_ROWS:
+            raise LatentiaError(f"Moments are kept of at most {_MOST_ROWS} rows.")
         tables = {name: table + sign * other.tables[name] for name, table in self.tables.items()}
         if sign < 0 and any((table < 0).any() for table in tables.values()):
             raise LatentiaError("Rows are to be forgotten that are not all among those of the model.")

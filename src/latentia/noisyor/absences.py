@@ -37,8 +37,8 @@ from ..passes import Block, RowGroups
 from ..tensor.operators import symmetrised
 from ._findings import rows_with_gaps
 from ._packed import packed_pairs, symmetrise
-from ._slabs import Slabs, SplitSums
-from .bits import COLUMNS, count_pairs_of, count_pairs_of_some, packed_columns
+from ._slabs import Counter, Slabs, SplitSums
+from .bits import COLUMNS, count_pairs_among, count_pairs_of, count_pairs_of_some, packed_columns, turned
 
 __all__ = [
     "AbsenceMoments",
@@ -362,6 +362,18 @@ class CountedAbsences:
         for each in found:
             symmetrise(each)
         return found
+
+    def counter(self) -> Counter:
+        """Counts rows with three findings."""
+        rows = [turned(bits) for bits in self.bits]
+
+        def count(i: int, start: int, stop: int, first: int) -> np.ndarray:
+            counts = np.zeros((len(rows), stop - start, self.n_features - first), np.int32)
+            for bits, own, table in zip(self.bits, rows, counts, strict=True):
+                count_pairs_among(bits, own, i, start, stop, first, table)
+            return counts
+
+        return count
 
     def of(self, columns: np.ndarray) -> CountedAbsences:
         """Counts of these findings alone."""

@@ -71,7 +71,7 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
     """The lines of the evidence table."""
     network, parts = measured.refined.network, measured.parts
     m, limit, symbol = network.m, _limit(network.weights), "mean |W_k - W'_k| / |W_k|"
-    n_rows = int(measured.source.n_rows.sum()) if isinstance(measured.source, _OF_ROWS) else 0
+    n_rows = round(measured.source.n_rows.sum()) if isinstance(measured.source, _OF_ROWS) else 0
     checks = error_checks(parts, limit, symbol, "relative, in l2", "cause", n_rows=n_rows)
     checks += measured.trivial
     if measured.misfit is not None:

@@ -1,9 +1,9 @@
 """Counts of joint presences that are kept in the place of rows, and can be added to those of other rows.
 
 All triples of n findings are counted, n^3 / 6 of them, in four groups of rows, which a hash of the row deals. Rows with the same
-findings are in one group then, and rows with none, one or two findings have so many copies that groups would differ by far more
+findings are in one group then, and those with none, one or two findings have so many copies that groups would differ by far more
 than chance. So these are counted apart, each kind of row, and dealt one by one when moments are made, as a multinomial draw
-that hangs on the counts alone.
+that hangs on the counts alone. Of the others `latentia.moments.additive` says what is done about copies.
 """
 
 from __future__ import annotations
@@ -18,20 +18,25 @@ from numba import njit
 from .._threads import for_chunks
 from ..exceptions import LatentiaError
 from ..moments import CountSums
+from ..moments.additive import alike, evened, excess_of_copies
 from ..passes import Block, Blocks, RowGroups, accumulate
 from ._findings import rows_with_gaps
+from ._slabs import Counter
 from .absences import CountedAbsences, PackedRows, PackedRowsSum, absences_of_rows
 
 __all__ = ["KeptAbsences", "kept_counts"]
 
 _MOST_FINDINGS = 300  # whose triples, in four groups of rows, take 71 MB
 _FEW = 3  # findings from which on a row is dealt by its hash
+_LONG = 8  # findings of a row from which on another one like it may be no accident
+_NEARLY_NONE = 1.02  # excess of copies that changes nothing
 
 
 class _Split(NamedTuple):
-    """Rows packed into bits; and of those with fewer findings the products of pairs (n, n), and the number."""
+    """Rows packed into bits, and of how many there are copies; of those with fewer findings the products of pairs (n, n)."""
 
     packed: PackedRowsSum
+    copies: np.ndarray
     few: np.ndarray
     n_few: int
 
@@ -41,23 +46,26 @@ class _SplitRows:
     """Pack rows with three findings or more, and sum up the others."""
 
     packing: PackedRows
+    hashes: np.ndarray
 
     def zero(self) -> _Split:
-        return _Split(self.packing.zero(), np.zeros((self.packing.n_features,) * 2, np.int64), 0)
+        none = alike(np.empty(0, np.int64))
+        return _Split(self.packing.zero(), np.array([none, none]), np.zeros((self.packing.n_features,) * 2, np.int64), 0)
 
     def add(self, state: _Split, block: Block) -> _Split:
         table, missing = rows_with_gaps(block[0], block.rows, self.packing.names)
         if missing is not None:
             row = block.rows[int(missing.any(axis=1).argmax())]
             raise LatentiaError(f"Row {row} has findings that are not known: moments are kept of rows in which all are.")
-        is_few = table.sum(axis=1) < _FEW
-        few = table[is_few].astype(np.float32)
-        packed = self.packing.add(state.packed, Block.of([table[~is_few]], rows=block.rows[~is_few]))
-        return _Split(packed, state.few + (few.T @ few).astype(np.int64), state.n_few + len(few))
+        size, hashes = table.sum(axis=1), self.hashes[block.rows]
+        few, others = table[size < _FEW].astype(np.float32), size >= _FEW
+        copies = np.array([alike(hashes[others & (size < _LONG)]), alike(hashes[size >= _LONG])])
+        packed = self.packing.add(state.packed, Block.of([table[others]], rows=block.rows[others]))
+        return _Split(packed, state.copies + copies, state.few + (few.T @ few).astype(np.int64), state.n_few + len(few))
 
     def merge(self, first: _Split, second: _Split) -> _Split:
         packed = self.packing.merge(first.packed, second.packed)
-        return _Split(packed, first.few + second.few, first.n_few + second.n_few)
+        return _Split(packed, first.copies + second.copies, first.few + second.few, first.n_few + second.n_few)
 
 
 def kept_counts(
@@ -70,7 +78,8 @@ def kept_counts(
     CountSums
         ``n``: rows of each group, and those with fewer than three findings, (5,). ``few``: of the latter the numbers with
         just these two findings, or on the diagonal with just this one, (n, n). ``pairs``: rows of each group with both
-        findings, (4, n, n). ``triples``: with all three, (4, n (n - 1) (n - 2) / 6).
+        findings, (4, n, n). ``triples``: with all three, (4, n (n - 1) (n - 2) / 6). ``copies``: rows with three to seven
+        findings, and with more, by remainders of their hashes, (2, 65536).
     """
     n = rows.shapes[0][1]
     if n > _MOST_FINDINGS:
@@ -78,13 +87,13 @@ def kept_counts(
             f"The rows have {n} findings: moments are kept of at most {_MOST_FINDINGS}, as all triples of them are counted. "
             "Choose findings, or fit anew."
         )
-    split = accumulate(rows, _SplitRows(PackedRows(n, dealt, names)), n_jobs, progress=progress)
+    split = accumulate(rows, _SplitRows(PackedRows(n, dealt, names), dealt.leaders), n_jobs, progress=progress)
     counts = absences_of_rows(split.packed, np.arange(n), n_jobs)
     two = np.triu(split.few, 1)
     few = two + np.diag(split.few.diagonal() - two.sum(axis=0) - two.sum(axis=1))
     tables = {
         "n": np.append(split.packed.n_rows, split.n_few).astype(np.int64), "few": few,
-        "pairs": counts.together.astype(np.int64), "triples": _packed_triples(counts, n_jobs),
+        "pairs": counts.together.astype(np.int64), "triples": _packed_triples(counts, n_jobs), "copies": split.copies,
     }  # fmt: skip
     return CountSums(rows.n_rows, tables)
 
@@ -115,21 +124,24 @@ class KeptAbsences(CountedAbsences):
 
     def __init__(self, sums: CountSums, n_jobs: int | None = None) -> None:
         tables = sums.tables
+        self.bits, self.n_jobs, self.added, self.n_features = [], n_jobs, 0.5, len(tables["few"])
+        self._triples, self._numbers, excess = tables["triples"], np.arange(self.n_features), excess_of_copies(*tables["copies"])
+        self._excess = excess if excess > _NEARLY_NONE else 1.0
         rows, pairs = _dealt(tables["n"][-1], tables["few"])
-        self.bits, self.n_jobs, self.added = [], n_jobs, 0.5
-        self.n_rows, self._together = tables["n"][:-1] + rows, tables["pairs"] + pairs
-        self.n_features = len(tables["few"])
+        self.n_rows, self._together = self._evened(tables["n"][:-1]) + rows, self._evened(tables["pairs"]) + pairs
         self.present = np.einsum("gii->gi", self._together).copy()
-        self._triples, self._numbers = tables["triples"], np.arange(self.n_features)
 
-    def counter(self) -> Any:
+    def counter(self) -> Counter:
         def count(i: int, start: int, stop: int, first: int) -> np.ndarray:
             counts = np.zeros((len(self._triples), stop - start, self.n_features - first), np.int32)
             for packed, table in zip(self._triples, counts, strict=True):
                 _take(packed, self._numbers, i, start, first, table)
-            return counts
+            return self._evened(counts)
 
         return count
+
+    def _evened(self, tables: np.ndarray) -> np.ndarray:
+        return tables if self._excess == 1 else evened(tables, self._excess)
 
     def of(self, columns: np.ndarray) -> KeptAbsences:
         some: Any = super().of(columns)

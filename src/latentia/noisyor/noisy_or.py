@@ -563,7 +563,7 @@ class _Moments:
     @property
     def n_rows(self) -> int:
         """Rows that were counted, none of exact moments."""
-        return int(self.source.n_rows.sum()) if isinstance(self.source, CountedAbsences | ObservedAbsences) else 0
+        return round(self.source.n_rows.sum()) if isinstance(self.source, CountedAbsences | ObservedAbsences) else 0
 
     def of_used(self, blocks: Blocks) -> Blocks:
         """Rows of these findings."""

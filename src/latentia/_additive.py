@@ -77,6 +77,10 @@ class Additive(Staged):
         """What ``_moments`` returns, from sums."""
         raise NotImplementedError
 
+    def _by_content(self, rows: Any) -> RowGroups:
+        """Groups of rows that hang on what is in a row alone."""
+        return deal_by_content(rows)
+
     # --- adding and forgetting ----------------------------------------------------------------------------------
 
     def partial_fit(self, X: Any, y: Any = None, *, refine_on: Any = None) -> Self:
@@ -124,7 +128,7 @@ class Additive(Staged):
             raise LatentiaError("There is nothing to forget: the model has not been fitted.")
         self._changed(data, -1, None)
         left = self.moments_.n_rows
-        return Receipt(before.n_rows - left, left, _digest(self._blocks(data)))
+        return Receipt(before.n_rows - left, left, _digest(self._by_content(self._blocks(data))))
 
     def _kept(self) -> Sums | None:
         """The sums so far; None before the first fit."""
@@ -141,7 +145,7 @@ class Additive(Staged):
         before, reader = self._kept(), copy(self)
         with one_blas_thread():
             blocks = reader._blocks(data, reset=before is None)
-            sums = reader._sums(blocks, deal_by_content(blocks), before)
+            sums = reader._sums(blocks, reader._by_content(blocks), before)
             total = sums if before is None else before.plus(sums, sign)
             rows = None if refine_on is None else reader._blocks(refine_on)
         return self._of_moments(total, _layout_of(reader), rows)
@@ -171,7 +175,7 @@ class Additive(Staged):
 
     def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
         if exact is None and self.keep_moments:
-            return self._fit_sums(self._sums(rows, deal_by_content(rows), None), None)
+            return self._fit_sums(self._sums(rows, self._by_content(rows), None), None)
         return super()._fit_stages(rows, exact, dealt)
 
 
@@ -234,9 +238,9 @@ def _layout_of(model: Any) -> dict[str, Any]:
     return {name: vars(model)[name] for name in _LAYOUT if name in vars(model)}
 
 
-def _digest(blocks: Blocks) -> str:
+def _digest(dealt: RowGroups) -> str:
     """Of the content of rows, in any order."""
-    leaders = deal_by_content(blocks).leaders
+    leaders = dealt.leaders
     return sha256(np.sort(leaders).tobytes()).hexdigest() if leaders is not None else ""
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         topics,
         words,
     )
+    from ._additive import merge
     from .persistence import load, save
 
 __version__ = "0.1.0"
@@ -61,6 +62,7 @@ __all__ = [
     "linalg",
     "load",
     "matrices",
+    "merge",
     "metrics",
     "mixtures",
     "moments",
@@ -79,6 +81,8 @@ __all__ = [
     "words",
 ]
 
+
+_FUNCTIONS = {"load": ".persistence", "save": ".persistence", "merge": "._additive"}
 
 keep_compiled_code()
 
@@ -105,9 +109,9 @@ shown_by |= {"report": _report, "summary": _summary, "methods_text": _methods_te
 
 
 def __getattr__(name: str) -> Any:
-    """`load`, `save` and the modules when they are first asked for: they import scikit-learn, which takes a second."""
-    if name in ("load", "save"):
-        return getattr(import_module(".persistence", __name__), name)
+    """The functions and the modules when they are first asked for: they import scikit-learn, which takes a second."""
+    if name in _FUNCTIONS:
+        return getattr(import_module(_FUNCTIONS[name], __name__), name)
     if name in __all__:
         return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -28,7 +28,7 @@ from .passes.dask import in_blocks
 
 __all__ = ["Additive", "Receipt", "merge"]
 
-_LAYOUT = ("n_features_in_", "feature_names_in_", "_column_names", "n_features_v_", "_v_names", "symbols_", "reading_")
+_LAYOUT = ("n_features_in_", "feature_names_in_", "_column_names", "n_features_v_", "_v_names", "classes_", "symbols_", "reading_")
 """Attributes that say what the columns are."""
 _APART = ("n_jobs", "verbose")  # parameters in which models that are merged may differ
 
@@ -42,7 +42,7 @@ class Receipt:
     Attributes
     ----------
     n_rows : int
-        Rows that were taken away.
+        Rows that were taken away; of a matrix of pairs the sum of the counts.
     n_left : int
         Rows that are left.
     digest : str
@@ -79,7 +79,11 @@ class Additive(Staged):
 
     def _by_content(self, rows: Any) -> RowGroups:
         """Groups of rows that hang on what is in a row alone."""
-        return deal_by_content(rows)
+        return deal_by_content(rows if isinstance(rows, Blocks) else Blocks.from_array(rows))
+
+    def _summed(self, rows: Any, like: Any) -> Any:
+        """Sums over rows, dealt by their content."""
+        return self._sums(rows, self._by_content(rows), like)
 
     # --- adding and forgetting ----------------------------------------------------------------------------------
 
@@ -103,7 +107,7 @@ class Additive(Staged):
         LatentiaError
             As in ``fit``; and if the model was fitted without its moments.
         """
-        return self._changed((X,), 1, None if refine_on is None else (refine_on,))
+        return self._changed((X,), refine_on=None if refine_on is None else (refine_on,))
 
     def forget(self, X: Any, y: Any = None) -> Receipt:
         """Take rows away again: the model is that of the rows that are left, and nothing in it tells of the others.
@@ -126,7 +130,7 @@ class Additive(Staged):
         before = self._kept()
         if before is None:
             raise LatentiaError("There is nothing to forget: the model has not been fitted.")
-        self._changed(data, -1, None)
+        self._changed(data, -1)
         left = self.moments_.n_rows
         return Receipt(before.n_rows - left, left, _digest(self._by_content(self._blocks(data))))
 
@@ -140,12 +144,12 @@ class Additive(Staged):
             )
         return found
 
-    def _changed(self, data: tuple[Any, ...], sign: int, refine_on: tuple[Any, ...] | None) -> Self:
+    def _changed(self, data: tuple[Any, ...], sign: int = 1, refine_on: tuple[Any, ...] | None = None) -> Self:
         """The model with rows, or without them."""
         before, reader = self._kept(), copy(self)
         with one_blas_thread():
             blocks = reader._blocks(data, reset=before is None)
-            sums = reader._sums(blocks, reader._by_content(blocks), before)
+            sums = reader._summed(blocks, before)
             total = sums if before is None else before.plus(sums, sign)
             rows = None if refine_on is None else reader._blocks(refine_on)
         return self._of_moments(total, _layout_of(reader), rows)
@@ -175,7 +179,7 @@ class Additive(Staged):
 
     def _fit_stages(self, rows: Any, exact: Any = None, dealt: RowGroups | None = None) -> Self:
         if exact is None and self.keep_moments:
-            return self._fit_sums(self._sums(rows, self._by_content(rows), None), None)
+            return self._fit_sums(self._summed(rows, None), None)
         return super()._fit_stages(rows, exact, dealt)
 
 

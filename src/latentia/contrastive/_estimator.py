@@ -10,16 +10,18 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 
 from .. import _fields as of
+from .._additive import Additive, Receipt
 from .._base import halves_of_rows
 from .._parameters import Choice as OneOf
 from .._parameters import Constraint, Integer, OrNone
-from .._stages import Fitted, Part, Staged
+from .._stages import Fitted, Part
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks
 from ..exceptions import LatentiaError
+from ..moments import FramedSums, check_width
 from ..passes import Blocks, RowGroups, deal
 from ._extract import BY_CHANCE, Extracted, extract, own_cumulant, parts_of_cumulant
 from ._linear_map import Choice, Signal, choose, given, held_out_share, left_by_map, orders_of
-from .views import DEALT, JointMoments, check_shape, two_views, view_table
+from .views import DEALT, JointMoments, check_shape, dense_rows, two_views, view_table
 
 _FROM_NOISE = 6.0  # standard deviations of the shared signal, which Gaussian views seldom have
 _SURELY = 10.0  # of those, which Gaussian views with a long memory seldom have either
@@ -59,7 +61,7 @@ CONSTRAINTS: Mapping[str, Constraint] = {
 }
 
 
-class ContrastiveEstimator(Staged):
+class ContrastiveEstimator(Additive):
     """Base: a model of s1 in u = s1 + s2, v = A s2 + s3.
 
     A family says what it learns from the covariance, cumulants and target of s1, and how far two answers are apart.
@@ -106,17 +108,64 @@ class ContrastiveEstimator(Staged):
 
     def _fit(self, U: Any, V: Any, y: Any = None) -> Self:
         """Find the shared part, remove it from the moments of u, and learn from what is left."""
-        blocks = two_views(self, U, V, self._checked_target(y), target=self._target)
-        check_shape(blocks, orders_of(self.method, self.order) if self.linear_map is None else [])
-        return self._fit_stages(blocks)
+        return self._fit_stages(self._read(U, V, y))
+
+    def _read(self, U: Any, V: Any = None, y: Any = None, reset: bool = True) -> Blocks:
+        blocks = two_views(self, U, V, self._checked_target(y), reset=reset, target=self._target)
+        check_shape(blocks, orders_of(self.method, self.order) if reset and self.linear_map is None else [])
+        return blocks
+
+    def partial_fit(self, U: Any, V: Any = None, y: Any = None) -> Self:
+        """Add rows: the model is that of all rows so far, as of one ``fit`` with ``keep_moments=True``.
+
+        Parameters
+        ----------
+        U, V, y : as in ``fit``
+            New rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LatentiaError
+            As in ``fit``; and if the model was fitted without its moments.
+        """
+        return self._changed((U, V, y))
+
+    def forget(self, U: Any, V: Any = None, y: Any = None) -> Receipt:
+        """Take rows away again: the model is that of the rows that are left, and nothing in it tells of the others.
+
+        Parameters
+        ----------
+        U, V, y : as in ``fit``
+            Rows that were in a ``fit`` or ``partial_fit``. That they were is not checked: sums do not tell.
+
+        Returns
+        -------
+        Receipt
+            How many rows were removed, how many are left, and a digest of those removed.
+        """
+        return self._forgotten((U, V, y))
 
     def _dealt(self, rows: Blocks) -> RowGroups:
         return deal(rows, DEALT)
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Joint:
         """Two passes: columns, and joint moments of four groups of rows; and which cumulants tell most of the linear map."""
-        known = self._known_map(rows.shapes[1][1])
-        moments = JointMoments(rows, dealt, n_jobs=self.n_jobs, progress=self.verbose)
+        self._known_map(rows.shapes[1][1])
+        return self._of_joint(JointMoments.of_blocks(rows, dealt, n_jobs=self.n_jobs, progress=self.verbose))
+
+    def _sums(self, rows: Blocks, dealt: RowGroups, like: FramedSums | None) -> FramedSums:
+        check_width(sum(shape[1] for shape in rows.shapes))
+        return FramedSums.of_blocks(dense_rows(rows), 4, dealt, like, n_jobs=self.n_jobs, progress=self.verbose)
+
+    def _of_sums(self, sums: FramedSums) -> Joint:
+        return self._of_joint(JointMoments.of_sums(sums, (self.n_features_in_, self.n_features_v_)))
+
+    def _of_joint(self, moments: JointMoments) -> Joint:
+        known = self._known_map(self.n_features_v_)
         if known is not None:
             return Joint(moments, given(moments, known, self.method), None)
         return Joint(moments, *choose(moments, self.method, self.order, self.n_shared))

@@ -62,6 +62,9 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
     linear_map, method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+    keep_moments : bool, default=False
+        Whether to keep all moments up to the fourth of the columns of both views, at most 64, so that rows can be added
+        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 147 MB at most. The answer is the same.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -75,6 +78,8 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
     n_iter_ : int
         Evaluations of the gradient.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are those of the coefficients, columns in unit
         variance, relative to their root mean square.
@@ -126,6 +131,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         order: int | str = "auto",
         n_shared: int | None = None,
         n_splits: int = 3,
+        keep_moments: bool = False,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:
@@ -136,6 +142,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         self.order = order
         self.n_shared = n_shared
         self.n_splits = n_splits
+        self.keep_moments = keep_moments
         self.n_jobs = n_jobs
         self.verbose = verbose
 
@@ -176,11 +183,15 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
             return None
         column = target_column(y, numbers=False)
         try:
-            self.classes_ = unique_labels(column)
+            found = unique_labels(column)
         except (ValueError, TypeError) as error:
             raise LatentiaError(f"y: {error}") from error
-        if len(self.classes_) != 2:
-            raise LatentiaError(f"y has {len(self.classes_)} different values: two classes are needed.")
+        known = vars(self).get("classes_")  # of rows that were added before
+        if known is None and len(found) != 2:
+            raise LatentiaError(f"y has {len(found)} different values: two classes are needed.")
+        if known is not None and not np.isin(found, known).all():
+            raise LatentiaError(f"y has the values {found}, and the model knows {known}.")
+        self.classes_ = found if known is None else known
         return (column == self.classes_[1]).astype(float)
 
     def _learn(self, own: Own) -> _Logistic:

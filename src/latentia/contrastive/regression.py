@@ -45,6 +45,9 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     linear_map, method, order, n_shared : see `ContrastiveComponents`
     n_splits : int, default=3
         Number of splits into halves, at most 3, whose fits give the expected errors; no pass over the data.
+    keep_moments : bool, default=False
+        Whether to keep all moments up to the fourth of the columns of both views, at most 64, so that rows can be added
+        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 147 MB at most. The answer is the same.
     n_jobs : int, optional
         Number of threads. Results are bitwise identical for any value.
     verbose : bool or int, default=False
@@ -59,6 +62,8 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
     naive_coef_ : ndarray of shape (d_u,)
         Those of the regression on U alone.
     linear_map_, inverse_map_, mean_, n_features_v_ : see `ContrastiveComponents`
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. Expected errors (``component_errors``) are those of the coefficients, columns in unit
         variance, relative to their root mean square.
@@ -112,6 +117,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         order: int | str = "auto",
         n_shared: int | None = None,
         n_splits: int = 3,
+        keep_moments: bool = False,
         n_jobs: int | None = None,
         verbose: int = False,
     ) -> None:
@@ -122,6 +128,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         self.order = order
         self.n_shared = n_shared
         self.n_splits = n_splits
+        self.keep_moments = keep_moments
         self.n_jobs = n_jobs
         self.verbose = verbose
 

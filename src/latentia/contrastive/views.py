@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from ..moments import (
     Coordinates,
     FourthGram,
     FourthMoments,
+    FramedSums,
     KStatistics,
     all_column_moments,
     cross_cumulant,
@@ -175,22 +177,23 @@ class JointSums:
 
 
 class JointMoments:
-    """Joint moments of two views, and of a target, in four groups of rows: two passes.
+    """Joint moments of two views, and of a target, in four groups of rows. Make them with `of_blocks` or `of_sums`.
 
     Columns are brought to unit variance, so that units do not matter. With at most 64 columns all moments up to the fourth are
     kept; with more the rows themselves are, and Gram matrices come from pairs of rows.
 
     Parameters
     ----------
-    blocks : Blocks of U, V and perhaps y
+    columns : sequence of ColumnMoments
+        Of U, V and perhaps y.
     dealt : RowGroups
-        Their four groups.
-    options : dict
-        Of `accumulate`.
+        Four groups of rows.
     """
 
-    def __init__(self, blocks: Blocks, dealt: RowGroups, **options: Any) -> None:
-        columns = all_column_moments(blocks, **options)
+    n_passes = 2
+    _rows: Any = None
+
+    def __init__(self, columns: Sequence[ColumnMoments], dealt: RowGroups) -> None:
         check_constant(columns[:2], "UV")
         if any((one.variance == 0).any() for one in columns[2:]):
             raise LatentiaError("y is constant: there is nothing to predict.")
@@ -200,23 +203,40 @@ class JointMoments:
         self.dealt = dealt
         d = self.n_views = self.widths[0] + self.widths[1]
         self.u, self.v, self.y = slice(0, self.widths[0]), slice(self.widths[0], d), slice(d, len(self.center))
-        self._rows: Any = None
-        coordinates = Coordinates(self.center, np.diag(1 / self.scale))
-        joined = dense_rows(blocks)
+        self._statistic = FourthMoments(Coordinates(self.center, np.diag(1 / self.scale)), dealt)
         self._sums_of: dict[tuple[int, ...], JointSums] = {}
         self._last: tuple[tuple[int, ...], KStatistics] | None = None
-        if d <= MOST_IN_TENSORS:
-            self._statistic = FourthMoments(coordinates, self.dealt)
+        self._grams: dict[tuple[int, bool], np.ndarray] = {}
+
+    @classmethod
+    def of_blocks(cls, blocks: Blocks, dealt: RowGroups, **options: Any) -> JointMoments:
+        """Of blocks of U, V and perhaps y: two passes. Options are those of `accumulate`."""
+        self, joined = cls(all_column_moments(blocks, **options), dealt), dense_rows(blocks)
+        if self.n_views <= MOST_IN_TENSORS:
             self._sums = accumulate(joined, self._statistic, **options)
         else:
-            found = [(self.dealt.of(block.rows), coordinates(block[0])[:, :-1]) for block in joined]
+            coordinates = self._statistic.coordinates
+            found = [(dealt.of(block.rows), coordinates(block[0])[:, :-1]) for block in joined]
             self._rows = np.vstack([rows for _, rows in found])
             self._groups = np.concatenate([groups for groups, _ in found]).astype(int)
-            _check_groups(np.bincount(self._groups, minlength=self.dealt.n))
-        self.n_passes = 2
+            _check_groups(np.bincount(self._groups, minlength=dealt.n))
+        return self._whitened()
+
+    @classmethod
+    def of_sums(cls, sums: FramedSums, widths: tuple[int, int]) -> JointMoments:
+        """Of sums over rows of (u, v), or (u, v, y), of views that are so wide."""
+        whole, ends = sums.columns, np.cumsum([0, *widths, len(sums.center) - sum(widths)])
+        columns = [
+            ColumnMoments(whole.n, whole.mean[a:b], whole.variance[a:b]) for a, b in itertools.pairwise(ends) if a < b
+        ]
+        self = cls(columns, RowGroups())
+        self._sums = sums.within(self._statistic.coordinates)
+        return self._whitened()
+
+    def _whitened(self) -> JointMoments:
         whole = self.of(self.dealt.all).covariance
         self._whitening = [whitener(whole[one, one], name) for one, name in ((self.u, "U"), (self.v, "V"))]
-        self._grams: dict[tuple[int, bool], np.ndarray] = {}
+        return self
 
     def of(self, groups: tuple[int, ...]) -> JointSums:
         """Of the rows of some groups."""

@@ -40,8 +40,7 @@ from ..evidence import (
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
 from ..linalg import Whitening, whiten
-from ..moments import ColumnMoments, FourthMoments, FourthSums, FramedSums, column_moments, principal_coordinates
-from ..moments.additive import check_width
+from ..moments import ColumnMoments, FourthMoments, FourthSums, FramedSums, check_width, column_moments, principal_coordinates
 from ..moments.vectors import Coordinates
 from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import MomentNoise, decompose_operator
@@ -136,6 +135,8 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
         What FastICA climbs, at the start of each iteration: up to a constant the mean log-likelihood of a row in nats, for
         white sources with density exp(-s^2 / 2) / cosh s or, where that fits one better, exp(-s^2 / 2) cosh s. It is 0
         where all sources look Gaussian.
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions. An expected error (``component_errors``) is the amplitude of all other sources in a
         recovered one, relative to its own: 0.1 is -20 dB. It is widened by what the sources leave of the fourth cumulant

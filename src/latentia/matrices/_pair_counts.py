@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import sparse
 
+from .. import _fields as of
 from .._validation import number_table
 from ..exceptions import LatentiaError, NonIntegerCountWarning, warn
 from ..moments import split_counts
@@ -20,6 +22,42 @@ def thirds(counts: Any, random_state: int) -> list[Any]:
     """Three parts of the pairs."""
     first, rest = split_counts(counts, True, random_state, 1 / 3)
     return [first, *split_counts(rest, True, random_state + 1)]
+
+
+@dataclass(frozen=True)
+class PairSums:
+    """Counts of pairs that others are added to, or taken from.
+
+    Attributes
+    ----------
+    counts : csr_array of shape (M, M_columns)
+    """
+
+    counts: Annotated[sparse.csr_array, of.sparse_matrix("* *", low=0.0)]
+
+    @classmethod
+    def of(cls, counts: sparse.csr_array) -> PairSums:
+        """Without zeros, in order."""
+        found = sparse.csr_array(counts, dtype=np.float64, copy=True)
+        found.sum_duplicates()
+        found.eliminate_zeros()
+        return cls(found)
+
+    @property
+    def n_rows(self) -> int:
+        return round(float(self.counts.sum()))
+
+    @property
+    def n_bytes(self) -> int:
+        return self.counts.data.nbytes + self.counts.indices.nbytes + self.counts.indptr.nbytes
+
+    def plus(self, other: PairSums, sign: int = 1) -> PairSums:
+        if self.counts.shape != other.counts.shape:
+            raise LatentiaError(f"Counts of shape {other.counts.shape} cannot be put to ones of shape {self.counts.shape}.")
+        total = PairSums.of(self.counts + sign * other.counts)
+        if (total.counts.data < 0).any():
+            raise LatentiaError("Pairs are to be forgotten that are not all among those of the model.")
+        return total
 
 
 class DenseTable:

@@ -21,9 +21,10 @@ import numpy as np
 from scipy import sparse
 
 from .. import _fields as of
+from .._additive import Additive
 from .._base import fitting
 from .._parameters import Choice, Flag, Integer, Number, OrNone, Seed, check_parameter
-from .._stages import Fitted, Part, Staged
+from .._stages import Fitted, Part
 from .._validation import check_vocabulary
 from ..evidence import (
     Check,
@@ -50,7 +51,7 @@ from ._ordered import (
     ordered_distance,
     ordered_matrix,
 )
-from ._pair_counts import asymmetry_of, checked_counts, pair_counts, square_counts, thirds, without_copies
+from ._pair_counts import PairSums, asymmetry_of, checked_counts, pair_counts, square_counts, thirds, without_copies
 from ._refine import PairUpdate, nonnegative_start, over_pairs
 from ._scaled_pairs import ScaledPairs
 from .factored import Factored, total_distance
@@ -69,7 +70,7 @@ class _IsBinning:
         return isinstance(value, Binning)
 
 
-class ProbabilityMatrix(MatrixMethods, Staged):
+class ProbabilityMatrix(MatrixMethods, Additive):
     """Low-rank matrix of pair probabilities, fitted by shrinkage of a scaled spectrum.
 
     The fit is deterministic, makes one pass over the pairs, and gives the expected l1 error of the matrix.
@@ -112,6 +113,9 @@ class ProbabilityMatrix(MatrixMethods, Staged):
     n_splits : int, default=1
         With ``refine`` or "binned": number of random splits of the pairs into halves, at most 3, whose fits enter the
         expected error; each costs two fits. The error of plain "shrink" is computed from the counts and costs nothing.
+    keep_moments : bool, default=False
+        Whether to keep the counts, so that pairs can be added (`partial_fit`), taken away (`forget`), and models merged
+        (`latentia.merge`): 12 bytes for each different pair. They are all that a fit looks at, so that the answer is the same.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -147,6 +151,8 @@ class ProbabilityMatrix(MatrixMethods, Staged):
         N. Where all counts have a common divisor, pairs are taken to be copies, of which one counts.
     n_features_in_ : int
         M, the number of rows.
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of B, of a possible 2 (``component_errors``, shape (1,)). It is
         widened where there is more in the pairs than the rank holds, or pairs depend on each other.
@@ -229,6 +235,7 @@ class ProbabilityMatrix(MatrixMethods, Staged):
         vocabulary: Sequence[Any] | Mapping[Any, int] | None = None,
         max_products: int | None = None,
         n_splits: int = 1,
+        keep_moments: bool = False,
         random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
@@ -245,6 +252,7 @@ class ProbabilityMatrix(MatrixMethods, Staged):
         self.vocabulary = vocabulary
         self.max_products = max_products
         self.n_splits = n_splits
+        self.keep_moments = keep_moments
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -271,7 +279,37 @@ class ProbabilityMatrix(MatrixMethods, Staged):
             If a parameter is out of its range, if C is not square, has NaN, infinite or negative entries, or no pair at
             all.
         """
-        return self._fit(square_counts(C) if self.symmetric else pair_counts(C))
+        return self._fit(self._read(C))
+
+    def partial_fit(self, C: Any, y: Any = None) -> ProbabilityMatrix:
+        """Add pairs: the model is that of all pairs so far, as of one ``fit`` on the sum of the counts.
+
+        Parameters
+        ----------
+        C : as in ``fit``
+            Counts of new pairs.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        LatentiaError
+            As in ``fit``; if C has another shape; and if the model was fitted without its counts.
+        """
+        return self._changed((C,))
+
+    def _read(self, C: Any, reset: bool = True) -> sparse.csr_array:
+        return square_counts(C) if self.symmetric else pair_counts(C)
+
+    def _summed(self, rows: sparse.csr_array, like: PairSums | None) -> PairSums:
+        return PairSums.of(rows)
+
+    def _fit_sums(self, sums: PairSums, rows: Any) -> ProbabilityMatrix:
+        self.moments_ = sums
+        return self._fit(sums.counts)
 
     @fitting
     def fit_pairs(self, pairs: Any, n_words: int | None = None) -> ProbabilityMatrix:
@@ -300,16 +338,19 @@ class ProbabilityMatrix(MatrixMethods, Staged):
 
     def _fit(self, table: sparse.csr_array) -> ProbabilityMatrix:
         """Pairs lose their order where it does not matter, and copies of them count once."""
+        if self.keep_moments and "moments_" not in vars(self):
+            self.moments_ = PairSums.of(table)
         if not self.symmetric:
-            return self._fit_stages(_Table(table))
+            return self._fit_counts(_Table(table))
         counts, symmetric = symmetric_counts(table)
         asymmetry = None if symmetric else asymmetry_of(table, counts)
         del table
         counts = without_copies(counts)
-        return self._fit_stages(_Table(counts, asymmetry))
+        return self._fit_counts(_Table(counts, asymmetry))
 
-    def _dealt(self, rows: _Table) -> RowGroups:
-        return RowGroups(4, self._seed)
+    def _fit_counts(self, rows: _Table) -> ProbabilityMatrix:
+        dealt = RowGroups(4, self._seed)
+        return self._fit_stages(rows, self._moments(rows, dealt), dealt)
 
     def _moments(self, rows: _Table, dealt: RowGroups) -> _Pairs:
         """The pairs of four groups, and what those say that are held out: whether to refine, or to discount."""

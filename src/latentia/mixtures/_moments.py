@@ -9,7 +9,8 @@ import numpy as np
 
 from ..evidence import Misfit, WhitenedMoments, misfit_of_tensor
 from ..exceptions import LatentiaError
-from ..moments import ColumnMoments, VectorMoments, VectorSums, column_moments, principal_coordinates
+from ..moments import ColumnMoments, FramedSums, VectorMoments, VectorSums, column_moments, principal_coordinates
+from ..moments.vectors import Coordinates
 from ..passes import Blocks, RowGroups, accumulate
 from ..tensor import Decomposition, apply_to_modes, decompose
 from ..tensor.operators import symmetrised
@@ -34,14 +35,23 @@ class Moments:
     @classmethod
     def of_blocks(cls, blocks: Blocks, k: int, dealt: RowGroups, seed: int, **options: Any) -> Moments:
         """Passes over the data: columns, principal coordinates, and moments in these of four groups of rows."""
-        columns = column_moments(blocks, **options)
-        if not columns.variance.any():
-            raise LatentiaError(f"All {columns.n} rows are the same: there is no mixture to find.")
+        columns = _varying(column_moments(blocks, **options))
         coordinates, n_passes = principal_coordinates(
             blocks, k + _OVERSAMPLE, columns.mean, random_state=seed, **options
         )
         statistic = VectorMoments(coordinates, dealt)
         return cls(columns, statistic, accumulate(blocks, statistic, **options), dealt, n_passes + 2)
+
+    @classmethod
+    def of_sums(cls, sums: FramedSums, k: int) -> Moments:
+        """The same from sums of third moments of all columns."""
+        columns, coordinates = _varying(sums.columns), sums.principal(k + _OVERSAMPLE)
+        cubes, width = sums.within(Coordinates(coordinates.center, np.eye(len(sums.center)))), len(sums.center)
+        lift = np.zeros((width + 1, coordinates.size))
+        lift[:-1, :-1], lift[-1, -1] = coordinates.basis, 1.0
+        energy = np.einsum("gaab->gb", cubes[:, :-1, :-1]) @ lift
+        state = np.array([apply_to_modes(cube, lift) for cube in cubes]), energy, cubes[:, :-1, :, -1] @ lift
+        return cls(columns, VectorMoments(coordinates, RowGroups()), state, RowGroups(), 1)
 
     def in_coordinates(self, mixture: Mixture) -> Mixture:
         """A spherical mixture of columns as one of coordinates."""
@@ -57,6 +67,12 @@ class Moments:
     def least_variance(self) -> float:
         """Of a component whose rows are all the same."""
         return 1e-9 * float(self.columns.variance.mean())
+
+
+def _varying(columns: ColumnMoments) -> ColumnMoments:
+    if not columns.variance.any():
+        raise LatentiaError(f"All {columns.n} rows are the same: there is no mixture to find.")
+    return columns
 
 
 @dataclass(frozen=True)

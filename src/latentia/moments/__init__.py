@@ -1,6 +1,6 @@
 """Statistics of the data that the decompositions start from."""
 
-from .additive import CountSums, FramedSums, Sums
+from .additive import CountSums, FramedSums, Sums, check_width
 from .cooccurrence import Cooccurrence, WordCounts
 from .cumulants import (
     FourthGram,
@@ -40,6 +40,7 @@ __all__ = [
     "CountSums",
     "FramedSums",
     "Sums",
+    "check_width",
     "ColumnMoments",
     "CommonFrame",
     "Cooccurrence",

@@ -172,28 +172,30 @@ class FramedSums:
         return replace(self, center=center, scale=scale, sums=self.within(Coordinates(center, np.diag(1 / scale))))
 
 
-def alike(hashes: np.ndarray) -> np.ndarray:
+def alike(hashes: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """How many rows have each of so many remainders of their hash, which all copies of a row have, shape (65536,)."""
-    return np.bincount((hashes >> 20) % _REMAINDERS, minlength=_REMAINDERS).astype(np.int32)
+    return np.bincount((hashes >> 20) % _REMAINDERS, weights, _REMAINDERS).astype(np.int32)
 
 
-def excess_of_copies(by_chance: np.ndarray, copied: np.ndarray | None = None) -> float:
+def excess_of_copies(by_chance: np.ndarray, copied: np.ndarray, squares: float | None = None) -> float:
     """sum_p c_p^2 / sum_p c_p of rows that were counted by `alike`, of copies that are there by accident.
 
     Parameters
     ----------
     by_chance : ndarray of shape (65536,)
-        Rows of which copies are accidents.
-    copied : ndarray of shape (65536,), optional
+        Weights of rows of which copies are accidents.
+    copied : ndarray of shape (65536,)
         Rows of which they are so only if at least half of the different ones are there once.
+    squares : float, optional
+        Sum of the squares of the weights.
     """
-    squares, n = _squares_of_copies(by_chance), int(by_chance.sum())
-    if copied is not None and copied.any():
-        own, seen = int(copied.sum()), float((copied > 0).mean())
+    together, alone = _squares_of_copies(by_chance), float(by_chance.sum()) if squares is None else squares
+    if copied.any():
+        n, seen = float(copied.sum()), float((copied > 0).mean())
         rate = -np.log1p(-min(seen, 1 - 1 / _REMAINDERS))  # of different rows to a remainder
         once = float((copied == 1).mean()) / (rate * np.exp(-rate))
-        squares, n = squares + (_squares_of_copies(copied) if once > _ONCE else own), n + own
-    return max(squares / n, 1.0) if n else 1.0
+        together, alone = together + (_squares_of_copies(copied) if once > _ONCE else n), alone + n
+    return max(together / alone, 1.0) if alone else 1.0
 
 
 def _squares_of_copies(counts: np.ndarray) -> float:

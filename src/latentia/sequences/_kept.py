@@ -9,21 +9,32 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 
 from .._additive import Additive, Receipt
 from .._threads import Parallel
 from ..exceptions import LatentiaError
-from ..moments import CountSums
-from ..moments.additive import alike, excess_of_copies
+from ..moments import Coordinates, CountSums
+from ..moments.additive import alike, evened, excess_of_copies
 from ..passes import Block, Blocks, RowGroups, accumulate, deal_sequences_by_content
-from ._lags import followed
+from ._lags import DISCOUNT, REACH, followed
 from ._pair_method import LAGS, Moments, Steps
 
-__all__ = ["AdditiveSequences", "by_content", "check_symbols", "excess_of", "lengths_of", "pair_sums", "steps_of_sums"]
+__all__ = [
+    "AdditiveSequences",
+    "by_content",
+    "check_symbols",
+    "lengths_of",
+    "pair_sums",
+    "steps_of_sums",
+    "view_sums",
+    "views_of_sums",
+]
 
 _STRETCH = 100  # steps that stay together
 _LONGEST = 1024  # length up to which sequences are counted one by one
+_DISCOUNTS = np.rint(5 ** (REACH - 1) * DISCOUNT ** np.arange(REACH)).astype(np.int64)  # 3^k 5^(5 - k)
 _CHANGES = 8  # of the symbol in a stretch, from which on another one like it may be no accident
 
 
@@ -191,3 +202,88 @@ def steps_of_sums(sums: CountSums) -> Steps:
         scored=_Tables(pairs[0], sums.tables["triples"]), counts=counts, distinct=sum(counts[0][1:], counts[0][0]), copies=1.0,
         excess=excess_of(sums),
     )  # fmt: skip
+
+
+# --- past, step and future of a few symbols -----------------------------------------------------------------------------
+
+
+class _ViewCounts(StepCounts):
+    """The same, with what `past_and_future` has of each step that has neighbours, and first symbols.
+
+    Past and future of a step are the next neighbour, (S,), the discounted sum of neighbours, (S,), and the sum of its discounts,
+    the latter two times 5^5, which makes them whole numbers. Their products by the group and by the step are ``views``, (G, S, 2 S + 1, 2 S + 1),
+    and those of the past and of the future with themselves ``past`` and ``future``, (G, 2 S + 1, 2 S + 1).
+    """
+
+    def zero(self) -> dict[str, np.ndarray]:
+        n, s, d = self.dealt.n, self.size, 2 * self.size + 1
+        own = {"past": np.zeros((n, d, d), np.int64), "future": np.zeros((n, d, d), np.int64)}
+        return super().zero() | own | {
+            "views": np.zeros((n, s, d, d), np.int64), "lags": np.zeros((2, s, s), np.int64), "starts": np.zeros(s, np.int64)
+        }  # fmt: skip
+
+    def add_tasks(self, state: dict[str, np.ndarray], block: Block, parallel: Parallel) -> dict[str, np.ndarray]:
+        symbols, lengths = block[0].ravel(), np.asarray(block[-1])
+        for lag, table in enumerate(state["lags"], 1):
+            first = followed(lengths, lag)
+            np.add.at(table, (symbols[first], symbols[first + lag]), 1)
+        ends = np.cumsum(lengths)
+        state["starts"] += np.bincount(symbols[ends - lengths], minlength=self.size)
+        groups = self.dealt.of(block.rows).astype(np.int64)
+        tables = state["views"], state["past"], state["future"]
+        _add_views(symbols, lengths, groups, _DISCOUNTS, *tables)
+        return super().add_tasks(state, block, parallel)
+
+
+def view_sums(blocks: Blocks, dealt: RowGroups, size: int, **options: Any) -> CountSums:
+    """Count what comes before and after each step."""
+    return CountSums(blocks.n_rows, accumulate(blocks, _ViewCounts(size, dealt), **options))
+
+
+def views_of_sums(sums: CountSums, coordinates: Coordinates, average: np.ndarray) -> dict[Any, np.ndarray]:
+    """The state of `latentia.moments.ViewMoments` of past, step and future in coordinates, from sums."""
+    excess = excess_of(sums)
+    views, past, future = (evened(sums.tables[name], excess) for name in ("views", "past", "future"))
+    basis, (n, s, d, _) = coordinates.basis, views.shape
+    to = np.zeros((d, 2 * basis.shape[1]))  # coordinates of past and future
+    to[:s, : basis.shape[1]] = basis
+    to[s:-1, basis.shape[1] :], to[-1, basis.shape[1] :] = basis, -average
+    to[s:] /= _DISCOUNTS[0]
+    cubes = np.array([np.einsum("mij,ip,jr->mpr", view, to, to, optimize=True) for view in views])  # of each symbol
+    before, after = views[..., :s].sum(axis=3) @ to, views[:, :, :s].sum(axis=2) @ to  # (G, S, 2 b)
+    counts = views[:, :, :s, :s].sum(axis=(2, 3))
+    return {
+        "n": counts.sum(axis=1), "third": np.einsum("gmpr,mq->gpqr", cubes, basis),
+        ("first", 0): before.sum(axis=1), ("first", 1): counts @ basis, ("first", 2): after.sum(axis=1),
+        ("pair", 0, 0): to.T @ past @ to, ("pair", 1, 1): np.einsum("gm,mq,mr->gqr", counts, basis, basis),
+        ("pair", 2, 2): to.T @ future @ to, ("pair", 0, 2): cubes.sum(axis=1),
+        ("pair", 0, 1): before.swapaxes(1, 2) @ basis, ("pair", 1, 2): basis.T @ after,
+        ("sketch", 1, 0): before, ("sketch", 1, 2): after,
+    }  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _add_views(symbols, lengths, groups, discounts, views, past, future):  # pragma: no cover - compiled
+    """Add the products of all steps that have two neighbours; of both sides some entries, by their places and values."""
+    size, reach, start = views.shape[1], len(discounts), 0
+    places, values = np.empty((2, reach + 2), np.int64), np.empty((2, reach + 2), np.int64)
+    for length in lengths:
+        for t in range(start + 1, start + length - 1):
+            left, right = min(t - start, reach), min(start + length - 1 - t, reach)
+            for side in range(2):
+                step, last = (-1, left) if side == 0 else (1, right)
+                places[side, 0], values[side, 0], total = symbols[t + step], 1, 0
+                for lag in range(last):
+                    places[side, lag + 1], values[side, lag + 1] = size + symbols[t + step * (lag + 1)], discounts[lag]
+                    total += discounts[lag]
+                places[side, last + 1], values[side, last + 1] = 2 * size, total
+            group = groups[t]
+            for a in range(left + 2):
+                for b in range(right + 2):
+                    views[group, symbols[t], places[0, a], places[1, b]] += values[0, a] * values[1, b]
+                for b in range(left + 2):
+                    past[group, places[0, a], places[0, b]] += values[0, a] * values[0, b]
+            for a in range(right + 2):
+                for b in range(right + 2):
+                    future[group, places[1, a], places[1, b]] += values[1, a] * values[1, b]
+        start += length

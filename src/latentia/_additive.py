@@ -65,11 +65,11 @@ class Additive(Staged):
 
     # --- what a family writes -----------------------------------------------------------------------------------
 
-    def _read(self, *data: Any, reset: bool = True) -> Blocks:
-        """The rows, checked; without ``reset`` against the columns that the estimator knows."""
+    def _read(self, *data: Any, **options: Any) -> Any:
+        """The rows, checked; with ``reset=False`` against the columns that the estimator knows."""
         raise NotImplementedError
 
-    def _sums(self, rows: Blocks, dealt: RowGroups, like: Any) -> Sums:
+    def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> Sums:
         """Sums over rows, in the way of others where these are given."""
         raise NotImplementedError
 

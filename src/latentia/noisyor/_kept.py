@@ -1,9 +1,9 @@
 """Counts of joint presences that are kept in the place of rows, and can be added to those of other rows.
 
-All triples of n findings are counted, n^3 / 6 of them, in four groups of rows, which a hash of the row deals. Rows with the same
-findings are in one group then, and those with none, one or two findings have so many copies that groups would differ by far more
-than chance. So these are counted apart, each kind of row, and dealt one by one when moments are made, as a multinomial draw
-that hangs on the counts alone. Of the others `latentia.moments.additive` says what is done about copies.
+All triples of n findings are counted, n^3 / 6 of them, in four groups of rows, which a hash of the row deals. Rows with the
+same findings are in one group then, and those with none, one or two findings have so many copies that groups would differ by
+far more than chance. So these are counted apart, each kind of row, and dealt one by one when moments are made, as a multinomial
+draw that hangs on the counts alone. Of the others `latentia.moments.additive` says what is done about copies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..moments.additive import alike, evened, excess_of_copies
 from ..passes import Block, Blocks, RowGroups, accumulate
 from ._findings import rows_with_gaps
 from ._slabs import Counter
-from .absences import CountedAbsences, PackedRows, PackedRowsSum, absences_of_rows
+from .absences import CountedAbsences, PackedRows, PackedRowsSum
 
 __all__ = ["KeptAbsences", "kept_counts"]
 
@@ -46,18 +46,21 @@ class _SplitRows:
     """Pack rows with three findings or more, and sum up the others."""
 
     packing: PackedRows
-    hashes: np.ndarray
 
     def zero(self) -> _Split:
         none = alike(np.empty(0, np.int64))
-        return _Split(self.packing.zero(), np.array([none, none]), np.zeros((self.packing.n_features,) * 2, np.int64), 0)
+        return _Split(
+            self.packing.zero(), np.array([none, none]), np.zeros((self.packing.n_features,) * 2, np.int64), 0
+        )
 
     def add(self, state: _Split, block: Block) -> _Split:
         table, missing = rows_with_gaps(block[0], block.rows, self.packing.names)
         if missing is not None:
             row = block.rows[int(missing.any(axis=1).argmax())]
-            raise LatentiaError(f"Row {row} has findings that are not known: moments are kept of rows in which all are.")
-        size, hashes = table.sum(axis=1), self.hashes[block.rows]
+            raise LatentiaError(
+                f"Row {row} has findings that are not known: moments are kept of rows in which all are."
+            )
+        size, hashes = table.sum(axis=1), self.packing.dealt.leaders[block.rows]  # type: ignore[index]
         few, others = table[size < _FEW].astype(np.float32), size >= _FEW
         copies = np.array([alike(hashes[others & (size < _LONG)]), alike(hashes[size >= _LONG])])
         packed = self.packing.add(state.packed, Block.of([table[others]], rows=block.rows[others]))
@@ -87,8 +90,8 @@ def kept_counts(
             f"The rows have {n} findings: moments are kept of at most {_MOST_FINDINGS}, as all triples of them are counted. "
             "Choose findings, or fit anew."
         )
-    split = accumulate(rows, _SplitRows(PackedRows(n, dealt, names), dealt.leaders), n_jobs, progress=progress)
-    counts = absences_of_rows(split.packed, np.arange(n), n_jobs)
+    split = accumulate(rows, _SplitRows(PackedRows(n, dealt, names)), n_jobs, progress=progress)
+    counts = CountedAbsences(split.packed, np.arange(n), n_jobs)
     two = np.triu(split.few, 1)
     few = two + np.diag(split.few.diagonal() - two.sum(axis=0) - two.sum(axis=1))
     tables = {
@@ -125,7 +128,8 @@ class KeptAbsences(CountedAbsences):
     def __init__(self, sums: CountSums, n_jobs: int | None = None) -> None:
         tables = sums.tables
         self.bits, self.n_jobs, self.added, self.n_features = [], n_jobs, 0.5, len(tables["few"])
-        self._triples, self._numbers, excess = tables["triples"], np.arange(self.n_features), excess_of_copies(*tables["copies"])
+        self._triples, self._numbers = tables["triples"], np.arange(self.n_features)
+        excess = excess_of_copies(*tables["copies"])
         self._excess = excess if excess > _NEARLY_NONE else 1.0
         rows, pairs = _dealt(tables["n"][-1], tables["few"])
         self.n_rows, self._together = self._evened(tables["n"][:-1]) + rows, self._evened(tables["pairs"]) + pairs
@@ -150,7 +154,7 @@ class KeptAbsences(CountedAbsences):
 
 
 def _dealt(n: int, few: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows with fewer than three findings dealt into four groups: their numbers, (4,), and those with both of a pair, (4, n, n)."""
+    """Rows with fewer than three findings in four groups: their numbers, (4,), and those with both of a pair, (4, n, n)."""
     rng, shares = np.random.default_rng(0), np.full(4, 0.25)
     upper = np.triu_indices(len(few))
     found = rng.multinomial(few[upper], shares)

@@ -582,7 +582,9 @@ class _Recovered(NamedTuple):
 
 def _check_rows(n: int) -> None:
     if n < _MIN_ROWS:
-        raise LatentiaError(f"{n} rows: joint absences of triples need at least {_MIN_ROWS}, and thousands to be of use.")
+        raise LatentiaError(
+            f"{n} rows: joint absences of triples need at least {_MIN_ROWS}, and thousands to be of use."
+        )
 
 
 def _warn_of_rank(m: int, rank: int) -> None:

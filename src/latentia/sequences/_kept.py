@@ -92,8 +92,8 @@ def check_symbols(n: int, most: int) -> None:
     """Raise for more symbols than have their triples kept."""
     if n > most:
         raise LatentiaError(
-            f"There are {n} symbols: moments are kept of at most {most}, as all triples of them are counted. Map rare ones to one "
-            "symbol, or fit anew."
+            f"There are {n} symbols: moments are kept of at most {most}, as all triples of them are counted. Map rare ones to "
+            "one symbol, or fit anew."
         )
 
 
@@ -145,7 +145,8 @@ def lengths_of(sums: CountSums) -> np.ndarray:
 
 def excess_of(sums: CountSums) -> float:
     """By how much the variance of groups is larger, because copies of stretches are together by accident."""
-    return excess_of_copies(*sums.tables["copies"], squares=float(sums.tables["squares"][0]))
+    by_chance, copied = sums.tables["copies"]
+    return excess_of_copies(by_chance, copied, float(sums.tables["squares"][0]))
 
 
 # --- pairs and triples of a few symbols -------------------------------------------------------------------------------
@@ -189,7 +190,9 @@ class _Tables:
         first = pairs.sum(axis=1)
         y = scores - float(first @ scores) / n
         # Over the middle one.
-        c2, c3 = ((np.einsum("ijk,j->ik", triples, one, optimize=True) @ y) @ y / n_triples for one in (np.ones_like(y), y))
+        c2, c3 = (
+            (np.einsum("ijk,j->ik", triples, one, optimize=True) @ y) @ y / n_triples for one in (np.ones_like(y), y)
+        )
         return Moments(float(y @ pairs @ y / n), float(c2), float(c3), float(first @ y**2 / n), float(n))
 
 
@@ -204,15 +207,15 @@ def steps_of_sums(sums: CountSums) -> Steps:
     )  # fmt: skip
 
 
-# --- past, step and future of a few symbols -----------------------------------------------------------------------------
+# --- past, step and future of a few symbols ---------------------------------------------------------------------------
 
 
 class _ViewCounts(StepCounts):
     """The same, with what `past_and_future` has of each step that has neighbours, and first symbols.
 
-    Past and future of a step are the next neighbour, (S,), the discounted sum of neighbours, (S,), and the sum of its discounts,
-    the latter two times 5^5, which makes them whole numbers. Their products by the group and by the step are ``views``, (G, S, 2 S + 1, 2 S + 1),
-    and those of the past and of the future with themselves ``past`` and ``future``, (G, 2 S + 1, 2 S + 1).
+    Past and future of a step are the next neighbour, (S,), the discounted sum of neighbours, (S,), and the sum of its
+    discounts, the latter two times 5^5, which makes them whole numbers. ``views`` has their products by the group and the symbol of the
+    step, (G, S, 2 S + 1, 2 S + 1), and ``past`` and ``future`` those with themselves, (G, 2 S + 1, 2 S + 1).
     """
 
     def zero(self) -> dict[str, np.ndarray]:
@@ -244,7 +247,7 @@ def views_of_sums(sums: CountSums, coordinates: Coordinates, average: np.ndarray
     """The state of `latentia.moments.ViewMoments` of past, step and future in coordinates, from sums."""
     excess = excess_of(sums)
     views, past, future = (evened(sums.tables[name], excess) for name in ("views", "past", "future"))
-    basis, (n, s, d, _) = coordinates.basis, views.shape
+    basis, (_, s, d, _) = coordinates.basis, views.shape
     to = np.zeros((d, 2 * basis.shape[1]))  # coordinates of past and future
     to[:s, : basis.shape[1]] = basis
     to[s:-1, basis.shape[1] :], to[-1, basis.shape[1] :] = basis, -average

@@ -144,6 +144,7 @@ def lagged_coordinates(
     n_passes : int
         Subspace iterations: many, since lagged moments are indefinite and their eigenvalues fall slowly.
     """
+
     def lagged(basis: np.ndarray) -> np.ndarray:
         return np.asarray(accumulate(blocks, _Lagged(center, basis), **options))
 

@@ -309,7 +309,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
 
     def _sums(self, rows: _Steps, dealt: RowGroups, like: Any) -> CountSums:
         if not isinstance(self._kind, Symbols):
-            raise LatentiaError("Moments are kept of symbols alone, of which there are counts: these steps are vectors. Fit anew.")
+            raise LatentiaError(
+                "These steps are vectors: moments are kept of symbols alone, which are counted. Fit anew."
+            )
         check_symbols(len(self.symbols_), _MOST_SYMBOLS)
         return view_sums(rows.observed, dealt, len(self.symbols_), n_jobs=self.n_jobs, progress=self.verbose)
 

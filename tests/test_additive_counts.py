@@ -20,7 +20,7 @@ from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks, deal_by_content, deal_sequences_by_content
 from latentia.sequences import SpectralHMM, TwoStateHMM
 
-PIECES = 5
+PIECES = 4
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
@@ -34,19 +34,19 @@ class Case:
 
 @cache
 def findings() -> list[tuple[Any, ...]]:
-    X = planted.noisy_or_network(15, 3, leak=0.02, random_state=1).sample(4000, 2).X
+    X = planted.noisy_or_network(12, 2, leak=0.02, random_state=1).sample(4000, 2).X
     return [(part,) for part in np.array_split(X, PIECES)]
 
 
 @cache
 def sequences(n_symbols: int) -> list[tuple[Any, ...]]:
-    symbols = planted.two_state_chain(6000, n_symbols=n_symbols, random_state=3).symbols
-    lengths = np.array([1, 3, 5, 40, 700, 451])
+    symbols = planted.two_state_chain(12_000, n_symbols=n_symbols, random_state=3).symbols
+    lengths = np.array([1, 3, 5, 40, 700, 2251])
     return [(part, lengths) for part in np.split(symbols, PIECES)]
 
 
 CASES = {
-    "causes": Case(lambda **kw: NoisyOr(3, n_partitions=1, corrections=1, n_splits=1, **kw), findings),
+    "causes": Case(lambda **kw: NoisyOr(2, n_partitions=1, corrections=1, n_splits=1, **kw), findings),
     "two states": Case(lambda **kw: TwoStateHMM(n_symbols=30, **kw), lambda: sequences(30)),
     "states": Case(lambda **kw: SpectralHMM(2, n_symbols=6, n_splits=1, **kw), lambda: sequences(6)),
 }
@@ -78,11 +78,11 @@ def assert_same(one: Any, other: Any) -> None:
 
 
 @each
-@settings(max_examples=3, deadline=None, derandomize=True)
+@settings(max_examples=2, deadline=None, derandomize=True)
 @given(data=st.data())
 def test_any_order_of_changes_has_the_bits_of_one_fit(case, data):
     order = data.draw(st.permutations(range(PIECES)))
-    n, gone = data.draw(st.integers(3, PIECES)), data.draw(st.booleans())
+    n, gone = data.draw(st.integers(2, PIECES)), data.draw(st.booleans())
     models = [case.estimator().partial_fit(*case.pieces()[order[0]]), case.estimator(n_jobs=2)]
     models[1].partial_fit(*case.pieces()[order[1]])
     for i in order[2:n]:
@@ -96,10 +96,10 @@ def test_any_order_of_changes_has_the_bits_of_one_fit(case, data):
 @each
 def test_saved_models_go_on_and_forget(case, tmp_path):
     pieces = case.pieces()
-    model = case.estimator().partial_fit(*together(pieces[:4]))
+    model = case.estimator(keep_moments=True).partial_fit(*together(pieces[:3]))
     loaded = latentia.load(latentia.save(model, tmp_path / "model"))
-    receipt = loaded.partial_fit(*pieces[4]).forget(*pieces[1])
-    whole = fit(case, 0, 2, 3, 4)
+    receipt = loaded.partial_fit(*pieces[3]).forget(*pieces[1])
+    whole = fit(case, 0, 2, 3)
     assert_same(loaded, whole)
     assert receipt.n_left == whole.moments_.n_rows
     one, other = (latentia.save(saved, tmp_path / name) for saved, name in ((loaded, "one"), (whole, "other")))
@@ -109,7 +109,7 @@ def test_saved_models_go_on_and_forget(case, tmp_path):
 @each
 def test_rows_that_were_not_there_are_not_forgotten(case):
     pieces = case.pieces()
-    model = case.estimator().partial_fit(*together(pieces[:3]))
+    model = case.estimator().partial_fit(*together(pieces[:2]))
     before = model.moments_
     with pytest.raises(LatentiaError, match="not all among those"):
         model.forget(*pieces[3])
@@ -125,9 +125,9 @@ def test_the_answer_is_that_of_the_theorem_on_rows(case):
     apart = 0.2 if isinstance(kept, TwoStateHMM) else 1e-6
     np.testing.assert_allclose(getattr(kept, name), getattr(plain, name), atol=apart * getattr(plain, name).max())
     assert kept.evidence_.component_errors.mean() == pytest.approx(plain.evidence_.component_errors.mean(), rel=0.5)
-    refined = case.estimator().partial_fit(*together(case.pieces()[:4]))
+    refined = case.estimator().partial_fit(*together(case.pieces()[:3]))
     given = data[0] if len(data) == 1 else data
-    refined.partial_fit(*case.pieces()[4], refine_on=given)
+    refined.partial_fit(*case.pieces()[3], refine_on=given)
     assert refined.n_iter_ > 0
     assert "refined on rows" in refined.evidence_["fitted on kept moments"].meaning
 
@@ -151,10 +151,10 @@ def test_what_is_too_wide_or_unknown_is_an_error():
 
 def test_sequences_with_gaps_are_added_in_pieces():
     symbols = together(sequences(6))[0].astype(object)
-    symbols[[50, 51, 5000]] = None
+    symbols[[50, 51, 9000]] = None
     one = SpectralHMM(2, kind="symbols", n_symbols=6).partial_fit(symbols)
     other = SpectralHMM(2, kind="symbols", n_symbols=6)
-    for part in (symbols[52:5000], symbols[:50], symbols[5001:]):
+    for part in (symbols[52:9000], symbols[:50], symbols[9001:]):
         other.partial_fit(part.astype(int))
     np.testing.assert_array_equal(one.emissionprob_, other.emissionprob_)
 

@@ -214,8 +214,8 @@ class _ViewCounts(StepCounts):
     """The same, with what `past_and_future` has of each step that has neighbours, and first symbols.
 
     Past and future of a step are the next neighbour, (S,), the discounted sum of neighbours, (S,), and the sum of its
-    discounts, the latter two times 5^5, which makes them whole numbers. ``views`` has their products by the group and the symbol of the
-    step, (G, S, 2 S + 1, 2 S + 1), and ``past`` and ``future`` those with themselves, (G, 2 S + 1, 2 S + 1).
+    discounts, the latter two times 5^5, which makes them whole numbers. ``views`` has their products by the group and the
+    symbol of the step, (G, S, 2 S + 1, 2 S + 1), and ``past`` and ``future`` those with themselves, (G, 2 S + 1, 2 S + 1).
     """
 
     def zero(self) -> dict[str, np.ndarray]:

@@ -76,9 +76,9 @@ class Additive(Staged):
 
     # --- what a family writes -----------------------------------------------------------------------------------
 
-    def _read(self, *data: Any, reset: bool = True) -> Any:
-        """The rows, checked; without ``reset`` against the columns that the estimator knows."""
-        return table_blocks(self, data[0], reset=reset)
+    def _read(self, *data: Any, **options: Any) -> Any:
+        """The rows, checked; with ``reset=False`` against the columns that the estimator knows."""
+        return table_blocks(self, data[0], reset=options.get("reset", True))
 
     def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> Sums:
         """Sums over rows, in the way of others where these are given: by default all moments up to ``_order``."""
@@ -90,9 +90,13 @@ class Additive(Staged):
         """What ``_moments`` returns, from sums."""
         raise NotImplementedError
 
+    def _by_content(self, rows: Any) -> RowGroups:
+        """Groups of rows that hang on what is in a row alone."""
+        return deal_by_content(rows if isinstance(rows, Blocks) else Blocks.from_array(rows))
+
     def _summed(self, rows: Any, like: Any) -> Any:
         """Sums over rows, dealt by their content."""
-        return self._sums(rows, deal_by_content(rows), like)
+        return self._sums(rows, self._by_content(rows), like)
 
     # --- adding and forgetting ----------------------------------------------------------------------------------
 
@@ -142,7 +146,7 @@ class Additive(Staged):
             raise LatentiaError("There is nothing to forget: the model has not been fitted.")
         self._changed(data, -1)
         left = self.moments_.n_rows
-        return Receipt(before.n_rows - left, left, _digest(self._blocks(data)))
+        return Receipt(before.n_rows - left, left, _digest(self._by_content(self._blocks(data))))
 
     def _kept(self) -> Sums | None:
         """The sums so far; None before the first fit."""
@@ -180,7 +184,7 @@ class Additive(Staged):
         if rows is None and asked is not None:
             self.refine = 0
         try:
-            super()._fit_stages(rows, self._of_sums(sums), RowGroups() if rows is None else deal_by_content(rows))
+            super()._fit_stages(rows, self._of_sums(sums), RowGroups() if rows is None else self._dealt(rows))
         finally:
             if asked is not None:
                 self.refine = asked
@@ -263,9 +267,9 @@ def _layout_of(model: Any) -> dict[str, Any]:
     return {name: vars(model)[name] for name in _LAYOUT if name in vars(model)}
 
 
-def _digest(rows: Any) -> str:
+def _digest(dealt: RowGroups) -> str:
     """Of the content of rows, in any order."""
-    leaders = deal_by_content(rows if isinstance(rows, Blocks) else Blocks.from_array(rows)).leaders
+    leaders = dealt.leaders
     return sha256(np.sort(leaders).tobytes()).hexdigest() if leaders is not None else ""
 
 

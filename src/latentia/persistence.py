@@ -68,7 +68,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     arrays: dict[str, np.ndarray] = {}
     parameters = model.get_params(deep=False)
     _tell_unsaved(vars(model))
-    attributes = {name: value for name, value in vars(model).items() if name not in parameters}
+    attributes = {name: value for name, value in sorted(vars(model).items()) if name not in parameters}
     header = {
         "format": _FORMAT,
         "version": __version__,

@@ -36,7 +36,7 @@ class Measured:
     source: AbsenceMoments
     parts: PartErrors
     n_unused: int
-    misfit: Misfit
+    misfit: Misfit | None
     goodness: Goodness | None
     trivial: Sequence[Check]
     gaps: tuple[float, int] | None = None
@@ -71,10 +71,13 @@ def noisy_or_checks(measured: Measured) -> list[Check]:
     """The lines of the evidence table."""
     network, parts = measured.refined.network, measured.parts
     m, limit, symbol = network.m, _limit(network.weights), "mean |W_k - W'_k| / |W_k|"
-    n_rows = int(measured.source.n_rows.sum()) if isinstance(measured.source, _OF_ROWS) else 0
+    n_rows = round(measured.source.n_rows.sum()) if isinstance(measured.source, _OF_ROWS) else 0
     checks = error_checks(parts, limit, symbol, "relative, in l2", "cause", n_rows=n_rows)
+    checks += measured.trivial
+    if measured.misfit is not None:
+        checks += measured.misfit.checks(what="causes")
     if measured.goodness is not None:
-        checks += [*measured.trivial, *measured.misfit.checks(what="causes"), *measured.goodness.checks(limit)]
+        checks += measured.goodness.checks(limit)
     checks += _rank(measured, m)
     if measured.learner.likely is not None:
         low, high = measured.learner.likely

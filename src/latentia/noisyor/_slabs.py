@@ -7,16 +7,17 @@ cache: no array has n^2 entries for every selection.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numba import njit, types
 from numba.extending import intrinsic
 
-from .bits import count_pairs_among, turned
-
 Groups = tuple[int, ...]
+# Of finding i, findings j from start to stop, and findings l > j from first on, the rows of each group with all three:
+# (i, start, stop, first) -> int32, shape (G, stop - start, n - first), 0 where l is not after j.
+Counter: TypeAlias = Callable[[int, int, int, int], np.ndarray]
 ADDED = 0.5  # rows, to each count and to their number
 _ROWS = 32
 # Of a float64: the bits of sqrt(1/2) and of the fraction. From 2^52 on floats are whole, and their last bits a number.
@@ -31,7 +32,6 @@ _LOG_2 = float(np.log(2.0))
 class _Counted(Protocol):
     """What slabs need of `latentia.noisyor.absences.CountedAbsences`."""
 
-    bits: list[np.ndarray]
     n_features: int
     n_rows: np.ndarray
     present: np.ndarray
@@ -40,6 +40,8 @@ class _Counted(Protocol):
     def together(self) -> np.ndarray: ...
 
     def logs(self, groups: Groups) -> Any: ...
+
+    def counter(self) -> Counter: ...
 
 
 class Tile(NamedTuple):
@@ -70,7 +72,7 @@ class Slabs:
     """
 
     def __init__(self, source: _Counted, selections: Sequence[Groups]) -> None:
-        self._source, self._turned = source, [turned(bits) for bits in source.bits]
+        self._source, self._count = source, source.counter()
         self._member = np.array([np.isin(np.arange(len(source.n_rows)), groups) for groups in selections])
         # Numbers without any of two, and log P_ij - (log P_i + log P_j) / 2, of which three make up PMI3 but for log P_ijl.
         present, total = source.present, source.n_rows[:, None, None]
@@ -81,10 +83,7 @@ class Slabs:
 
     def tiles(self, i: int, start: int, stop: int, first: int) -> Iterator[Tile]:
         """PMI3 of finding i, findings j from start to stop, and findings l > j from first on."""
-        source = self._source
-        counts = np.zeros((len(source.n_rows), stop - start, source.n_features - first), np.int32)
-        for bits, rows, table in zip(source.bits, self._turned, counts, strict=True):
-            count_pairs_among(bits, rows, i, start, stop, first, table)
+        source, counts = self._source, self._count(i, start, stop, first)
         for top in range(start, stop, _ROWS):
             end, after = min(top + _ROWS, stop), max(first, top)
             tables = np.empty((len(self._member), end - top, source.n_features - after))

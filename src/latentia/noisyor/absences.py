@@ -38,8 +38,8 @@ from ..passes import Block, RowGroups
 from ..tensor.operators import symmetrised
 from ._findings import rows_with_gaps
 from ._packed import packed_pairs, symmetrise
-from ._slabs import ADDED, Slabs, SplitSums
-from .bits import COLUMNS, count_pairs_of, count_pairs_of_some, packed_columns
+from ._slabs import ADDED, Counter, Slabs, SplitSums
+from .bits import COLUMNS, count_pairs_among, count_pairs_of, count_pairs_of_some, packed_columns, turned
 
 __all__ = [
     "AbsenceMoments",
@@ -217,7 +217,7 @@ class CountedAbsences:
     bits : list of ndarray of uint64, shape (n, words)
         The columns of each group, without rows that have no finding.
     n_rows : ndarray of shape (G,)
-        Rows of each group, those without a finding among them.
+        Rows of each group, those without a finding among them. Of counts that were kept, groups need not have whole numbers.
     present : ndarray of shape (G, n)
         Rows with each finding.
     together : ndarray of shape (G, n, n)
@@ -268,19 +268,19 @@ class CountedAbsences:
 
     def varying(self) -> np.ndarray:
         """Findings that are present in some rows and absent in others, bool (n,)."""
-        present = self.present.sum(axis=0)
-        return np.asarray((present > 0) & (present < self.n_rows.sum()))
+        present = np.rint(self.present.sum(axis=0))
+        return np.asarray((present > 0) & (present < np.rint(self.n_rows.sum())))
 
     def copies(self, used: np.ndarray) -> np.ndarray:
         """Of the findings in use, bool (n,), those that are present in just the rows of an earlier one."""
-        together, present = self.together.sum(axis=0), self.present.sum(axis=0)
+        together, present = np.rint(self.together.sum(axis=0)), np.rint(self.present.sum(axis=0))
         same = (together == present[:, None]) & (together == present) & used[:, None] & used
         return np.asarray(np.triu(same, 1).any(axis=0))
 
     def fewest_absences(self) -> tuple[np.ndarray, int]:
         """Rows in which both of a pair are absent, (n, n), the diagonal -1, and the number of all rows."""
-        n, present = int(self.n_rows.sum()), self.present.sum(axis=0)
-        table = n - present[:, None] - present[None] + self.together.sum(axis=0)
+        n, present = round(self.n_rows.sum()), self.present.sum(axis=0)
+        table = np.rint(n - present[:, None] - present[None] + self.together.sum(axis=0))
         np.fill_diagonal(table, -1)
         return table, n
 
@@ -359,6 +359,18 @@ class CountedAbsences:
         for each in found:
             symmetrise(each)
         return found
+
+    def counter(self) -> Counter:
+        """Counts rows with three findings."""
+        rows = [turned(bits) for bits in self.bits]
+
+        def count(i: int, start: int, stop: int, first: int) -> np.ndarray:
+            counts = np.zeros((len(rows), stop - start, self.n_features - first), np.int32)
+            for bits, own, table in zip(self.bits, rows, counts, strict=True):
+                count_pairs_among(bits, own, i, start, stop, first, table)
+            return counts
+
+        return count
 
     def of(self, columns: np.ndarray) -> CountedAbsences:
         """Counts of these findings alone."""

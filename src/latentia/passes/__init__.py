@@ -6,7 +6,7 @@ from .cache import read_cache, write_cache
 from .checkpoint import Checkpoint, PassState, checkpointing
 from .cluster import on_cluster
 from .dask import from_collections
-from .dealing import deal, deal_by_content, deal_sequences, sample_rows
+from .dealing import deal, deal_by_content, deal_sequences, deal_sequences_by_content, sample_rows
 from .folding import InPlaceStatistic, Statistic
 from .plans import Plan, follow
 
@@ -26,6 +26,7 @@ __all__ = [
     "deal",
     "deal_by_content",
     "deal_sequences",
+    "deal_sequences_by_content",
     "follow",
     "on_cluster",
     "read_cache",

@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .blocks import Blocks, RowGroups, mixed_bits
 
-__all__ = ["deal", "deal_by_content", "deal_sequences", "sample_rows"]
+__all__ = ["deal", "deal_by_content", "deal_sequences", "deal_sequences_by_content", "sample_rows"]
 
 _STRETCHES = 200
 _SAMPLE = 2000  # rows in which copies are looked for
@@ -116,6 +116,34 @@ def deal_sequences(blocks: Blocks, seed: int, stretch: int, n: int = 4) -> RowGr
     leaders = np.arange(int(rows.max()) + 1)
     leaders[rows] = rows + shift
     return replace(dealt, leaders=leaders)
+
+
+def deal_sequences_by_content(blocks: Blocks, stretch: int, n: int = 4) -> RowGroups:
+    """Groups of the steps of sequences that hang on nothing but what is in a sequence: one pass.
+
+    Stretches of a sequence go to all groups alike, as far as there are so many.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        The rows.
+    stretch : int
+        Steps that stay together.
+    n : int, default=4
+        Number of groups.
+
+    Returns
+    -------
+    RowGroups
+    """
+    leaders = np.zeros(blocks.shapes[0][0], np.int64)
+    for block in blocks:
+        _, lengths, hashes, _ = _sequences(block)
+        place = np.arange(len(block.rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        # The groups of n numbers one after another are different.
+        first = (mixed_bits(hashes) >> np.uint64(2)).astype(np.int64) // n * n
+        leaders[block.rows] = np.repeat(first, lengths) + place // stretch
+    return RowGroups(n, 0, leaders=leaders)
 
 
 def sample_rows(blocks: Blocks, most: int = _SAMPLE) -> tuple[Any, ...]:

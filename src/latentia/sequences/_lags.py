@@ -12,6 +12,7 @@ not be.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,8 @@ from ..moments.views import Views
 from ..passes import Block, Blocks, RowGroups, accumulate
 from ._symbols import as_symbols
 
-_REACH, _DISCOUNT = 6, 0.6
+REACH, DISCOUNT = 6, 0.6
+N_PASSES = 8
 
 
 def one_hot_blocks(blocks: Blocks, n_symbols: int) -> Blocks:
@@ -52,9 +54,9 @@ def past_and_future(block: Block, coordinates: Coordinates, average: np.ndarray,
     b = coordinates.basis.shape[1]
     apart = y[:, :b] - average
     past, future = np.zeros_like(apart), np.zeros_like(apart)
-    for lag in range(1, _REACH + 1):
+    for lag in range(1, REACH + 1):
         first = followed(lengths, lag)
-        weight = _DISCOUNT ** (lag - 1)
+        weight = DISCOUNT ** (lag - 1)
         past[first + lag] += weight * apart[first]
         future[first] += weight * apart[first + lag]
     inner = followed(lengths, 2) + 1
@@ -84,9 +86,9 @@ def means_of_neighbours(
     found = []
     for moves in (back, transmat):
         far, total = apart, np.zeros_like(apart)
-        for lag in range(1, _REACH + 1):
+        for lag in range(1, REACH + 1):
             far = moves @ far
-            total += _DISCOUNT ** (lag - 1) * np.maximum(lengths - 1 - lag, 0).sum() / inner * far
+            total += DISCOUNT ** (lag - 1) * np.maximum(lengths - 1 - lag, 0).sum() / inner * far
         found.append(np.hstack([moves @ seen, total]))
     return found[0], found[1]
 
@@ -124,7 +126,7 @@ def lagged_coordinates(
     scale: np.ndarray,
     *,
     constant: bool,
-    n_passes: int = 8,
+    n_passes: int = N_PASSES,
     random_state: int = 0,
     **options: Any,
 ) -> tuple[Coordinates, int]:
@@ -142,13 +144,27 @@ def lagged_coordinates(
     n_passes : int
         Subspace iterations: many, since lagged moments are indefinite and their eigenvalues fall slowly.
     """
-    width = len(center)
+
+    def lagged(basis: np.ndarray) -> np.ndarray:
+        return np.asarray(accumulate(blocks, _Lagged(center, basis), **options))
+
+    coordinates = leading_coordinates(lagged, n_columns, center, scale, constant, n_passes, random_state)
+    return coordinates, 0 if len(center) <= 2 * n_columns else n_passes
+
+
+def leading_coordinates(
+    lagged: Callable[[np.ndarray], np.ndarray],
+    n_columns: int,
+    center: np.ndarray,
+    scale: np.ndarray,
+    constant: bool,
+    n_iterations: int = N_PASSES,
+    random_state: int = 0,
+) -> Coordinates:
+    """The same for a function that multiplies the sum of lagged moments, (D, D), by a matrix (D, b)."""
+    width, column = len(center), scale[:, None]
     if width <= 2 * n_columns:
-        return Coordinates(center, np.diag(scale), constant), 0
-    column = scale[:, None]
+        return Coordinates(center, np.diag(scale), constant)
     start = np.random.default_rng(random_state).standard_normal((width, n_columns)) * (column > 0)
-
-    def apply(basis: np.ndarray) -> np.ndarray:
-        return column * accumulate(blocks, _Lagged(center, column * basis), **options)
-
-    return Coordinates(center, column * subspace_iteration(apply, start, n_passes), constant), n_passes
+    basis = subspace_iteration(lambda basis: column * lagged(column * basis), start, n_iterations)
+    return Coordinates(center, column * basis, constant)

@@ -163,15 +163,15 @@ class Measured(NamedTuple):
         return min(_TRUSTED, float(np.sqrt(apart**2 - noise**2)) / 3)
 
 
-def best_test(symbols: np.ndarray, lengths: np.ndarray, chain: Chain | None) -> float:
+def best_test(occurrences: np.ndarray, lengths: np.ndarray, chain: Chain | None) -> float:
     """Bound on any test of two states, for as many equally frequent symbols as return as often as these do.
 
     The states switch as those of the chain, or where none was found as in the theorem: those that stay longer are told sooner.
     """
     switch = 0.25 if chain is None else float(np.clip(1 - np.trace(chain.transmat) / 2, 0, 1))
-    counts = np.bincount(symbols).astype(float)
+    counts, n = occurrences.astype(float), int(occurrences.sum())
     returns = max(float((counts * (counts - 1)).sum()), 1.0)
-    size = len(symbols) * (len(symbols) - 1) / returns
+    size = n * (n - 1) / returns
     return bounds.two_state_detection(lengths, int(np.clip(round(size), 2, _MOST_SYMBOLS)), switch)
 
 

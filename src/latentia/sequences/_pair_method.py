@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -25,7 +25,7 @@ from ._pair_evidence import DEVIATIONS, PairFit, fit_of_pairs, pair_log_likeliho
 
 _LEAST_SHARE = 0.02  # of a state
 _UNSEEN_STEPS = 0.5  # of each symbol, on steps that it was not counted on
-_LAGS = 3  # steps apart of the pairs that the direction is found on
+LAGS = 3  # steps apart of the pairs that the direction is found on
 _SHORT = (
     0.65  # eigenvalue of the transitions below which steps farther apart were seen to bring as much noise as signal
 )
@@ -155,38 +155,48 @@ def _solve(m: Moments, space: ScaledSpace, marginal: np.ndarray, method: str) ->
     return Chain(shares, transmat, distributions(emissions, marginal))
 
 
+class Scored(Protocol):
+    """Steps that scores of their symbols are put to."""
+
+    def moments(self, scores: np.ndarray, part: int) -> Moments:
+        """Centred moments of the scores (M,) of one part's steps."""
+
+
 @dataclass(frozen=True)
 class Steps:
-    """The steps, and the pairs of neighbours among them.
+    """What is counted of the steps.
 
     Attributes
     ----------
-    symbols, lengths : ndarray of int
-        Numbers of the symbols, (n,), and the lengths of the sequences.
-    marginal : ndarray of shape (M,)
-        Frequencies of the symbols.
-    first, inner : ndarray of int
-        Places of steps with one and with two later ones in their sequence.
-    first_part, inner_part : ndarray of int
-        The part of each.
+    n : int
+    lengths : ndarray of int
+        Of the sequences.
+    occurrences : ndarray of int, shape (M,)
+        Of the symbols.
+    scored : Scored
     counts : list of list of csr_array, (M, M)
         Pairs 1, 2, ... apart in each part.
     distinct : csr_array of shape (M, M)
         Pairs of neighbours, copies left out.
     copies : float
         Times that a step is there on average, in data that repeats itself; else 1.
+    excess : float
+        By how much the variance of parts is larger than if each stretch were dealt alone.
     """
 
-    symbols: np.ndarray
+    n: int
     lengths: np.ndarray
-    marginal: np.ndarray
-    first: np.ndarray
-    first_part: np.ndarray
-    inner: np.ndarray
-    inner_part: np.ndarray
+    occurrences: np.ndarray
+    scored: Scored
     counts: list[list[sparse.csr_array]]
     distinct: sparse.csr_array
     copies: float
+    excess: float = 1.0
+
+    @property
+    def marginal(self) -> np.ndarray:
+        """Frequencies of the symbols, shape (M,)."""
+        return self.occurrences / self.n
 
 
 def counted_steps(symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: int) -> Steps:
@@ -206,33 +216,51 @@ def counted_steps(symbols: np.ndarray, lengths: np.ndarray, n_parts: int, size: 
         return sparse.csr_array(sparse.coo_array(cells, shape=(size, size)))
 
     counts = []
-    for lag in range(1, _LAGS + 1):
+    for lag in range(1, LAGS + 1):
         starts = np.flatnonzero(left > lag)
         counts.append([counted(starts[part[starts] == p], lag) for p in range(n_parts)])
     distinct = counted(own[left[own] > 1], 1)
-    marginal = np.bincount(symbols, minlength=size) / n
     copies = 1.0 if leaders is None else n / len(own)
-    return Steps(symbols, lengths, marginal, first, part[first], inner, part[inner], counts, distinct, copies)
+    scored = _InOrder(symbols, first, part[first], inner, part[inner])
+    return Steps(n, lengths, np.bincount(symbols, minlength=size), scored, counts, distinct, copies)
 
 
-def _lagged(scores: np.ndarray, steps: Steps, part: int) -> Moments:
-    """Centred moments of the scores of one part's steps."""
-    symbols = steps.symbols
-    first, inner = steps.first[steps.first_part == part], steps.inner[steps.inner_part == part]
-    if not len(inner):
-        return Moments(0.0, 0.0, 0.0, 0.0, 0.0)
-    values = scores[symbols[first]]
-    mean = values.mean()
-    y = scores - mean
-    a, b = y[symbols[first]], y[symbols[first + 1]]
-    x0, x1, x2 = (y[symbols[inner + lag]] for lag in (0, 1, 2))
-    return Moments(
-        float((a * b).mean()),
-        float((x0 * x2).mean()),
-        float((x0 * x1 * x2).mean()),
-        float((a * a).mean()),
-        float(len(first)),
-    )
+@dataclass(frozen=True)
+class _InOrder:
+    """All steps.
+
+    Attributes
+    ----------
+    symbols : ndarray of int, shape (n,)
+    first, inner : ndarray of int
+        Places of steps with one and with two later ones in their sequence.
+    first_part, inner_part : ndarray of int
+        The part of each.
+    """
+
+    symbols: np.ndarray
+    first: np.ndarray
+    first_part: np.ndarray
+    inner: np.ndarray
+    inner_part: np.ndarray
+
+    def moments(self, scores: np.ndarray, part: int) -> Moments:
+        symbols = self.symbols
+        first, inner = self.first[self.first_part == part], self.inner[self.inner_part == part]
+        if not len(inner):
+            return Moments(0.0, 0.0, 0.0, 0.0, 0.0)
+        values = scores[symbols[first]]
+        mean = values.mean()
+        y = scores - mean
+        a, b = y[symbols[first]], y[symbols[first + 1]]
+        x0, x1, x2 = (y[symbols[inner + lag]] for lag in (0, 1, 2))
+        return Moments(
+            float((a * b).mean()),
+            float((x0 * x2).mean()),
+            float((x0 * x1 * x2).mean()),
+            float((a * a).mean()),
+            float(len(first)),
+        )
 
 
 @dataclass(frozen=True)
@@ -275,7 +303,7 @@ class PairMethod:
         memory = float(np.trace(first.chain.transmat) - 1) if first.chain is not None else 0.0
         if abs(memory) <= _SHORT:
             return first
-        found = self.found(steps, tuple(memory**k for k in range(_LAGS)))
+        found = self.found(steps, tuple(memory**k for k in range(LAGS)))
         return found if found.chain is not None else replace(found, chain=first.chain)
 
     def space(self, steps: Steps, weights: tuple[float, ...], parts: Sequence[int] | None = None) -> ScaledSpace:
@@ -305,7 +333,7 @@ class PairMethod:
             scores = space.vectors[:, 0] / np.sqrt(space.scale)
             if self.method == "cubic":
                 scores = (scores > 0).astype(np.float64)
-            found.append((space, _lagged(scores, steps, part)))
+            found.append((space, steps.scored.moments(scores, part)))
         return found
 
     def fit_of_pairs(self, first: Found, chain: Chain, steps: Steps) -> PairFit:
@@ -318,7 +346,7 @@ class PairMethod:
         """Whether pairs on which the direction was not found are more probable than those of independent steps."""
         if self.cross_fit == 1:
             return []
-        found, n = [], len(steps.symbols) * (1 - 1 / self.cross_fit)
+        found, n = [], steps.n * (1 - 1 / self.cross_fit)
         for counts, (space, _) in zip(steps.counts[0], first.parts, strict=True):
             smooth = (n * space.marginals + _UNSEEN_STEPS) / (n + _UNSEEN_STEPS * len(space.marginals))
             chain = _solve(first.moments, space, smooth, self.method)
@@ -354,4 +382,4 @@ class PairMethod:
             own = _solve(moments, space, space.marginals, self.method)
             symbols = np.tile(space.marginals, (2, 1)) if own is None else own.emissions
             distances.append(np.abs(chain.emissions - symbols).sum(axis=1))
-        return np.asarray(np.mean(distances, axis=0))
+        return np.asarray(np.mean(distances, axis=0) / np.sqrt(steps.excess))

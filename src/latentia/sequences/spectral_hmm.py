@@ -20,7 +20,7 @@ import numpy as np
 from .. import _fields as of
 from .._base import check_size, fitted, fitting
 from .._parameters import Anything, Choice, Integer, NComponents, OrNone, Seed, seed_of
-from .._stages import Fitted, Part, Staged
+from .._stages import Fitted, Part
 from .._validation import finite_blocks
 from ..evidence import (
     Check,
@@ -39,8 +39,10 @@ from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, over, race, race_updates, refine, settle, updated
 from ..likelihood.gaussian import check_covariances
 from ..moments import (
+    ColumnMoments,
     CommonFrame,
     Coordinates,
+    CountSums,
     ViewMoments,
     ViewSums,
     column_moments,
@@ -58,7 +60,8 @@ from ._chain import SEQUENCES_PER_STATE, Chain, stationary
 from ._classes import chain_of_classes
 from ._clusters import chain_of_clusters
 from ._emissions import Covariance, Emissions, Symbols, Vectors, chances_of_unseen, with_unseen
-from ._lags import lagged_coordinates, means_of_neighbours, past_and_future
+from ._kept import AdditiveSequences, by_content, check_symbols, lengths_of, view_sums, views_of_sums
+from ._lags import lagged_coordinates, leading_coordinates, means_of_neighbours, past_and_future
 from ._methods import ChainMethods
 from ._start import given_chain
 from ._steps import (
@@ -79,6 +82,7 @@ from .recursions import forward_backward, log_likelihood
 __all__ = ["SpectralHMM"]
 
 _OVERSAMPLE = 12
+_MOST_SYMBOLS = 100  # of which counts are kept
 _FEW = 10  # E-steps in which starts race, and all that are made from classes of symbols
 _TRIED, _TRIED_AT_ONCE = 10_000, 1000  # steps whose likelihood is compared, and those of a stretch
 _MOST_CHANGE = 3.0  # of the expected error, in the course of the data
@@ -86,7 +90,7 @@ _LEAST_OF_HALF = 0.1  # of a state's steps, for comparing both halves
 _LEAST_SINGULAR = 1e-3  # of the transition matrix
 
 
-class SpectralHMM(ChainMethods, Staged):
+class SpectralHMM(ChainMethods, AdditiveSequences):
     """Hidden Markov model of symbols or vectors, fitted by tensor decomposition.
 
     The fit is deterministic, makes some passes over the data, and gives an expected error for every state.
@@ -120,6 +124,10 @@ class SpectralHMM(ChainMethods, Staged):
     n_splits : int, default=3
         Number of splits of the steps into halves, at most 3, whose fits give the expected errors. They cost no pass over
         the data; with ``refine`` a single split is made, which costs as much as refining. With 0 no errors are measured.
+    keep_moments : bool, default=False
+        Whether to keep counts of what comes before and after each of at most 100 symbols, so that sequences can be added
+        (`partial_fit`), taken away (`forget`), and models merged (`latentia.merge`): 32 S (2 S + 1)^2 bytes, 132 MB at most. Of
+        vectors there are no such counts. The answer is then the theorem's.
     random_state : int, default=0
         Seed of the starts and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -230,6 +238,7 @@ class SpectralHMM(ChainMethods, Staged):
         covariance_type: Covariance = "diag",
         init: Any = None,
         n_splits: int = 3,
+        keep_moments: bool = False,
         random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
@@ -241,6 +250,7 @@ class SpectralHMM(ChainMethods, Staged):
         self.covariance_type = covariance_type
         self.init = init
         self.n_splits = n_splits
+        self.keep_moments = keep_moments
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -273,7 +283,7 @@ class SpectralHMM(ChainMethods, Staged):
             If a parameter is out of its range, if X has NaN or infinite entries where they do not mark missing steps,
             if the lengths do not add up to the steps, or if too few steps are left.
         """
-        return self._fit_stages(self._steps(X, lengths))
+        return self._fit_stages(self._read(X, lengths))
 
     def _dealt(self, rows: _Steps) -> RowGroups:
         return rows.dealt(self._seed)
@@ -283,19 +293,50 @@ class SpectralHMM(ChainMethods, Staged):
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         kind, table = self._kind, self._kind.table(rows.observed)
         columns = column_moments(table, **options)
-        center, scale, deviations, most, why = kind.scaling(columns)
-        if self.n_components > most:
-            raise LatentiaError(
-                f"only {why}: this data supports at most {most} states.",
-                parameter="n_components", value=self.n_components,
-            )  # fmt: skip
+        center, scale, deviations = self._scaling(columns)
         size, seed = self.n_components + _OVERSAMPLE, self._seed
         coordinates, n_passes = lagged_coordinates(
             table, size, center, scale, constant=kind.constant, random_state=seed, **options
         )
         statistic = _three_steps(coordinates, columns.mean - center, dealt, kind.constant)
         sums, starts = accumulate(table, [statistic, _Starts(coordinates)], **options)
-        return _Moments(kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes + 2)
+        whole, seen = (np.asarray(blocks.lengths) for blocks in (rows.whole, rows.observed))
+        n_passes += rows.n_passes + 2
+        return _Moments(kind, columns.mean, deviations, statistic, sums, starts, dealt, n_passes, whole, seen)
+
+    def _by_content(self, rows: _Steps) -> RowGroups:
+        return by_content(rows.observed)
+
+    def _sums(self, rows: _Steps, dealt: RowGroups, like: Any) -> CountSums:
+        if not isinstance(self._kind, Symbols):
+            raise LatentiaError(
+                "These steps are vectors: moments are kept of symbols alone, which are counted. Fit anew."
+            )
+        check_symbols(len(self.symbols_), _MOST_SYMBOLS)
+        return view_sums(rows.observed, dealt, len(self.symbols_), n_jobs=self.n_jobs, progress=self.verbose)
+
+    def _of_sums(self, sums: CountSums) -> _Moments:
+        """The same as of rows, in one pass."""
+        self._kind, tables = Symbols(self.symbols_), sums.tables
+        marginal, lengths = tables["symbols"] / sums.n_rows, lengths_of(sums)
+        center, scale, deviations = self._scaling(ColumnMoments(sums.n_rows, marginal, marginal * (1 - marginal)))
+        lags = (tables["lags"] + tables["lags"].swapaxes(1, 2)).sum(axis=0).astype(np.float64)
+        size = self.n_components + _OVERSAMPLE
+        coordinates = leading_coordinates(lags.__matmul__, size, center, scale, False, random_state=self._seed)
+        average, dealt = marginal @ coordinates.basis, RowGroups()
+        starts = StartSums(int(tables["starts"].sum()), tables["starts"] @ coordinates.basis, coordinates)
+        statistic, state = _three_steps(coordinates, marginal, dealt, False), views_of_sums(sums, coordinates, average)
+        return _Moments(self._kind, marginal, deviations, statistic, state, starts, dealt, 1, lengths, lengths)
+
+    def _scaling(self, columns: ColumnMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Center, scale and deviations of columns, which carry the states."""
+        center, scale, deviations, most, why = self._kind.scaling(columns)
+        if self.n_components > most:
+            raise LatentiaError(
+                f"only {why}: this data supports at most {most} states.",
+                parameter="n_components", value=self.n_components,
+            )  # fmt: skip
+        return center, scale, deviations
 
     def _recover(self, moments: _Moments, part: Part, whole: Any) -> _Recovered:
         """Emissions from the middle view, transitions from neighbours."""
@@ -320,7 +361,7 @@ class SpectralHMM(ChainMethods, Staged):
     def _refine(self, found: _Recovered, moments: _Moments, part: Part, whole: Any) -> _RefinedChain:
         """EM on the steps, from the best start."""
         if not self.refine:
-            return _RefinedChain(found.chain.sorted(part.source.lengths), Refinement.none())
+            return _RefinedChain(found.chain.sorted(moments.lengths), Refinement.none())
         return self._climbed(self._starts(found.chain, moments, part), moments, part)
 
     def _restart(self, model: _RefinedChain, moments: _Moments, part: Part) -> _RefinedChain | None:
@@ -347,8 +388,7 @@ class SpectralHMM(ChainMethods, Staged):
         moments: _Moments = fitted.moments
         refined: _RefinedChain = fitted.model
         measured, apart = _measured(fitted.found, moments), moments.kind.apart(refined.parameters, moments.deviations)
-        lengths = np.asarray(fitted.rows.observed.lengths)
-        misfits = _misfits(refined.parameters, fitted.found, moments, lengths, measured.surplus)
+        misfits = _misfits(refined.parameters, fitted.found, moments, measured.surplus)
         bias = misfits.together(bool(self.refine)).bias(apart)
         parts, lines = fitted.errors(self.n_splits).widened(bias, self._farthest), list[Check]()
         if parts.errors is not None and self.refine:
@@ -410,6 +450,8 @@ class SpectralHMM(ChainMethods, Staged):
         Where there are many symbols, and fits on halves, each predicts stretches of the other half: a penalty that counts every
         probability of every symbol is far above what rare ones add by chance.
         """
+        if fitted.rows is None:
+            return []
         moments: _Moments = fitted.moments
         blocks, halves = fitted.rows.observed, [fitted.made(half) for half in moments.dealt.splits[0]]
         if _many_symbols(moments, len(self.weights_)) and None not in halves:
@@ -429,11 +471,11 @@ class SpectralHMM(ChainMethods, Staged):
         self.startprob_, self.transmat_, self.weights_ = (
             chain.startprob,
             chain.transmat,
-            chain.shares(fitted.rows.lengths),
+            chain.shares(fitted.moments.lengths),
         )
         if chain.variances is None:
             self.emissionprob_ = chain.emissions
-            counts = np.round(fitted.moments.marginal * fitted.rows.observed.n_rows)
+            counts = np.round(fitted.moments.marginal * fitted.moments.lengths_seen.sum())
             self.unseen_ = chances_of_unseen(chain.emissions, self.weights_, counts)
         else:
             self.means_, self.variances_ = chain.emissions, chain.variances
@@ -441,7 +483,7 @@ class SpectralHMM(ChainMethods, Staged):
             self.covariances_ = chain.covariances[0] if self.covariance_type == "tied" else chain.covariances
         self.start_ = fitted.model.start
         self._keep_refinement(fitted.model.refinement)
-        self.n_passes_ = fitted.rows.n_passes + fitted.moments.n_passes + fitted.model.n_passes
+        self.n_passes_ = fitted.moments.n_passes + fitted.model.n_passes
 
     def _distances(self, other: SpectralHMM) -> np.ndarray:
         one, two = self._chain.emissions, other._chain.emissions
@@ -450,7 +492,7 @@ class SpectralHMM(ChainMethods, Staged):
     def _halves(self, X: Any, random_state: int, **fit_parameters: Any) -> list[dict[str, Any]]:
         """Arguments of `fit` for two halves, made of stretches of the sequences."""
         model = SpectralHMM(**self.get_params())
-        steps = model._steps(X, fit_parameters.get("lengths"))
+        steps = model._read(X, fit_parameters.get("lengths"))
         dealt = steps.dealt(random_state)
         halves = [steps.group(groups, dealt) for groups in dealt.splits[0]]
         return [{"X": model._kind.original(half.table()), "lengths": half.lengths} for half in halves]
@@ -496,7 +538,7 @@ class SpectralHMM(ChainMethods, Staged):
                 replace(chain, emissions=with_unseen(chain.emissions, self.unseen_, new)),
                 np.flatnonzero(new),
             )
-        for block in self._read(X, lengths, reset=False):
+        for block in self._encoded(X, lengths, reset=False):
             n += int(np.isin(block[0], unseen).sum()) if len(unseen) else 0
             yield int((~self._kind.missing(block[0])).sum()), self._kind.arguments(chain, block)
         if n:
@@ -505,13 +547,13 @@ class SpectralHMM(ChainMethods, Staged):
                 LatentiaWarning,
             )
 
-    def _steps(self, X: Any, lengths: Any) -> _Steps:
+    def _read(self, X: Any, lengths: Any = None, reset: bool = True) -> _Steps:
         """The steps of a fit."""
-        whole, is_read = self._read(X, lengths, reset=True), isinstance(X, Blocks)
+        whole, is_read = self._encoded(X, lengths, reset), isinstance(X, Blocks)
         seen = whole if is_read else observed(whole, self._kind.missing)
         return _Steps(whole, seen, int(is_read and isinstance(self._kind, Symbols)))
 
-    def _read(self, X: Any, lengths: Any, reset: bool) -> Blocks:
+    def _encoded(self, X: Any, lengths: Any, reset: bool) -> Blocks:
         """Steps as blocks of symbol numbers (n, 1) or vectors (n, D), with the lengths of the sequences."""
         first = first_block(X, lengths)
         width = first[0].shape[1]
@@ -632,7 +674,10 @@ class _Starts:
 
 @dataclass(frozen=True)
 class _Moments:
-    """Means and standard deviations (1 for symbols) of the columns, moments of groups of steps, and first steps."""
+    """Means and standard deviations (1 for symbols) of the columns, moments of groups of steps, and first steps.
+
+    ``lengths`` are those of the sequences, and ``lengths_seen`` of the pieces that missing steps cut them into.
+    """
 
     kind: Emissions
     marginal: np.ndarray
@@ -642,6 +687,8 @@ class _Moments:
     starts: StartSums
     dealt: RowGroups
     n_passes: int
+    lengths: np.ndarray
+    lengths_seen: np.ndarray
 
     def of(self, groups: tuple[int, ...]) -> ViewSums:
         return self.statistic.of(self.sums, groups)
@@ -694,7 +741,7 @@ def _measured(found: _Recovered, moments: _Moments) -> TensorMeasured:
     )
 
 
-def _misfits(chain: Chain, found: _Recovered, moments: _Moments, lengths: np.ndarray, surplus: bool) -> ViewMisfits:
+def _misfits(chain: Chain, found: _Recovered, moments: _Moments, surplus: bool) -> ViewMisfits:
     """Of past, step and future.
 
     Means of past and future given a state are those that the transitions say, or those that the data says if the emissions
@@ -706,7 +753,7 @@ def _misfits(chain: Chain, found: _Recovered, moments: _Moments, lengths: np.nda
     means, weights = means_given_middle(whole, seen)
     average = (moments.marginal - coordinates.center) @ coordinates.basis
     inside = stationary(chain.transmat)
-    past, future = means_of_neighbours(seen, average, chain.transmat, inside, lengths)
+    past, future = means_of_neighbours(seen, average, chain.transmat, inside, moments.lengths_seen)
     tensor = min(
         (left_of_tensor(found.frame, whole, halves, views, weights) for views in (means, [past, seen, future])),
         key=lambda one: one.left,

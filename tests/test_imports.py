@@ -212,7 +212,8 @@ def test_no_name_is_left_over():
     tested = {
         word for path in Path(__file__).parent.rglob("*.py") for word in re.findall(r"\w+", path.read_text("utf-8"))
     }
-    used = tested | {f"apply_{path.stem}" for path in (SOURCE / "cli").glob("*.py")}  # which `latentia apply` looks up
+    looked_up = ("apply", "added", "units")  # by `latentia apply` and `latentia update`
+    used = tested | {f"{what}_{path.stem}" for path in (SOURCE / "cli").glob("*.py") for what in looked_up}
     for path in MODULES.values():
         for node in nodes(path):
             if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):

@@ -102,8 +102,8 @@ class NoisyOr(NetworkMethods, Additive):
         measured.
     keep_moments : bool, default=False
         Whether to keep counts of all triples of findings, of at most 300, so that rows can be added (`partial_fit`), taken away
-        (`forget`), and models merged (`latentia.merge`): 8 n^3 / 3 bytes and 40 n^2, 75 MB at most. No finding may be unknown.
-        The answer is then the theorem's.
+        (`forget`), and models merged (`latentia.merge`): 8 n^3 / 3 bytes and 40 n^2, 76 MB at most; of up to 20 findings all
+        kinds of rows are counted, 2^(n + 3) bytes. No finding may be unknown. The answer is then the theorem's.
     random_state : int, default=0
         Seed of the partitions and splits. None or a RandomState draws a seed.
     n_jobs : int, optional

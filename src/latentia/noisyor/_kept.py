@@ -4,6 +4,8 @@ All triples of n findings are counted, n^3 / 6 of them, in four groups of rows, 
 same findings are in one group then, and those with none, one or two findings have so many copies that groups would differ by
 far more than chance. So these are counted apart, each kind of row, and dealt one by one when moments are made, as a multinomial
 draw that hangs on the counts alone. Of the others `latentia.moments.additive` says what is done about copies.
+
+Of up to 20 findings all different rows are counted, 2^n of them, and dealt in this way.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from .absences import CountedAbsences, PackedRows, PackedRowsSum
 __all__ = ["KeptAbsences", "kept_counts"]
 
 _MOST_FINDINGS = 300  # whose triples, in four groups of rows, take 71 MB
+_ALL = 20  # findings of which all 2^n rows are counted: 8 MB
 _FEW = 3  # findings from which on a row is dealt by its hash
 _LONG = 8  # findings of a row from which on another one like it may be no accident
 _NEARLY_NONE = 1.02  # excess of copies that changes nothing
@@ -42,6 +45,24 @@ class _Split(NamedTuple):
 
 
 @dataclass(frozen=True)
+class _AllRows:
+    """Count the rows with each set of findings, (2^n,): finding i is bit i of its number."""
+
+    n_features: int
+    names: Any
+
+    def zero(self) -> np.ndarray:
+        return np.zeros(1 << self.n_features, np.int64)
+
+    def add(self, state: np.ndarray, block: Block) -> np.ndarray:
+        numbers = _known(block, self.names) @ (1 << np.arange(self.n_features))
+        return state + np.bincount(numbers, minlength=len(state))
+
+    def merge(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return first + second
+
+
+@dataclass(frozen=True)
 class _SplitRows:
     """Pack rows with three findings or more, and sum up the others."""
 
@@ -54,12 +75,7 @@ class _SplitRows:
         )
 
     def add(self, state: _Split, block: Block) -> _Split:
-        table, missing = rows_with_gaps(block[0], block.rows, self.packing.names)
-        if missing is not None:
-            row = block.rows[int(missing.any(axis=1).argmax())]
-            raise LatentiaError(
-                f"Row {row} has findings that are not known: moments are kept of rows in which all are."
-            )
+        table = _known(block, self.packing.names)
         size, hashes = table.sum(axis=1), self.packing.dealt.leaders[block.rows]  # type: ignore[index]
         few, others = table[size < _FEW].astype(np.float32), size >= _FEW
         copies = np.array([alike(hashes[others & (size < _LONG)]), alike(hashes[size >= _LONG])])
@@ -69,6 +85,15 @@ class _SplitRows:
     def merge(self, first: _Split, second: _Split) -> _Split:
         packed = self.packing.merge(first.packed, second.packed)
         return _Split(packed, first.copies + second.copies, first.few + second.few, first.n_few + second.n_few)
+
+
+def _known(block: Block, names: Any) -> np.ndarray:
+    """Rows, bool, in which all findings are known."""
+    table, missing = rows_with_gaps(block[0], block.rows, names)
+    if missing is not None:
+        row = block.rows[int(missing.any(axis=1).argmax())]
+        raise LatentiaError(f"Row {row} has findings that are not known: moments are kept of rows in which all are.")
+    return table
 
 
 def kept_counts(
@@ -82,7 +107,8 @@ def kept_counts(
         ``n``: rows of each group, and those with fewer than three findings, (5,). ``few``: of the latter the numbers with
         just these two findings, or on the diagonal with just this one, (n, n). ``pairs``: rows of each group with both
         findings, (4, n, n). ``triples``: with all three, (4, n (n - 1) (n - 2) / 6). ``copies``: rows with three to seven
-        findings, and with more, by remainders of their hashes, (2, 65536).
+        findings, and with more, by remainders of their hashes, (2, 65536). Of up to 20 findings only ``rows``, how many have
+        each set of findings, (2^n,).
     """
     n = rows.shapes[0][1]
     if n > _MOST_FINDINGS:
@@ -90,6 +116,8 @@ def kept_counts(
             f"The rows have {n} findings: moments are kept of at most {_MOST_FINDINGS}, as all triples of them are counted. "
             "Choose findings, or fit anew."
         )
+    if n <= _ALL:
+        return CountSums(rows.n_rows, {"rows": accumulate(rows, _AllRows(n, names), n_jobs, progress=progress)})
     split = accumulate(rows, _SplitRows(PackedRows(n, dealt, names)), n_jobs, progress=progress)
     counts = CountedAbsences(split.packed, np.arange(n), n_jobs)
     two = np.triu(split.few, 1)
@@ -126,7 +154,7 @@ class KeptAbsences(CountedAbsences):
     """
 
     def __init__(self, sums: CountSums, n_jobs: int | None = None) -> None:
-        tables = sums.tables
+        tables = sums.tables if "few" in sums.tables else _tables_of(sums.tables["rows"])
         self.bits, self.n_jobs, self.added, self.n_features = [], n_jobs, 0.5, len(tables["few"])
         self._triples, self._numbers = tables["triples"], np.arange(self.n_features)
         excess = excess_of_copies(*tables["copies"])
@@ -151,6 +179,22 @@ class KeptAbsences(CountedAbsences):
         some: Any = super().of(columns)
         some._numbers = self._numbers[columns]
         return some
+
+
+def _tables_of(rows: np.ndarray) -> dict[str, np.ndarray]:
+    """The tables of rows of each kind, (2^n,), dealt one by one."""
+    n, kinds = len(rows).bit_length() - 1, np.flatnonzero(rows)
+    having = np.zeros((4, len(rows)), np.int64)
+    having[:, kinds] = np.random.default_rng(0).multinomial(rows[kinds], np.full(4, 0.25)).T
+    for i in range(n):  # from rows with just a set of findings to those that have it
+        halves = having.reshape(4, -1, 2, 1 << i)
+        halves[:, :, 0] += halves[:, :, 1]
+    one = 1 << np.arange(n)
+    triples = np.array([one[i] | one[j] | one[k] for k in range(n) for j in range(k) for i in range(j)], np.int64)
+    return {
+        "n": np.append(having[:, 0], 0), "few": np.zeros((n, n), np.int64), "pairs": having[:, one[:, None] | one],
+        "triples": having[:, triples].astype(np.int32), "copies": np.zeros((2, 1), np.int32),
+    }  # fmt: skip
 
 
 def _dealt(n: int, few: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -102,8 +102,8 @@ class NoisyOr(NetworkMethods, Additive):
         measured.
     keep_moments : bool, default=False
         Whether to keep counts of all triples of findings, of at most 300, so that rows can be added (`partial_fit`), taken away
-        (`forget`), and models merged (`latentia.merge`): 8 n^3 / 3 bytes and 40 n^2, 75 MB at most. No finding may be unknown.
-        The answer is then the theorem's.
+        (`forget`), and models merged (`latentia.merge`): 8 n^3 / 3 bytes and 40 n^2, 76 MB at most; of up to 20 findings all
+        kinds of rows are counted, 2^(n + 3) bytes. No finding may be unknown. The answer is then the theorem's.
     random_state : int, default=0
         Seed of the partitions and splits. None or a RandomState draws a seed.
     n_jobs : int, optional
@@ -317,7 +317,7 @@ class NoisyOr(NetworkMethods, Additive):
         return self._of_counts(KeptAbsences(sums, self.n_jobs), RowGroups(seed=self._seed))
 
     def _of_counts(self, counts: CountedAbsences | ObservedAbsences, dealt: RowGroups) -> _Moments:
-        used = self._usable(counts)
+        used = _usable(counts, self._finding_names())
         source = counts if used.all() else counts.of(np.flatnonzero(used))
         return _Moments(source, used, counts.frequency, dealt)
 
@@ -371,7 +371,7 @@ class NoisyOr(NetworkMethods, Additive):
         """Errors by parts of the rows, and what all parts share; and whether rows are what the network says."""
         moments: _Moments = fitted.moments
         learner, refined, m = fitted.found.learner, fitted.model, fitted.model.network.m
-        parts = fitted.errors(self._splits(moments))
+        parts = fitted.errors(moments.splits(self.n_splits))
         if parts.errors is not None:
             parts = replace(parts, errors=_with_systematic(parts.errors, refined, learner))
         self.prior_errors_ = _prior_errors(fitted) if self.prior is None else None
@@ -433,9 +433,6 @@ class NoisyOr(NetworkMethods, Additive):
         """Steps of EM: none without rows, nor, unless they are asked for, by the algorithm as printed."""
         return 0 if self.refine == "auto" and (not moments.n_rows or self._as_printed) else self.refine
 
-    def _splits(self, moments: _Moments) -> int:
-        return self.n_splits if moments.n_rows else 0
-
     def _check_number(self, n: int) -> None:
         """Raise where so many findings cannot tell the causes apart that are asked for."""
         most = max(n // 3, 1) if self._as_printed else bounds.noisy_or_causes(n)
@@ -461,7 +458,7 @@ class NoisyOr(NetworkMethods, Additive):
         rounds = {"prior": self.prior, "corrections": self.corrections, "max_weight": self.max_weight}
         if not self._as_printed:
             many = (k or 0) > min(MOST_SOLVED, n // 3)
-            selections = _selections(dealt, self._splits(moments), many or bool(self._steps(moments)))
+            selections = _selections(dealt, moments.splits(self.n_splits), many or bool(self._steps(moments)))
             if k is not None and many:
                 return Landmarks(source, k, selections, size, rounds, likely, self.verbose)
             return InRounds(source, findings, partitions, k, most, selections, dealt, rounds, self.verbose)
@@ -497,35 +494,6 @@ class NoisyOr(NetworkMethods, Additive):
             items = chosen_items(X, self.min_df) if reset else [str(name) for name in self._column_names]
             X = Blocks.from_array(basket_table(X, items), names=items)
         return table_blocks(self, _with_nan(X), reset=reset, what="findings", dtype="numeric", missing=True)
-
-    def _usable(self, counts: CountedAbsences | ObservedAbsences) -> np.ndarray:
-        """Findings to learn from, bool (n,): they vary, and are no copies; a warning names the others."""
-        varying = counts.varying()
-        if not varying.all():
-            warn(
-                f"{int((~varying).sum())} findings are present in no row or in all of them and tell nothing of causes: "
-                f"{self._listed(~varying)}. They get no weights, and their frequency as leak.",
-                LatentiaWarning,
-            )
-        copied = counts.copies(varying)
-        if copied.any():
-            warn(
-                f"{int(copied.sum())} findings are present in the very rows of another one before them: {self._listed(copied)}"
-                ". A copy is no finding of its own: it gets no weights, and its frequency as leak.",
-                LatentiaWarning,
-            )
-        used = varying & ~copied
-        if used.sum() < 3:
-            raise LatentiaError(
-                f"{int(used.sum())} of {len(used)} findings differ from row to row and from each other, and a cause shows in "
-                "three or more: there is nothing to learn."
-            )
-        return used
-
-    def _listed(self, chosen: np.ndarray) -> str:
-        """Names of the first chosen findings."""
-        names, numbers = self._finding_names(), np.flatnonzero(chosen)
-        return ", ".join(repr(names[i]) for i in numbers[:_LISTED]) + (", ..." if len(numbers) > _LISTED else "")
 
     def _distances(self, other: NoisyOr) -> np.ndarray:
         return np.minimum(relative_distances(self.weights_, other.weights_).min(axis=1), _MOST_ERROR)
@@ -565,6 +533,9 @@ class _Moments:
         """Rows that were counted, none of exact moments."""
         return round(self.source.n_rows.sum()) if isinstance(self.source, CountedAbsences | ObservedAbsences) else 0
 
+    def splits(self, asked: int) -> int:
+        return asked if self.n_rows else 0
+
     def of_used(self, blocks: Blocks) -> Blocks:
         """Rows of these findings."""
         if self.used.all():
@@ -578,6 +549,37 @@ class _Recovered(NamedTuple):
 
     learner: Learner
     network: Network
+
+
+def _usable(counts: CountedAbsences | ObservedAbsences, names: list[str]) -> np.ndarray:
+    """Findings to learn from, bool (n,): they vary, and are no copies; a warning names the others."""
+    varying = counts.varying()
+    if not varying.all():
+        warn(
+            f"{int((~varying).sum())} findings are present in no row or in all of them and tell nothing of causes: "
+            f"{_listed(~varying, names)}. They get no weights, and their frequency as leak.",
+            LatentiaWarning,
+        )
+    copied = counts.copies(varying)
+    if copied.any():
+        warn(
+            f"{int(copied.sum())} findings are present in the very rows of another one before them: {_listed(copied, names)}"
+            ". A copy is no finding of its own: it gets no weights, and its frequency as leak.",
+            LatentiaWarning,
+        )
+    used = varying & ~copied
+    if used.sum() < 3:
+        raise LatentiaError(
+            f"{int(used.sum())} of {len(used)} findings differ from row to row and from each other, and a cause shows in "
+            "three or more: there is nothing to learn."
+        )
+    return used
+
+
+def _listed(chosen: np.ndarray, names: list[str]) -> str:
+    """Names of the first chosen findings."""
+    numbers = np.flatnonzero(chosen)
+    return ", ".join(repr(names[i]) for i in numbers[:_LISTED]) + (", ..." if len(numbers) > _LISTED else "")
 
 
 def _check_rows(n: int) -> None:

@@ -29,7 +29,9 @@ from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
 from latentia.mixtures import SphericalGaussianMixture
 from latentia.moments import FramedSums
+from latentia.noisyor import NoisyOr
 from latentia.passes import Blocks, RowGroups, deal_by_content
+from latentia.sequences import SpectralHMM, TwoStateHMM
 
 PIECES, ONE = 6, {"n_splits": 1}
 
@@ -97,6 +99,7 @@ CASES = {
     ContrastiveIsing: Case(lambda **kw: ContrastiveIsing(**ONE | kw), lambda: views("ising"), stacked),
     ProbabilityMatrix: Case(lambda **kw: ProbabilityMatrix(3, **ONE | kw), pairs, summed, exact=True),
 }
+COUNTED = {NoisyOr, SpectralHMM, TwoStateHMM}  # see test_additive_counts.py
 SOME = (TensorICA, SphericalGaussianMixture, ContrastivePCA, ProbabilityMatrix)
 each = pytest.mark.parametrize("case", CASES.values(), ids=[cls.__name__ for cls in CASES])
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -127,7 +130,7 @@ def assert_same(case: Case, one: Any, other: Any) -> None:
 
 
 def test_every_estimator_that_adds_has_a_case():
-    assert {one for family in FAMILIES for one in family.classes() if issubclass(one, Additive)} == set(CASES)
+    assert {one for family in FAMILIES for one in family.classes() if issubclass(one, Additive)} == {*CASES, *COUNTED}
 
 
 @pytest.mark.parametrize("case", [CASES[cls] for cls in SOME], ids=[cls.__name__ for cls in SOME])

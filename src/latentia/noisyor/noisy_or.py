@@ -133,6 +133,8 @@ class NoisyOr(NetworkMethods, Additive):
         Leading eigenvalues of PMI2 between scaled findings, the largest first.
     noise_level_ : float
         The largest eigenvalue that noise alone would have.
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected error of each cause, |W_k - W'_k|_2 / |W_k|_2 (``component_errors``).
     refinement_ : ndarray of shape (n_steps,)

@@ -159,6 +159,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
     unseen_ : ndarray of shape (K,)
         Probability that a state shows one of the symbols that the fit has not seen, where ``n_symbols`` allows for such: by
         leaving one step out. `score`, `predict` and all that reads new sequences use it; ``emissionprob_`` is as fitted.
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected error of each state (``component_errors``): for symbols the l1 distance
         of its distribution, of a possible 2; for vectors the l2 distance of its mean in standard deviations of the
@@ -293,7 +295,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         options: dict[str, Any] = {"n_jobs": self.n_jobs, "progress": self.verbose}
         kind, table = self._kind, self._kind.table(rows.observed)
         columns = column_moments(table, **options)
-        center, scale, deviations = self._scaling(columns)
+        center, scale, deviations = _scaling(kind, columns, self.n_components)
         size, seed = self.n_components + _OVERSAMPLE, self._seed
         coordinates, n_passes = lagged_coordinates(
             table, size, center, scale, constant=kind.constant, random_state=seed, **options
@@ -319,7 +321,9 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """The same as of rows, in one pass."""
         self._kind, tables = Symbols(self.symbols_), sums.tables
         marginal, lengths = tables["symbols"] / sums.n_rows, lengths_of(sums)
-        center, scale, deviations = self._scaling(ColumnMoments(sums.n_rows, marginal, marginal * (1 - marginal)))
+        center, scale, deviations = _scaling(
+            self._kind, ColumnMoments(sums.n_rows, marginal, marginal * (1 - marginal)), self.n_components
+        )
         lags = (tables["lags"] + tables["lags"].swapaxes(1, 2)).sum(axis=0).astype(np.float64)
         size = self.n_components + _OVERSAMPLE
         coordinates = leading_coordinates(lags.__matmul__, size, center, scale, False, random_state=self._seed)
@@ -327,16 +331,6 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         starts = StartSums(int(tables["starts"].sum()), tables["starts"] @ coordinates.basis, coordinates)
         statistic, state = _three_steps(coordinates, marginal, dealt, False), views_of_sums(sums, coordinates, average)
         return _Moments(self._kind, marginal, deviations, statistic, state, starts, dealt, 1, lengths, lengths)
-
-    def _scaling(self, columns: ColumnMoments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Center, scale and deviations of columns, which carry the states."""
-        center, scale, deviations, most, why = self._kind.scaling(columns)
-        if self.n_components > most:
-            raise LatentiaError(
-                f"only {why}: this data supports at most {most} states.",
-                parameter="n_components", value=self.n_components,
-            )  # fmt: skip
-        return center, scale, deviations
 
     def _recover(self, moments: _Moments, part: Part, whole: Any) -> _Recovered:
         """Emissions from the middle view, transitions from neighbours."""
@@ -362,7 +356,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         """EM on the steps, from the best start."""
         if not self.refine:
             return _RefinedChain(found.chain.sorted(moments.lengths), Refinement.none())
-        return self._climbed(self._starts(found.chain, moments, part), moments, part)
+        return self._climbed(_starts(self, found.chain, moments, part), moments, part)
 
     def _restart(self, model: _RefinedChain, moments: _Moments, part: Part) -> _RefinedChain | None:
         """Not from classes, which are made of each part's own steps, and are not refined to the end."""
@@ -396,21 +390,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             lines = _over_time(changes, parts.errors)
             parts = replace(parts, errors=np.minimum(np.maximum(parts.errors, changes), self._farthest))
         checks = [*_checks(refined, moments, parts, measured, misfits, self.weights_), *lines]
-        return checks + self._against_independence(fitted), parts
-
-    def _starts(self, chain: Chain, moments: _Moments, part: Part) -> dict[str, Chain]:
-        """Where EM may start: what was given, or the moments and what competes with them."""
-        kind, k = moments.kind, self.n_components
-        if self.init is not None:
-            symbols = isinstance(kind, Symbols)
-            return {"init": given_chain(self.init, k, chain.emissions.shape[1], symbols, moments.deviations)}
-        starts = {"moments": chain.smoothed(moments.marginal)}
-        if isinstance(kind, Symbols) and _many_symbols(moments, k):
-            steps = part.source.observed if part.is_whole else part.rows
-            starts["classes"] = chain_of_classes(steps, len(kind.alphabet), k, self.n_jobs)
-        elif isinstance(kind, Vectors):
-            starts["clusters"] = chain_of_clusters(part.rows, moments.deviations, k, self.n_jobs)
-        return starts
+        return checks + _against_independence(self, fitted), parts
 
     def _climbed(self, starts: dict[str, Chain], moments: _Moments, part: Part) -> _RefinedChain:
         """After EM from the start that leads highest."""
@@ -420,50 +400,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
         n_passes = won.n_steps + (len(starts) > 1)
         refined = _RefinedChain(Chain(*won.reached.values), won.reached, won.name, n_passes)
         if isinstance(kind, Vectors) and kind.covariance != "diag":
-            refined = self._with_covariances(refined, starts, kind, moments.deviations, e_step)
+            refined = _with_covariances(refined, starts, kind, moments.deviations, e_step, self.refine)
         return replace(refined, parameters=refined.parameters.sorted(part.source.lengths))
-
-    def _with_covariances(
-        self, diagonal: _RefinedChain, starts: dict[str, Chain], kind: Vectors, deviations: np.ndarray, e_step: Any
-    ) -> _RefinedChain:
-        """EM for covariance matrices, from where it has settled without, or from where that started: which is more likely."""
-        steps = self.refine
-
-        made = 0
-
-        def climb(start: Chain) -> tuple[float, Refinement]:
-            nonlocal made
-            update = kind.full_update(start, deviations)
-            found = settle(update, e_step) if steps == "auto" else refine(update, e_step, steps)
-            made += len(found.log_likelihood)
-            return float(found.log_likelihood[-1]), found
-
-        won = race({"variances": diagonal.parameters, **starts}, climb)
-        start, moves, means, covariances = won.reached.values
-        variances = np.einsum("kii->ki", covariances).copy()
-        chain = Chain(start, moves, means, variances, covariances)
-        return replace(diagonal, parameters=chain, refinement=won.reached, n_passes=diagonal.n_passes + made)
-
-    def _against_independence(self, fitted: Fitted) -> list[Check]:
-        """Whether the fit predicts some stretches better than a model in which steps are independent.
-
-        Where there are many symbols, and fits on halves, each predicts stretches of the other half: a penalty that counts every
-        probability of every symbol is far above what rare ones add by chance.
-        """
-        if fitted.rows is None:
-            return []
-        moments: _Moments = fitted.moments
-        blocks, halves = fitted.rows.observed, [fitted.made(half) for half in moments.dealt.splits[0]]
-        if _many_symbols(moments, len(self.weights_)) and None not in halves:
-            return _on_other_halves(blocks, moments, [half.parameters for half in halves if half is not None])
-        some = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE)
-        trivial, n_parameters, against = self._kind.without_states(some.table(), moments.marginal, blocks.n_rows)
-        total = sum(log_likelihood(*self._kind.arguments(self._chain, block)) for block in some)
-        k = len(self.weights_)
-        n_fitted = k * (k - 1) + self._kind.n_parameters(self._chain)
-        extra = counted_parameters(n_fitted - n_parameters, blocks.n_rows, bool(self.refine))
-        gained = np.full(some.n_rows, total / some.n_rows)
-        return trivial_checks(gained, trivial, extra=extra, n_rows=blocks.n_rows, against=against, unit="step")
 
     def _keep(self, fitted: Fitted) -> None:
         chain: Chain = fitted.model.parameters
@@ -594,6 +532,74 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             check_covariances(wide, "_chain.covariances")
             if np.shape(found) != (wide.shape[1:] if self.covariance_type == "tied" else wide.shape):
                 raise LatentiaError(f"covariances_ has shape {np.shape(found)}")
+
+
+def _scaling(kind: Any, columns: ColumnMoments, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Center, scale and deviations of columns, which carry the states."""
+    center, scale, deviations, most, why = kind.scaling(columns)
+    if k > most:
+        raise LatentiaError(
+            f"only {why}: this data supports at most {most} states.",
+            parameter="n_components", value=k,
+        )  # fmt: skip
+    return center, scale, deviations
+
+
+def _starts(model: SpectralHMM, chain: Chain, moments: _Moments, part: Part) -> dict[str, Chain]:
+    """Where EM may start: what was given, or the moments and what competes with them."""
+    kind, k = moments.kind, model.n_components
+    if model.init is not None:
+        symbols = isinstance(kind, Symbols)
+        return {"init": given_chain(model.init, k, chain.emissions.shape[1], symbols, moments.deviations)}
+    starts = {"moments": chain.smoothed(moments.marginal)}
+    if isinstance(kind, Symbols) and _many_symbols(moments, k):
+        steps = part.source.observed if part.is_whole else part.rows
+        starts["classes"] = chain_of_classes(steps, len(kind.alphabet), k, model.n_jobs)
+    elif isinstance(kind, Vectors):
+        starts["clusters"] = chain_of_clusters(part.rows, moments.deviations, k, model.n_jobs)
+    return starts
+
+
+def _with_covariances(
+    diagonal: _RefinedChain, starts: dict[str, Chain], kind: Vectors, deviations: np.ndarray, e_step: Any, steps: Refine
+) -> _RefinedChain:
+    """EM for covariance matrices, from where it has settled without, or from where that started: which is more likely."""
+    made = 0
+
+    def climb(start: Chain) -> tuple[float, Refinement]:
+        nonlocal made
+        update = kind.full_update(start, deviations)
+        found = settle(update, e_step) if steps == "auto" else refine(update, e_step, steps)
+        made += len(found.log_likelihood)
+        return float(found.log_likelihood[-1]), found
+
+    won = race({"variances": diagonal.parameters, **starts}, climb)
+    start, moves, means, covariances = won.reached.values
+    variances = np.einsum("kii->ki", covariances).copy()
+    chain = Chain(start, moves, means, variances, covariances)
+    return replace(diagonal, parameters=chain, refinement=won.reached, n_passes=diagonal.n_passes + made)
+
+
+def _against_independence(model: SpectralHMM, fitted: Fitted) -> list[Check]:
+    """Whether the fit predicts some stretches better than a model in which steps are independent.
+
+    Where there are many symbols, and fits on halves, each predicts stretches of the other half: a penalty that counts every
+    probability of every symbol is far above what rare ones add by chance.
+    """
+    if fitted.rows is None:
+        return []
+    moments: _Moments = fitted.moments
+    blocks, halves = fitted.rows.observed, [fitted.made(half) for half in moments.dealt.splits[0]]
+    if _many_symbols(moments, len(model.weights_)) and None not in halves:
+        return _on_other_halves(blocks, moments, [half.parameters for half in halves if half is not None])
+    some = some_stretches(blocks, _TRIED, _TRIED_AT_ONCE)
+    trivial, n_parameters, against = model._kind.without_states(some.table(), moments.marginal, blocks.n_rows)
+    total = sum(log_likelihood(*model._kind.arguments(model._chain, block)) for block in some)
+    k = len(model.weights_)
+    n_fitted = k * (k - 1) + model._kind.n_parameters(model._chain)
+    extra = counted_parameters(n_fitted - n_parameters, blocks.n_rows, bool(model.refine))
+    gained = np.full(some.n_rows, total / some.n_rows)
+    return trivial_checks(gained, trivial, extra=extra, n_rows=blocks.n_rows, against=against, unit="step")
 
 
 @dataclass(frozen=True)

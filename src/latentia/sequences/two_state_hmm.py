@@ -117,6 +117,8 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         The edge of the noise of such eigenvalues.
     symbols_ : ndarray of shape (M,)
         The symbols: column x of ``emissionprob_`` belongs to ``symbols_[x]``.
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of rows.
     evidence_ : Evidence
         Checks of the assumptions, and the expected l1 error of each state's symbols (``component_errors``), of a
         possible 2. They are widened by what two states leave of the pairs; copies of steps count once.

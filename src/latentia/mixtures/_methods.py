@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Annotated, Any
+from copy import copy
+from typing import Annotated, Any, Self
 
 import numpy as np
 
 from .. import _fields as of
-from .._base import Estimator, fitted
+from .._base import fitted
+from .._covariates import WithCovariates
 from .._stages import Fitted
 from ..evidence import Reading
 from ..likelihood import normalised
+from ._corrected import ClassMemberships, confusions
 
 
-class MixtureMethods(Estimator):
+class MixtureMethods(WithCovariates):
     """Methods of mixtures, from joint log-densities, and the number of free parameters."""
 
     weights_: Annotated[np.ndarray, of.distributions("K")]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     n_iter_: Annotated[int, of.count()]
     converged_: bool
+    _confusions: Annotated[np.ndarray, of.numbers("* K K")]
 
     @abstractmethod
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
@@ -34,6 +38,31 @@ class MixtureMethods(Estimator):
     def _reading(self, fitted: Fitted) -> Reading | None:
         """Probabilities of the components of rows."""
         return Reading(self.predict_proba(fitted.some).T)
+
+    def _memberships(self, X: Any) -> ClassMemberships:
+        return ClassMemberships(self._log_densities(X), self._confusions)
+
+    def _plugged_in(self, X: Any) -> np.ndarray:
+        return np.eye(len(self.weights_))[self.predict(X)]
+
+    def _log_densities(self, X: Any) -> np.ndarray:
+        """Of each row in each component, (n_rows, K)."""
+        return np.vstack(list(self._joint(X))) - np.log(np.maximum(self.weights_, np.finfo(float).tiny))
+
+    def _keep_confusions(self, fitted: Fitted, n_splits: int) -> None:
+        """Set what the fits on halves make of memberships: without halves, or without a likelihood, nothing."""
+        halves = [one for pair in fitted.halves(n_splits) for one in pair] if n_splits else []
+        some = fitted.some
+        densities = [self._answered(fitted, one)._log_densities(some) for one in halves]
+        k = len(self.weights_)
+        self._confusions = confusions(self._log_densities(some), densities) if densities else np.empty((0, k, k))
+
+    def _answered(self, fitted: Fitted, answer: Any) -> Self:
+        """The estimator with another answer."""
+        one, other = copy(self), copy(fitted)
+        other.model = answer
+        one._keep(other)  # type: ignore[attr-defined]
+        return one
 
     @fitted
     def predict(self, X: Any) -> np.ndarray:

@@ -252,6 +252,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Staged):
         refined: Refined = fitted.model
         measured = Measured(fitted.found.found if self._round else None, refined.parameters, fitted.moments)
         parts = fitted.errors(self.n_splits).widened(measured.bias)
+        self._keep_confusions(fitted, self.n_splits)
         checks = checks_of(refined, measured, parts) + _of_rows(refined.parameters, fitted.rows, self.covariance_type)
         return checks + _against_one_fewer(fitted), parts
 

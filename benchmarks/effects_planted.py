@@ -3,8 +3,8 @@
     python benchmarks/effects_planted.py [--quick] [--seeds 150] [--cells long short ...]
 
 Planted rows whose shares have a mean that is linear in a binary covariate of 30 rows and in two correlated ones (.5). Where the
-cell says so, these are of clusters of 10 rows, with shares of their own for every cluster. Components are fitted to the same rows.
-Of each data set:
+cell says so, these are of clusters of 10 rows, with shares of their own for every cluster. Components are fitted to the same
+rows. Of each data set:
 
 - ``cover``: 90% intervals of ``effects`` that hold the planted coefficients, all of them and those of the ``30 rows``, and of
   least squares with the same errors on the shares of ``transform``, or on most probable classes (``plug-in``), with its own

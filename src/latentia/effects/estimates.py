@@ -6,9 +6,9 @@ Memberships w_i of rows i are not seen; what is seen is s_i with E[s_i | w_i] = 
   of rows in the form CR2, with degrees of freedom by R. Bell, D. McCaffrey (Survey Methodology 28, 2002; J. Pustejovsky,
   E. Tipton, Journal of Business and Economic Statistics 36, 2018). Few clusters tell little of a variance: they count together
   with ten degrees of freedom of the usual variance, in which two rows of a cluster are correlated by one number.
-- **Outcomes.** y_i = w_i' b + z_i' c + noise. As E[s_i s_i'] is more than E[w_i w_i'], least squares of y on s, or on any
-  guess of w, draws b together. The moments E[w w'], from products that are unbiased row by row, and E[w y], E[w z'] give b and c
-  (W. Fuller, Measurement Error Models, 1987, chapter 2). Errors are those of the estimating equations, by cluster.
+- **Outcomes.** y_i = w_i' b + z_i' c + noise. As E[s_i s_i'] is more than E[w_i w_i'], least squares of y on s draws b
+  together. The moments E[w w'], from products that are unbiased row by row, and E[w y], E[w z'] give b and c (W. Fuller,
+  Measurement Error Models, 1987, chapter 2). Errors are those of the estimating equations, by cluster.
 - **Components have errors too.** They turn w into w + C w, of which fits on halves of the data give samples of C.
 """
 

@@ -74,8 +74,8 @@ def corrected(log_density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if np.linalg.eigvalsh(alike)[0] < _LEAST:
         few = int(shares.argmin())
         raise LatentiaError(
-            f"The {n} rows do not tell the {k} components apart; component {few} has the fewest, {n * shares[few]:.1f}. Give more "
-            "rows, or fit fewer components."
+            f"The {n} rows do not tell the {k} components apart; component {few} has the fewest, {n * shares[few]:.1f}. "
+            "Give more rows, or fit fewer components."
         )
     return p, np.linalg.solve(alike, (p / scale).T).T * scale
 

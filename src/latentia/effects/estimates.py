@@ -82,8 +82,8 @@ def least_squares(design: np.ndarray, members: Memberships, rows: np.ndarray, cl
     usual = _usual(q, left, group, len(found), root)
     pooled = (freedom[:, None] * robust + _POOLED * usual) / (freedom[:, None] + _POOLED)
     most = np.maximum(freedom, np.clip(len(found) - x.shape[1], 1, freedom + _POOLED))
-    value = root @ value
-    return Estimates(value, np.sqrt(pooled + moved(value, members.errors)), most[:, None])
+    value, scale = root @ value, np.sqrt((x**2).mean(axis=0))[:, None]
+    return Estimates(value, np.sqrt(pooled + moved(scale * value, members.errors) / scale**2), most[:, None])
 
 
 def _robust(
@@ -133,7 +133,7 @@ def _usual(q: np.ndarray, left: np.ndarray, group: np.ndarray, n: int, root: np.
     together = ((sums**2).sum(axis=1) - (left**2).sum(axis=0)) / max(pairs, 1.0)
     alike = np.clip(together / np.maximum(variance, 1e-300), 0, 1)
     of_rows = (root**2).sum(axis=1)
-    of_sums = ((np.stack([np.bincount(group, a, n) for a in q.T]).T @ root) ** 2).sum(axis=0)
+    of_sums = ((np.stack([np.bincount(group, a, n) for a in q.T]).T @ root.T) ** 2).sum(axis=0)
     return np.outer(of_rows, variance * (1 - alike)) + np.outer(of_sums, variance * alike)
 
 

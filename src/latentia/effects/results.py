@@ -10,10 +10,11 @@ import numpy as np
 from scipy.stats import t as student
 
 from .._presentation import shown_by
-from ..exceptions import MissingExtraError
+from ..exceptions import LatentiaError, MissingExtraError
 from .estimates import Estimates
 
 _SHOWN = 40  # rows of the text
+_INTERCEPT = "Intercept"
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,6 +85,26 @@ class Effects:
             for k, name in enumerate(self.components)
             for p, term in enumerate(self.terms)
         ]
+
+    def panels(self, terms: Sequence[str] | None = None) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+        """What pictures show of some terms, by default of all but the intercept.
+
+        Parameters
+        ----------
+        terms : sequence of str, optional
+            Names of terms.
+
+        Returns
+        -------
+        list of (str, ndarray, ndarray, ndarray)
+            Name of a term, estimates and bounds of all components.
+        """
+        chosen = [term for term in self.terms if term != _INTERCEPT] or self.terms if terms is None else list(terms)
+        unknown = [term for term in chosen if term not in self.terms]
+        if unknown or not chosen:
+            raise LatentiaError(f"there are {', '.join(self.terms)}.", parameter="terms", value=chosen)
+        places = [self.terms.index(term) for term in chosen]
+        return [(self.terms[p], self.estimate[p], self.low[p], self.high[p]) for p in places]
 
     def to_frame(self) -> Any:
         """A row for every component and term as a pandas data frame.

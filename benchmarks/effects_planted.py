@@ -245,7 +245,10 @@ def main() -> None:
             tried = [measured(CELLS[name], seed) for seed in options.seeds]
             found = [one for one in tried if one is not None]
             table.append(row_of(name, found, len(tried) - len(found)))
-            print(name, flush=True)
+            print(
+                *(f"{key} {value:.3g}" if isinstance(value, float) else value for key, value in table[-1].items()),
+                flush=True,
+            )
         cost = seconds()
     cover, size, result = (np.array([row[key] for row in table]) for key in ("cover", "size", "outcome"))
     away = np.abs(cover - LEVEL) / np.maximum([row["+-"] for row in table], 1e-9)

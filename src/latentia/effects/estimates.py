@@ -24,6 +24,7 @@ _POOLED = 10.0  # degrees of freedom by which the usual variance counts in that 
 _MEDIAN = chi2.median(np.arange(1, 4)) / np.arange(1, 4)  # of the mean of one, two, three squares of normal numbers
 _LEAST = 1e-3  # proportion up to which relative errors are taken as if it were that
 _FULLER = 4.0
+_OF_A_SPLIT = 3.0  # degrees of freedom of a variance by components
 _FIXED = 1e-9  # share of a direction beyond one cluster up to which only that cluster tells of it
 _BLOCK = 5_000_000  # numbers held at a time
 _SOLID = 1e-10  # of a second moment, as if it had such noise
@@ -63,7 +64,7 @@ class Memberships(ABC):
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimates, their standard errors, both (P, K), and degrees of freedom, which broadcast to these."""
+    """Estimates, their standard errors and degrees of freedom, all of shape (P, K)."""
 
     value: np.ndarray
     error: np.ndarray
@@ -83,7 +84,8 @@ def least_squares(design: np.ndarray, members: Memberships, rows: np.ndarray, cl
     pooled = (freedom[:, None] * robust + _POOLED * usual) / (freedom[:, None] + _POOLED)
     most = np.maximum(freedom, np.clip(len(found) - x.shape[1], 1, freedom + _POOLED))
     value, scale = root @ value, np.sqrt((x**2).mean(axis=0))[:, None]
-    return Estimates(value, np.sqrt(pooled + moved(scale * value, members.errors) / scale**2), most[:, None])
+    by_components = moved(scale * value, members.errors) / scale**2
+    return _together(value, pooled, most[:, None], by_components, len(members.errors))
 
 
 def _robust(
@@ -162,6 +164,7 @@ def outcomes(
     for term, one in enumerate((each, each - (y - y.mean())[:, None] / n)):
         sums = np.stack([np.bincount(group, e, len(groups)) for e in one.T])
         variance[term] = factor * (sums**2).sum(axis=1)
+    by_components = np.zeros((1, k))
     if len(members.errors):
         of_s, of_z = s.T @ (y - z @ c), z.T @ s
         turned = [
@@ -169,8 +172,18 @@ def outcomes(
             for one in members.errors
         ]
         own = np.mean([(inverse[:k] @ one) ** 2 for one in turned], axis=0)
-        variance += (own + own.mean()) / 2
-    return Estimates(value, np.sqrt(variance), np.full((1, 1), max(len(groups) - len(found), 1)))
+        by_components = (own + own.mean())[None] / 2
+    freedom = np.array([[max(len(groups) - len(found), 1)]])
+    return _together(value, variance, freedom, by_components, len(members.errors))
+
+
+def _together(
+    value: np.ndarray, variance: np.ndarray, freedom: np.ndarray, by_components: np.ndarray, n_splits: int
+) -> Estimates:
+    """Estimates with the variance of rows and that of components, of which each split tells with few degrees of freedom."""
+    total = np.maximum(variance + by_components, 1e-300)
+    known = variance**2 / freedom + by_components**2 / (_OF_A_SPLIT * max(n_splits, 1))
+    return Estimates(value, np.sqrt(total), total**2 / np.maximum(known, 1e-300))
 
 
 def _kept(s: np.ndarray, others: np.ndarray, noise: np.ndarray, n: int) -> float:

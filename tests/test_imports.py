@@ -90,8 +90,8 @@ FLOORS = (
     {"exceptions", "_presentation", "families"},
     {"_archive", "_compiled", "_entries", "_fields", "_parameters", "_progress", "_scratch", "_threads"},
     {"words"}, {"passes"}, {"_validation"},
-    {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"}, {"datasets"},
-    {"summaries"}, {"_records"}, {"_base"}, {"_stages"}, {"_covariates"}, FAMILIES, {"persistence"},
+    {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"},
+    {"datasets"}, {"summaries"}, {"_records"}, {"_base"}, {"_stages"}, {"_covariates"}, FAMILIES, {"persistence"},
     {"report"}, {"plots"}, {"cli"}, {"__main__"},
 )  # fmt: skip
 """The rooms from the ground up: each imports from those below it, also within functions."""

@@ -9,16 +9,8 @@ import numpy as np
 
 from ._base import Estimator, fitted
 from ._parameters import Number, check_parameter
-from .effects import (
-    Effects,
-    Memberships,
-    check_independent,
-    clusters_of,
-    columns_of,
-    design_of,
-    least_squares,
-    outcomes,
-)
+from .effects import Effects, Memberships, least_squares, outcomes
+from .effects.design import check_independent, clusters_of, columns_of, design_of
 from .exceptions import LatentiaError
 
 _LEVEL = Number(0.0, 1.0)

@@ -7,7 +7,7 @@ import builtins
 import numpy as np
 import pytest
 
-from latentia.effects import check_independent, clusters_of, columns_of, design_of
+from latentia.effects.design import check_independent, clusters_of, columns_of, design_of
 from latentia.exceptions import LatentiaError, MissingExtraError
 
 pytest.importorskip("formulaic")

@@ -7,7 +7,8 @@ import pytest
 from scipy.linalg import sqrtm
 from scipy.stats import t as student
 
-from latentia.effects import Effects, Memberships, least_squares, moved, outcomes
+from latentia.effects import Effects, Memberships, least_squares, outcomes
+from latentia.effects.estimates import moved
 
 N, P, K = 60, 3, 2
 
@@ -134,7 +135,13 @@ def test_memberships_that_are_all_noise_still_give_finite_answers() -> None:
 def test_what_is_reported() -> None:
     x, y, *_ = clustered(np.arange(N))
     found = least_squares(x, exact(y), np.ones(N, dtype=bool), np.arange(N))
-    facts = {"n_rows": N, "n_clusters": N, "n_left_out": 0, "component_errors": False, "nouns": ("topic", "topics", "documents")}
+    facts = {
+        "n_rows": N,
+        "n_clusters": N,
+        "n_left_out": 0,
+        "component_errors": False,
+        "nouns": ("topic", "topics", "documents"),
+    }
     effects = Effects.of(found, 0.95, terms=["Intercept", "a", "b"], components=["x", "y"], **facts)
     np.testing.assert_allclose((effects.p_value < 0.05), (effects.low > 0) | (effects.high < 0))
     np.testing.assert_allclose(effects.high - effects.estimate, student.ppf(0.975, found.freedom) * found.error)

@@ -9,7 +9,8 @@ import numpy as np
 import typer
 
 from ..datasets import Corpus
-from ..effects import Effects, design_of
+from ..effects import Effects
+from ..effects.design import design_of
 from ..exceptions import LatentiaError, MissingExtraError
 from ..topics.periods import UNITS, periods_of
 from ..topics.prevalence import Prevalence, groups_of

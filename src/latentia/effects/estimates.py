@@ -24,6 +24,7 @@ _POOLED = 10.0  # degrees of freedom by which the usual variance counts in that 
 _MEDIAN = chi2.median(np.arange(1, 4)) / np.arange(1, 4)  # of the mean of one, two, three squares of normal numbers
 _LEAST = 1e-3  # proportion up to which relative errors are taken as if it were that
 _FULLER = 4.0
+_TRUE = 0.1  # of a second moment, in every direction, that is taken to be no noise
 _OF_A_SPLIT = 3.0  # degrees of freedom of a variance by components
 _FIXED = 1e-9  # share of a direction beyond one cluster up to which only that cluster tells of it
 _BLOCK = 5_000_000  # numbers held at a time
@@ -46,15 +47,47 @@ class Memberships(ABC):
 
     @abstractmethod
     def squares(self, rows: np.ndarray) -> np.ndarray:
-        """Unbiased for the sum of w w' over some rows (bool), shape (K, K)."""
+        """Return what is unbiased for the sum of w w' over some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of bool, shape (n_rows,)
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (K, K)
+        """
 
     @abstractmethod
     def applied(self, coefficients: np.ndarray) -> np.ndarray:
-        """Unbiased for w w' b of every row, with coefficients b (K,): shape (n_rows, K)."""
+        """Return what is unbiased for w w' b of every row.
+
+        Parameters
+        ----------
+        coefficients : ndarray of shape (K,)
+            The numbers b.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, K)
+        """
 
     @abstractmethod
     def disturbed(self, second: np.ndarray, error: np.ndarray) -> np.ndarray:
-        """By how much an error of the components moves such a sum of w w', both (K, K)."""
+        """Return by how much an error of the components moves what `squares` returns.
+
+        Parameters
+        ----------
+        second : ndarray of shape (K, K)
+            What it returns.
+        error : ndarray of shape (K, K)
+            One of ``errors``.
+
+        Returns
+        -------
+        ndarray of shape (K, K)
+        """
 
     @property
     def known(self) -> np.ndarray:
@@ -64,7 +97,13 @@ class Memberships(ABC):
 
 @dataclass(frozen=True)
 class Estimates:
-    """Estimates, their standard errors and degrees of freedom, all of shape (P, K)."""
+    """Estimates of terms (P) and components (K).
+
+    Attributes
+    ----------
+    value, error, freedom : ndarray of shape (P, K)
+        Estimates, standard errors, and degrees of freedom of these.
+    """
 
     value: np.ndarray
     error: np.ndarray
@@ -72,7 +111,24 @@ class Estimates:
 
 
 def least_squares(design: np.ndarray, members: Memberships, rows: np.ndarray, cluster: np.ndarray) -> Estimates:
-    """Coefficients of memberships on a design (n, P) over some rows (bool), by clusters (n,) of all rows."""
+    """Regress memberships on a design by least squares.
+
+    Parameters
+    ----------
+    design : ndarray of shape (n_rows, P)
+        Covariates, of full rank on the rows that are used.
+    members : Memberships
+        Of all rows.
+    rows : ndarray of bool, shape (n_rows,)
+        Which rows are used.
+    cluster : ndarray of int, shape (n_rows,)
+        Rows of a cluster depend on each other.
+
+    Returns
+    -------
+    Estimates
+        Coefficients of every term, shape (P, K).
+    """
     x, y = design[rows], members.shares[rows]
     found, group = np.unique(cluster[rows], return_inverse=True)
     root = _inverse_root(x.T @ x)
@@ -142,7 +198,26 @@ def _usual(q: np.ndarray, left: np.ndarray, group: np.ndarray, n: int, root: np.
 def outcomes(
     y: np.ndarray, controls: np.ndarray, members: Memberships, rows: np.ndarray, cluster: np.ndarray
 ) -> Estimates:
-    """Coefficients b of an outcome on memberships, and their differences from its mean, both in a row (2, K)."""
+    """Regress an outcome on memberships by moments without bias.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_rows,)
+        Outcome.
+    controls : ndarray of shape (n_rows, q)
+        What else the outcome depends on.
+    members : Memberships
+        Of all rows.
+    rows : ndarray of bool, shape (n_rows,)
+        Which rows are used.
+    cluster : ndarray of int, shape (n_rows,)
+        Rows of a cluster depend on each other.
+
+    Returns
+    -------
+    Estimates
+        Coefficients of the memberships, with controls at their means, and their differences from the mean outcome: (2, K).
+    """
     n, k = int(rows.sum()), members.shares.shape[1]
     z = controls - (controls[rows].mean(axis=0) if n else 0.0)
     second, s = members.squares(rows), members.shares[rows]
@@ -189,13 +264,13 @@ def _together(
 def _kept(s: np.ndarray, others: np.ndarray, noise: np.ndarray, n: int) -> float:
     """How much of the noise of memberships (n, K) is left in their second moment, from 0 to 1 (Fuller, section 2.5).
 
-    Less all of it, this may not be positive, or so nearly not that estimates fly off.
+    Less all of it, this may not be positive, or so nearly not that estimates fly off: some is left where it is nearly all.
     """
     apart = s - others @ np.linalg.lstsq(others, s, rcond=None)[0]
     square = apart.T @ apart
     root = _inverse_root(square + _SOLID * np.trace(s.T @ s) * np.eye(len(square)))
     most = float(np.linalg.eigvalsh(root.T @ noise @ root)[-1])
-    return float(min(max(1 - 1 / max(most, 1.0), 0.0) + _FULLER / n, 1.0))
+    return float(min(max(1 - (1 - _TRUE) / max(most, 1e-300), 0.0) + _FULLER / n, 1.0))
 
 
 def moved(means: np.ndarray, errors: np.ndarray) -> np.ndarray:

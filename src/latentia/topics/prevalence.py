@@ -29,7 +29,7 @@ from scipy.stats import t as student
 from .._base import fitted
 from .._parameters import Number, check_parameter
 from .._stages import Fitted
-from ..effects import moved
+from ..effects.estimates import moved
 from ..exceptions import LatentiaError, MissingExtraError
 from ..metrics import match_components
 from .periods import Periods, is_blank, periods_of

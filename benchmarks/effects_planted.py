@@ -13,7 +13,7 @@ rows. Of each data set:
   and on a second one that is a noisy measure of the share of component 0. ``bias``: how much the differences fall short of the
   planted ones, by least squares through zero over all data sets, and with plug-in shares; ``own``: those of component 0 alone.
 
-Constants were chosen on seeds 0 to 39; those reported begin with 300. ``seconds`` compares one call of ``effects`` with
+Constants were chosen on seeds below 200; those reported begin with 300. ``seconds`` compares one call of ``effects`` with
 ``transform`` on a corpus of 20,000 documents.
 """
 

@@ -69,7 +69,7 @@ def test_errors_are_those_of_the_formulas(cluster) -> None:
     found = least_squares(x[shuffled], exact(y[shuffled]), np.ones(N, dtype=bool), cluster[shuffled])
     np.testing.assert_allclose(found.value, value, atol=1e-12)
     np.testing.assert_allclose(found.error, error, rtol=1e-9)
-    np.testing.assert_allclose(found.freedom.ravel(), np.maximum(freedom, np.clip(n - P, 1, freedom + 10)), rtol=1e-9)
+    np.testing.assert_allclose(found.freedom[:, 0], np.maximum(freedom, np.clip(n - P, 1, freedom + 10)), rtol=1e-9)
 
 
 def test_blocks_of_clusters_change_nothing(monkeypatch) -> None:

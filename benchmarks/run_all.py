@@ -17,6 +17,7 @@ COMMANDS = [
     ["topics_refined_planted.py"],
     ["topics_clusters.py"],
     ["topics_prevalence.py"],
+    ["effects_planted.py"],
     ["evidence_predicts_error.py"],
     ["evidence_predicts_error.py", "--refine", "3"],
     ["thesis_section_4_3.py"],
@@ -136,6 +137,7 @@ QUICK = {
     "topics_refined_planted.py": ["--quick"],
     "topics_clusters.py": ["--quick"],
     "topics_prevalence.py": ["--quick"],
+    "effects_planted.py": ["--quick"],
 }
 
 

@@ -16,7 +16,7 @@ FAMILIES = tuple(family.package for family in families.FAMILIES)
 ROOMS = (
     "clusters", "datasets", "datasets.arrays", "datasets.baskets", "datasets.images", "datasets.instances", "datasets.labelled",
     "datasets.planted", "datasets.readers", "datasets.sequences", "datasets.tables", "datasets.views", "dictionary.clusters",
-    "evidence", "evidence.bounds", "exceptions", "families", "likelihood", "linalg", "metrics", "moments", "passes",
+    "effects", "evidence", "evidence.bounds", "exceptions", "families", "likelihood", "linalg", "metrics", "moments", "passes",
     "persistence", "plots", "report", "simplex", "summaries", "tensor", "words",
 )  # fmt: skip
 SECTIONS = [

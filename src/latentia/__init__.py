@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         datasets,
         deep,
         dictionary,
+        effects,
         evidence,
         exceptions,
         families,
@@ -54,6 +55,7 @@ __all__ = [
     "datasets",
     "deep",
     "dictionary",
+    "effects",
     "evidence",
     "exceptions",
     "families",
@@ -105,7 +107,15 @@ def _methods_text(model: Any) -> str:
     return methods_text(model)
 
 
-shown_by |= {"report": _report, "summary": _summary, "methods_text": _methods_text}
+def _plot_effects(*args: Any, **kwargs: Any) -> Any:
+    from .plots import plot_effects
+
+    return plot_effects(*args, **kwargs)
+
+
+shown_by |= {
+    "report": _report, "summary": _summary, "methods_text": _methods_text, "plot_effects": _plot_effects,
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""``latentia topics --group-by`` and ``--over``."""
+"""``latentia topics --group-by``, ``--over`` and ``--effects``."""
 
 from __future__ import annotations
 
@@ -70,9 +70,25 @@ def test_widths_of_periods(speeches, tmp_path):
     assert len(table(tmp_path / "o" / "prevalence.csv")) == 3
 
 
+def test_effects_of_columns(speeches, tmp_path):
+    pytest.importorskip("formulaic")
+    out = tmp_path / "o"
+    done = run("topics", speeches, "-k", 3, "--column", "text", "--effects", "~ testament", "--cluster", "date", "--refine", 0,
+               "--out", out, "--quiet")  # fmt: skip
+    assert "Effects of testament, the clearest first; " in done.stdout
+    assert "clusters, 15 left out" in done.stdout
+    rows = table(out / "effects.csv")
+    assert list(rows[0])[:5] == ["component", "term", "estimate", "low", "high"]
+    assert len(rows) == 3 * 2
+    assert "Effects of testament" in (out / "report.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        (["--effects", "~ party"], "--effects '~ party': It cannot be used on the columns date, testament"),
+        (["--effects", "~ testament", "--cluster", "author"], "--cluster author: there is no such column"),
+        (["--cluster", "date"], "belongs to --effects"),
         (["--group-by", "party"], "no such column. There are date, testament"),
         (["--over", "testament"], "neither a number nor a date"),
         (["--period", "year"], "belongs to --over"),

@@ -20,7 +20,7 @@ from ..metrics import npmi_coherence, umass_coherence, unique_words
 from ..passes import Blocks
 from ..report.topics import names_of, rows_of, summarize_topics
 from ..topics import AnchorTopics, SingleTopicModel, SpectralLDA
-from ._prevalence import GroupBy, Over, PeriodOf, prevalence_in
+from ._prevalence import ClusterOf, EffectsOf, GroupBy, Over, PeriodOf, effects_in, prevalence_in
 from ._shared import (
     Comparison,
     Reading,
@@ -53,7 +53,7 @@ from ._texts import (
 __all__ = ["apply_topics", "topics"]
 
 _TABLE_ROWS = 200_000
-_FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv"
+_FILES = "documents.csv", "topics.csv", "prevalence.csv", "trends.csv", "effects.csv"
 _CUT = "Long texts can be cut into documents: --split chapter, --split paragraph, or --split 500 after so many words."
 _MODELS = {"anchor": AnchorTopics, "lda": SpectralLDA, "single": SingleTopicModel}
 _SOURCE = (
@@ -75,6 +75,8 @@ def topics(
     group_by: GroupBy = None,
     over: Over = None,
     period: PeriodOf = None,
+    effects: EffectsOf = None,
+    cluster: ClusterOf = None,
     vocabulary: Annotated[Path | None, typer.Option(help="Words of a table of counts, one per line.")] = None,
     anchors: Annotated[Path | None, typer.Option(help=_ANCHORS)] = None,
     alpha0: Annotated[float | None, typer.Option(help=_ALPHA0)] = None,
@@ -92,7 +94,7 @@ def topics(
         source, column=column, split=parts, metadata=metadata, vocabulary=vocabulary, progress=how.progress,
         cache=how.cache, encoding=how.encoding, **words,
     )  # fmt: skip
-    prevalence = prevalence_in(corpus, group_by or [], over, period)
+    prevalence, moved = prevalence_in(corpus, group_by or [], over, period), effects_in(corpus, effects, cluster)
     sizes = _possible_sizes(corpus, sizes, own, run.console)
     kind: Any = _MODELS[model]
     options = own | {"refine": refine, "vocabulary": corpus.vocabulary} | run.parameters
@@ -103,6 +105,7 @@ def topics(
             model, corpus.blocks, vocabulary=corpus.vocabulary, names=corpus.names, texts=corpus.texts,
             row_labels=[summaries.Column(name, corpus.columns[name]) for name, _ in found],
             title=f"Topics of {corpus.source}", source=corpus.source, comparison=comparison, prevalence=found,
+            effects=moved(model),
         )  # fmt: skip
 
     return learn(

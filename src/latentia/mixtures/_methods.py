@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Annotated, Any
+from copy import copy
+from typing import Annotated, Any, Self
 
 import numpy as np
 
 from .. import _fields as of
-from .._base import Estimator, fitted
+from .._base import fitted
+from .._covariates import WithCovariates
 from .._stages import Fitted
 from ..evidence import Reading
 from ..likelihood import normalised
+from ._corrected import ClassMemberships, confusions
 
 
-class MixtureMethods(Estimator):
+class MixtureMethods(WithCovariates):
     """Methods of mixtures, from joint log-densities, and the number of free parameters."""
 
     weights_: Annotated[np.ndarray, of.distributions("K")]
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     n_iter_: Annotated[int, of.count()]
     converged_: bool
+    _confusions: Annotated[np.ndarray, of.numbers("* K K")]
 
     @abstractmethod
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
@@ -49,6 +53,31 @@ class MixtureMethods(Estimator):
         ndarray of int, shape (n_rows,)
         """
         return self.fit(X).predict(X)
+
+    def _memberships(self, X: Any) -> ClassMemberships:
+        return ClassMemberships(self._log_densities(X), self._confusions)
+
+    def _plugged_in(self, X: Any) -> np.ndarray:
+        return np.eye(len(self.weights_))[self.predict(X)]
+
+    def _log_densities(self, X: Any) -> np.ndarray:
+        """Of each row in each component, (n_rows, K)."""
+        return np.vstack(list(self._joint(X))) - np.log(np.maximum(self.weights_, np.finfo(float).tiny))
+
+    def _keep_confusions(self, fitted: Fitted, n_splits: int) -> None:
+        """Set what the fits on halves make of memberships: without halves, or without a likelihood, nothing."""
+        k, halves = len(self.weights_), [one for pair in fitted.halves(n_splits) for one in pair] if n_splits else []
+        self._confusions = np.empty((0, k, k))
+        if halves:
+            densities = [self._answered(fitted, one)._log_densities(fitted.some) for one in halves]
+            self._confusions = confusions(self._log_densities(fitted.some), densities)
+
+    def _answered(self, fitted: Fitted, answer: Any) -> Self:
+        """The estimator with another answer."""
+        one, other = copy(self), copy(fitted)
+        other.model = answer
+        one._keep(other)  # type: ignore[attr-defined]
+        return one
 
     @fitted
     def predict(self, X: Any) -> np.ndarray:

@@ -251,6 +251,7 @@ class MultiViewMixture(MixtureMethods, Staged):
         misfits = _misfits(mixture, found, moments, self.distribution, measured.surplus)
         apart = nearest_others(_scaled(mixture.means, moments.scales), "euclidean")
         parts = fitted.errors(self.n_splits).widened(misfits.together(bool(self._steps)).bias(apart))
+        self._keep_confusions(fitted, 0 if self.distribution is None else self.n_splits)
         checks = _checks(fitted.model, found, moments, parts, measured, misfits)
         return checks + self._against_independence(fitted.rows, moments), parts
 

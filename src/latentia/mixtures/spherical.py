@@ -269,6 +269,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
         refined: Refined = fitted.model
         measured = Measured(fitted.found.found if self._round else None, refined.parameters, fitted.moments)
         parts = fitted.errors(self.n_splits).widened(measured.bias)
+        self._keep_confusions(fitted, 0 if fitted.rows is None else self.n_splits)
         checks = checks_of(refined, measured, parts)
         if fitted.rows is not None:
             checks += _of_rows(refined.parameters, fitted.rows, self.covariance_type) + _against_one_fewer(fitted)

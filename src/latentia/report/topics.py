@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._validation import column_names
+from ..effects import Effects
 from ..evidence import Evidence
 from ..exceptions import LatentiaError
 from ..metrics import l1_distances
@@ -22,6 +23,7 @@ from ..summaries import Column, Section, Summary, Table, block, graded
 from ..topics import AnchorTopics, SingleTopicModel
 from ..topics.prevalence import Prevalence
 from ..words import texts_of
+from ._effects import effects_lines, effects_parts
 from ._missing import without_data
 from ._prevalence import prevalence_figures, prevalence_lines, prevalence_tables
 from .page import written
@@ -57,6 +59,7 @@ def summarize_topics(
     source: str = "",
     comparison: Sequence[Mapping[str, Any]] | None = None,
     prevalence: Sequence[tuple[str, Prevalence]] | None = None,
+    effects: tuple[str, Effects] | None = None,
 ) -> Summary:
     """Say what a topic model found, and how far it can be trusted.
 
@@ -80,6 +83,8 @@ def summarize_topics(
         this model's number of topics, the row is marked.
     prevalence : sequence of (str, Prevalence), optional
         Topics by group and over time, from ``prevalence_by`` and ``prevalence_over``, with the names of the groupings.
+    effects : (str, Effects), optional
+        A formula, and what ``effects`` says of it.
 
     Returns
     -------
@@ -112,6 +117,7 @@ def summarize_topics(
             Section("topics.html", values, tables, data=_data(model, corpus.words, topics)),
             _table(known, ranked, corpus.words),
             *prevalence_figures(prevalence or (), titles),
+            *(() if effects is None else effects_parts(*effects, titles)),
         ),
         size=size,
         source=source,
@@ -121,7 +127,10 @@ def summarize_topics(
         missing=without_data("documents") if table is None else "",
         styles=("topics.css",),
         scripts=("topics.js",),
-        lines=prevalence_lines(prevalence or (), titles),
+        lines=(
+            *prevalence_lines(prevalence or (), titles),
+            *(() if effects is None else effects_lines(*effects, titles)),
+        ),
     )
 
 

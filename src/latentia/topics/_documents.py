@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from .. import _fields as of
 from .._base import check_size, fitted
+from .._covariates import WithCovariates
 from .._parameters import seed_of
 from .._stages import Fitted, Part
 from .._validation import check_vocabulary, column_names, table_blocks
@@ -27,13 +28,14 @@ from ..words import WordVectorizer, texts_of
 from ._refine import LARGE, smoothed
 from ._shown import ordered_words
 from ._tables import TopicTables
-from .prevalence import InGroups
+from ._unbiased import DocumentMemberships
+from .prevalence import InGroups, unmixing
 
 _WORDS_READ = 10  # of each topic
 SMOOTHING = 0.05  # share of the word frequencies in topics that a likelihood is taken of
 
 
-class OfDocuments(InGroups, TransformerMixin, TopicTables):
+class OfDocuments(InGroups, WithCovariates, TransformerMixin, TopicTables):
     """Base of models fitted on counts of words, with parameters ``vocabulary`` and ``vectorizer``."""
 
     _compared: ClassVar = ("components_", "vectorizer_")
@@ -143,6 +145,17 @@ class OfDocuments(InGroups, TransformerMixin, TopicTables):
         documents = Part(fitted.groups, fitted.dealt, fitted.rows).rows
         table = sparse.csr_array(documents.some_rows(int(LARGE / length))[0])
         self._word_order = ordered_words(self.components_, self._others(), table)
+
+    def _memberships(self, X: Any) -> DocumentMemberships:
+        blocks = self._blocks(X, reset=False)
+        by_words = unmixing(self.components_, self._shares() @ self.components_)
+        return DocumentMemberships(lambda: self._tables(blocks), by_words, self._confusions)
+
+    def _plugged_in(self, X: Any) -> np.ndarray:
+        return np.asarray(self.transform(X))
+
+    def _names_of_components(self) -> list[str]:
+        return [str(name) for name in self.get_feature_names_out()]
 
     def _tables(self, X: Any) -> Iterator[Any]:
         """Checked tables of new documents, one block at a time."""

@@ -24,21 +24,20 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import chi2
 from scipy.stats import t as student
 
 from .._base import fitted
 from .._parameters import Number, check_parameter
 from .._stages import Fitted
+from ..effects.estimates import moved
 from ..exceptions import LatentiaError, MissingExtraError
 from ..metrics import match_components
 from .periods import Periods, is_blank, periods_of
 
-__all__ = ["InGroups", "Interval", "Prevalence", "confusions_of", "groups_of", "prevalence"]
+__all__ = ["InGroups", "Interval", "Prevalence", "confusions_of", "groups_of", "prevalence", "unmixing"]
 
 _MOST_GROUPS = 200
 _POOLED = 10.0  # documents by which the spread of all groups counts in that of one
-_MEDIAN = chi2.median(np.arange(1, 4)) / np.arange(1, 4)  # of the mean of one, two, three squares of normal numbers
 _LEVEL = Number(0.0, 1.0)
 _LEAST = 1e-3  # proportion up to which relative errors are taken as if it were that
 
@@ -207,7 +206,7 @@ def confusions_of(fitted: Fitted, n_splits: int) -> np.ndarray:
     They are those of the fits on halves of the documents; without halves there are none.
     """
     topics = np.asarray(fitted.model.parameters.topics)
-    by_words, found = _unmixing(topics, topics.mean(axis=0)), []
+    by_words, found = unmixing(topics, topics.mean(axis=0)), []
     for halves in fitted.halves(n_splits):
         first, second = (_matched(half.parameters.topics, topics) for half in halves)
         found.append(by_words @ (first - second).T / 2)
@@ -268,7 +267,7 @@ def prevalence(
         Where the groups are periods.
     """
     topics, shares, names = model
-    sums = _Sums.of(tables, of_rows, len(labels), _unmixing(topics, shares @ topics))
+    sums = _Sums.of(tables, of_rows, len(labels), unmixing(topics, shares @ topics))
     kept = np.flatnonzero(sums.n > 0)
     if not len(kept):
         raise LatentiaError("None of the documents with a group or time has words that the topics know.")
@@ -276,7 +275,7 @@ def prevalence(
     means, variances = sums.means(), sums.variances()
     every = sums.n @ means / sums.n.sum()
     freedom = (sums.n - 1 + _POOLED)[:, None]
-    spread = student.ppf((1 + level) / 2, freedom) ** 2 * (variances + _moved(means, errors))
+    spread = student.ppf((1 + level) / 2, freedom) ** 2 * (variances + moved(means, errors))
     likely = (sums.first + _POOLED * every) / (sums.n[:, None] + _POOLED)
     share = _wilson(np.clip(means, 0, 1), np.clip(likely, 0, 1), spread)
     # Differences from the other documents, whose mean moves with errors of the topics as the group's own does.
@@ -284,7 +283,7 @@ def prevalence(
     weight = np.divide(sums.n.sum(), left, out=np.zeros(len(left)), where=left > 0)[:, None]
     apart = (means - every) * weight
     rest = (sums.n**2 @ variances - sums.n[:, None] ** 2 * variances) / np.maximum(left, 1)[:, None] ** 2
-    apart_error = np.sqrt(variances + rest + _moved(apart, errors))
+    apart_error = np.sqrt(variances + rest + moved(apart, errors))
     change = None if periods is None else _line(periods.places[kept], sums.n, means, variances, errors, level)
     return Prevalence(
         [labels[g] for g in kept],
@@ -337,24 +336,10 @@ class _Sums:
         return (squares + _POOLED * pooled) / (n - 1 + _POOLED) / n
 
 
-def _unmixing(topics: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+def unmixing(topics: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
     """B, shape (K, V), zero for words that no topic has."""
     weighted = np.divide(topics, frequencies, out=np.zeros_like(topics), where=frequencies > 0)
     return np.linalg.lstsq(weighted @ topics.T, weighted, rcond=1e-10)[0]
-
-
-def _moved(means: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Variance of proportions (G, K) by errors of the topics.
-
-    One or three samples of an error tell little of it: half is what they say of each topic, half what they say of the usual
-    one, relative to its proportion.
-    """
-    if not len(errors):
-        return np.zeros_like(means)
-    own = np.mean([(means @ one.T) ** 2 for one in errors], axis=0)
-    size = np.maximum(np.abs(means), _LEAST)
-    usual = np.median(own / size, axis=1, keepdims=True) / _MEDIAN[min(len(errors), 3) - 1]
-    return (own + usual * size) / 2
 
 
 def _wilson(value: np.ndarray, about: np.ndarray, spread: np.ndarray) -> Interval:
@@ -373,7 +358,7 @@ def _line(
     about = places - n @ places / n.sum()
     slope = np.ptp(places) * n * about / (n @ about**2)
     rise = slope @ means
-    variance = slope**2 @ variances + _moved(rise[None], errors)[0]
+    variance = slope**2 @ variances + moved(rise[None], errors)[0]
     return Interval.about(rise, np.sqrt(variance), level, np.inf)
 
 

@@ -1,0 +1,157 @@
+"""What effects and outcomes are reported as: estimates with their intervals, a row for every component and term."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from .._presentation import shown_by
+from ..exceptions import LatentiaError, MissingExtraError
+from .estimates import Estimates
+
+_SHOWN = 40  # rows of the text
+_INTERCEPT = "Intercept"
+
+
+@dataclass(frozen=True, repr=False)
+class Effects:
+    """Coefficients of memberships on covariates, or of an outcome on memberships, with intervals.
+
+    Attributes
+    ----------
+    terms : list of str
+        Names of the P terms: columns of the design; or ``level`` and ``difference`` of an outcome.
+    components : list of str
+        Names of the K components.
+    estimate, low, high : ndarray of shape (P, K)
+        Estimates, and the bounds of their intervals. Memberships lie between 0 and 1: an effect of 0.1 is ten points.
+    error : ndarray of shape (P, K)
+        Standard errors.
+    p_value : ndarray of shape (P, K)
+        Of the test that the true value is zero, by Student's t. Nothing is adjusted for the number of tests.
+    plug_in : ndarray of shape (P, K) or None
+        Of an outcome: what least squares says with the model's own memberships in place of the unseen ones.
+    level : float
+        Chance with which an interval holds the true value.
+    n_rows, n_clusters, n_left_out : int
+        Rows that were used, their clusters (as many as rows without ``cluster``), and rows that lack an entry or say nothing.
+    component_errors : bool
+        Whether the intervals know of errors of the components: not after a fit with ``n_splits=0``.
+    nouns : tuple of str
+        What one component is called, several, and the rows.
+    """
+
+    terms: list[str]
+    components: list[str]
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    error: np.ndarray
+    p_value: np.ndarray
+    plug_in: np.ndarray | None
+    level: float
+    n_rows: int
+    n_clusters: int
+    n_left_out: int
+    component_errors: bool
+    nouns: tuple[str, str, str]
+
+    @classmethod
+    def of(cls, found: Estimates, level: float, *, plug_in: np.ndarray | None = None, **facts: Any) -> Effects:
+        """Intervals of Student's t about estimates; ``facts`` are the other attributes."""
+        reach = student.ppf((1 + level) / 2, found.freedom) * found.error
+        p_value = 2 * student.sf(np.abs(found.value) / np.maximum(found.error, 1e-300), found.freedom)
+        bounds = found.value, found.value - reach, found.value + reach
+        return cls(**facts, **dict(zip(("estimate", "low", "high"), bounds, strict=True)), error=found.error,
+                   p_value=p_value, plug_in=plug_in, level=level)  # fmt: skip
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for every component and term.
+
+        Returns
+        -------
+        list of dict
+            Number of the component, term, estimate, bounds, standard error, p-value, name of the component, and of an outcome
+            the plug-in estimate.
+        """
+        arrays = {name: getattr(self, name) for name in ("estimate", "low", "high", "error", "p_value")}
+        arrays |= {} if self.plug_in is None else {"plug_in": self.plug_in}
+        return [
+            {"component": k, "term": term} | {key: float(a[p, k]) for key, a in arrays.items()} | {"name": name}
+            for k, name in enumerate(self.components)
+            for p, term in enumerate(self.terms)
+        ]
+
+    def panels(self, terms: Sequence[str] | None = None) -> list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
+        """What pictures show of some terms, by default of all but the intercept.
+
+        Parameters
+        ----------
+        terms : sequence of str, optional
+            Names of terms.
+
+        Returns
+        -------
+        list of (str, ndarray, ndarray, ndarray)
+            Name of a term, estimates and bounds of all components.
+        """
+        chosen = [term for term in self.terms if term != _INTERCEPT] or self.terms if terms is None else list(terms)
+        unknown = [term for term in chosen if term not in self.terms]
+        if unknown or not chosen:
+            raise LatentiaError(f"there are {', '.join(self.terms)}.", parameter="terms", value=chosen)
+        places = [self.terms.index(term) for term in chosen]
+        return [(self.terms[p], self.estimate[p], self.low[p], self.high[p]) for p in places]
+
+    def to_frame(self) -> Any:
+        """A row for every component and term as a pandas data frame.
+
+        Returns
+        -------
+        DataFrame
+            The columns are the keys of `rows`.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise MissingExtraError("pandas", "data", "Effects.to_frame") from None
+        return pd.DataFrame(self.rows())
+
+    def plot(self, *, terms: Sequence[str] | None = None, ax: Any = None) -> Any:
+        """Draw the estimates and their intervals: see `latentia.plots.plot_effects`.
+
+        Parameters
+        ----------
+        terms : sequence of str, optional
+            Terms to draw; by default all but the intercept.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw a single term.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or an ndarray of them
+        """
+        return shown_by["plot_effects"](self, terms=terms, ax=ax)
+
+    def __repr__(self) -> str:
+        one, several, of_rows = self.nouns
+        clusters = f" in {self.n_clusters:,} clusters" if self.n_clusters != self.n_rows else ""
+        lines = [
+            f"{len(self.components)} {several if len(self.components) > 1 else one}, {self.n_rows:,} {of_rows}{clusters}, "
+            f"{self.n_left_out:,} left out; intervals of {self.level:.0%}"
+        ]
+        keys = ["estimate", "low", "high", *([] if self.plug_in is None else ["plug_in"])]
+        wide = max(len("term"), *map(len, self.terms))
+        lines += [f"{one:>9}  {'term':<{wide}}" + "".join(f"{key:>10}" for key in keys)]
+        rows = self.rows()
+        for row in rows[:_SHOWN]:
+            lines += [f"{row['component']:>9}  {row['term']:<{wide}}" + "".join(f"{row[key]:>10.3g}" for key in keys)]
+        return "\n".join([*lines, *([f"{len(rows) - _SHOWN} more in to_frame()"] if len(rows) > _SHOWN else [])])

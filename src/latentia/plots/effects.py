@@ -1,0 +1,33 @@
+"""How do covariates move the components, and how do these move an outcome?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..report.figures import intervals, shortened
+from .figures import plot_figure
+
+_LETTERS = 28  # of a name
+
+
+def plot_effects(effects: Any, *, terms: Sequence[str] | None = None, ax: Any = None) -> Any:
+    """Draw effects or an outcome's differences: a panel for every term, with a bar and its interval for every component.
+
+    Parameters
+    ----------
+    effects : Effects
+        From ``effects`` or ``regress`` of a topic model or a mixture.
+    terms : sequence of str, optional
+        Terms to draw; by default all but the intercept.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw a single term.
+
+    Returns
+    -------
+    matplotlib.axes.Axes, or an ndarray of them if several terms are drawn
+    """
+    labels = [shortened(name, _LETTERS) for name in effects.components]
+    panels = [(term, labels, *parts) for term, *parts in effects.panels(terms)]
+    figure = intervals(panels, percent=effects.plug_in is None, level=effects.level)
+    return plot_figure(figure, ax=ax)

@@ -1,0 +1,60 @@
+"""Effects of covariates on components: a panel a term, what is clearest in words, and a table of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..effects import Effects
+from ..summaries import Column, Figure, Table
+from .figures import intervals, shortened
+from .parts import count
+
+FILE = "effects.csv"
+_PANELS, _BARS, _LETTERS = 9, 30, 28  # of a figure, components in a panel, and in a name
+_LINES, _ROWS = 12, 60  # on the screen, and on the page
+
+
+def effects_parts(formula: str, found: Effects, titles: Sequence[str]) -> tuple[Figure | Table, ...]:
+    """The figure and the table of a page."""
+    labels = [shortened(f"{k}: {title}", _LETTERS) for k, title in enumerate(titles[:_BARS])]
+    panels = [
+        (term, labels, value[:_BARS], low[:_BARS], high[:_BARS]) for term, value, low, high in found.panels()[:_PANELS]
+    ]
+    known = " and of the errors of the topics" if found.component_errors else ""
+    figure = Figure(
+        "effects",
+        intervals(panels, percent=True, level=found.level),
+        f"Effects of {formula.lstrip('~ ')}",
+        f"Effects on {count(len(labels), 'topic')}",
+        "By how many points the share of a topic changes with a term; the line through the end of a bar holds the true value "
+        f"with a chance of {found.level:.0%}. {_used(found)}.",
+        term="Effects",
+        meaning=f"Coefficients of least squares of the shares. {_KNOWS}{known}; not of topics that are none.",
+    )
+    rows = found.rows()
+    columns = tuple(
+        Column(key, [row[key] for row in rows], ".6g" if isinstance(rows[0][key], float) else str) for key in rows[0]
+    )
+    return figure, Table("effects", columns, title="All effects", file=FILE, most=_ROWS, folded="Show the table")
+
+
+def effects_lines(formula: str, found: Effects, titles: Sequence[str]) -> tuple[str, ...]:
+    """The clearest effects, for the screen."""
+    rows = sorted((row for row in found.rows() if row["term"] != "Intercept"), key=lambda row: row["p_value"])
+    wide = max((len(row["term"]) for row in rows[:_LINES]), default=0)
+    said = [
+        f"  {row['term']:<{wide}}  {100 * row['estimate']:+6.1f} points ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})  "
+        f"topic {row['component']} ({titles[row['component']]})"
+        for row in rows[:_LINES]
+    ]
+    more = [f"  {len(rows) - _LINES} more in {FILE}"] if len(rows) > _LINES else []
+    return f"\nEffects of {formula.lstrip('~ ')}, the clearest first; {_used(found)}:", *said, *more, ""
+
+
+def _used(found: Effects) -> str:
+    clusters = f" in {count(found.n_clusters, 'cluster')}" if found.n_clusters != found.n_rows else ""
+    left = f", {found.n_left_out:,} left out" if found.n_left_out else ""
+    return f"{count(found.n_rows, 'document')}{clusters}{left}"
+
+
+_KNOWS = "Intervals know of the choice of documents, of the noise of their words, of clusters where these are given"

@@ -1,0 +1,153 @@
+"""Errors by cluster against transcriptions of their formulas, and outcomes against planted ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import sqrtm
+from scipy.stats import t as student
+
+from latentia.effects import Effects, Memberships, least_squares, outcomes
+from latentia.effects.estimates import moved
+
+N, P, K = 60, 3, 2
+
+
+class Noisy(Memberships):
+    """Shares with noise of a known covariance, and without errors of components."""
+
+    def __init__(self, shares: np.ndarray, covariance: np.ndarray) -> None:
+        self.shares, self.covariance = shares, covariance
+        self.errors = np.empty((0, *covariance.shape))
+
+    def squares(self, rows):
+        return self.shares[rows].T @ self.shares[rows] - rows.sum() * self.covariance
+
+    def applied(self, coefficients):
+        return self.shares * (self.shares @ coefficients)[:, None] - self.covariance @ coefficients
+
+    def disturbed(self, second, error):
+        return error @ second + second @ error.T
+
+
+def exact(shares):
+    return Noisy(shares, np.zeros((shares.shape[1],) * 2))
+
+
+def clustered(cluster):
+    """CR2, its degrees of freedom by Satterthwaite, and the variance under one correlation within clusters."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.ones(N), rng.normal(size=N), rng.normal(size=N) + cluster / 5])
+    y = rng.normal(size=(N, K)) + rng.normal(size=(cluster.max() + 1, K))[cluster]
+    inverse = np.linalg.inv(x.T @ x)
+    hat, value = x @ inverse @ x.T, inverse @ x.T @ y
+    left, groups = y - x @ value, [np.flatnonzero(cluster == g) for g in np.unique(cluster)]
+    robust, along = np.zeros((P, K)), np.zeros((P, len(groups), N))
+    for g, rows in enumerate(groups):
+        a = inverse @ x[rows].T @ np.linalg.inv(sqrtm(np.eye(len(rows)) - hat[np.ix_(rows, rows)])).real
+        robust += (a @ left[rows]) ** 2
+        along[:, g] = a @ (np.eye(N) - hat)[rows]
+    freedom = np.array([np.trace(a @ a.T) ** 2 / ((a @ a.T) ** 2).sum() for a in along])
+    variance = (left**2).sum(axis=0) / (N - P)
+    pairs = cluster[:, None] == cluster
+    together = np.array([e @ (pairs & ~np.eye(N, dtype=bool)) @ e for e in left.T])
+    alike = np.clip(together / max(pairs.sum() - N, 1) / variance, 0, 1)
+    usual = np.empty((P, K))
+    for k in range(K):
+        working = variance[k] * ((1 - alike[k]) * np.eye(N) + alike[k] * pairs)
+        usual[:, k] = np.diag(inverse @ x.T @ working @ x @ inverse)
+    pooled = (freedom[:, None] * robust + 10 * usual) / (freedom[:, None] + 10)
+    return x, y, value, np.sqrt(pooled), freedom, len(groups)
+
+
+@pytest.mark.parametrize(
+    "cluster", [np.arange(N), np.repeat(np.arange(12), 5), np.sort(np.random.default_rng(1).integers(0, 9, N))]
+)
+def test_errors_are_those_of_the_formulas(cluster) -> None:
+    x, y, value, error, freedom, n = clustered(cluster)
+    shuffled = np.random.default_rng(2).permutation(N)
+    found = least_squares(x[shuffled], exact(y[shuffled]), np.ones(N, dtype=bool), cluster[shuffled])
+    np.testing.assert_allclose(found.value, value, atol=1e-12)
+    np.testing.assert_allclose(found.error, error, rtol=1e-9)
+    np.testing.assert_allclose(found.freedom[:, 0], np.maximum(freedom, np.clip(n - P, 1, freedom + 10)), rtol=1e-9)
+
+
+def test_blocks_of_clusters_change_nothing(monkeypatch) -> None:
+    x, y, *_, error, _, _ = clustered(np.repeat(np.arange(12), 5))
+    monkeypatch.setattr("latentia.effects.estimates._BLOCK", 40)
+    found = least_squares(x, exact(y), np.ones(N, dtype=bool), np.repeat(np.arange(12), 5))
+    np.testing.assert_allclose(found.error, error, rtol=1e-9)
+
+
+def test_units_of_a_covariate_do_not_matter() -> None:
+    x, y, *_ = clustered(np.repeat(np.arange(12), 5))
+    members = exact(y)
+    members.errors = np.random.default_rng(0).normal(size=(1, K, K)) / 10
+    cluster, rows, units = np.repeat(np.arange(12), 5), np.ones(N, dtype=bool), np.array([1, 1e3, 1e-4])
+    one, other = (least_squares(table, members, rows, cluster) for table in (x, x * units))
+    np.testing.assert_allclose(one.error, other.error * units[:, None], rtol=1e-9)
+
+
+def test_a_cluster_with_a_term_of_its_own_has_an_error() -> None:
+    x, y, *_ = clustered(np.repeat(np.arange(12), 5))
+    cluster = np.repeat(np.arange(12), 5)
+    found = least_squares(np.column_stack([x, cluster == 3]), exact(y), np.ones(N, dtype=bool), cluster)
+    assert np.isfinite(found.error).all()
+    assert (found.error > 0).all()
+    assert (found.freedom >= 1).all()
+
+
+def test_errors_of_components_widen() -> None:
+    means = np.array([[0.2, 0.8], [0.5, 0.5]])
+    assert not moved(means, np.empty((0, 2, 2))).any()
+    assert (moved(means, np.array([[[0.0, 0.1], [0.0, -0.1]]])) > 0).all()
+
+
+def test_outcomes_do_not_shrink_as_shares_with_noise_do() -> None:
+    b, covariance = np.array([1.0, 0.0, -1.0]), 0.06 * (np.eye(3) - 1 / 3)
+    found, plain, held = [], [], []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        w = rng.dirichlet(np.ones(3), size=800)
+        z = 2 * w[:, :1] + rng.normal(size=(800, 1))
+        noise = 0.06**0.5 * rng.normal(size=(800, 3))
+        shares = w + noise - noise.mean(axis=1, keepdims=True)
+        y = w @ b + 0.5 * z[:, 0] + 0.3 * rng.normal(size=800)
+        one = outcomes(y, z, Noisy(shares, covariance), np.ones(800, dtype=bool), np.arange(800))
+        found.append(one.value[1] - b)
+        held.append(np.abs(one.value[1] - b) < 1.65 * one.error[1])
+        plain.append(np.linalg.lstsq(np.column_stack([shares, z - z.mean()]), y, rcond=None)[0][:3])
+    shortfall = np.ptp(np.mean(plain, axis=0)) / 2
+    assert shortfall < 0.75
+    assert abs(np.ptp(np.mean(found, axis=0) + b) / 2 - 1) < 0.05
+    assert 0.8 < np.mean(held) < 0.98
+
+
+def test_memberships_that_are_all_noise_still_give_finite_answers() -> None:
+    rng = np.random.default_rng(0)
+    shares = 0.5 + 0.1 * rng.normal(size=(50, 1)) * np.array([1.0, -1.0])
+    members = Noisy(shares, 0.02 * np.array([[1.0, -1.0], [-1.0, 1.0]]))  # twice the variance there is
+    found = outcomes(rng.normal(size=50), np.zeros((50, 0)), members, np.ones(50, dtype=bool), np.arange(50))
+    assert np.isfinite(found.value).all()
+    assert np.isfinite(found.error).all()
+
+
+def test_what_is_reported() -> None:
+    x, y, *_ = clustered(np.arange(N))
+    found = least_squares(x, exact(y), np.ones(N, dtype=bool), np.arange(N))
+    facts = {
+        "n_rows": N,
+        "n_clusters": N,
+        "n_left_out": 0,
+        "component_errors": False,
+        "nouns": ("topic", "topics", "documents"),
+    }
+    effects = Effects.of(found, 0.95, terms=["Intercept", "a", "b"], components=["x", "y"], **facts)
+    np.testing.assert_allclose((effects.p_value < 0.05), (effects.low > 0) | (effects.high < 0))
+    np.testing.assert_allclose(effects.high - effects.estimate, student.ppf(0.975, found.freedom) * found.error)
+    assert len(effects.rows()) == 6
+    assert list(effects.rows()[0])[:5] == ["component", "term", "estimate", "low", "high"]
+    assert "2 topics, 60 documents, 0 left out; intervals of 95%" in repr(effects)
+    assert [panel[0] for panel in effects.panels()] == ["a", "b"]
+    with pytest.raises(ValueError, match="there are Intercept, a, b"):
+        effects.panels(["c"])

@@ -91,8 +91,8 @@ FLOORS = (
     {"_archive", "_compiled", "_entries", "_fields", "_parameters", "_progress", "_scratch", "_threads"},
     {"words"}, {"passes"}, {"_validation"},
     {"linalg"}, {"tensor"}, {"moments"}, {"simplex"}, {"clusters"}, {"likelihood"}, {"metrics"}, {"evidence"}, {"effects"},
-    {"datasets"}, {"summaries"}, {"_records"}, {"_base"}, {"_stages"}, {"_additive"}, {"_covariates"}, FAMILIES, {"persistence"},
-    {"report"}, {"plots"}, {"cli"}, {"__main__"},
+    {"datasets"}, {"summaries"}, {"_records"}, {"_base"}, {"_stages"}, {"_additive"}, {"_covariates"}, FAMILIES,
+    {"persistence"}, {"report"}, {"plots"}, {"cli"}, {"__main__"},
 )  # fmt: skip
 """The rooms from the ground up: each imports from those below it, also within functions."""
 SHARED = {"words", "passes", "linalg", "tensor", "moments", "simplex", "clusters", "likelihood", "evidence", "effects"}

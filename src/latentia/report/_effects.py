@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ..effects import Effects
@@ -18,7 +19,8 @@ def effects_parts(formula: str, found: Effects, titles: Sequence[str]) -> tuple[
     """The figure and the table of a page."""
     labels = [shortened(f"{k}: {title}", _LETTERS) for k, title in enumerate(titles[:_BARS])]
     panels = [
-        (term, labels, value[:_BARS], low[:_BARS], high[:_BARS]) for term, value, low, high in found.panels()[:_PANELS]
+        (_said(term), labels, value[:_BARS], low[:_BARS], high[:_BARS])
+        for term, value, low, high in found.panels()[:_PANELS]
     ]
     known = " and of the errors of the topics" if found.component_errors else ""
     figure = Figure(
@@ -26,8 +28,8 @@ def effects_parts(formula: str, found: Effects, titles: Sequence[str]) -> tuple[
         intervals(panels, percent=True, level=found.level),
         f"Effects of {formula.lstrip('~ ')}",
         f"Effects on {count(len(labels), 'topic')}",
-        "By how many points the share of a topic changes with a term; the line through the end of a bar holds the true value "
-        f"with a chance of {found.level:.0%}. {_used(found)}.",
+        "By how many points the share of a topic changes with a term, of a group beside the one that is not shown; the line "
+        f"through the end of a bar holds the true value with a chance of {found.level:.0%}. {_used(found)}.",
         term="Effects",
         meaning=f"Coefficients of least squares of the shares. {_KNOWS}{known}; not of topics that are none.",
     )
@@ -41,14 +43,19 @@ def effects_parts(formula: str, found: Effects, titles: Sequence[str]) -> tuple[
 def effects_lines(formula: str, found: Effects, titles: Sequence[str]) -> tuple[str, ...]:
     """The clearest effects, for the screen."""
     rows = sorted((row for row in found.rows() if row["term"] != "Intercept"), key=lambda row: row["p_value"])
-    wide = max((len(row["term"]) for row in rows[:_LINES]), default=0)
+    wide = max((len(_said(row["term"])) for row in rows[:_LINES]), default=0)
     said = [
-        f"  {row['term']:<{wide}}  {100 * row['estimate']:+6.1f} points ({100 * row['low']:+.1f} to {100 * row['high']:+.1f})  "
-        f"topic {row['component']} ({titles[row['component']]})"
+        f"  {_said(row['term']):<{wide}}  {100 * row['estimate']:+6.1f} points "
+        f"({100 * row['low']:+.1f} to {100 * row['high']:+.1f})  topic {row['component']} ({titles[row['component']]})"
         for row in rows[:_LINES]
     ]
     more = [f"  {len(rows) - _LINES} more in {FILE}"] if len(rows) > _LINES else []
     return f"\nEffects of {formula.lstrip('~ ')}, the clearest first; {_used(found)}:", *said, *more, ""
+
+
+def _said(term: str) -> str:
+    """A term in words: "party: left" is the group of that name beside the one that is left out."""
+    return re.sub(r"\[(?:T\.)?(.*?)\]", r": \1", term)
 
 
 def _used(found: Effects) -> str:

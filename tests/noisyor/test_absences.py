@@ -132,7 +132,8 @@ def test_pairs_among_the_rows_of_a_column_are_counted(start, stop, first):
     bits = packed_columns(table)
     for i in (0, 3):
         found = np.zeros((stop - start, 150 - first), np.int32)
-        count_pairs_among(bits, turned(bits), i, start, stop, first, found)
+        order = np.arange(150)
+        count_pairs_among(bits, order, turned(bits, order), i, start, stop, first, found)
         own = table[table[:, i]].astype(np.float64)
         later = np.arange(start, stop)[:, None] < np.arange(first, 150)
         assert (found == np.where(later, (own.T @ own)[start:stop, first:], 0)).all()

@@ -156,7 +156,7 @@ class KeptAbsences(CountedAbsences):
     def __init__(self, sums: CountSums, n_jobs: int | None = None) -> None:
         tables = sums.tables if "few" in sums.tables else _tables_of(sums.tables["rows"])
         self.bits, self.n_jobs, self.added, self.n_features = [], n_jobs, 0.5, len(tables["few"])
-        self._triples, self._numbers = tables["triples"], np.arange(self.n_features)
+        self._triples, self._order = tables["triples"], np.arange(self.n_features)
         excess = excess_of_copies(*tables["copies"])
         self._excess = excess if excess > _NEARLY_NONE else 1.0
         rows, pairs = _dealt(tables["n"][-1], tables["few"])
@@ -167,18 +167,13 @@ class KeptAbsences(CountedAbsences):
         def count(i: int, start: int, stop: int, first: int) -> np.ndarray:
             counts = np.zeros((len(self._triples), stop - start, self.n_features - first), np.int32)
             for packed, table in zip(self._triples, counts, strict=True):
-                _take(packed, self._numbers, i, start, first, table)
+                _take(packed, self._order, i, start, first, table)
             return self._evened(counts)
 
         return count
 
     def _evened(self, tables: np.ndarray) -> np.ndarray:
         return tables if self._excess == 1 else evened(tables, self._excess)
-
-    def of(self, columns: np.ndarray) -> KeptAbsences:
-        some: Any = super().of(columns)
-        some._numbers = self._numbers[columns]
-        return some
 
 
 def _tables_of(rows: np.ndarray) -> dict[str, np.ndarray]:

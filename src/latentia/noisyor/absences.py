@@ -234,6 +234,7 @@ class CountedAbsences:
         self.n_rows, self.n_features, self.n_jobs = rows.n_rows, len(kept), n_jobs
         self.present = np.array([np.bitwise_count(bits).sum(axis=1, dtype=np.int64) for bits in self.bits])
         self._together: np.ndarray | None = None
+        self._order = np.arange(len(kept))  # of findings among the columns of ``bits``
 
     @property
     def together(self) -> np.ndarray:
@@ -362,20 +363,20 @@ class CountedAbsences:
 
     def counter(self) -> Counter:
         """Counts rows with three findings."""
-        rows = [turned(bits) for bits in self.bits]
+        rows = [turned(bits, self._order) for bits in self.bits]
 
         def count(i: int, start: int, stop: int, first: int) -> np.ndarray:
             counts = np.zeros((len(rows), stop - start, self.n_features - first), np.int32)
             for bits, own, table in zip(self.bits, rows, counts, strict=True):
-                count_pairs_among(bits, own, i, start, stop, first, table)
+                count_pairs_among(bits, self._order, own, i, start, stop, first, table)
             return counts
 
         return count
 
     def of(self, columns: np.ndarray) -> CountedAbsences:
-        """Counts of these findings alone."""
+        """Counts of these findings alone, of the same bits."""
         some = copy.copy(self)
-        some.bits = [bits[columns] for bits in self.bits]
+        some._order = self._order[columns]
         some.n_features, some.present = len(columns), self.present[:, columns]
         some._together = self.together[:, columns[:, None], columns]
         return some

@@ -29,10 +29,10 @@ def packed_columns(table: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(padded.T).view(np.uint64)
 
 
-def turned(bits: np.ndarray) -> np.ndarray:
-    """Rows as bits, (64 words, ceil(n / 64)), of columns as bits, (n, words)."""
-    rows = np.empty((_WORD * bits.shape[1], -(-len(bits) // _WORD)), np.uint64)
-    _turn(bits, rows)
+def turned(bits: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Rows as bits, (64 words, ceil(n / 64)), of n columns as bits, (columns, words), in an order."""
+    rows = np.empty((_WORD * bits.shape[1], -(-len(order) // _WORD)), np.uint64)
+    _turn(bits, order, rows)
     return rows
 
 
@@ -71,21 +71,23 @@ def count_pairs_of_some(bits, start, stop, table):  # pragma: no cover - compile
 
 
 @njit(nogil=True, cache=True)
-def count_pairs_among(bits, rows, i, start, stop, first, table):  # pragma: no cover - compiled
+def count_pairs_among(bits, order, rows, i, start, stop, first, table):  # pragma: no cover - compiled
     """Add to table the rows with columns i, j and l, for j from start to stop and l from first to the end, where j < l.
 
     Parameters
     ----------
-    bits : ndarray of uint64, shape (n, words)
+    bits : ndarray of uint64, shape (columns, words)
         The columns, of which i is read.
+    order : ndarray of int64, shape (n,)
+        Which columns are meant, and in what order.
     rows : ndarray of uint64, shape (64 words, ceil(n / 64))
         The same turned.
     i, start, stop, first : int
     table : ndarray of int32, shape (stop - start, n - first)
         The place [j - start, l - first] is that of j and l.
     """
-    n, left = bits.shape[0], min(start, first) // _WORD
-    chosen, shift = _set_rows(bits[i]), _WORD * left
+    n, left = len(order), min(start, first) // _WORD
+    chosen, shift = _set_rows(bits[order[i]]), _WORD * left
     columns = np.empty((_WORD * rows.shape[1] - shift, min(_WORDS, -(-len(chosen) // _WORD))), np.uint64)
     for begin in range(0, len(chosen), _WORD * _WORDS):
         words = _take_out(rows, chosen[begin : begin + _WORD * _WORDS], left, columns)
@@ -156,14 +158,14 @@ def _take_out(rows, chosen, left, columns):  # pragma: no cover - compiled
 
 
 @njit(nogil=True, cache=True)
-def _turn(bits, rows):  # pragma: no cover - compiled
-    square, n = np.empty(_WORD, np.uint64), len(bits)
+def _turn(bits, order, rows):  # pragma: no cover - compiled
+    square, n = np.empty(_WORD, np.uint64), len(order)
     for part in range(rows.shape[1]):
         size = min(_WORD, n - _WORD * part)
         for word in range(bits.shape[1]):
             square[size:] = 0
             for k in range(size):
-                square[k] = bits[_WORD * part + k, word]
+                square[k] = bits[order[_WORD * part + k], word]
             _turn_square(square)
             for k in range(_WORD):
                 rows[_WORD * word + k, part] = square[k]

@@ -23,7 +23,7 @@ from latentia.contrastive import (
     ContrastiveRegression,
 )
 from latentia.datasets import planted
-from latentia.exceptions import LatentiaError
+from latentia.exceptions import DroppedDataWarning, LatentiaError
 from latentia.families import FAMILIES
 from latentia.ica import TensorICA
 from latentia.matrices import ProbabilityMatrix
@@ -171,8 +171,13 @@ def test_what_cannot_be_put_together(case):
     pieces = case.pieces()
     model = case.estimator(keep_moments=True).fit(*pieces[0])
     state = dict(vars(model))
+    plain = case.estimator().fit(*case.together(pieces[:3]))
     with pytest.raises(LatentiaError, match="fitted without its"):
-        case.estimator().fit(*case.together(pieces[:3])).partial_fit(*pieces[0])
+        plain.forget(*pieces[0])
+    with pytest.raises(LatentiaError, match="fitted without its"):
+        latentia.merge([model, plain])
+    with pytest.warns(DroppedDataWarning, match="were not kept"):
+        assert plain.partial_fit(*pieces[0]).moments_.n_rows == model.moments_.n_rows
     with pytest.raises(LatentiaError, match="nothing to forget"):
         case.estimator().forget(*pieces[0])
     with pytest.raises(LatentiaError):

@@ -22,7 +22,7 @@ from ._stages import Staged
 from ._threads import one_blas_thread
 from ._validation import table_blocks
 from .evidence import Check
-from .exceptions import LatentiaError
+from .exceptions import DroppedDataWarning, LatentiaError, warn
 from .moments import FramedSums, Sums, check_width
 from .passes import Blocks, RowGroups, deal_by_content
 from .passes.dask import in_blocks
@@ -119,7 +119,12 @@ class Additive(Staged):
         Raises
         ------
         LatentiaError
-            As in ``fit``; and if the model was fitted without its moments.
+            As in ``fit``.
+
+        Warns
+        -----
+        DroppedDataWarning
+            After a ``fit`` without ``keep_moments``, whose rows are not among those of the model then.
         """
         return self._changed((X,), refine_on=None if refine_on is None else (refine_on,))
 
@@ -148,19 +153,30 @@ class Additive(Staged):
         left = self.moments_.n_rows
         return Receipt(before.n_rows - left, left, _digest(self._by_content(self._blocks(data))))
 
+    def _before(self, sign: int) -> Sums | None:
+        """The sums that rows are added to; none after a fit that has kept none, which is said."""
+        if sign > 0 and "evidence_" in vars(self) and "moments_" not in vars(self):
+            warn(
+                "The rows of the fit before were not kept: the model is now that of the new rows alone. To add rows to a fit, "
+                "fit with keep_moments=True.",
+                DroppedDataWarning,
+            )
+            return None
+        return self._kept()
+
     def _kept(self) -> Sums | None:
         """The sums so far; None before the first fit."""
         found = vars(self).get("moments_")
         if found is None and "evidence_" in vars(self):
             raise LatentiaError(
-                "This model was fitted without its moments, so that no rows can be added or taken away: fit with "
+                "This model was fitted without its moments, so that it cannot be merged, and no rows be taken away: fit with "
                 "keep_moments=True, or begin with partial_fit."
             )
         return found
 
     def _changed(self, data: tuple[Any, ...], sign: int = 1, refine_on: tuple[Any, ...] | None = None) -> Self:
         """The model with rows, or without them."""
-        before, reader = self._kept(), copy(self)
+        before, reader = self._before(sign), copy(self)
         with one_blas_thread():
             blocks = reader._blocks(data, reset=before is None)
             sums = reader._summed(blocks, before)

@@ -57,7 +57,12 @@ class AddedViews(Additive):
         Raises
         ------
         LatentiaError
-            As in ``fit``; and if the model was fitted without its moments.
+            As in ``fit``.
+
+        Warns
+        -----
+        DroppedDataWarning
+            After a ``fit`` without ``keep_moments``, whose rows are not among those of the model then.
         """
         return self._changed((U, V, y))
 

@@ -61,7 +61,12 @@ class AdditiveSequences(Additive):
         Raises
         ------
         LatentiaError
-            As in ``fit``; and if the model was fitted without its moments.
+            As in ``fit``.
+
+        Warns
+        -----
+        DroppedDataWarning
+            After a ``fit`` without ``keep_moments``, whose rows are not among those of the model then.
         """
         return self._changed((X, lengths), refine_on=refine_on)
 

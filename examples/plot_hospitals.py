@@ -5,8 +5,8 @@ Four hospitals, one model, no rows exchanged
 **Question: each hospital has too few patients, and none may hand them out. Can they learn one model together, and can a
 patient be taken out of it again?**
 
-:class:`~latentia.noisyor.NoisyOr` with ``keep_moments=True`` keeps counts of findings that occur together, and nothing else of the
-patients. Counts add up: :func:`latentia.merge` makes of four models the one that all patients together would have given.
+:class:`~latentia.noisyor.NoisyOr` with ``keep_moments=True`` keeps counts of findings that occur together, and nothing else
+of the patients. Counts add up: :func:`latentia.merge` makes of four models the one that all patients together would have given.
 """
 
 import matplotlib.pyplot as plt

@@ -69,7 +69,9 @@ def test_every_estimator_and_every_command_stands_in_the_table():
     table = README.partition("## What is there")[2].partition("## ")[0]
     estimators = {estimator.__name__ for estimator in public_estimators()}
     assert estimators <= set(re.findall(r"\w+", table))
-    assert {f"`{name}`" for name in COMMANDS} - {f"`{name}`" for name in LEARN_NOTHING} <= set(re.findall(r"`[\w-]+`", table))
+    assert {f"`{name}`" for name in COMMANDS} - {f"`{name}`" for name in LEARN_NOTHING} <= set(
+        re.findall(r"`[\w-]+`", table)
+    )
 
 
 def test_pictures_exist_and_nothing_else_is_linked():

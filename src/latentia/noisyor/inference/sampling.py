@@ -327,7 +327,7 @@ def _draw(parents, weights, state, value, target):  # pragma: no cover - compile
 def _climb(row: _Row, chain: _Chain) -> None:  # pragma: no cover - compiled
     """Turn on the cause that raises the probability most, as long as one does."""
     for _ in range(len(row.on)):
-        best, most = _NONE, 0.0
+        best, most = int(_NONE), 0.0
         for k in range(len(row.on)):
             if not chain.state[k]:
                 gain = np.log(row.on[k]) - np.log(row.off[k])

@@ -54,6 +54,8 @@ errors = [model.evidence_.component_errors for model in together]
 fig, ax = plt.subplots(figsize=(6, 3.5))
 ax.plot(range(1, 5), errors, color="0.7")
 ax.plot(range(1, 5), [one.mean() for one in errors], "o-", label="mean of the causes")
-ax.set(xlabel="hospitals", ylabel="expected error of a cause", xticks=range(1, 5), ylim=0)
+ax.set(
+    title="What each hospital adds", xlabel="hospitals", ylabel="expected error of a cause", xticks=range(1, 5), ylim=0
+)
 ax.legend()
 fig.tight_layout()

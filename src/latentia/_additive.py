@@ -129,7 +129,7 @@ class Additive(Staged):
         return self._changed((X,), refine_on=None if refine_on is None else (refine_on,))
 
     def forget(self, X: Any, y: Any = None) -> Receipt:
-        """Take rows away again: the model is that of the rows that are left, and nothing in it tells of the others.
+        """Take rows away again: the model is that of the rows that are left, and no number in it tells of the others.
 
         Parameters
         ----------
@@ -269,7 +269,7 @@ def _check_alike(first: Any, other: Any, number: int) -> None:
         if not _same(one.get(name), two.get(name)):
             raise LatentiaError(
                 f"The files of models 0 and {number} were read differently ({name.replace('_', ' ')}: {one.get(name)!r} and "
-                f"{two.get(name)!r}): read them alike, with columns that are not scaled."
+                f"{two.get(name)!r}): read them alike, and leave columns as they are where each file would be scaled by itself."
             )
 
 

@@ -82,7 +82,8 @@ def learn_again(results: Results, source: str, fit: Any, said: list[str]) -> dic
 
     def told(model: Any, _: Any) -> Any:
         units = _of_family(model, "units")
-        return model.summary(source=source, **({} if units is None else units(model)))
+        whole = f"{model.moments_.n_rows:,} rows that were added up"  # a file that was forgotten is not named
+        return model.summary(source=whole, **({} if units is None else units(model)))
 
     return learn(
         results, source, [None], fitted, told, reading=reading, compare=lambda: None, said=lambda model: said,  # type: ignore[arg-type, return-value]

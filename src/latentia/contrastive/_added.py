@@ -67,7 +67,7 @@ class AddedViews(Additive):
         return self._changed((U, V, y))
 
     def forget(self, U: Any, V: Any = None, y: Any = None) -> Receipt:  # type: ignore[override]
-        """Take rows away again: the model is that of the rows that are left, and nothing in it tells of the others.
+        """Take rows away again: the model is that of the rows that are left, and no number in it tells of the others.
 
         Parameters
         ----------

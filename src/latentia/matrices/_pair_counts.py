@@ -90,6 +90,7 @@ def pair_counts(C: Any) -> sparse.csr_array:
 
 
 def checked_counts(table: sparse.csr_array) -> sparse.csr_array:
+    """Counts of pairs that are finite, not negative, and not all zero."""
     _check_entries(table, np.isfinite(table.data), "NaN and infinite entries must be dropped or imputed")
     _check_entries(table, table.data >= 0, "counts must not be negative")
     in_range = (table.data == 0) | ((table.data >= 1e-15) & (table.data <= 1e15))

@@ -25,7 +25,7 @@ class MixtureMethods(WithCovariates):
     refinement_: Annotated[np.ndarray, of.numbers("*")]
     n_iter_: Annotated[int, of.count()]
     converged_: bool
-    _confusions: Annotated[np.ndarray, of.numbers("* K K")]
+    _confusions: Annotated[np.ndarray, of.optional(of.numbers("* K K"))]
 
     @abstractmethod
     def _joint(self, X: Any) -> Iterator[np.ndarray]:
@@ -55,7 +55,8 @@ class MixtureMethods(WithCovariates):
         return self.fit(X).predict(X)
 
     def _memberships(self, X: Any) -> ClassMemberships:
-        return ClassMemberships(self._log_densities(X), self._confusions)
+        k = len(self.weights_)
+        return ClassMemberships(self._log_densities(X), vars(self).get("_confusions", np.empty((0, k, k))))
 
     def _plugged_in(self, X: Any) -> np.ndarray:
         return np.eye(len(self.weights_))[self.predict(X)]

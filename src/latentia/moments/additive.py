@@ -214,7 +214,7 @@ def check_width(width: int) -> None:
     """Raise for more columns than have their fourth moments kept."""
     if width > _WIDEST:
         raise LatentiaError(
-            f"The rows have {width} columns: moments are kept of at most {_WIDEST}. Choose columns, or fit anew."
+            f"The rows have {width} columns: moments are kept of at most {_WIDEST}. Fit without keep_moments."
         )
 
 

@@ -314,6 +314,8 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
             raise LatentiaError(
                 "These steps are vectors: moments are kept of symbols alone, which are counted. Fit anew."
             )
+        if self.init is not None:
+            raise LatentiaError("kept moments say where the chain starts: leave init out, or fit without keep_moments.")
         check_symbols(len(self.symbols_), _MOST_SYMBOLS)
         return view_sums(rows.observed, dealt, len(self.symbols_), n_jobs=self.n_jobs, progress=self.verbose)
 

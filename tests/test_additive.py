@@ -142,6 +142,11 @@ def test_any_order_of_changes_is_one_fit_on_what_is_left(case, data):
     model = case.estimator()
     for i in order[:n]:
         model.partial_fit(*case.pieces()[i])
+    if not case.exact:  # rows have weights, which say how often they are there
+        piece = case.pieces()[order[0]]
+        times = np.random.default_rng(data.draw(st.integers(0, 9))).integers(1, 4, size=len(piece[0]))
+        model.partial_fit(*piece, sample_weight=times).forget(*piece, sample_weight=times - 1)
+        model.forget(*piece)
     if gone:
         model.forget(*case.pieces()[order[1]])
     assert_same(case, model, fit(case, *[i for i in order[:n] if not (gone and i == order[1])]))
@@ -226,6 +231,21 @@ def test_a_model_of_moments_is_refined_on_rows_that_are_given():
 def test_balls_alone_are_told_by_moments():
     with pytest.raises(LatentiaError, match="covariance_type"):
         SphericalGaussianMixture(3, covariance_type="full").partial_fit(*clouds()[0])
+
+
+@pytest.mark.parametrize("cls", [TensorICA, SphericalGaussianMixture, ContrastivePCA, ContrastiveRegression])
+def test_over_dask(cls):
+    dask = pytest.importorskip("dask.array")
+    case, model = CASES[cls], CASES[cls].estimator()
+    for piece in case.pieces()[:3]:
+        model.partial_fit(*[dask.from_array(part, chunks=(100, *part.shape[1:])) for part in piece])
+    model.forget(*[dask.from_array(part) for part in case.pieces()[1]])
+    assert_same(case, model, fit(case, 0, 2))
+
+
+def test_weights_of_pairs_are_their_counts():
+    with pytest.raises(LatentiaError, match="multiply the counts"):
+        ProbabilityMatrix(3).partial_fit(*pairs()[0], sample_weight=np.ones(40, int))
 
 
 def test_from_blocks_and_frames():

@@ -90,6 +90,10 @@ def test_any_order_of_changes_has_the_bits_of_one_fit(case, data):
     for i in order[2:n]:
         models[data.draw(st.integers(0, 1))].partial_fit(*case.pieces()[i])
     merged = latentia.merge(models)
+    if isinstance(merged, NoisyOr):  # rows have weights, which say how often they are there
+        (X,), times = case.pieces()[order[0]], 1 + np.arange(len(case.pieces()[0][0])) % 3
+        merged.partial_fit(X, sample_weight=times).forget(X, sample_weight=times - 1)
+        merged.forget(X)
     if gone:
         merged.forget(*case.pieces()[order[1]])
     assert_same(merged, fit(case, *[i for i in order[:n] if not (gone and i == order[1])]))
@@ -106,6 +110,17 @@ def test_saved_models_go_on_and_forget(case, tmp_path):
     assert receipt.n_left == whole.moments_.n_rows
     one, other = (latentia.save(saved, tmp_path / name) for saved, name in ((loaded, "one"), (whole, "other")))
     assert one.read_bytes() == other.read_bytes()
+
+
+@each
+def test_over_dask(case):
+    dask, pieces = pytest.importorskip("dask.array"), case.pieces()
+    model = case.estimator()
+    for X, *lengths in pieces[:3]:
+        table = X.reshape(len(X), -1)
+        model.partial_fit(dask.from_array(table * 1, chunks=(900, table.shape[1])), *lengths)
+    model.forget(*pieces[1])
+    assert_same(model, fit(case, 0, 2))
 
 
 @each

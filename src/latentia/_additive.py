@@ -20,7 +20,7 @@ from . import _fields as of
 from ._base import fitting
 from ._stages import Staged
 from ._threads import one_blas_thread
-from ._validation import table_blocks
+from ._validation import table_blocks, weighted
 from .evidence import Check
 from .exceptions import DroppedDataWarning, LatentiaError, warn
 from .moments import FramedSums, Sums, check_width
@@ -76,9 +76,9 @@ class Additive(Staged):
 
     # --- what a family writes -----------------------------------------------------------------------------------
 
-    def _read(self, *data: Any, **options: Any) -> Any:
+    def _read(self, X: Any, *, reset: bool = True) -> Any:
         """The rows, checked; with ``reset=False`` against the columns that the estimator knows."""
-        return table_blocks(self, data[0], reset=options.get("reset", True))
+        return table_blocks(self, X, reset=reset)
 
     def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> Sums:
         """Sums over rows, in the way of others where these are given: by default all moments up to ``_order``."""
@@ -100,7 +100,7 @@ class Additive(Staged):
 
     # --- adding and forgetting ----------------------------------------------------------------------------------
 
-    def partial_fit(self, X: Any, y: Any = None, *, refine_on: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, *, sample_weight: Any = None, refine_on: Any = None) -> Self:
         """Add rows: the model is that of all rows so far, as of one ``fit`` with ``keep_moments=True``.
 
         Parameters
@@ -108,6 +108,8 @@ class Additive(Staged):
         X : as in ``fit``
             New rows.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
         refine_on : as X, optional
             Rows on which the answer is refined, as ``refine`` says; without them it is what the moments say. Not of counts of
             pairs, which are all that a fit looks at.
@@ -126,9 +128,10 @@ class Additive(Staged):
         DroppedDataWarning
             After a ``fit`` without ``keep_moments``, whose rows are not among those of the model then.
         """
-        return self._changed((X,), refine_on=None if refine_on is None else (refine_on,))
+        rows = None if refine_on is None else (refine_on,)
+        return self._changed((X,), refine_on=rows, sample_weight=sample_weight)
 
-    def forget(self, X: Any, y: Any = None) -> Receipt:
+    def forget(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Receipt:
         """Take rows away again: the model is that of the rows that are left, and no number in it tells of the others.
 
         Parameters
@@ -137,21 +140,23 @@ class Additive(Staged):
             Rows that were in a ``fit`` or ``partial_fit``. Of counts it is an error if they were not; sums of other numbers
             do not tell.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is to be forgotten.
 
         Returns
         -------
         Receipt
             How many rows were removed, how many are left, and a digest of those removed.
         """
-        return self._forgotten((X,))
+        return self._forgotten((X,), sample_weight)
 
-    def _forgotten(self, data: tuple[Any, ...]) -> Receipt:
+    def _forgotten(self, data: tuple[Any, ...], sample_weight: Any = None) -> Receipt:
         before = self._kept()
         if before is None:
             raise LatentiaError("There is nothing to forget: the model has not been fitted.")
-        self._changed(data, -1)
-        left = self.moments_.n_rows
-        return Receipt(before.n_rows - left, left, _digest(self._by_content(self._blocks(data))))
+        self._changed(data, -1, sample_weight=sample_weight)
+        left, rows = self.moments_.n_rows, weighted(self._blocks(data), sample_weight)
+        return Receipt(before.n_rows - left, left, _digest(self._by_content(rows)))
 
     def _before(self, sign: int) -> Sums | None:
         """The sums that rows are added to; none after a fit that has kept none, which is said."""
@@ -174,11 +179,18 @@ class Additive(Staged):
             )
         return found
 
-    def _changed(self, data: tuple[Any, ...], sign: int = 1, refine_on: tuple[Any, ...] | None = None) -> Self:
+    def _changed(
+        self,
+        data: tuple[Any, ...],
+        sign: int = 1,
+        *,
+        refine_on: tuple[Any, ...] | None = None,
+        sample_weight: Any = None,
+    ) -> Self:
         """The model with rows, or without them."""
         before, reader = self._before(sign), copy(self)
         with one_blas_thread():
-            blocks = reader._blocks(data, reset=before is None)
+            blocks = weighted(reader._blocks(data, reset=before is None), sample_weight)
             sums = reader._summed(blocks, before)
             total = sums if before is None else before.plus(sums, sign)
             rows = None if refine_on is None else reader._blocks(refine_on)

@@ -16,6 +16,7 @@ from .passes import Block, Blocks, MappedBlocks
 from .passes.tables import as_table, unmasked
 
 _SHOWN = 40  # characters of an entry in a message
+_MOST_ROWS = 2**31  # that are read where they are repeated
 
 
 class _NotNumbersError(LatentiaError, TypeError):
@@ -166,6 +167,49 @@ def check_same_rows(**tables: int) -> None:
             raise LatentiaError(
                 f"{first} has {n} rows and {name} has {other}: they need the same rows, in the same order."
             )
+
+
+def weighted(rows: Any, sample_weight: Any) -> Any:
+    """Rows as often as their weights say, or as they are where there are none."""
+    if sample_weight is None:
+        return rows
+    if not isinstance(rows, Blocks):
+        raise LatentiaError("sample_weight is of rows, and there are none in a table of counts: multiply the counts.")
+    return rows.repeated(times_of(sample_weight, rows.n_rows))
+
+
+def times_of(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """How often each row is there, whole numbers of shape (n_rows,)."""
+    weights = _weights_of(sample_weight, n_rows)
+    wrong = np.flatnonzero(weights != np.rint(weights))
+    if len(wrong):
+        raise LatentiaError(
+            f"sample_weight is {weights[wrong[0]]} at position {wrong[0]}. It says how often a row is there: whole numbers of "
+            "at least 0. Make shares whole by numpy.rint(10 * sample_weight / sample_weight.mean()), at ten times the rows."
+        )
+    if weights.sum() >= _MOST_ROWS:
+        raise LatentiaError(f"sample_weight adds up to {weights.sum():,.0f} rows: {_MOST_ROWS - 1:,} are the most.")
+    return weights.astype(np.int64)
+
+
+def weighted_mean(values: np.ndarray, sample_weight: Any) -> float:
+    """The mean of a value of each row."""
+    return float(np.average(values, weights=None if sample_weight is None else _weights_of(sample_weight, len(values))))
+
+
+def _weights_of(sample_weight: Any, n_rows: int) -> np.ndarray:
+    weights = np.asarray(sample_weight)
+    if weights.shape != (n_rows,):
+        raise LatentiaError(f"sample_weight has shape {weights.shape}, and ({n_rows},) is needed.")
+    weights = as_table(weights, "sample_weight")[:, 0].astype(np.float64)
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise LatentiaError(
+            f"sample_weight is {weights[wrong[0]]} at position {wrong[0]}: numbers of at least 0 are needed."
+        )
+    if not weights.any():
+        raise LatentiaError("sample_weight is zero for all rows.")
+    return weights
 
 
 def _names_of(table: Any) -> list[str] | None:

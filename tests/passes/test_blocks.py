@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -257,3 +259,35 @@ def test_names_go_with_the_rows_and_not_with_what_is_computed_of_them():
 def test_blocks_are_a_contract():
     with pytest.raises(TypeError, match="abstract"):
         Blocks()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_rows_that_are_repeated_are_those_of_a_longer_table(kind):
+    rows, times = np.arange(60.0).reshape(20, 3) + 1, np.random.default_rng(1).integers(0, 4, size=20)
+    table, expected = kind(rows), Blocks.from_array(kind(np.repeat(rows, times, axis=0)))
+    for blocks in (
+        Blocks.from_array(table),
+        Blocks.from_array(table, block_rows=7),
+        Blocks.from_array(table).map(lambda block: (block[0] * 1,), [(20, 3)]),
+    ):
+        longer = blocks.repeated(times)
+        assert longer.n_rows == expected.n_rows == longer.shapes[0][0]
+        pairs = [(longer.table(), expected.table()), (longer.some_rows(9)[0], expected.some_rows(9)[0])]
+        group, same = (one.group([1], RowGroups()) for one in (longer, expected))
+        pairs += [(group.table(), same.table())]
+        for one, other in pairs:
+            assert one.shape == other.shape
+            assert not (one != other).sum()
+        np.testing.assert_array_equal(group[0].rows, same[0].rows)
+        assert group.repeated(np.full(group.n_rows, 2)).table().sum() == 2 * same.table().sum()
+    blocks = Blocks.from_array(table)
+    assert pickle.loads(pickle.dumps(blocks.repeated(times))).table().sum() == expected.table().sum()
+    assert blocks.repeated(times).fingerprint() != blocks.fingerprint()
+
+
+def test_rows_of_an_unknown_source_are_not_repeated():
+    class Own(MappedBlocks):
+        repeated = Blocks.repeated
+
+    with pytest.raises(LatentiaError, match="Own cannot be weighted"):
+        Own(Blocks.from_array(X), lambda block: block, [(10, 3)]).repeated(np.ones(10, int))

@@ -15,6 +15,7 @@ from scipy import sparse
 
 from latentia.datasets import planted
 from latentia.exceptions import LatentiaError
+from latentia.ica import TensorICA
 from latentia.mixtures import MultiViewMixture, SphericalGaussianMixture
 from latentia.multilabel import MomentMultiLabelClassifier
 from latentia.passes import Blocks, RowGroups, accumulate, checkpoint, checkpointing, on_cluster, write_cache
@@ -111,6 +112,22 @@ def test_workers_fold_runs_of_blocks(client, rows):
     assert os.getpid() not in processes
     np.testing.assert_allclose(sums, [4000, 3999 * 2000, rows.sum()], rtol=1e-12)
     np.testing.assert_allclose(gram, rows.T @ rows, rtol=1e-12)
+
+
+def test_moments_of_chunks_are_added_with_their_weights(rows):
+    times, chunks = np.arange(len(rows)) % 3, da.from_array(rows, chunks=(300, 6))
+    blocks = Blocks.from_dask(chunks)
+    np.testing.assert_array_equal(blocks.repeated(times).table(), np.repeat(rows, times, axis=0))
+    group, same = (one.group([0, 2], RowGroups()) for one in (blocks, Blocks.from_array(rows)))
+    own = np.arange(group.n_rows) % 2
+    np.testing.assert_array_equal(group.repeated(own).table(), same.repeated(own).table())
+    with pytest.raises(LatentiaError, match="weights already"):
+        blocks.repeated(times).repeated(np.ones(times.sum(), int))
+    one = TensorICA(2, n_splits=0).partial_fit(chunks[:1000]).partial_fit(chunks[1000:], sample_weight=times[1000:])
+    one.forget(chunks[:200])
+    left = np.concatenate([rows[200:1000], np.repeat(rows[1000:], times[1000:], axis=0)])
+    other = TensorICA(2, n_splits=0, keep_moments=True).fit(left)
+    np.testing.assert_allclose(one.components_, other.components_, atol=1e-9)
 
 
 def test_a_pass_does_not_wait_forever_for_workers(monkeypatch):

@@ -36,18 +36,21 @@ class AddedViews(Additive):
     n_shared: int | None
     n_features_v_: int
 
-    def _read(self, *data: Any, reset: bool = True) -> Blocks:
-        U, V, y = data
+    def _read(  # type: ignore[override]
+        self, U: Any, V: Any = None, y: Any = None, *, reset: bool = True
+    ) -> Blocks:
         blocks = two_views(self, U, V, self._checked_target(y), reset=reset, target=self._target)
         check_shape(blocks, orders_of(self.method, self.order) if reset and self.linear_map is None else [])
         return blocks
 
-    def partial_fit(self, U: Any, V: Any = None, y: Any = None) -> Self:  # type: ignore[override]
+    def partial_fit(  # type: ignore[override]
+        self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None
+    ) -> Self:
         """Add rows: the model is that of all rows so far, as of one ``fit`` with ``keep_moments=True``.
 
         Parameters
         ----------
-        U, V, y : as in ``fit``
+        U, V, y, sample_weight : as in ``fit``
             New rows.
 
         Returns
@@ -64,14 +67,16 @@ class AddedViews(Additive):
         DroppedDataWarning
             After a ``fit`` without ``keep_moments``, whose rows are not among those of the model then.
         """
-        return self._changed((U, V, y))
+        return self._changed((U, V, y), sample_weight=sample_weight)
 
-    def forget(self, U: Any, V: Any = None, y: Any = None) -> Receipt:  # type: ignore[override]
+    def forget(  # type: ignore[override]
+        self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None
+    ) -> Receipt:
         """Take rows away again: the model is that of the rows that are left, and no number in it tells of the others.
 
         Parameters
         ----------
-        U, V, y : as in ``fit``
+        U, V, y, sample_weight : as in ``fit``
             Rows that were in a ``fit`` or ``partial_fit``. That they were is not checked: sums do not tell.
 
         Returns
@@ -79,7 +84,7 @@ class AddedViews(Additive):
         Receipt
             How many rows were removed, how many are left, and a digest of those removed.
         """
-        return self._forgotten((U, V, y))
+        return self._forgotten((U, V, y), sample_weight)
 
     def _checked_target(self, y: Any) -> Any:
         return y

@@ -14,6 +14,7 @@ from .._base import halves_of_rows
 from .._parameters import Choice as OneOf
 from .._parameters import Constraint, Integer, OrNone
 from .._stages import Fitted, Part
+from .._validation import weighted
 from ..evidence import Check, Misfit, PartErrors, above, at_least, at_most, error_checks
 from ..exceptions import LatentiaError
 from ..passes import Blocks, RowGroups, deal
@@ -104,9 +105,9 @@ class ContrastiveEstimator(AddedViews):
 
     # --- the fit ------------------------------------------------------------------------------------------------
 
-    def _fit(self, U: Any, V: Any, y: Any = None) -> Self:
+    def _fit(self, U: Any, V: Any, y: Any = None, *, sample_weight: Any = None) -> Self:
         """Find the shared part, remove it from the moments of u, and learn from what is left."""
-        return self._fit_stages(self._read(U, V, y))
+        return self._fit_stages(weighted(self._read(U, V, y), sample_weight))
 
     def _dealt(self, rows: Blocks) -> RowGroups:
         return deal(rows, DEALT)

@@ -159,7 +159,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
         self.verbose = verbose
 
     @fitting
-    def fit(self, U: Any, V: Any = None) -> ContrastiveComponents:
+    def fit(self, U: Any, V: Any = None, *, sample_weight: Any = None) -> ContrastiveComponents:
         """Learn the linear map, and the second cumulants of the three parts.
 
         Parameters
@@ -168,6 +168,8 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             The first view. Blocks may have two parts, U and V.
         V : array-like or DataFrame of shape (n_rows, d_v), optional
             The second view of the same rows, with d_v of at least d_u.
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -179,7 +181,7 @@ class ContrastiveComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, C
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite.
         """
-        return self._fit(U, V)
+        return self._fit(U, V, sample_weight=sample_weight)
 
     def _learn(self, own: Own) -> _Parts:
         s, m = own.found.sums.covariance, own.moments

@@ -141,7 +141,7 @@ class ContrastiveIsing(ContrastiveEstimator):
         self.verbose = verbose
 
     @fitting
-    def fit(self, U: Any, V: Any = None) -> ContrastiveIsing:
+    def fit(self, U: Any, V: Any = None, *, sample_weight: Any = None) -> ContrastiveIsing:
         """Learn the couplings.
 
         Parameters
@@ -150,6 +150,8 @@ class ContrastiveIsing(ContrastiveEstimator):
             Blocks may have two parts, U and V.
         V : array-like or DataFrame of shape (n_rows, d_v), optional
             The second view of the same rows, with d_v of at least d_u.
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -161,7 +163,7 @@ class ContrastiveIsing(ContrastiveEstimator):
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite.
         """
-        return self._fit(U, V)
+        return self._fit(U, V, sample_weight=sample_weight)
 
     def _learn(self, own: Own) -> np.ndarray:
         correlations, edges = _correlations(own.covariance), self._checked_edges(own.moments.widths[0])

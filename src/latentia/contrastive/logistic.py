@@ -23,7 +23,7 @@ from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer
 from .._stages import Fitted
-from .._validation import check_same_rows
+from .._validation import check_same_rows, weighted_mean
 from ..evidence import Check, Evidence, at_least
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ._estimator import CONSTRAINTS, ContrastiveEstimator, Own
@@ -152,7 +152,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         return self._scale
 
     @fitting
-    def fit(self, U: Any, V: Any = None, y: Any = None) -> ContrastiveLogisticRegression:
+    def fit(self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None) -> ContrastiveLogisticRegression:
         """Learn the coefficients.
 
         Parameters
@@ -163,6 +163,8 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
             The second view of the same rows, with d_v of at least d_u.
         y : array-like of shape (n_rows,), optional
             Two classes.
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -174,7 +176,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite. Also if y has not two classes.
         """
-        return self._fit(U, V, y)
+        return self._fit(U, V, y, sample_weight=sample_weight)
 
     def _checked_target(self, y: Any) -> Any:
         """The classes as 0 and 1."""
@@ -322,7 +324,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         """
         return self.classes_[(self.decision_function(U, V) > 0).astype(int)]
 
-    def score(self, U: Any, V: Any = None, y: Any = None) -> float:
+    def score(self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return the share of rows whose class `predict` finds.
 
         Parameters
@@ -333,6 +335,8 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
             The second view. Without it U is taken to be free of what the views share.
         y : array-like of shape (n_rows,)
             True classes.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows.
 
         Returns
         -------
@@ -341,7 +345,7 @@ class ContrastiveLogisticRegression(ClassifierMixin, ContrastiveEstimator):
         true = target_column(y, numbers=False)
         found = self.predict(U, V)
         check_same_rows(U=len(found), y=len(true))
-        return float(np.mean(found == true))
+        return weighted_mean(found == true, sample_weight)
 
     def _check_fitted(self) -> None:
         super()._check_fitted()

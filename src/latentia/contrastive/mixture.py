@@ -24,6 +24,7 @@ from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Integer, Seed
 from .._stages import Fitted
+from .._validation import weighted_mean
 from ..evidence import Check, Reading, above, at_most, separation_limit
 from ..exceptions import LatentiaError
 from ..likelihood import normalised
@@ -143,7 +144,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         self.verbose = verbose
 
     @fitting
-    def fit(self, U: Any, V: Any = None) -> ContrastiveGaussianMixture:
+    def fit(self, U: Any, V: Any = None, *, sample_weight: Any = None) -> ContrastiveGaussianMixture:
         """Learn the mixture.
 
         Parameters
@@ -152,6 +153,8 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
             Blocks may have two parts, U and V.
         V : array-like or DataFrame of shape (n_rows, d_v), optional
             The second view of the same rows, with d_v of at least d_u.
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -163,7 +166,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite.
         """
-        return self._fit(U, V)
+        return self._fit(U, V, sample_weight=sample_weight)
 
     def _learn(self, own: Own) -> _Mixture:
         """Whiten the means' part of cov(s1), and decompose the third cumulant with a constant appended."""
@@ -314,7 +317,7 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         return self._of_components(U, V)[0]
 
     @fitted
-    def score(self, U: Any, V: Any = None, y: Any = None) -> float:
+    def score(self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return the mean log-density of a row in nats, under the Gaussians of `predict_proba`; higher is better.
 
         With V it is that of both views, so that scores with and without V cannot be compared.
@@ -326,12 +329,14 @@ class ContrastiveGaussianMixture(DensityMixin, ContrastiveEstimator):
         V : array-like or DataFrame of shape (n_rows, d_v), optional
             The second view. Without it U is taken to be free of what the views share.
         y : ignored
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows.
 
         Returns
         -------
         float
         """
-        return float(self._of_components(U, V)[1].mean())
+        return weighted_mean(self._of_components(U, V)[1], sample_weight)
 
     def _of_components(self, U: Any, V: Any) -> tuple[np.ndarray, np.ndarray]:
         """Probabilities of the components (n_rows, K), and the log-densities of rows (n_rows,)."""

@@ -128,7 +128,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
         self.verbose = verbose
 
     @fitting
-    def fit(self, U: Any, V: Any = None) -> ContrastivePCA:
+    def fit(self, U: Any, V: Any = None, *, sample_weight: Any = None) -> ContrastivePCA:
         """Learn the directions.
 
         Parameters
@@ -137,6 +137,8 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
             Blocks may have two parts, U and V.
         V : array-like or DataFrame of shape (n_rows, d_v), optional
             The second view of the same rows, with d_v of at least d_u.
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -148,7 +150,7 @@ class ContrastivePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Contrast
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite.
         """
-        return self._fit(U, V)
+        return self._fit(U, V, sample_weight=sample_weight)
 
     def _learn(self, own: Own) -> _Axes:
         d = own.moments.widths[0]

@@ -138,7 +138,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         return self._scale
 
     @fitting
-    def fit(self, U: Any, V: Any = None, y: Any = None) -> ContrastiveRegression:
+    def fit(self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None) -> ContrastiveRegression:
         """Learn the coefficients.
 
         Parameters
@@ -148,6 +148,8 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         V : array-like or DataFrame of shape (n_rows, d_v), optional
             The second view of the same rows, with d_v of at least d_u.
         y : array-like of shape (n_rows,), optional
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -159,7 +161,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
             If a parameter is out of its range, if the views differ in rows, if V has fewer columns than U, or if
             entries are NaN or infinite.
         """
-        return self._fit(U, V, y)
+        return self._fit(U, V, y, sample_weight=sample_weight)
 
     def _learn(self, own: Own) -> np.ndarray:
         """Coefficients for columns in unit variance."""
@@ -234,7 +236,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         """
         return self._own_rows(U, V) @ self.coef_ + self.intercept_
 
-    def score(self, U: Any, V: Any = None, y: Any = None) -> float:
+    def score(self, U: Any, V: Any = None, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return the coefficient of determination of `predict`.
 
         Parameters
@@ -245,6 +247,8 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
             The second view. Without it U is taken to be free of what the views share.
         y : array-like of shape (n_rows,)
             True values.
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows.
 
         Returns
         -------
@@ -253,7 +257,7 @@ class ContrastiveRegression(RegressorMixin, ContrastiveEstimator):
         true = target_column(y)
         found = self.predict(U, V)
         check_same_rows(U=len(found), y=len(true))
-        return float(r2_score(true, found))
+        return float(r2_score(true, found, sample_weight=sample_weight))
 
 
 def _divisor(own: Own) -> np.ndarray:

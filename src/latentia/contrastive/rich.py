@@ -23,7 +23,7 @@ from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Anything, Integer
 from .._stages import Fitted, Part, Staged
-from .._validation import check_same_rows, finite_blocks
+from .._validation import check_same_rows, finite_blocks, weighted
 from ..evidence import Check, Evidence, Misfit, PartErrors, above, at_least, at_most, error_checks
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..passes import Blocks, RowGroups, deal
@@ -186,7 +186,7 @@ class RichComponents(Staged):
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, y: Any = None) -> RichComponents:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> RichComponents:
         """Find the components that are not zero, and their maps.
 
         Parameters
@@ -194,6 +194,8 @@ class RichComponents(Staged):
         X : list of k tables of shape (n_rows, d), or Blocks with k parts
             The views: equally many rows, in the same order, and equally many columns.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -206,7 +208,7 @@ class RichComponents(Staged):
             rows or columns,
             if entries are NaN or infinite, or if the sets do not tell the components apart.
         """
-        blocks = _views(X)
+        blocks = weighted(_views(X), sample_weight)
         self.n_views_, self.n_features_in_ = len(blocks.shapes), blocks.shapes[0][1]
         return self._fit_stages(blocks)
 

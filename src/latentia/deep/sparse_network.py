@@ -23,7 +23,7 @@ from .. import _fields as of
 from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Integer, Seed, seed_of
 from .._stages import Fitted, Part, Staged
-from .._validation import check_sizes, table_blocks
+from .._validation import check_sizes, table_blocks, weighted
 from ..evidence import Check, Evidence, PartErrors, Reading, found_again
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine
@@ -155,7 +155,7 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, y: Any = None) -> SparseNetwork:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> SparseNetwork:
         """Learn the network.
 
         Parameters
@@ -163,6 +163,8 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n_observed)
             0 and 1, or with ``input_type="real"`` any numbers.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -174,7 +176,8 @@ class SparseNetwork(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
             If a parameter is out of its range, or if X has NaN, infinite entries, or with ``input_type="binary"`` others
             than 0 and 1.
         """
-        return self._fit_stages(table_blocks(self, X, reset=True, what="columns", dtype="numeric", min_columns=2))
+        blocks = table_blocks(self, X, reset=True, what="columns", dtype="numeric", min_columns=2)
+        return self._fit_stages(weighted(blocks, sample_weight))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> _Table:
         """One pass, which keeps the rows: layers are learned from them."""

@@ -25,7 +25,7 @@ from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer, NComponents, OrNone, Seed
 from .._stages import Fitted, Part, Staged
-from .._validation import number_table, table_blocks
+from .._validation import number_table, table_blocks, weighted, weighted_mean
 from ..evidence import Check, PartErrors, Reading
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refinement, over, refine
@@ -197,7 +197,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, y: Any = None) -> IncoherentDictionary:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> IncoherentDictionary:
         """Learn the atoms.
 
         Parameters
@@ -205,6 +205,8 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n)
             Rows should have mean zero: subtract that of each patch of an image, or that of each column of a table.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -215,7 +217,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         LatentiaError
             If a parameter is out of its range, if X has NaN or infinite entries, or too few rows for so many atoms.
         """
-        blocks = table_blocks(self, X, reset=True)
+        blocks = weighted(table_blocks(self, X, reset=True), sample_weight)
         self._check_sizes(blocks)
         return self._fit_stages(blocks)
 
@@ -360,9 +362,9 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
                 parameter="sparsity", value=self.sparsity,
             )  # fmt: skip
 
-    def _candidates(self, X: Any, y: Any = None) -> Sequence[int] | None:
+    def _candidates(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Sequence[int] | None:
         """Numbers near that of the clusters which a generous search finds."""
-        blocks = table_blocks(copy(self), X, reset=True)
+        blocks = weighted(table_blocks(copy(self), X, reset=True), sample_weight)
         rows = min(blocks.n_rows, _MOST_ATOMS)
         start = start_from(
             blocks, rows, method="graph", columns="svd", order=self.clique_order, seed=0, n_jobs=self.n_jobs
@@ -419,7 +421,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         return np.asarray(codes @ self.components_)
 
     @fitted
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return minus the mean squared length that the codes leave of a row; higher is better.
 
         Parameters
@@ -427,6 +429,8 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, n)
             Rows with the columns of the fit.
         y : ignored
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows.
 
         Returns
         -------
@@ -434,7 +438,7 @@ class IncoherentDictionary(ClassNamePrefixFeaturesOutMixin, TransformerMixin, St
         """
         blocks = table_blocks(self, X, reset=False)
         left = np.concatenate([self._codes(block[0]).left[:, -1] for block in blocks])
-        return -float(left.mean())
+        return -weighted_mean(left, sample_weight)
 
     def _codes(self, rows: Any) -> Codes:
         return matching_pursuit(_dense(rows), self.components_, self.sparsity_, n_jobs=self.n_jobs)

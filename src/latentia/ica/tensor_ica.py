@@ -26,7 +26,7 @@ from .._additive import Additive
 from .._base import fitted, fitting
 from .._parameters import Choice, Integer, OrNone, Seed
 from .._stages import Fitted, Part
-from .._validation import number_table, table_blocks
+from .._validation import number_table, table_blocks, weighted
 from ..evidence import (
     Check,
     PartErrors,
@@ -221,13 +221,15 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, y: Any = None) -> TensorICA:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> TensorICA:
         """Learn the unmixing.
 
         Parameters
         ----------
         X : array-like, DataFrame or Blocks of shape (n_rows, D)
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -239,10 +241,10 @@ class TensorICA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Additive):
             If a parameter is out of its range, if X has NaN or infinite entries, fewer rows or directions than sources,
             or with ``whiten=False`` columns that are not white or ``noise="gaussian"``.
         """
-        return self._fit_stages(self._read(X))
+        return self._fit_stages(weighted(self._read(X), sample_weight))
 
-    def _read(self, *data: Any, reset: bool = True) -> Blocks:
-        return table_blocks(self, data[0], reset=reset, sparse=False)
+    def _read(self, X: Any, *, reset: bool = True) -> Blocks:
+        return table_blocks(self, X, reset=reset, sparse=False)
 
     def _check_parameters(self) -> None:
         if self.noise == "gaussian" and self.whiten is False:

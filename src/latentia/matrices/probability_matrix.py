@@ -281,8 +281,8 @@ class ProbabilityMatrix(MatrixMethods, Additive):
         """
         return self._fit(self._read(C))
 
-    def _read(self, *data: Any, reset: bool = True) -> sparse.csr_array:
-        return square_counts(data[0]) if self.symmetric else pair_counts(data[0])
+    def _read(self, C: Any, *, reset: bool = True) -> sparse.csr_array:
+        return square_counts(C) if self.symmetric else pair_counts(C)
 
     def _summed(self, rows: sparse.csr_array, like: PairSums | None) -> PairSums:
         return PairSums.of(rows)

@@ -13,6 +13,7 @@ from .. import _fields as of
 from .._base import fitted
 from .._covariates import WithCovariates
 from .._stages import Fitted
+from .._validation import weighted_mean
 from ..evidence import Reading
 from ..likelihood import normalised
 from ._corrected import ClassMemberships, confusions
@@ -39,7 +40,7 @@ class MixtureMethods(WithCovariates):
         """Probabilities of the components of rows."""
         return Reading(self.predict_proba(fitted.some).T)
 
-    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_predict(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> np.ndarray:
         """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
 
         Parameters
@@ -47,12 +48,14 @@ class MixtureMethods(WithCovariates):
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
             Rows to learn from and to assign.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
         ndarray of int, shape (n_rows,)
         """
-        return self.fit(X).predict(X)
+        return self.fit(X, sample_weight=sample_weight).predict(X)
 
     def _memberships(self, X: Any) -> ClassMemberships:
         k = len(self.weights_)
@@ -120,7 +123,7 @@ class MixtureMethods(WithCovariates):
         """
         return np.vstack([normalised(joint, self.weights_)[0] for joint in self._joint(X)])
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return the mean log-density of a row in nats; higher is better.
 
         Parameters
@@ -128,6 +131,8 @@ class MixtureMethods(WithCovariates):
         X : as in ``fit``
             Rows with the columns, or the views, of the fit.
         y : ignored
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows.
 
         Returns
         -------
@@ -138,7 +143,7 @@ class MixtureMethods(WithCovariates):
         LatentiaError
             If X has other columns than the data of the fit, or if the model has no densities.
         """
-        return float(np.mean(self.score_samples(X)))
+        return weighted_mean(self.score_samples(X), sample_weight)
 
     @fitted
     def score_samples(self, X: Any) -> np.ndarray:

@@ -21,7 +21,7 @@ from .. import _fields as of
 from .._base import fitting
 from .._parameters import Choice, NComponents, OrNone, Seed
 from .._stages import Fitted, Part, Staged
-from .._validation import check_same_rows, finite_blocks, number_table
+from .._validation import check_same_rows, finite_blocks, number_table, weighted
 from ..evidence import (
     Check,
     PartErrors,
@@ -176,7 +176,7 @@ class MultiViewMixture(MixtureMethods, Staged):
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, y: Any = None, *, views: Any = None) -> MultiViewMixture:
+    def fit(self, X: Any, y: Any = None, *, views: Any = None, sample_weight: Any = None) -> MultiViewMixture:
         """Learn the mixture.
 
         Parameters
@@ -186,6 +186,8 @@ class MultiViewMixture(MixtureMethods, Staged):
         y : ignored
         views : list of lists of columns, optional
             For one table: the columns, by number or name, of each of three or more views.
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -197,7 +199,7 @@ class MultiViewMixture(MixtureMethods, Staged):
             If a parameter is out of its range, if there are fewer than three views, if they differ in rows, if X has
             infinite entries, or if a row or column has no entry at all.
         """
-        blocks = _split(X, views)
+        blocks = weighted(_split(X, views), sample_weight)
         self._layout = _layout(blocks, X, views)
         self._check_count(blocks)
         return self._fit_stages(blocks)
@@ -329,7 +331,9 @@ class MultiViewMixture(MixtureMethods, Staged):
 
     # --- use ----------------------------------------------------------------------------------------------------
 
-    def fit_predict(self, X: Any, y: Any = None, *, views: Any = None) -> np.ndarray:
+    def fit_predict(  # type: ignore[override]
+        self, X: Any, y: Any = None, *, views: Any = None, sample_weight: Any = None
+    ) -> np.ndarray:
         """Learn the mixture, and return the most probable component of every row, shape (n_rows,).
 
         Parameters
@@ -339,12 +343,14 @@ class MultiViewMixture(MixtureMethods, Staged):
         y : ignored
         views : list of lists of columns, optional
             As in ``fit``.
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
         ndarray of int, shape (n_rows,)
         """
-        return self.fit(X, views=views).predict(X)
+        return self.fit(X, views=views, sample_weight=sample_weight).predict(X)
 
     def _n_parameters(self) -> int:
         k, d = len(self.weights_), sum(self._layout.widths)

@@ -30,7 +30,7 @@ from .._additive import Additive
 from .._base import check_size, fitted, fitting
 from .._parameters import Choice, Flag, NComponents, Seed, seed_of
 from .._stages import Fitted, Part
-from .._validation import table_blocks
+from .._validation import table_blocks, weighted
 from ..evidence import Check, PartErrors, above, doubted, trivial_checks
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement, log, normalised, one_gaussian, over, refine
@@ -204,13 +204,15 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, y: Any = None) -> SphericalGaussianMixture:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> SphericalGaussianMixture:
         """Learn the mixture.
 
         Parameters
         ----------
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, D)
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -222,7 +224,7 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             If a parameter is out of its range, if X has NaN or infinite entries, or fewer rows than
             components.
         """
-        blocks = self._read(X)
+        blocks = weighted(self._read(X), sample_weight)
         _check_count(self, blocks)
         return self._fit_stages(blocks)
 

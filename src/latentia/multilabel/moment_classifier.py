@@ -25,7 +25,7 @@ import numpy as np
 from .._base import fitting, halves_of_rows
 from .._parameters import Choice, Flag, Names, NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Part, Staged
-from .._validation import check_same_rows, check_vocabulary, table_blocks
+from .._validation import check_same_rows, check_vocabulary, table_blocks, weighted
 from ..evidence import Evidence, PartErrors, Reading
 from ..exceptions import EvidenceWarning, LatentiaError, warn
 from ..likelihood import Refine, Refined, Refinement
@@ -228,7 +228,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, Y: Any = None) -> MomentMultiLabelClassifier:
+    def fit(self, X: Any, Y: Any = None, *, sample_weight: Any = None) -> MomentMultiLabelClassifier:
         """Learn topics and the head.
 
         Parameters
@@ -237,6 +237,8 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             Nonnegative: occurrences, counts or weights of words. Blocks may have two parts, X and Y.
         Y : array-like, sparse matrix or DataFrame of shape (n_rows, L), optional
             0/1 label sets, which may be empty; or one class for each row, shape (n_rows,).
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -248,7 +250,7 @@ class MomentMultiLabelClassifier(LabelMethods, Staged):
             If a parameter is out of its range, if X has NaN, infinite or negative entries, if Y has others than 0 and
             1, or if X and Y differ in rows.
         """
-        passes = Passes(self._labelled_blocks(X, Y), self.n_jobs, self.verbose)
+        passes = Passes(weighted(self._labelled_blocks(X, Y), sample_weight), self.n_jobs, self.verbose)
         # The first pass: how often words and labels occur, and with that what the topics are learned from.
         documents = read_documents(passes, self.moments, self.head != "bayes", self.word_names)
         self._check_count(documents)

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from .. import _fields as of
 from .._base import fitted
 from .._stages import Fitted, Staged
-from .._validation import number_table, table_blocks
+from .._validation import number_table, table_blocks, weighted
 from ..evidence import Reading
 from ..exceptions import LatentiaError
 from ._descent import row_weights
@@ -76,7 +76,7 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         return np.asarray(weights @ self.components_)
 
     @fitted
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return the share of the rows' squared length that the components explain; at most 1.
 
         Parameters
@@ -84,6 +84,8 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
             Nonnegative rows with the columns of the fit.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -91,16 +93,16 @@ class FactorModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Staged):
         """
         left = energy = 0.0
         unit = self._unit()
-        for rows, weights in self._pieces(X):
+        for rows, weights in self._pieces(X, sample_weight):
             rest = rows / unit - weights @ (self.components_ / unit)
             left, energy = left + float((rest**2).sum()), energy + float(((rows / unit) ** 2).sum())
         return 1.0 - left / energy if energy > 0 else 1.0
 
-    def _pieces(self, X: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def _pieces(self, X: Any, sample_weight: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Some rows at a time, and their weights."""
         unit = self._unit()
         step = max(1, _AT_ONCE // self.n_features_in_)
-        for block in table_blocks(self, X, reset=False):
+        for block in weighted(table_blocks(self, X, reset=False), sample_weight):
             for first in range(0, block[0].shape[0], step):
                 rows = dense(block[0][first : first + step])
                 self._check_units(rows, unit)

@@ -24,7 +24,7 @@ from .. import _fields as of
 from .._base import fitted, fitting
 from .._parameters import Integer, NComponents, Number, Seed, check_parameter
 from .._stages import Fitted, Part
-from .._validation import table_blocks
+from .._validation import table_blocks, weighted
 from ..evidence import Check, Misfit, PartErrors, at_least, at_most, bounds, error_checks
 from ..exceptions import LatentiaError
 from ..likelihood import over, refine
@@ -163,7 +163,7 @@ class ApproximateNMF(FactorModel):
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, y: Any = None) -> ApproximateNMF:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> ApproximateNMF:
         """Search for the components.
 
         Parameters
@@ -171,6 +171,8 @@ class ApproximateNMF(FactorModel):
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_rows, d)
             Nonnegative.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -182,7 +184,7 @@ class ApproximateNMF(FactorModel):
             If a parameter is out of its range, if X has NaN, infinite or negative entries, or if there are more
             components than rows or features carry.
         """
-        return self._fit_stages(table_blocks(self, X, reset=True))
+        return self._fit_stages(weighted(table_blocks(self, X, reset=True), sample_weight))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> None:
         """There are none: descent reads rows."""

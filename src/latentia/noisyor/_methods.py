@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _fields as of
 from .._base import Estimator, check_size, fitted
 from .._parameters import Number, check_parameter, seed_of
+from .._validation import weighted_mean
 from ..exceptions import LatentiaError
 from ..likelihood import noisy_or_rows
 from ..passes import Blocks
@@ -192,7 +193,7 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         order = open_ones[np.argsort(-gains[open_ones], kind="stable")][:n]
         return [Question(names[i], int(i), float(chances[i]), float(gains[i])) for i in order]
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return the mean log-likelihood of a row in nats, a lower bound where rows are sampled; higher is better.
 
         Parameters
@@ -200,12 +201,14 @@ class NetworkMethods(TransformerMixin, ClassNamePrefixFeaturesOutMixin, Estimato
         X : array-like or sparse matrix of shape (n_rows, n), DataFrame or Blocks
             Rows with the findings of the fit.
         y : ignored
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows.
 
         Returns
         -------
         float
         """
-        return float(self.posterior(X).log_likelihood.mean())
+        return weighted_mean(self.posterior(X).log_likelihood, sample_weight)
 
     @fitted
     def sample(self, n_samples: int = 1, random_state: Any = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from .._additive import Additive
 from .._base import fitting
 from .._parameters import Integer, Number, OrNone, Seed
 from .._stages import Fitted, Part
-from .._validation import table_blocks
+from .._validation import table_blocks, weighted
 from ..evidence import Check, Misfit, PartErrors, Reading, bounds, trivial_checks
 from ..exceptions import LatentiaError, LatentiaWarning, warn
 from ..likelihood import Refine, Refinement, over
@@ -241,7 +241,7 @@ class NoisyOr(NetworkMethods, Additive):
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, y: Any = None) -> NoisyOr:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> NoisyOr:
         """Learn the network.
 
         Parameters
@@ -251,6 +251,8 @@ class NoisyOr(NetworkMethods, Additive):
             known. Or for every row a list, tuple or set of the names of the items that are in it; items in fewer than
             ``min_df`` baskets are left out.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -262,7 +264,7 @@ class NoisyOr(NetworkMethods, Additive):
             If a parameter is out of its range, if X has others than 0 and 1 (and missing values), if there are more
             causes than pairs of findings can tell apart, or too few rows.
         """
-        blocks = self._read(X)
+        blocks = weighted(self._read(X), sample_weight)
         _check_rows(blocks.n_rows)
         self._check_number(blocks.shapes[0][1])
         return self._fit_stages(blocks)
@@ -487,7 +489,7 @@ class NoisyOr(NetworkMethods, Additive):
         k, likely = causes_above_noise(source, dealt)
         return (k, k, likely) if k > solved or n <= size else (None, min(k + 2, solved), None)
 
-    def _read(self, X: Any, reset: bool = True) -> Blocks:
+    def _read(self, X: Any, *, reset: bool = True) -> Blocks:
         if not isinstance(X, Blocks) and is_baskets(X):
             if not reset and self._column_names is None:
                 raise LatentiaError(

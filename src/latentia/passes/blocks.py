@@ -20,7 +20,7 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 from ._digests import digest
-from .tables import MappedTable, arrays_of, as_table, is_mapped, piece, taken
+from .tables import MappedTable, RepeatedTable, arrays_of, as_table, is_mapped, piece, taken
 
 __all__ = [
     "Block",
@@ -82,7 +82,8 @@ class RowGroups:
     stretch : int
         Neighbouring rows that are dealt together.
     leaders : ndarray of int, optional
-        For every row of the source the one that it is dealt with: the first of its copies. See `latentia.passes.deal`.
+        For every row of the source a number, by which it is dealt: that of its kind, where rows have copies. See
+        `latentia.passes.deal`.
     """
 
     n: int = 4
@@ -312,6 +313,10 @@ class Blocks(ABC):
         """Blocks whose parts, of these shapes, ``function`` computes from those of each block as it is read."""
         return MappedBlocks(self, function, shapes)
 
+    def repeated(self, times: np.ndarray) -> Blocks:
+        """Each row as often as ``times``, whole numbers of shape (n_rows,), says; rows are copied as they are read."""
+        raise LatentiaError(f"{type(self).__name__} cannot be weighted: it has no method `repeated`.")
+
     def split(self, n_groups: int, random_state: int = 0) -> list[Blocks]:
         """Split the rows (or whole sequences) at random into disjoint groups of equal size, without copying them.
 
@@ -387,7 +392,7 @@ class TableBlocks(Blocks):
         return digest([self._parts, self._boundaries, self._lengths, self._chosen])
 
     def table(self) -> Any:
-        if self._chosen is not None:
+        if self._chosen is not None or isinstance(self._parts[0], RepeatedTable):
             return super().table()
         return self._parts[0] if sparse.issparse(self._parts[0]) else np.ascontiguousarray(self._parts[0])
 
@@ -424,6 +429,13 @@ class TableBlocks(Blocks):
             names=self.names,
             selections=(*self._selections, (wanted, dealt)),
         )
+
+    def repeated(self, times: np.ndarray) -> Blocks:
+        rows = np.arange(self.n_rows) if self._chosen is None else np.flatnonzero(self._rows_of_all())
+        rows = np.repeat(rows, times)
+        parts = [RepeatedTable.of(part, rows) for part in self._parts]
+        size = _default_block_rows(parts, len(rows))
+        return TableBlocks(parts, np.append(np.arange(0, len(rows), size), len(rows)), names=self.names)
 
     def _selected(self) -> np.ndarray:
         """Bits of the rows, or of the sequences where there are such, that all selections keep."""
@@ -514,6 +526,11 @@ class MappedBlocks(Blocks):
     def group(self, groups: Iterable[int], dealt: RowGroups) -> Blocks:
         return MappedBlocks(self._blocks.group(groups, dealt), self._function, self.shapes, self.names)
 
+    def repeated(self, times: np.ndarray) -> Blocks:
+        blocks = self._blocks.repeated(times)
+        shapes = [(blocks.n_rows, width) for _, width in self.shapes]
+        return MappedBlocks(blocks, self._function, shapes, self.names)
+
 
 class BlockDigests:
     """A statistic: the digest of every block by its number."""
@@ -598,8 +615,15 @@ def mixed_bits(x: np.ndarray) -> np.ndarray:
 
 
 def _default_block_rows(tables: Sequence[Any], n_rows: int) -> int:
-    entries = sum(int(t.indptr[-1]) if sparse.issparse(t) else int(np.count_nonzero(t)) for t in tables)
+    entries = sum(map(_n_entries, tables))
     return max(1, int(_BLOCK_ENTRIES * n_rows / max(entries, 1))) if n_rows else 1
+
+
+def _n_entries(table: Any) -> int:
+    if isinstance(table, RepeatedTable):
+        own, times = table.table, np.bincount(table.rows, minlength=table.table.shape[0])
+        return int(times @ (np.diff(own.indptr) if sparse.issparse(own) else np.count_nonzero(own, axis=1)))
+    return int(table.indptr[-1]) if sparse.issparse(table) else int(np.count_nonzero(table))
 
 
 def sequence_lengths(lengths: Any, n_rows: int) -> np.ndarray:

@@ -13,7 +13,7 @@ from ..exceptions import LatentiaError
 from .accumulate import accumulate
 from .blocks import BlockDigests, Blocks, RowGroups, SomeRows, TableBlocks, sequence_lengths, some_places
 from .cluster import client_in_use, cluster_at_work, import_extra, on_worker
-from .tables import as_table
+from .tables import as_table, taken
 
 __all__ = ["ChunkBlocks", "from_collections", "in_blocks", "is_collection"]
 
@@ -38,6 +38,8 @@ class ChunkBlocks(TableBlocks):
     boundaries : ndarray of int, shape (n_blocks + 1,)
     widths : sequence of int
         Columns of the parts.
+    times : sequence of ndarray of int, optional
+        For every block how often each row of its chunk is there.
     """
 
     def __init__(
@@ -49,8 +51,9 @@ class ChunkBlocks(TableBlocks):
         lengths: np.ndarray | None = None,
         names: list[str] | None = None,
         selections: tuple[tuple[frozenset[int], RowGroups], ...] = (),
+        times: Sequence[np.ndarray] | None = None,
     ) -> None:
-        self._chunks, self._widths = list(chunks), tuple(widths)
+        self._chunks, self._widths, self._times = list(chunks), tuple(widths), times
         self._made: dict[int, list[Any]] = {}
         shapes = [(int(boundaries[-1]), int(width)) for width in widths]
         super().__init__(
@@ -60,12 +63,14 @@ class ChunkBlocks(TableBlocks):
     def _pieces(self, number: int, start: int, stop: int) -> list[Any]:
         made = self._made.get(number)
         pieces = _tables(_made(self._chunks[number]) if made is None else made)
+        times = None if self._times is None else self._times[number]
+        n_rows = stop - start if times is None else len(times)
         for i, (piece, width) in enumerate(zip(pieces, self._widths, strict=True)):
-            if piece.shape != (stop - start, width):
+            if piece.shape != (n_rows, width):
                 raise LatentiaError(
-                    f"Chunk {number} of part {i} has shape {piece.shape}, and {(stop - start, width)} were expected."
+                    f"Chunk {number} of part {i} has shape {piece.shape}, and {(n_rows, width)} were expected."
                 )
-        return pieces
+        return pieces if times is None else [taken(piece, np.repeat(np.arange(n_rows), times)) for piece in pieces]
 
     def table(self) -> Any:
         return Blocks.table(self)
@@ -83,8 +88,19 @@ class ChunkBlocks(TableBlocks):
             return self
         return ChunkBlocks(
             self._chunks, self._boundaries, self._widths, lengths=self._lengths, names=self.names,
-            selections=(*self._selections, (wanted, dealt)),
+            selections=(*self._selections, (wanted, dealt)), times=self._times,
         )  # fmt: skip
+
+    def repeated(self, times: np.ndarray) -> Blocks:
+        if self._times is not None:
+            raise LatentiaError("These rows have weights already.")
+        if self._chosen is not None:
+            chosen, of_chosen = self._rows_of_all(), times
+            times = np.zeros(len(chosen), np.int64)
+            times[chosen] = of_chosen
+        each = np.split(times, self._boundaries[1:-1])
+        boundaries = np.append(0, np.cumsum([int(own.sum()) for own in each])).astype(np.int64)
+        return ChunkBlocks(self._chunks, boundaries, self._widths, names=self.names, times=each)
 
     @property
     def cheap_to_send(self) -> bool:
@@ -292,7 +308,11 @@ def in_blocks(
     for name, value in given.items():
         if not is_collection(value):
             rest[name] = value
-        elif name in _ALIGNED and (name != "y" or method.__name__ == "fit") and (several or is_collection(table)):
+        elif (
+            name in _ALIGNED
+            and (name != "y" or method.__name__ in ("fit", "_read"))
+            and (several or is_collection(table))
+        ):
             parts.append(value)
         else:
             rest[name] = value.compute()

@@ -10,7 +10,18 @@ from scipy import sparse
 
 from ..exceptions import LatentiaError
 
-__all__ = ["MappedTable", "arrays_of", "as_table", "canonical", "is_mapped", "piece", "taken", "undamaged", "unmasked"]
+__all__ = [
+    "MappedTable",
+    "RepeatedTable",
+    "arrays_of",
+    "as_table",
+    "canonical",
+    "is_mapped",
+    "piece",
+    "taken",
+    "undamaged",
+    "unmasked",
+]
 
 
 def as_table(part: Any, number: int | str, names: bool = False) -> Any:
@@ -113,6 +124,8 @@ def piece(table: Any, start: int, stop: int) -> Any:
 
     Rows of a dense piece lie one after the other, however the table is laid out: bits of products would depend on it.
     """
+    if isinstance(table, RepeatedTable):
+        return taken(table.table, table.rows[start:stop])
     if not sparse.issparse(table):
         return np.ascontiguousarray(table[start:stop])
     lo, hi = int(table.indptr[start]), int(table.indptr[stop])
@@ -124,6 +137,8 @@ def piece(table: Any, start: int, stop: int) -> Any:
 
 def taken(table: Any, rows: np.ndarray) -> Any:
     """Some rows, copied: SciPy would bring all entries to the type of the row starts first."""
+    if isinstance(table, RepeatedTable):
+        return taken(table.table, table.rows[rows])
     if not sparse.issparse(table):
         return np.ascontiguousarray(table[rows])
     starts, sizes = table.indptr[rows].astype(np.int64), np.diff(table.indptr)[rows].astype(np.int64)
@@ -135,6 +150,8 @@ def taken(table: Any, rows: np.ndarray) -> Any:
 
 def arrays_of(part: Any) -> list[np.ndarray]:
     """The arrays that a table is made of."""
+    if isinstance(part, RepeatedTable):
+        return [part.rows, *arrays_of(part.table)]
     return [part.indptr, part.indices, part.data] if sparse.issparse(part) else [part]
 
 
@@ -148,6 +165,21 @@ def _map_of(array: Any) -> np.memmap | None:
 def is_mapped(array: np.ndarray) -> bool:
     """Whether an array lies in a file as it is."""
     return not array.size or (_map_of(array) is not None and bool(array.flags.c_contiguous))
+
+
+class RepeatedTable(NamedTuple):
+    """Rows of a table, some of them several times, which are copied where they are read."""
+
+    table: Any
+    rows: np.ndarray
+
+    @classmethod
+    def of(cls, table: Any, rows: np.ndarray) -> RepeatedTable:
+        return cls(table.table, table.rows[rows]) if isinstance(table, RepeatedTable) else cls(table, rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.table.shape[1]
 
 
 class MappedTable(NamedTuple):

@@ -487,7 +487,7 @@ class SpectralHMM(ChainMethods, AdditiveSequences):
                 LatentiaWarning,
             )
 
-    def _read(self, X: Any, lengths: Any = None, reset: bool = True) -> _Steps:
+    def _read(self, X: Any, lengths: Any = None, *, reset: bool = True) -> _Steps:
         """The steps of a fit."""
         whole, is_read = self._encoded(X, lengths, reset), isinstance(X, Blocks)
         seen = whole if is_read else observed(whole, self._kind.missing)

@@ -407,7 +407,7 @@ class TwoStateHMM(ChainMethods, AdditiveSequences):
         symbols, lengths = self._read(X, lengths, reset=False)
         yield len(symbols), (self.startprob_, self.transmat_, log(self.emissionprob_.T), lengths, symbols)
 
-    def _read(self, X: Any, lengths: Any = None, reset: bool = True) -> _Sequences:
+    def _read(self, X: Any, lengths: Any = None, *, reset: bool = True) -> _Sequences:
         """Symbol numbers (n,) and lengths of the sequences."""
         steps, lengths = all_steps(X, lengths)
         has_symbols(steps[0], "symbols")

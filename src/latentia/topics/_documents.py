@@ -16,7 +16,7 @@ from .._base import check_size, fitted
 from .._covariates import WithCovariates
 from .._parameters import seed_of
 from .._stages import Fitted, Part
-from .._validation import check_vocabulary, column_names, table_blocks
+from .._validation import check_vocabulary, column_names, table_blocks, times_of, weighted
 from ..evidence import Reading
 from ..exceptions import DroppedDataWarning, LatentiaError, warn
 from ..likelihood import Refine, WordSampler, fold_in
@@ -66,6 +66,10 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, TopicTables):
             texts = texts_of(X)
             if texts is None:
                 return args, kwargs
+            if kwargs.get("sample_weight") is not None:
+                times = times_of(kwargs["sample_weight"], len(texts))
+                texts = [text for text, n in zip(texts, times, strict=True) for _ in range(n)]
+                kwargs = kwargs | {"sample_weight": None}
             counts = self._learn_words(texts)
         return ((counts, *args[1:]), kwargs) if args else (args, {**kwargs, "X": counts})
 
@@ -157,10 +161,10 @@ class OfDocuments(InGroups, WithCovariates, TransformerMixin, TopicTables):
     def _names_of_components(self) -> list[str]:
         return [str(name) for name in self.get_feature_names_out()]
 
-    def _tables(self, X: Any) -> Iterator[Any]:
+    def _tables(self, X: Any, sample_weight: Any = None) -> Iterator[Any]:
         """Checked tables of new documents, one block at a time."""
         names = column_names(self)
-        for block in self._blocks(X, reset=False):
+        for block in weighted(self._blocks(X, reset=False), sample_weight):
             check_counts(as_counts(block[0]), block.rows, names)
             yield block[0]
 
@@ -203,7 +207,7 @@ class Admixture(OfDocuments):
         return np.vstack([fold_in(table, *self._model(), n_jobs=self.n_jobs) for table in self._tables(X)])
 
     @fitted
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return the mean log-probability in nats of a word of one half of a document given the other half.
 
         Higher is better.
@@ -213,12 +217,14 @@ class Admixture(OfDocuments):
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
             Documents, as `fit` takes them.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
         float
         """
-        return completion_log_likelihood(*self._model(), self._tables(X), n_jobs=self.n_jobs)
+        return completion_log_likelihood(*self._model(), self._tables(X, sample_weight), n_jobs=self.n_jobs)
 
     def perplexity(self, X: Any) -> float:
         """Return the document-completion perplexity exp(-score): as uncertain as a uniform choice of that many words.

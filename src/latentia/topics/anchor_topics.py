@@ -34,7 +34,7 @@ from .._parameters import (
     check_parameters,
 )
 from .._stages import Fitted, Part, Staged
-from .._validation import check_vocabulary, column_names
+from .._validation import check_vocabulary, column_names, weighted
 from ..evidence import Check, Evidence, Misfit, PartErrors, separation_limit, settled_checks
 from ..exceptions import LatentiaError
 from ..likelihood import Refine, Refined
@@ -266,7 +266,7 @@ class AnchorTopics(Admixture, Staged):
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, y: Any = None) -> AnchorTopics:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> AnchorTopics:
         """Learn topics from counts.
 
         Parameters
@@ -275,6 +275,8 @@ class AnchorTopics(Admixture, Staged):
             Nonnegative counts of words in documents; or the documents themselves, as a sequence of str or
             `latentia.datasets.Texts`, which all methods take then.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -286,7 +288,7 @@ class AnchorTopics(Admixture, Staged):
             If a parameter is out of its range, if X has NaN, infinite or negative entries, or if so few documents or
             words are left that they cannot carry the topics. The message says what was found, where, and what to do.
         """
-        return self._fit_stages(self._blocks(X, reset=True))
+        return self._fit_stages(weighted(self._blocks(X, reset=True), sample_weight))
 
     def _dealt(self, rows: Blocks) -> RowGroups:
         return deal(rows, self._seed, 4 if self.embedding == "subspace" else 2 if self.n_splits else 1)

@@ -23,6 +23,7 @@ from .. import _fields as of
 from .._base import check_size, fitted, fitting
 from .._parameters import NComponents, Seed, seed_of
 from .._stages import Fitted, Part, Staged
+from .._validation import weighted, weighted_mean
 from ..evidence import Check, Misfit, PartErrors, at_most, spread_of_documents
 from ..exceptions import LatentiaError
 from ..likelihood import (
@@ -233,7 +234,7 @@ class SingleTopicModel(OfDocuments, Staged):
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, y: Any = None) -> SingleTopicModel:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> SingleTopicModel:
         """Learn topics from counts.
 
         Parameters
@@ -243,6 +244,8 @@ class SingleTopicModel(OfDocuments, Staged):
             `latentia.datasets.Texts`, which all methods take then. Documents of one word or none are skipped, and those of
             two count for pairs alone.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -254,8 +257,7 @@ class SingleTopicModel(OfDocuments, Staged):
             If a parameter is out of its range, if X has NaN, infinite or negative entries, or if so few documents or
             words are left that they cannot carry the topics. The message says what was found, where, and what to do.
         """
-        blocks = self._blocks(X, reset=True)
-        return self._fit_stages(blocks)
+        return self._fit_stages(weighted(self._blocks(X, reset=True), sample_weight))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> CorpusMoments:
         """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""
@@ -421,7 +423,7 @@ class SingleTopicModel(OfDocuments, Staged):
         return self.predict_proba(X)
 
     @fitted
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> float:
         """Return the mean log-probability in nats of a document's sequence of words; higher is better.
 
         Parameters
@@ -429,13 +431,15 @@ class SingleTopicModel(OfDocuments, Staged):
         X : array-like, sparse matrix, DataFrame or Blocks of shape (n_documents, V), or texts
             Documents, as `fit` takes them.
         y : ignored
+        sample_weight : array-like of shape (n_rows,), optional
+            Weights of the rows.
 
         Returns
         -------
         float
         """
         parts = [multinomial_log_likelihood(t, *self._model(), n_jobs=self.n_jobs) for t in self._tables(X)]
-        return float(np.mean(np.concatenate(parts)))
+        return weighted_mean(np.concatenate(parts), sample_weight)
 
     @fitted
     def sample(

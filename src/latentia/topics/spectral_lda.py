@@ -25,6 +25,7 @@ from .. import _fields as of
 from .._base import fitting
 from .._parameters import NComponents, Number, OrNone, Seed
 from .._stages import Fitted, Part, Staged
+from .._validation import weighted
 from ..evidence import Check, PartErrors, between, settled_checks
 from ..likelihood import Refine, Refined, Refinement
 from ..metrics import nearest_others
@@ -214,7 +215,7 @@ class SpectralLDA(Admixture, Staged):
     # --- fitting ------------------------------------------------------------------------------------------------
 
     @fitting
-    def fit(self, X: Any, y: Any = None) -> SpectralLDA:
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> SpectralLDA:
         """Learn topics from counts.
 
         Parameters
@@ -224,6 +225,8 @@ class SpectralLDA(Admixture, Staged):
             `latentia.datasets.Texts`, which all methods take then. Documents of one word or none are skipped, and those of
             two count for pairs alone.
         y : ignored
+        sample_weight : array-like of int, shape (n_rows,), optional
+            How often each row is there.
 
         Returns
         -------
@@ -235,8 +238,7 @@ class SpectralLDA(Admixture, Staged):
             If a parameter is out of its range, if X has NaN, infinite or negative entries, or if so few documents or
             words are left that they cannot carry the topics. The message says what was found, where, and what to do.
         """
-        blocks = self._blocks(X, reset=True)
-        return self._fit_stages(blocks)
+        return self._fit_stages(weighted(self._blocks(X, reset=True), sample_weight))
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> _Counted:
         """Passes over the documents: words, coordinates, and moments in these of four groups of documents."""

@@ -1,7 +1,8 @@
 """Fits that can be added to, merged and forgotten: of methods that take everything from sums over rows.
 
 A fit keeps its sums in ``moments_``. Those of other rows are added to them, or taken away, and the model is that of what is
-there: the one of a single fit on these rows, whatever the order. Rows are dealt into groups by their content, so that this
+there: the one of a single fit on these rows, whatever the order. It is learned when the first of its attributes is asked for,
+so that many small batches cost what their sums do. Rows are dealt into groups by their content, so that this
 holds for the evidence as well. Nothing of the rows themselves is kept, so that what is said of a model is what its sums say;
 rows that are given beside (``refine_on``) refine it.
 """
@@ -17,7 +18,8 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 import numpy as np
 
 from . import _fields as of
-from ._base import fitting
+from ._base import fitting, without_fit
+from ._records import attributes_of
 from ._stages import Staged
 from ._threads import one_blas_thread
 from ._validation import table_blocks, weighted
@@ -80,7 +82,7 @@ class Additive(Staged):
         """The rows, checked; with ``reset=False`` against the columns that the estimator knows."""
         return table_blocks(self, X, reset=reset)
 
-    def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> Sums:
+    def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> Any:
         """Sums over rows, in the way of others where these are given: by default all moments up to ``_order``."""
         check_width(rows.shapes[0][1])
         options = {"n_jobs": vars(self).get("n_jobs"), "progress": self.verbose}
@@ -194,11 +196,25 @@ class Additive(Staged):
             sums = reader._summed(blocks, before)
             total = sums if before is None else before.plus(sums, sign)
             rows = None if refine_on is None else reader._blocks(refine_on)
-        return self._of_moments(total, _layout_of(reader), rows)
+        layout = _layout_of(reader)
+        return self._unlearned(total, layout) if rows is None else self._of_moments(total, layout, rows)
 
     def _blocks(self, data: tuple[Any, ...], reset: bool = False) -> Blocks:
         given, named = in_blocks(type(self)._read, data, {})
         return self._read(*given, **named, reset=reset)
+
+    def _unlearned(self, sums: Sums, layout: dict[str, Any]) -> Self:
+        """The model of sums, to be learned when it is asked for."""
+        empty = without_fit(self)
+        empty.__dict__ |= layout | {"moments_": sums, "_unsolved": True}
+        self.__dict__ = empty.__dict__
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        if "_unsolved" in vars(self) and name in attributes_of(type(self)):
+            self._of_moments(self.moments_, _layout_of(self))
+            return getattr(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @fitting
     def _of_moments(self, sums: Sums, layout: dict[str, Any], rows: Blocks | None = None) -> Self:
@@ -252,7 +268,7 @@ def merge(models: Sequence[M]) -> M:
     for number, other in enumerate(others, 1):
         _check_alike(found, other, number)
         total = total.plus(_kept_by(other))
-    return found._of_moments(total, layout)
+    return found._unlearned(total, layout)
 
 
 def _kept_by(model: Any) -> Any:

@@ -106,12 +106,12 @@ class Estimator(BaseEstimator):
     @property
     def n_found(self) -> int | None:
         """Number of components: what was asked for, or chosen, or is left; None where neither was said."""
-        return self.__dict__.get("n_components_", self.get_params(deep=False).get("n_components"))
+        return getattr(self, "n_components_", self.get_params(deep=False).get("n_components"))
 
     @property
     def compared(self) -> list[dict[str, Any]]:
         """Rows that compare the numbers of components among which the evidence chose; empty where one was asked for."""
-        return self.__dict__.get("comparison_", [])
+        return getattr(self, "comparison_", [])
 
     @property
     def column_names(self) -> list[str] | None:
@@ -183,11 +183,8 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
 
     @functools.wraps(fit)
     def wrapper(self: E, /, *args: P.args, **kwargs: P.kwargs) -> E:
-        fresh: E = object.__new__(type(self))
-        fresh.__dict__.update({name: value for name, value in self.__dict__.items() if not _learned(name)})
-        check_parameters(fresh)
+        fresh = without_fit(self)
         seed = seed_of(fresh.get_params(deep=False).get("random_state", 0))
-        fresh._check_parameters()
         given: Any = fresh._given(args, kwargs) if fit.__name__ == "fit" else (args, kwargs)
         given = in_blocks(fit, *given)
 
@@ -214,6 +211,15 @@ def fitting(fit: Callable[Concatenate[E, P], E]) -> Callable[Concatenate[E, P], 
         return self
 
     return wrapper
+
+
+def without_fit(estimator: E) -> E:
+    """An estimator with the same parameters, which are checked, and nothing of a fit."""
+    fresh: E = object.__new__(type(estimator))
+    fresh.__dict__.update({name: value for name, value in estimator.__dict__.items() if not _learned(name)})
+    check_parameters(fresh)
+    fresh._check_parameters()
+    return fresh
 
 
 def _of_best_size(empty: E, fit: Callable[Concatenate[E, P], E], /, *args: P.args, **kwargs: P.kwargs) -> E:

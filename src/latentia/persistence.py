@@ -67,6 +67,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> Path:
     target = target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
     arrays: dict[str, np.ndarray] = {}
     parameters = model.get_params(deep=False)
+    getattr(model, "evidence_", None)  # of moments that were added to it is learned now
     _tell_unsaved(vars(model))
     attributes = {name: value for name, value in sorted(vars(model).items()) if name not in parameters}
     header = {

@@ -59,6 +59,8 @@ class PairSums:
         total = PairSums.of(self.counts + sign * other.counts)
         if (total.counts.data < 0).any():
             raise LatentiaError("Pairs are to be forgotten that are not all among those of the model.")
+        if not total.counts.nnz:
+            raise LatentiaError("No pair would be left.")
         return total
 
 

@@ -225,15 +225,19 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             components.
         """
         blocks = weighted(self._read(X), sample_weight)
-        _check_count(self, blocks)
+        _check_count(self, blocks.n_rows)
         return self._fit_stages(blocks)
 
-    def _of_sums(self, sums: FramedSums) -> Moments:
+    def _sums(self, rows: Any, dealt: RowGroups, like: Any) -> FramedSums:
         if not self._round:
             raise LatentiaError(
                 "moments tell balls alone: fit other shapes on the rows, without keep_moments.",
                 parameter="covariance_type", value=self.covariance_type,
             )  # fmt: skip
+        return super()._sums(rows, dealt, like)
+
+    def _of_sums(self, sums: FramedSums) -> Moments:
+        _check_count(self, sums.n_rows)
         return Moments.of_sums(sums, self.n_components)
 
     def _moments(self, rows: Blocks, dealt: RowGroups) -> Moments:
@@ -425,12 +429,12 @@ class SphericalGaussianMixture(MixtureMethods, DensityMixin, Additive):
             check_covariances(found, "_covariances")
 
 
-def _check_count(model: SphericalGaussianMixture, blocks: Blocks) -> None:
+def _check_count(model: SphericalGaussianMixture, n_rows: int) -> None:
     width = model.n_features_in_ if model._by_moments else np.inf
-    if model.n_components > min(blocks.n_rows, width):
+    if model.n_components > min(n_rows, width):
         raise LatentiaError(
-            f"{blocks.n_rows} rows of {model.n_features_in_} features support at most {min(blocks.n_rows, width)} components"
-            + (" by moments." if width < blocks.n_rows else "."),
+            f"{n_rows} rows of {model.n_features_in_} features support at most {min(n_rows, width)} components"
+            + (" by moments." if width < n_rows else "."),
             parameter="n_components", value=model.n_components,
         )  # fmt: skip
 

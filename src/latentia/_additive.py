@@ -40,6 +40,7 @@ _LAYOUT = (
     "classes_",
     "symbols_",
     "reading_",
+    "vectorizer_",
 )
 """Attributes that say what the columns are."""
 _APART = ("keep_moments", "n_jobs", "verbose")  # parameters in which models that are merged may differ
@@ -73,6 +74,7 @@ class Additive(Staged):
     """
 
     _order: ClassVar[int] = 4
+    _groups: ClassVar[int] = 4
     keep_moments: bool
     moments_: Annotated[Sums, of.optional(of.Field())]
 
@@ -92,9 +94,13 @@ class Additive(Staged):
         """What ``_moments`` returns, from sums."""
         raise NotImplementedError
 
+    def _refined_on(self, moments: Any, rows: Any) -> Any:
+        """What ``_moments`` returns, with rows on which the answer is refined."""
+        return moments
+
     def _by_content(self, rows: Any) -> RowGroups:
         """Groups of rows that hang on what is in a row alone."""
-        return deal_by_content(rows if isinstance(rows, Blocks) else Blocks.from_array(rows))
+        return deal_by_content(rows if isinstance(rows, Blocks) else Blocks.from_array(rows), self._groups)
 
     def _summed(self, rows: Any, like: Any) -> Any:
         """Sums over rows, dealt by their content."""
@@ -157,7 +163,7 @@ class Additive(Staged):
         if before is None:
             raise LatentiaError("There is nothing to forget: the model has not been fitted.")
         self._changed(data, -1, sample_weight=sample_weight)
-        left, rows = self.moments_.n_rows, weighted(self._blocks(data), sample_weight)
+        left, rows = self.moments_.n_rows, weighted(self._rows_of(data), sample_weight)
         return Receipt(before.n_rows - left, left, _digest(self._by_content(rows)))
 
     def _before(self, sign: int) -> Sums | None:
@@ -192,15 +198,15 @@ class Additive(Staged):
         """The model with rows, or without them."""
         before, reader = self._before(sign), copy(self)
         with one_blas_thread():
-            blocks = weighted(reader._blocks(data, reset=before is None), sample_weight)
+            blocks = weighted(reader._rows_of(data, reset=before is None), sample_weight)
             sums = reader._summed(blocks, before)
             total = sums if before is None else before.plus(sums, sign)
-            rows = None if refine_on is None else reader._blocks(refine_on)
+            rows = None if refine_on is None else reader._rows_of(refine_on)
         layout = _layout_of(reader)
         return self._unlearned(total, layout) if rows is None else self._of_moments(total, layout, rows)
 
-    def _blocks(self, data: tuple[Any, ...], reset: bool = False) -> Blocks:
-        given, named = in_blocks(type(self)._read, data, {})
+    def _rows_of(self, data: tuple[Any, ...], reset: bool = False) -> Blocks:
+        given, named = in_blocks(type(self)._read, data, {}, vars(self).get("vectorizer_"))
         return self._read(*given, **named, reset=reset)
 
     def _unlearned(self, sums: Sums, layout: dict[str, Any]) -> Self:
@@ -228,7 +234,8 @@ class Additive(Staged):
         if rows is None and asked is not None:
             self.refine = 0
         try:
-            super()._fit_stages(rows, self._of_sums(sums), RowGroups() if rows is None else self._dealt(rows))
+            exact = self._of_sums(sums) if rows is None else self._refined_on(self._of_sums(sums), rows)
+            super()._fit_stages(rows, exact, RowGroups(self._groups) if rows is None else self._dealt(rows))
         finally:
             if asked is not None:
                 self.refine = asked
@@ -288,7 +295,7 @@ def _check_alike(first: Any, other: Any, number: int) -> None:
                 f"Models 0 and {number} have {name}={one[name]!r} and {name}={two[name]!r}: fit both alike."
             )
     one, two = _layout_of(first), _layout_of(other)
-    for name in _LAYOUT[:-1]:
+    for name in _LAYOUT[:-2]:
         if not _same(one.get(name), two.get(name)):
             what = name.strip("_").replace("_", " ")
             raise LatentiaError(f"Models 0 and {number} differ in {what}: {one.get(name)!r} and {two.get(name)!r}.")

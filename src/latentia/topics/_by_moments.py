@@ -117,7 +117,7 @@ def moments_of(
 ) -> CorpusMoments:
     """Moments of the words of four groups of documents, in four passes."""
     q = Cooccurrence(blocks, dealt=dealt, n_jobs=n_jobs, progress=progress)
-    documents = count_documents(q, blocks.n_rows)
+    documents = count_documents(q.sums, blocks.n_rows)
     check_n_topics(n_components, documents, int((q.sums.document_frequency > 0).sum()))
     moments = DocumentMoments(q, leading_words(q, n_components + _OVERSAMPLE))
     corpus = CorpusMoments(moments, documents, q.marginal())

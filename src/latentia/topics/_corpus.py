@@ -11,6 +11,7 @@ from scipy import sparse
 from .. import _fields as of
 from ..exceptions import DroppedDataWarning, LatentiaError, NonIntegerCountWarning, warn
 from ..moments import Cooccurrence
+from ..moments.cooccurrence import WordSums
 from ..moments.counts import as_counts, check_counts
 from ..passes import Block, Blocks
 from ._ordering import OwnOrder, own_order
@@ -134,9 +135,8 @@ def in_own_order(blocks: Blocks) -> OwnOrder:
     return own_order(blocks, read, LARGE)
 
 
-def count_documents(q: Cooccurrence, n_rows: int) -> Documents:
+def count_documents(sums: WordSums, n_rows: int) -> Documents:
     """How many of the documents can be used; an error if none can, and a warning of those that cannot."""
-    sums = q.sums
     used, empty, short = int(sums.used.sum()), int(sums.empty.sum()), int(sums.short.sum())
     if not used:
         raise LatentiaError(

@@ -144,6 +144,11 @@ class GroupSketches:
         q, products = self._of_groups
         return q.combine(products, groups), q.marginal(list(groups))
 
+    @property
+    def n_passes(self) -> int:
+        """Passes made so far."""
+        return self.q.n_passes
+
     def dealt_by(self, seed: int) -> GroupSketches:
         """The same for groups by another seed, where the groups are not fixed by the pass that was made."""
         fixed = self.q.dealt.n == self.dealt.n or self.dealt.seed == seed
@@ -244,17 +249,21 @@ def _start(q: Cooccurrence, width: int) -> np.ndarray:
 
 def projection(q: Cooccurrence, random_state: int, dealt: RowGroups) -> GroupSketches:
     """A Gaussian projection of the rows to 1000 dimensions (or V, if fewer), in one pass over the documents."""
-    width = min(_PROJECTED, q.size)
-    test = np.random.default_rng(random_state).standard_normal((q.size, width)) / np.sqrt(width)
+    test = random_columns(q.size, random_state)
     return GroupSketches(q, dealt, *_last_pass(q, test), test)
+
+
+def random_columns(size: int, random_state: int) -> np.ndarray:
+    """S of a projection, shape (V, 1000), or (V, V) of fewer words."""
+    width = min(_PROJECTED, size)
+    return np.asarray(np.random.default_rng(random_state).standard_normal((size, width)) / np.sqrt(width))
 
 
 def exact(q: np.ndarray, n_components: int, embedding: str, random_state: int) -> Embedding:
     """The sketch of a co-occurrence matrix that is given, shape (V, V), scaled to sum one."""
     marginal = q.sum(axis=1)
     if embedding == "projection":
-        width = min(_PROJECTED, len(q))
-        test = np.random.default_rng(random_state).standard_normal((len(q), width)) / np.sqrt(width)
+        test = random_columns(len(q), random_state)
         return Embedding(q @ test, test, marginal)
     scale = np.sqrt(_inverse(marginal))[:, None]
     values, vectors = np.linalg.eigh(scale * q * scale.T)

@@ -33,7 +33,7 @@ from .._parameters import (
     check_parameter,
     check_parameters,
 )
-from .._stages import Fitted, Part, Staged
+from .._stages import Fitted, Part
 from .._validation import check_vocabulary, column_names, weighted
 from ..evidence import Check, Evidence, Misfit, PartErrors, separation_limit, settled_checks
 from ..exceptions import LatentiaError
@@ -58,7 +58,7 @@ from ._dirichlet import dirichlet_by_likelihood, dirichlet_from_moment
 from ._documents import Admixture
 from ._embedding import Embedding, GroupSketches
 from ._evidence import TRUSTED, Measured, anchor_checks, own_share, share_left_out
-from ._ordering import OwnOrder
+from ._kept import AddedDocuments, CorpusSums, KeptSketches
 from ._prediction import OtherDocuments, completion, other_documents, prediction_checks
 from ._recover import inverse_topics, kl_topics, l2_topics
 from ._refine import SETTLED, RefinedTopics, led_astray, n_candidates, refine_topics, smoothed, sweeps_bias
@@ -69,9 +69,10 @@ __all__ = ["AnchorTopics"]
 
 _GAP = Number(0, 1)
 _PART_TOL = 1e-3  # duality gap for parts of the documents, whose noise is far larger
+_KEPT_TOL = 1e-14  # of moments that are added: their order changes nothing else then
 
 
-class AnchorTopics(Admixture, Staged):
+class AnchorTopics(Admixture, AddedDocuments):
     """Topic model by anchor words.
 
     Neither a seed nor the order of documents or words enters the answer, which comes with an expected error for every topic.
@@ -121,13 +122,16 @@ class AnchorTopics(Admixture, Staged):
         documents; with ``refine`` a single split is made, whose halves are fitted as all documents are: about as much work
         again. With 0 no errors are measured.
     tol : float, default=1e-6
-        Relative duality gap at which a word's weights are accepted.
+        Relative duality gap at which a word's weights are accepted; 1e-14 of kept moments.
     vocabulary : sequence of str or dict, optional
         Words of the columns, where the data has no column names; or a dict from words to columns, such as the
         ``vocabulary_`` of scikit-learn's vectorizers.
     vectorizer : vectorizer of scikit-learn, optional
         What counts the words, where ``fit`` is given texts; a copy of it is fitted. By default a
         `latentia.words.WordVectorizer`, for English texts.
+    keep_moments : bool, default=False
+        Whether sums over the documents are kept, of ``embedding="projection"``, so that other documents can be added or taken
+        away: 16 kB for each word, whatever the number of documents. The answer is then that of these sums, not refined.
     random_state : int, default=0
         Seed of the splits, hence of the expected errors, and of the columns of ``embedding="projection"``. None or a
         RandomState draws a seed.
@@ -163,6 +167,8 @@ class AnchorTopics(Admixture, Staged):
         Number of steps of refinement.
     converged_ : bool
         Whether further steps would gain nothing to speak of; only ``refine="auto"`` looks at that.
+    moments_ : Sums
+        What is kept: ``moments_.n_bytes`` is its size, ``moments_.n_rows`` the number of documents.
     n_passes_ : int
         Number of passes over the documents, those for the expected errors not counted.
 
@@ -243,6 +249,7 @@ class AnchorTopics(Admixture, Staged):
         tol: float = 1e-6,
         vocabulary: Any = None,
         vectorizer: Any = None,
+        keep_moments: bool = False,
         random_state: Seed = 0,
         n_jobs: int | None = None,
         verbose: int = False,
@@ -259,6 +266,7 @@ class AnchorTopics(Admixture, Staged):
         self.tol = tol
         self.vocabulary = vocabulary
         self.vectorizer = vectorizer
+        self.keep_moments = keep_moments
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -298,7 +306,7 @@ class AnchorTopics(Admixture, Staged):
         order = in_own_order(rows)
         groups = order.dealt(dealt)
         q = Cooccurrence(order.blocks, dealt=order.whole(groups), n_jobs=self.n_jobs, progress=self.verbose)
-        documents = count_documents(q, rows.n_rows)
+        documents = count_documents(q.sums, rows.n_rows)
         words = merge_rare_words(q, self.runoff_df).restored(order)
         check_n_topics(self.n_components, documents, q.size)
         choice = self._choice(documents, words)
@@ -309,10 +317,25 @@ class AnchorTopics(Admixture, Staged):
         free = self._steps == "auto" and not choice.given
         return _Counted(sketches, words, documents, choice, order, self.n_components, free)
 
+    def _of_sums(self, sums: CorpusSums) -> _Counted:
+        """Of all words, without a sample of documents: rare words are not merged."""
+        counted = sums.words
+        documents = count_documents(counted, sums.n_rows)
+        probabilities = sums.paired.sum(axis=0) / documents.used
+        words = Words(np.arange(len(probabilities)), counted.document_frequency, probabilities)
+        check_n_topics(self.n_components, documents, words.n_kept)
+        sketches = KeptSketches(sums, RowGroups(self._groups))
+        return _Counted(sketches, words, documents, self._choice(documents, words), None, self.n_components, False)
+
+    def _refined_on(self, moments: _Counted, rows: Blocks) -> _Counted:
+        return replace(moments, order=in_own_order(rows))
+
     def _recover(self, moments: _Counted, part: Part, whole: Any) -> _Recovered:
         """Algorithms 4.3 and 4.2: anchors, and topics from them."""
         embedding, choice = moments.of(part.groups), moments.choice
         tol = self.tol if part.is_whole else max(self.tol, _PART_TOL)
+        if isinstance(moments.sketches, KeptSketches):
+            tol = min(self.tol, _KEPT_TOL)
         anchors = choose_anchors(embedding, moments.n_topics, *choice)
         topics = _from_anchors(self, anchors, embedding, choice.codes, moments.sketches.q, tol)
         return _Recovered(anchors, moments.words.spread(topics))
@@ -344,23 +367,26 @@ class AnchorTopics(Admixture, Staged):
         bias = Misfit(share=share_left_out(self._embedding) / 2).bias(nearest_others(learned.topics))
         bias = np.hypot(bias, sweeps_bias(learned.topics, fitted.found.topics, learned.is_swept))
         parts = parts.widened(bias, self._farthest)
-        others = [] if parts.errors is None else self._of_other_documents(fitted)
+        others = [] if parts.errors is None or fitted.rows is None else self._of_other_documents(fitted)
         return [*self._of_anchors(parts), *others, *settled_checks(learned.refinement, SETTLED)], parts
 
     def _keep(self, fitted: Fitted) -> None:
         moments: _Counted = fitted.moments
         learned: RefinedTopics = fitted.model.parameters
         self._keep_refinement(learned.refinement)
-        n_passes = moments.sketches.q.n_passes + len(self.refinement_) + learned.n_undone
+        n_passes = moments.sketches.n_passes + len(self.refinement_) + learned.n_undone
         own = exclusive_words(learned.topics, moments.words) if learned.is_swept else None
         found = moments.repeated, fitted.found.anchors, learned.topics, moments.words, moments.documents
         self._read_off(*found, n_passes, own)
         if learned.dirichlet is not None and self.dirichlet == "likelihood":
             self.dirichlet_ = learned.dirichlet
+        elif moments.sketches.documents is None or self.dirichlet == "moments":
+            self.dirichlet_ = dirichlet_from_moment(self.topic_covariance_)
         else:
             self.dirichlet_ = _proportions(self, moments.order.restored_table(moments.sketches.documents))
         self._confusions = confusions_of(fitted, self._splits(learned))
-        self._order_words(fitted, moments.documents.length)
+        if fitted.rows is not None:
+            self._order_words(fitted, moments.documents.length)
 
     def _distance(self, one: Refined, other: Refined, moments: Any) -> np.ndarray:
         return nearest_distances(one.parameters.topics, other.parameters.topics)
@@ -497,7 +523,12 @@ class AnchorTopics(Admixture, Staged):
     def _astray(self, swept: RefinedTopics, found: _Recovered, moments: _Counted, whole: Part) -> bool:
         """Whether sweeps lead away from topics that are known better, in data that carries no more than these."""
         splits = moments.sketches.dealt.splits
-        if not moments.free or moments.rank > self.n_components or not splits:
+        if (
+            isinstance(moments.sketches, KeptSketches)
+            or not moments.free
+            or moments.rank > self.n_components
+            or not splits
+        ):
             return False
         seedless = replace(moments, sketches=moments.sketches.dealt_by(0))
         try:
@@ -618,19 +649,19 @@ class _Counted:
     words : Words
     documents : Documents
     choice : _Choice
-    order : OwnOrder
-        Documents that are refined on.
+    order : OwnOrder or None
+        Documents that are refined on; None of moments alone.
     n_topics : int
         How many are recovered.
     free : bool
         Whether refinement may start elsewhere than at the topics of the anchors.
     """
 
-    sketches: GroupSketches
+    sketches: GroupSketches | KeptSketches
     words: Words
     documents: Documents
     choice: _Choice
-    order: OwnOrder
+    order: Any
     n_topics: int
     free: bool
 
@@ -740,7 +771,5 @@ def _from_anchors(
 
 def _proportions(model: AnchorTopics, documents: sparse.csr_array) -> np.ndarray:
     """Dirichlet parameters of the proportions, shape (K,), by some documents."""
-    if model.dirichlet == "moments":
-        return dirichlet_from_moment(model.topic_covariance_)
     smooth = smoothed(model.components_, model.word_frequencies_, 1e-4)
     return dirichlet_by_likelihood(smooth, model.prevalence_, documents, model.n_jobs)

@@ -2,7 +2,7 @@
 
     python benchmarks/causes_or_classes.py [--jobs 1]
 
-Tags of papers (Bibtex, on 10 and more) and of pages (Delicious, on 100 and more), split at random into learned from and held out;
+Tags of papers (Bibtex, on 10 and more) and of pages (Delicious, on 100 and more), split at random: learned from and held out;
 baskets of 6,000 planted rows (15 causes of some 12 of 120 items each, 1.6 on); questionnaires of 3,000 rows and 24 yes-no
 questions in four classes. Five seeds each, 8 and 15 causes: 40 fits, of the defaults. All figures are mean log-likelihoods of
 held-out rows in nats, more is better: ``gain`` is that of the causes over independent findings, ``error`` its standard error,

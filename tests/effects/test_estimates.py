@@ -8,7 +8,9 @@ from scipy.linalg import sqrtm
 from scipy.stats import t as student
 
 from latentia.effects import Effects, Memberships, least_squares, outcomes
+from latentia.effects.combinations import Combinations
 from latentia.effects.estimates import moved
+from latentia.exceptions import LatentiaError
 
 N, P, K = 60, 3, 2
 
@@ -151,3 +153,47 @@ def test_what_is_reported() -> None:
     assert [panel[0] for panel in effects.panels()] == ["a", "b"]
     with pytest.raises(ValueError, match="there are Intercept, a, b"):
         effects.panels(["c"])
+
+
+def test_combinations_are_sums_contrasts_and_ratios() -> None:
+    x, _, *_ = clustered(np.arange(N))
+    members, cluster, every = (
+        exact(np.random.default_rng(1).dirichlet(np.ones(4), N)),
+        np.repeat(np.arange(12), 5),
+        np.ones(N, bool),
+    )
+    members.errors = np.random.default_rng(0).normal(size=(1, 4, 4)) / 50
+    wanted = Combinations.of({"one": 2, "two": [0, 3], "less": {0: 1, 1: -2}, "ratio": ([0, 1], [2])}, 4)
+    assert wanted.is_ratio.tolist() == [False, False, False, True]
+    for estimate in (
+        lambda sums: least_squares(x, members, every, cluster, sums),
+        lambda sums: outcomes(x[:, 1], np.zeros((N, 0)), members, every, cluster, sums),
+    ):
+        plain, found = estimate(None), wanted.estimated(estimate)
+        a, b, c, d = plain.value.T
+        np.testing.assert_allclose(found.value.T, [c, a + d, a - 2 * b, (a + b) / c], rtol=1e-9)
+        np.testing.assert_allclose(found.value, wanted.of_values(plain.value), rtol=1e-9)
+        np.testing.assert_allclose(found.error[:, 0], plain.error[:, 2], rtol=1e-9)
+        assert (found.error > 0).all()
+
+
+def test_intervals_of_contrasts_and_ratios_hold_the_true_values() -> None:
+    wanted, held = Combinations.of({"less": {0: 1, 1: -1}, "ratio": ([0], [1, 2])}, 3), []
+    mean, group = np.array([[0.5, 0.2, 0.3], [0.3, 0.3, 0.4]]), np.repeat([0, 1], 60)
+    true = np.stack([mean[:, 0] - mean[:, 1], mean[:, 0] / (1 - mean[:, 0])], axis=1)
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        members = exact(np.array([rng.dirichlet(2 * mean[g]) for g in group]))
+        found = wanted.estimated(
+            lambda sums, members=members: least_squares(
+                np.eye(2)[group], members, np.ones(120, dtype=bool), np.arange(120), sums
+            )
+        )
+        held.append(np.abs(found.value - true) < student.ppf(0.95, found.freedom) * found.error)
+    assert (np.abs(np.mean(held, axis=0) - 0.9) < 0.08).all()
+
+
+@pytest.mark.parametrize("wanted", [{}, [0, 1], {"a": [4]}, {"a": ["0"]}, {"a": []}, {"a": {-1: 2}}])
+def test_combinations_that_cannot_be_used(wanted) -> None:
+    with pytest.raises(LatentiaError, match="components"):
+        Combinations.of(wanted, 4)

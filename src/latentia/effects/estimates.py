@@ -4,8 +4,9 @@ Memberships w_i of rows i are not seen; what is seen is s_i with E[s_i | w_i] = 
 
 - **Effects.** Least squares of s_i on covariates x_i estimates what least squares of w_i would. Errors are those of clusters
   of rows in the form CR2, with degrees of freedom by R. Bell, D. McCaffrey (Survey Methodology 28, 2002; J. Pustejovsky,
-  E. Tipton, Journal of Business and Economic Statistics 36, 2018). Few clusters tell little of a variance: they count together
-  with ten degrees of freedom of the usual variance, in which two rows of a cluster are correlated by one number.
+  E. Tipton, Journal of Business and Economic Statistics 36, 2018), fewer where residuals have heavy tails: a variance of such
+  has a larger one itself (E. Pitman, Biometrika 29, 1937). Few clusters tell little of a variance: they count together with
+  ten degrees of freedom of the usual variance, in which two rows of a cluster are correlated by one number.
 - **Outcomes.** y_i = w_i' b + z_i' c + noise. As E[s_i s_i'] is more than E[w_i w_i'], least squares of y on s draws b
   together. The moments E[w w'], from products that are unbiased row by row, and E[w y], E[w z'] give b and c (W. Fuller,
   Measurement Error Models, 1987, chapter 2). Errors are those of the estimating equations, by cluster.
@@ -142,11 +143,12 @@ def least_squares(
     left = (y - q @ value) @ sums.T
     robust, freedom = _robust(q, left, group, len(found), root)
     usual = _usual(q, left, group, len(found), root)
-    pooled = (freedom[:, None] * robust + _POOLED * usual) / (freedom[:, None] + _POOLED)
+    freedom = freedom[:, None] / (1 + _kurtosis(left, group, len(found)) / 2)
+    pooled = (freedom * robust + _POOLED * usual) / (freedom + _POOLED)
     most = np.maximum(freedom, np.clip(len(found) - x.shape[1], 1, freedom + _POOLED))
     value, scale = root @ value, np.sqrt((x**2).mean(axis=0))[:, None]
     by_components = moved(scale * value, members.errors, sums) / scale**2
-    return _together(value @ sums.T, pooled, most[:, None], by_components, len(members.errors))
+    return _together(value @ sums.T, pooled, most, by_components, len(members.errors))
 
 
 def _robust(
@@ -179,6 +181,16 @@ def _robust(
         square += (length**2 - 2 * length * along).sum(axis=0)
         both += np.einsum("gpi,gpj->pij", turned, turned)
     return variance, trace**2 / np.maximum(square + (both**2).sum(axis=(1, 2)), 1e-300)
+
+
+def _kurtosis(left: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
+    """Excess kurtosis of the sums of residuals (rows, K) over n clusters, of one size, and zero where it is less, (K,).
+
+    The variance of a variance is 2 + this times its square by the number of clusters.
+    """
+    size = np.sqrt(np.bincount(group, minlength=n))
+    square = np.stack([np.bincount(group, e, n) / size for e in left.T]) ** 2
+    return np.maximum((square**2).mean(axis=1) / np.maximum(square.mean(axis=1) ** 2, 1e-300) - 3, 0)
 
 
 def _summed(first: np.ndarray, second: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:

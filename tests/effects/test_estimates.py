@@ -60,7 +60,7 @@ def clustered(cluster):
         usual[:, k] = np.diag(inverse @ x.T @ working @ x @ inverse)
     sums = np.array([left[rows].sum(axis=0) / len(rows) ** 0.5 for rows in groups])
     heavy = np.maximum((sums**4).mean(axis=0) / (sums**2).mean(axis=0) ** 2 - 3, 0)
-    freedom = freedom[:, None] / (1 + heavy / 2)
+    freedom = freedom[:, None] / (1 + heavy / 8)
     pooled = (freedom * robust + 10 * usual) / (freedom + 10)
     return x, y, value, np.sqrt(pooled), freedom, len(groups)
 

@@ -22,6 +22,7 @@ import numpy as np
 from scipy.stats import chi2
 
 _POOLED = 10.0  # degrees of freedom by which the usual variance counts in that of clusters
+_TAILS = 0.25  # of the excess kurtosis that takes degrees of freedom: of skewed numbers intervals hold more than they say
 _MEDIAN = chi2.median(np.arange(1, 4)) / np.arange(1, 4)  # of the mean of one, two, three squares of normal numbers
 _LEAST = 1e-3  # proportion up to which relative errors are taken as if it were that
 _FULLER = 4.0
@@ -143,7 +144,7 @@ def least_squares(
     left = (y - q @ value) @ sums.T
     robust, freedom = _robust(q, left, group, len(found), root)
     usual = _usual(q, left, group, len(found), root)
-    freedom = freedom[:, None] / (1 + _kurtosis(left, group, len(found)) / 2)
+    freedom = freedom[:, None] / (1 + _TAILS * _kurtosis(left, group, len(found)) / 2)
     pooled = (freedom * robust + _POOLED * usual) / (freedom + _POOLED)
     most = np.maximum(freedom, np.clip(len(found) - x.shape[1], 1, freedom + _POOLED))
     value, scale = root @ value, np.sqrt((x**2).mean(axis=0))[:, None]

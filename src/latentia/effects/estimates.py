@@ -22,7 +22,9 @@ import numpy as np
 from scipy.stats import chi2
 
 _POOLED = 10.0  # degrees of freedom by which the usual variance counts in that of clusters
-_TAILS = 0.25  # of the excess kurtosis that takes degrees of freedom: of skewed numbers intervals hold more than they say
+_TAILS = (
+    0.25  # of the excess kurtosis that takes degrees of freedom: of skewed numbers intervals hold more than they say
+)
 _MEDIAN = chi2.median(np.arange(1, 4)) / np.arange(1, 4)  # of the mean of one, two, three squares of normal numbers
 _LEAST = 1e-3  # proportion up to which relative errors are taken as if it were that
 _FULLER = 4.0
